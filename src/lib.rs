@@ -1,0 +1,7 @@
+//! Inspect, validate and transcode Zarr arrays; the codecs `scale_offset` and `cast_value`.
+
+pub mod data_type;
+pub mod diagnostic;
+pub mod element;
+pub mod kernel;
+pub mod metadata;
