@@ -5,3 +5,4 @@ pub mod diagnostic;
 pub mod element;
 pub mod kernel;
 pub mod metadata;
+pub mod operation;

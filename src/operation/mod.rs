@@ -1,0 +1,3 @@
+//! What a command does, with no terminal in sight: options in, a result or an error out.
+
+pub mod options;
