@@ -1,0 +1,4 @@
+//! What implements codecs: the numbers of `kernel` behind zarrs' codec traits, bounded decompressors, permutation and
+//! bit packing.
+
+pub mod transpose;
