@@ -7,3 +7,4 @@ pub mod element;
 pub mod kernel;
 pub mod metadata;
 pub mod operation;
+pub mod pipeline;

@@ -54,8 +54,11 @@ impl Transpose {
             return Err(TransposeError::Order { order: order.to_vec(), dimensions: shape.len() });
         };
         let too_large = || TransposeError::TooLarge { shape: shape.to_vec(), element_size };
-        let extents: Vec<usize> =
-            shape.iter().map(|&extent| usize::try_from(extent)).collect::<Result<_, _>>().map_err(|_| too_large())?;
+        let extents: Vec<usize> = shape
+            .iter()
+            .map(|&extent| usize::try_from(extent))
+            .collect::<Result<_, _>>()
+            .map_err(|_| too_large())?;
         let length = extents
             .iter()
             .try_fold(element_size, |product, &extent| product.checked_mul(extent))
@@ -172,9 +175,10 @@ impl Plan {
         };
         // The innermost dimension is not contiguous in the source, else it would be in the run: one outside it is.
         let contiguous = (0..outer.len()).min_by_key(|&index| outer[index].source_stride);
-        let first = contiguous.map_or(Dimension { extent: 1, source_stride: 0, destination_stride: 0 }, |index| {
-            outer.remove(index)
-        });
+        let first = contiguous
+            .map_or(Dimension { extent: 1, source_stride: 0, destination_stride: 0 }, |index| {
+                outer.remove(index)
+            });
         Plan { element_size: element_size * run, outer, dimensions: vec![first, innermost] }
     }
 
@@ -340,8 +344,10 @@ mod tests {
                 position[dimension] = rest % shape[dimension];
                 rest /= shape[dimension];
             }
-            let target =
-                order.iter().zip(&encoded_shape).fold(0, |sum, (&dimension, &extent)| sum * extent + position[dimension]);
+            let target = order
+                .iter()
+                .zip(&encoded_shape)
+                .fold(0, |sum, (&dimension, &extent)| sum * extent + position[dimension]);
             encoded[target * size..][..size].copy_from_slice(element);
         }
         encoded
@@ -394,13 +400,19 @@ mod tests {
     #[test]
     fn transpose_orders_that_are_no_permutations_are_errors() {
         for order in [vec![0], vec![0, 0], vec![0, 2], vec![0, 1, 2]] {
-            assert!(matches!(Transpose::new(&[2, 2], &order, 1), Err(TransposeError::Order { .. })), "{order:?}");
+            assert!(
+                matches!(Transpose::new(&[2, 2], &order, 1), Err(TransposeError::Order { .. })),
+                "{order:?}"
+            );
         }
     }
 
     #[test]
     fn transpose_of_what_memory_cannot_hold_is_an_error() {
-        assert!(matches!(Transpose::new(&[1 << 40, 1 << 40], &[1, 0], 8), Err(TransposeError::TooLarge { .. })));
+        assert!(matches!(
+            Transpose::new(&[1 << 40, 1 << 40], &[1, 0], 8),
+            Err(TransposeError::TooLarge { .. })
+        ));
         let transpose = Transpose::new(&[2, 3], &[1, 0], 2).unwrap();
         let error = transpose.encode(&[0; 11], &mut [0; 12]).unwrap_err();
         assert_eq!(error, TransposeError::Length { expected: 12, found: 11 });

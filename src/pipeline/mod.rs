@@ -1,0 +1,3 @@
+//! Metadata to stages.
+
+pub mod configuration;
