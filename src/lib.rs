@@ -1,8 +1,10 @@
 //! Inspect, validate and transcode Zarr arrays; the codecs `scale_offset` and `cast_value`.
 
+pub mod codec;
 pub mod data_type;
 pub mod diagnostic;
 pub mod element;
 pub mod kernel;
 pub mod metadata;
 pub mod operation;
+pub mod pipeline;
