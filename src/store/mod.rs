@@ -1,0 +1,3 @@
+//! Where arrays and files lie.
+
+pub mod file;
