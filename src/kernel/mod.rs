@@ -8,6 +8,7 @@ pub mod cast;
 pub mod quantize;
 pub mod scale_offset;
 pub mod statistics;
+pub mod unpack;
 
 /// How a value between two representable ones is rounded (`cast_value`'s `rounding`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
