@@ -1,5 +1,6 @@
 //! Where arrays lie. Only this row touches files.
 
+pub mod file;
 pub mod local;
 
 pub use local::{LocalNode, ObjectReader, ObjectWriter};
