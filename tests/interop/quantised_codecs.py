@@ -64,7 +64,9 @@ def quantised_sources(tally, zarrcast, folder):
                 continue  # the other sources take one rounding a type
             options = ["--quantize", target, "--rounding", rounding]
             with tally.case("quantise", data_type, kind, target, rounding):
-                check(zarrcast, source, values, folder / "now", options, same_chunks="finite" not in kind)
+                # An absent chunk's new fill value may be a few units in the last place from what its old one is encoded to.
+                own = kind != "fill finite, missing chunks"
+                check(zarrcast, source, values, folder / "now", options, own_encoding=own, same_chunks="finite" not in kind)
             options += ["--out-of-range", "clamp", "--range", "-20,30"]
             with tally.case("quantise, clamp", data_type, kind, target, rounding):
                 # A value below the range gets the code above the NaN code, where cast_value itself would clamp to the NaN code.
@@ -73,36 +75,29 @@ def quantised_sources(tally, zarrcast, folder):
 
 def quantised_wrapping(tally, zarrcast, folder):
     """`--out-of-range wrap` with a given scale and offset, on values none of which wraps to the NaN code."""
-    for data_type in ["float32", "float64", "float16"]:
-        for target in ["uint8", "int8", "uint16", "int16"]:
-            one, bits = np.dtype(data_type).type, 8 * np.dtype(target).itemsize
-            scale, offset = one(2.0 ** (bits - 5)), one(1.5)
-            for rounding in ROUNDINGS:
-                with tally.case("wrap", data_type, target, rounding):
-                    values = source_values(data_type, holes=True)
-                    nan_code = np.iinfo(target).min
-                    scaled = np.nan_to_num((values - offset) * scale).astype("f8")
-                    close = np.abs((scaled - nan_code + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)) < 2
-                    values[close] += one(0.25 * (2 if data_type == "float16" else 1))
-                    source = folder / "source"
-                    shutil.rmtree(source, ignore_errors=True)
-                    array = zarr.create_array(
-                        source, shape=SHAPE, chunks=CHUNKS, dtype=data_type, fill_value=np.nan, filters=None, compressors=None
-                    )
-                    array[...] = values
-                    options = [
-                        "--quantize",
-                        target,
-                        "--rounding",
-                        rounding,
-                        "--out-of-range",
-                        "wrap",
-                        "--scale",
-                        repr(float(scale)),
-                        "--offset",
-                        "1.5",
-                    ]
-                    check(zarrcast, source, values, folder / "now", options)
+    for data_type, target, rounding in product(["float32", "float64", "float16"], ["uint8", "int8", "uint16", "int16"], ROUNDINGS):
+        one, bits = np.dtype(data_type).type, 8 * np.dtype(target).itemsize
+        scale, offset = 2.0 ** (bits - 6), 1.5
+        values = source_values(data_type, holes=True)
+        values[near_the_nan_code(values, offset, scale, target)] += one(1)
+        assert not near_the_nan_code(values, offset, scale, target).any()
+        with tally.case("wrap", data_type, target, rounding):
+            source = folder / "source"
+            shutil.rmtree(source, ignore_errors=True)
+            array = zarr.create_array(
+                source, shape=SHAPE, chunks=CHUNKS, dtype=data_type, fill_value=np.nan, filters=None, compressors=None
+            )
+            array[...] = values
+            options = ["--quantize", target, "--rounding", rounding, "--out-of-range", "wrap", "--scale", scale, "--offset", offset]
+            check(zarrcast, source, values, folder / "now", options)
+
+
+def near_the_nan_code(values, offset, scale, target):
+    """Where a code comes within 2 of the NaN code, the least one, by wrapping."""
+    scaled = (np.nan_to_num(values, nan=offset).astype("f8") - offset) * scale
+    period = 2 ** (8 * np.dtype(target).itemsize)
+    distance = (scaled - np.iinfo(target).min + period / 2) % period - period / 2
+    return np.abs(distance) < 2
 
 
 def check(zarrcast, source, values, folder, options, own_encoding=True, same_chunks=True):
