@@ -94,7 +94,7 @@ def quantised_wrapping(tally, zarrcast, folder):
 
 def near_the_nan_code(values, offset, scale, target):
     """Where a code comes within 2 of the NaN code, the least one, by wrapping."""
-    scaled = (np.nan_to_num(values, nan=offset).astype("f8") - offset) * scale
+    scaled = (values.astype("f8") - offset) * scale
     period = 2 ** (8 * np.dtype(target).itemsize)
     distance = (scaled - np.iinfo(target).min + period / 2) % period - period / 2
     return np.abs(distance) < 2
