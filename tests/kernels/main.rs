@@ -11,8 +11,17 @@
     clippy::float_cmp,
     reason = "what `as` and == do to numbers is what these tests compare with"
 )]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod cast;
+mod cast_value_specification;
+mod disagreements;
+mod float32;
+mod other_implementation;
 #[path = "../support/reference/mod.rs"]
 mod reference;
 mod reference_itself;
+mod scale_offset;
+mod scale_offset_specification;
 mod strategies;
+mod subject;

@@ -7,7 +7,7 @@ use crate::reference::Kind;
 use crate::reference::number::mask;
 
 /// Float64 values around everything that is a bound or a tie of some type.
-pub fn float64_landmarks() -> Vec<f64> {
+pub(crate) fn float64_landmarks() -> Vec<f64> {
     let mut values = vec![
         0.0,
         0.5,
@@ -56,7 +56,7 @@ pub fn float64_landmarks() -> Vec<f64> {
 }
 
 /// Any float64, landmarks and moderate values more often than bit patterns.
-pub fn float64() -> impl Strategy<Value = f64> + Clone {
+pub(crate) fn float64() -> impl Strategy<Value = f64> + Clone {
     let quiet_and_signalling = prop_oneof![
         Just(0x7ff8_0000_0000_0000_u64),
         Just(0xfff8_0000_0000_0000),
@@ -66,7 +66,7 @@ pub fn float64() -> impl Strategy<Value = f64> + Clone {
     ];
     prop_oneof![
         4 => proptest::sample::select(float64_landmarks()),
-        3 => (-1e6..1e6_f64),
+        3 => -1e6..1e6_f64,
         2 => (-600_i32..600).prop_map(|halves| f64::from(halves) / 2.0),
         2 => (any::<u64>(), -170_i32..170).prop_map(|(bits, exponent)| {
             let significand = f64::from_bits((bits >> 12) | 0x3ff0_0000_0000_0000);
@@ -78,12 +78,12 @@ pub fn float64() -> impl Strategy<Value = f64> + Clone {
 }
 
 /// Any finite float32.
-pub fn finite_float32() -> impl Strategy<Value = f32> + Clone {
+pub(crate) fn finite_float32() -> impl Strategy<Value = f32> + Clone {
     float64().prop_map(|value| Some(value as f32).filter(|value| value.is_finite()).unwrap_or(f32::MAX))
 }
 
 /// The bits of any value of a type, those near its own bounds and the bounds of other types more often.
-pub fn bits_of(kind: Kind) -> BoxedStrategy<u64> {
+pub(crate) fn bits_of(kind: Kind) -> BoxedStrategy<u64> {
     let width = kind.width();
     match kind {
         Kind::Int { .. } => {
@@ -108,4 +108,45 @@ pub fn bits_of(kind: Kind) -> BoxedStrategy<u64> {
         .boxed(),
         Kind::Float { .. } => any::<u64>().prop_map(move |bits| bits & mask(width)).boxed(),
     }
+}
+
+/// The landmarks of a type: every element of a narrow one; else the bounds of all types, their neighbours, and ties.
+pub(crate) fn landmarks_of(kind: Kind) -> Vec<u64> {
+    let width = kind.width();
+    let mut landmarks: Vec<u64> = match kind {
+        Kind::Int { bits, .. } => {
+            let near_powers = (0..=bits).flat_map(|power| {
+                let power = 1_u64.checked_shl(power).unwrap_or(0);
+                // Ties and their neighbours when 11, 24 or 53 bits of significand are kept.
+                let units = [11, 24, 53].map(|significand_bits| power >> significand_bits);
+                let steps =
+                    units.into_iter().flat_map(|unit| [unit, unit / 2, unit + unit / 2, 3 * unit + unit / 2]);
+                steps.chain(0..4).flat_map(move |step| {
+                    let near = power.wrapping_add(step);
+                    [near.wrapping_sub(1), near, near.wrapping_add(1), power.wrapping_sub(step)]
+                })
+            });
+            let decimal = [65_504, 65_519, 65_520, 65_535, 65_536, 2_147_483_583, 2_147_483_584];
+            near_powers.chain(decimal).flat_map(|bits| [bits, bits.wrapping_neg()]).collect()
+        }
+        Kind::F64 => float64_landmarks().into_iter().map(f64::to_bits).collect(),
+        Kind::F32 => float64_landmarks()
+            .into_iter()
+            .map(|value| value as f32)
+            .flat_map(|value| [value, value.next_up(), value.next_down()])
+            .map(|value| u64::from(value.to_bits()))
+            .collect(),
+        Kind::Float { .. } => (0..=mask(width)).step_by(7).collect(),
+    };
+    if let Kind::Float { exponent_bits, mantissa_bits } = kind {
+        let sign = 1 << (exponent_bits + mantissa_bits);
+        let infinity = mask(exponent_bits) << mantissa_bits;
+        let quiet = infinity | 1 << (mantissa_bits - 1);
+        let specials = [0, infinity, infinity | 1, quiet, quiet | 1, quiet | mask(mantissa_bits)];
+        landmarks.extend(specials.into_iter().flat_map(|bits| [bits, bits | sign]));
+    }
+    landmarks.iter_mut().for_each(|bits| *bits &= mask(width));
+    landmarks.sort_unstable();
+    landmarks.dedup();
+    landmarks
 }

@@ -6,7 +6,7 @@ use super::{Fault, Kind, OutOfRange, Rounding};
 /// The element of `target` that `bits` of `source` becomes.
 ///
 /// `scalar_map` holds (key, value) bit patterns of the direction in question, in the order of the metadata.
-pub fn cast(
+pub(crate) fn cast(
     bits: u64,
     source: Kind,
     target: Kind,
@@ -23,12 +23,12 @@ pub fn cast(
     }
     match target {
         Kind::Int { signed, bits: width } => match number(bits, source) {
-            Number::NotANumber => Err(Fault::NotANumber),
+            Number::Nan => Err(Fault::NotANumber),
             Number::Infinite { .. } => Err(Fault::Infinite),
             Number::Finite(value) => to_integer(value, signed, width, rounding, out_of_range),
         },
         Kind::Float { exponent_bits, mantissa_bits } => match number(bits, source) {
-            Number::NotANumber => Ok(nan(bits, source, exponent_bits, mantissa_bits)),
+            Number::Nan => Ok(nan(bits, source, exponent_bits, mantissa_bits)),
             Number::Infinite { negative } => Ok(infinity(negative, exponent_bits, mantissa_bits)),
             Number::Finite(value) => {
                 match (to_float(value, exponent_bits, mantissa_bits, rounding), out_of_range) {
@@ -49,9 +49,7 @@ fn mapped(bits: u64, source: Kind, scalar_map: &[(u64, u64)]) -> Option<u64> {
     let same_value = || {
         let Kind::Float { exponent_bits, mantissa_bits } = source else { return None };
         scalar_map.iter().find(|(key, _)| match (number(key_bits(*key), source), number(bits, source)) {
-            (Number::NotANumber, Number::NotANumber) => {
-                key_bits(*key) == canonical_nan(exponent_bits, mantissa_bits)
-            }
+            (Number::Nan, Number::Nan) => key_bits(*key) == canonical_nan(exponent_bits, mantissa_bits),
             (Number::Finite(key), Number::Finite(value)) => key.is_zero() && value.is_zero(),
             _ => false,
         })

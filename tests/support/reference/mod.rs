@@ -9,16 +9,16 @@
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>.
 //! Elements are bit patterns in the low bits of a `u64`: two's complement for integers, IEEE 754 for floats.
 
-pub mod cast;
-pub mod number;
-pub mod scale_offset;
+pub(crate) mod cast;
+pub(crate) mod number;
+pub(crate) mod scale_offset;
 
-pub use cast::cast;
-pub use scale_offset::{scale_offset_decode, scale_offset_encode};
+pub(crate) use cast::cast;
+pub(crate) use scale_offset::{scale_offset_decode, scale_offset_encode};
 
 /// A number type: an integer of any width up to 64 bits, or an IEEE 754 binary interchange format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Int {
         signed: bool,
         bits: u32,
@@ -31,34 +31,34 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const F16: Kind = Kind::Float { exponent_bits: 5, mantissa_bits: 10 };
-    pub const F32: Kind = Kind::Float { exponent_bits: 8, mantissa_bits: 23 };
-    pub const F64: Kind = Kind::Float { exponent_bits: 11, mantissa_bits: 52 };
+    pub(crate) const F16: Kind = Kind::Float { exponent_bits: 5, mantissa_bits: 10 };
+    pub(crate) const F32: Kind = Kind::Float { exponent_bits: 8, mantissa_bits: 23 };
+    pub(crate) const F64: Kind = Kind::Float { exponent_bits: 11, mantissa_bits: 52 };
 
-    pub const fn int(bits: u32) -> Kind {
+    pub(crate) const fn int(bits: u32) -> Kind {
         Kind::Int { signed: true, bits }
     }
 
-    pub const fn uint(bits: u32) -> Kind {
+    pub(crate) const fn uint(bits: u32) -> Kind {
         Kind::Int { signed: false, bits }
     }
 
     /// The bits that an element has.
-    pub const fn width(self) -> u32 {
+    pub(crate) const fn width(self) -> u32 {
         match self {
             Kind::Int { bits, .. } => bits,
             Kind::Float { exponent_bits, mantissa_bits } => 1 + exponent_bits + mantissa_bits,
         }
     }
 
-    pub const fn is_float(self) -> bool {
+    pub(crate) const fn is_float(self) -> bool {
         matches!(self, Kind::Float { .. })
     }
 }
 
 /// The `rounding` member of `cast_value`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Rounding {
+pub(crate) enum Rounding {
     NearestEven,
     TowardsZero,
     TowardsPositive,
@@ -67,7 +67,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    pub const ALL: [Rounding; 5] = [
+    pub(crate) const ALL: [Rounding; 5] = [
         Rounding::NearestEven,
         Rounding::TowardsZero,
         Rounding::TowardsPositive,
@@ -78,19 +78,19 @@ impl Rounding {
 
 /// The `out_of_range` member of `cast_value`; `Error` where it is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum OutOfRange {
+pub(crate) enum OutOfRange {
     Error,
     Clamp,
     Wrap,
 }
 
 impl OutOfRange {
-    pub const ALL: [OutOfRange; 3] = [OutOfRange::Error, OutOfRange::Clamp, OutOfRange::Wrap];
+    pub(crate) const ALL: [OutOfRange; 3] = [OutOfRange::Error, OutOfRange::Clamp, OutOfRange::Wrap];
 }
 
 /// Why an element cannot be converted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// Beyond the target after rounding, and `out_of_range` does not help.
     OutOfRange,
     /// NaN for a target that has none.

@@ -4,36 +4,36 @@ use super::{Kind, Rounding};
 
 /// What the bits of an element stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Number {
-    NotANumber,
+pub(crate) enum Number {
+    Nan,
     Infinite { negative: bool },
     Finite(Exact),
 }
 
 /// The value `magnitude * 2^exponent`, with a sign that zero has too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Exact {
-    pub negative: bool,
-    pub magnitude: u128,
-    pub exponent: i32,
+pub(crate) struct Exact {
+    pub(crate) negative: bool,
+    pub(crate) magnitude: u128,
+    pub(crate) exponent: i32,
     /// The absolute value is greater than `magnitude` says, by less than one unit of it. Only sums and
     /// quotients have it, and they have far more bits in `magnitude` than any type holds.
-    pub more: bool,
+    pub(crate) more: bool,
 }
 
 impl Exact {
-    pub fn is_zero(&self) -> bool {
+    pub(crate) fn is_zero(&self) -> bool {
         self.magnitude == 0 && !self.more
     }
 
     /// The exponent of the leading bit of a value that is not zero.
-    pub fn leading_exponent(&self) -> i32 {
+    pub(crate) fn leading_exponent(&self) -> i32 {
         assert!(self.magnitude != 0, "zero has no leading bit");
         self.exponent + 127 - self.magnitude.leading_zeros().cast_signed()
     }
 
     /// The absolute value in units of `2^unit`, rounded to a whole number of them.
-    pub fn rounded_to(&self, unit: i32, rounding: Rounding) -> u128 {
+    pub(crate) fn rounded_to(&self, unit: i32, rounding: Rounding) -> u128 {
         let discarded = unit - self.exponent;
         if discarded <= 0 {
             assert!(!self.more, "an inexact value must be rounded above its last bit");
@@ -68,12 +68,12 @@ impl Exact {
 }
 
 /// The low `width` bits of a `u64`, all set.
-pub fn mask(width: u32) -> u64 {
+pub(crate) fn mask(width: u32) -> u64 {
     u64::MAX >> (64 - width)
 }
 
 /// What `bits` stand for in `kind`; bits above its width do not count.
-pub fn number(bits: u64, kind: Kind) -> Number {
+pub(crate) fn number(bits: u64, kind: Kind) -> Number {
     let bits = bits & mask(kind.width());
     match kind {
         Kind::Int { signed, bits: width } => {
@@ -86,7 +86,7 @@ pub fn number(bits: u64, kind: Kind) -> Number {
             let biased = (bits >> mantissa_bits) & mask(exponent_bits);
             let fraction = bits & mask(mantissa_bits);
             if biased == mask(exponent_bits) {
-                return if fraction == 0 { Number::Infinite { negative } } else { Number::NotANumber };
+                return if fraction == 0 { Number::Infinite { negative } } else { Number::Nan };
             }
             let hidden = if biased == 0 { 0 } else { 1_u128 << mantissa_bits };
             let steps = i32::try_from(biased.max(1) - 1).expect("at most 11 bits");
@@ -109,7 +109,12 @@ fn least_unit(exponent_bits: u32, mantissa_bits: u32) -> i32 {
 
 /// The float nearest to `value` in the sense of `rounding`, as IEEE 754 has it: rounded once as if the exponent
 /// were unbounded (subnormal numbers included), and `None` if the result is beyond the greatest finite number.
-pub fn to_float(value: Exact, exponent_bits: u32, mantissa_bits: u32, rounding: Rounding) -> Option<u64> {
+pub(crate) fn to_float(
+    value: Exact,
+    exponent_bits: u32,
+    mantissa_bits: u32,
+    rounding: Rounding,
+) -> Option<u64> {
     let sign = u64::from(value.negative) << (exponent_bits + mantissa_bits);
     if value.is_zero() {
         return Some(sign);
@@ -131,11 +136,11 @@ pub fn to_float(value: Exact, exponent_bits: u32, mantissa_bits: u32, rounding: 
 }
 
 /// An infinity of a float type.
-pub fn infinity(negative: bool, exponent_bits: u32, mantissa_bits: u32) -> u64 {
+pub(crate) fn infinity(negative: bool, exponent_bits: u32, mantissa_bits: u32) -> u64 {
     (u64::from(negative) << (exponent_bits + mantissa_bits)) | (mask(exponent_bits) << mantissa_bits)
 }
 
 /// The NaN that `"NaN"` means in metadata: positive, only the first bit of the mantissa set.
-pub fn canonical_nan(exponent_bits: u32, mantissa_bits: u32) -> u64 {
+pub(crate) fn canonical_nan(exponent_bits: u32, mantissa_bits: u32) -> u64 {
     infinity(false, exponent_bits, mantissa_bits) | (1 << (mantissa_bits - 1))
 }

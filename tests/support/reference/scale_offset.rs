@@ -12,7 +12,7 @@ enum Operation {
 }
 
 /// `(x - offset) * scale`; an operation whose parameter is absent is left out.
-pub fn scale_offset_encode(
+pub(crate) fn scale_offset_encode(
     bits: u64,
     kind: Kind,
     offset: Option<u64>,
@@ -23,7 +23,7 @@ pub fn scale_offset_encode(
 }
 
 /// `x / scale + offset`; an operation whose parameter is absent is left out.
-pub fn scale_offset_decode(
+pub(crate) fn scale_offset_decode(
     bits: u64,
     kind: Kind,
     offset: Option<u64>,
@@ -90,8 +90,8 @@ fn float(
     let nan = canonical_nan(exponent_bits, mantissa_bits);
     let infinite = |negative: bool| infinity(negative, exponent_bits, mantissa_bits);
     match (number(left, kind), number(addend, kind)) {
-        (Number::NotANumber, _) => Ok(left | quiet),
-        (_, Number::NotANumber) => Ok(right | quiet),
+        (Number::Nan, _) => Ok(left | quiet),
+        (_, Number::Nan) => Ok(right | quiet),
         (Number::Infinite { .. }, Number::Infinite { .. }) => Ok(match operation {
             Operation::Divide => nan,
             Operation::Multiply => infinite(is_product_negative),
