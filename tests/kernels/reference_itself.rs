@@ -59,7 +59,7 @@ proptest! {
         let wrap = |source, target| cast(value, source, target, Rounding::TowardsZero, OutOfRange::Wrap, &[]);
         prop_assert_eq!(wrap(Kind::int(64), Kind::int(16)), Ok(u64::from((value as i16).cast_unsigned())));
         prop_assert_eq!(wrap(Kind::uint(64), Kind::uint(8)), Ok(u64::from(value as u8)));
-        prop_assert_eq!(wrap(Kind::int(32), Kind::uint(64)), Ok((value as i32 as i64).cast_unsigned()));
+        prop_assert_eq!(wrap(Kind::int(32), Kind::uint(64)), Ok(i64::from(value as i32).cast_unsigned()));
         prop_assert_eq!(wrap(Kind::uint(64), Kind::uint(10)), Ok(value & 1023));
     }
 

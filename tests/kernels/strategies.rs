@@ -145,7 +145,9 @@ pub(crate) fn landmarks_of(kind: Kind) -> Vec<u64> {
         let specials = [0, infinity, infinity | 1, quiet, quiet | 1, quiet | mask(mantissa_bits)];
         landmarks.extend(specials.into_iter().flat_map(|bits| [bits, bits | sign]));
     }
-    landmarks.iter_mut().for_each(|bits| *bits &= mask(width));
+    for bits in &mut landmarks {
+        *bits &= mask(width);
+    }
     landmarks.sort_unstable();
     landmarks.dedup();
     landmarks

@@ -93,10 +93,10 @@ fn float(
         (Number::Nan, _) => Ok(left | quiet),
         (_, Number::Nan) => Ok(right | quiet),
         (Number::Infinite { .. }, Number::Infinite { .. }) => Ok(match operation {
-            Operation::Divide => nan,
             Operation::Multiply => infinite(is_product_negative),
             Operation::Add | Operation::Subtract if left == addend => left,
-            Operation::Add | Operation::Subtract => nan,
+            // inf / inf and inf - inf
+            Operation::Divide | Operation::Add | Operation::Subtract => nan,
         }),
         (Number::Infinite { negative }, Number::Finite(value)) => Ok(match operation {
             Operation::Add | Operation::Subtract => infinite(negative),
