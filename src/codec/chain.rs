@@ -181,6 +181,15 @@ impl BoundChain {
         self.encoded().max_bytes().map_or(allowance, |bytes| bytes.max(allowance))
     }
 
+    /// Whether an encoded chunk of `length` bytes is the elements themselves, as `bytes` alone leaves them.
+    pub fn stores_elements(&self, length: usize) -> bool {
+        let plain = matches!(
+            self.codecs.as_slice(),
+            [BoundCodec { codec: Codec::Bytes { swap: None, check: None }, .. }]
+        );
+        plain && self.decoded.num_bytes() == Some(length as u64)
+    }
+
     /// Bytes of the largest representation between two codecs.
     pub fn max_representation_bytes(&self) -> u64 {
         let of = |representation: &Representation| representation.max_bytes().unwrap_or(0);

@@ -196,6 +196,11 @@ impl ObjectJob {
     }
 }
 
+/// The first element of an inner chunk.
+pub fn cell_start(start: &[u64], cell: &[u64], cell_shape: &[u64]) -> Vec<u64> {
+    start.iter().zip(cell).zip(cell_shape).map(|((start, index), length)| start + index * length).collect()
+}
+
 /// Moves the position of a faulty element from the chunk's frame to the array's.
 fn at(mut fault: crate::codec::ChainFault, start: &[u64]) -> Fault {
     if let ChainFaultKind::Element { position: Some(position), .. } = &mut fault.kind {
@@ -288,13 +293,7 @@ impl CellJob<'_> {
         report: &mut ObjectReport,
     ) -> Result<bool, Fault> {
         let cell_shape = &self.source.cell.decoded().shape;
-        let start: Vec<u64> = shard
-            .start
-            .iter()
-            .zip(cell)
-            .zip(cell_shape)
-            .map(|((start, index), length)| start + index * length)
-            .collect();
+        let start = cell_start(&shard.start, cell, cell_shape);
         let Some((offset, length)) = shard.index.get(self.source.entry_of(cell)).copied().flatten() else {
             let Some(absent) = &self.job.absent_cell else { return Ok(false) };
             self.conversion
