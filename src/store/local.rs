@@ -86,7 +86,7 @@ impl LocalNode {
             return Err(StoreError::TooLarge { path, found: length, bound: max_bytes });
         }
         // The file may grow while it is read: never more than was allowed.
-        file.by_ref().take(max_bytes.saturating_add(1)).read_to_end(bytes).map_err(io_error("read", &path))?;
+        Read::by_ref(&mut file).take(max_bytes.saturating_add(1)).read_to_end(bytes).map_err(io_error("read", &path))?;
         if bytes.len() as u64 > max_bytes {
             return Err(StoreError::TooLarge { path, found: bytes.len() as u64, bound: max_bytes });
         }
