@@ -4,7 +4,7 @@
 use super::chain::{BindError, BoundChain, Codec, Workspace, component_size, range_check};
 use super::fault::{ChainFault, ChainFaultKind};
 use super::is_filled_with;
-use super::region::unravel;
+use super::region::{RegionCopy, as_index, unravel};
 use super::transpose::Transpose;
 use super::value_program::{ProgramFault, StepOrigin, ValueProgram, ValueStep, swap};
 use crate::data_type::DataType;
@@ -47,6 +47,9 @@ pub enum Converted {
 pub struct Conversion {
     source: BoundChain,
     destination: BoundChain,
+    change: ValueProgram,
+    /// How many codecs of the destination the change stands for.
+    applied: usize,
     way: Way,
     write_empty: bool,
 }
@@ -58,7 +61,7 @@ enum Way {
     /// One pass over the values.
     Fused(Box<Fused>),
     /// All codecs, one by one, with a change of values between.
-    Whole { program: ValueProgram, figures: bool },
+    Whole,
 }
 
 #[derive(Debug, Clone)]
@@ -91,9 +94,12 @@ impl Conversion {
         } else if let Some(fused) = Fused::plan(&source, &destination, change, keep)? {
             Way::Fused(Box::new(fused))
         } else {
-            Way::whole(&source, change)
+            Way::Whole
         };
-        Ok(Conversion { source, destination, way, write_empty })
+        let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
+        push_change(&mut program, change);
+        let applied = if let ValueChange::Quantize { codecs, .. } = change { *codecs } else { 0 };
+        Ok(Conversion { source, destination, change: program, applied, way, write_empty })
     }
 
     /// Whether encoded chunks stay what they are.
@@ -117,36 +123,82 @@ impl Conversion {
         &self.destination
     }
 
-    /// Converts an encoded chunk.
+    /// Converts an encoded chunk into `target`. `valid` is the part of it that lies inside the array, where not all
+    /// does: what is beyond the edge may hold anything, counts for nothing, and becomes the fill value.
     pub fn run(
         &self,
         source: &[u8],
+        valid: Option<&[u64]>,
         target: &mut Vec<u8>,
         buffers: &mut ConversionBuffers,
-        figures: Option<&mut QuantizeFigures>,
+        figures: &mut QuantizeFigures,
     ) -> Result<Converted, ChainFault> {
-        match &self.way {
-            Way::Bytes { keep } => {
+        match (&self.way, valid) {
+            (Way::Bytes { keep }, _) => {
                 let ConversionBuffers { first, workspace, .. } = buffers;
                 self.source.decode_to(*keep, source, first, workspace)?;
                 self.destination.encode_from(*keep, first, target, workspace)?;
                 Ok(Converted::Written)
             }
-            Way::Fused(fused) => self.run_fused(fused, source, target, buffers, figures),
-            Way::Whole { program, .. } => {
-                self.source.decode(source, &mut buffers.first, &mut buffers.workspace)?;
-                let ConversionBuffers { first, second, workspace, .. } = buffers;
-                program
-                    .run(first, second, &mut workspace.tiles, figures)
-                    .map_err(|fault| self.element_fault(&fault, &self.source.decoded().shape, None))?;
-                let decoded: &[u8] = if program.is_empty() { first } else { second };
-                if !self.write_empty && self.is_fill(decoded) {
-                    return Ok(Converted::Empty);
-                }
-                self.destination.encode(decoded, target, workspace)?;
-                Ok(Converted::Written)
+            (Way::Fused(fused), Some(valid)) if fused.program.is_fallible() => {
+                self.run_whole(source, Some(valid), target, buffers, figures)
             }
+            (Way::Fused(fused), _) => self.run_fused(fused, source, target, buffers, figures),
+            (Way::Whole, valid) => self.run_whole(source, valid, target, buffers, figures),
         }
+    }
+
+    /// Every codec by itself, in the array's frame.
+    fn run_whole(
+        &self,
+        source: &[u8],
+        valid: Option<&[u64]>,
+        target: &mut Vec<u8>,
+        buffers: &mut ConversionBuffers,
+        figures: &mut QuantizeFigures,
+    ) -> Result<Converted, ChainFault> {
+        let ConversionBuffers { first, second, third, workspace } = buffers;
+        self.source.decode(source, first, workspace)?;
+        let shape = &self.source.decoded().shape;
+        let (source_size, target_size) = self.change.sizes();
+        let origin = vec![0; shape.len()];
+        let elements: &[u8] = if let Some(valid) = valid {
+            third.resize(as_index(valid.iter().product::<u64>()) * source_size, 0);
+            crop(shape, valid, &origin, source_size).run(first, third);
+            third
+        } else {
+            first
+        };
+        self.change
+            .run(elements, second, &mut workspace.tiles, Some(figures))
+            .map_err(|fault| self.element_fault(&fault, valid.unwrap_or(shape), None))?;
+        let fill = array_before(&self.destination, self.applied).fill_value.as_ref();
+        let changed: &[u8] = if let Some(valid) = valid {
+            let zero = vec![0; target_size];
+            let padding = fill.map_or(zero.as_slice(), |fill| &fill.0);
+            third.clear();
+            third.extend(padding.iter().cycle().take(first.len() / source_size * target_size));
+            RegionCopy { source_shape: valid, target_shape: shape, ..crop(shape, valid, &origin, target_size) }
+                .run(second, third);
+            third
+        } else {
+            second
+        };
+        if !self.write_empty && fill.is_some_and(|fill| is_filled_with(changed, &fill.0)) {
+            return Ok(Converted::Empty);
+        }
+        self.destination.encode_from(self.applied, changed, target, workspace)?;
+        Ok(Converted::Written)
+    }
+
+    /// Encodes elements of the array as the destination has it, whatever they are.
+    pub fn encode_elements(
+        &self,
+        elements: &[u8],
+        target: &mut Vec<u8>,
+        buffers: &mut ConversionBuffers,
+    ) -> Result<(), ChainFault> {
+        self.destination.encode(elements, target, &mut buffers.workspace)
     }
 
     fn run_fused(
@@ -155,7 +207,7 @@ impl Conversion {
         source: &[u8],
         target: &mut Vec<u8>,
         buffers: &mut ConversionBuffers,
-        figures: Option<&mut QuantizeFigures>,
+        figures: &mut QuantizeFigures,
     ) -> Result<Converted, ChainFault> {
         let ConversionBuffers { first, second, third, workspace } = buffers;
         let at = fused.source_bytes;
@@ -178,7 +230,7 @@ impl Conversion {
         let output = if is_last && fused.transpose.is_none() { &mut *target } else { &mut *second };
         fused
             .program
-            .run(encoded, output, &mut workspace.tiles, figures)
+            .run(encoded, output, &mut workspace.tiles, Some(figures))
             .map_err(|fault| self.element_fault(&fault, &fused.encoded_shape, Some(&fused.to_array)))?;
         let fill = fused.fill.as_ref().filter(|_| !self.write_empty);
         if fill.is_some_and(|fill| is_filled_with(output, fill)) {
@@ -212,18 +264,12 @@ impl Conversion {
         Err(ChainFault { place: place.to_string(), codec: codec.name.clone(), kind })
     }
 
-    /// Whether a decoded chunk of the destination is nothing but its fill value.
-    pub fn is_fill(&self, decoded: &[u8]) -> bool {
-        let fill = self.destination.decoded().fill_value.as_ref();
-        fill.is_some_and(|fill| is_filled_with(decoded, &fill.0))
-    }
-
     /// A fault of the program as a fault of a codec, with the element's position in the array's chunk.
     fn element_fault(&self, fault: &ProgramFault, shape: &[u64], to_array: Option<&[usize]>) -> ChainFault {
         let (place, codec) = match fault.origin {
             StepOrigin::Source(place) => (place.to_string(), self.source.codecs()[place].name.clone()),
             StepOrigin::Destination(place) => (place.to_string(), self.destination.codecs()[place].name.clone()),
-            StepOrigin::DataType => ("-".to_owned(), "data type".to_owned()),
+            StepOrigin::DataType => ("-".to_owned(), "change of data type".to_owned()),
         };
         let encoded = unravel(fault.fault.index as u64, shape);
         let position = match to_array {
@@ -263,12 +309,15 @@ fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
     source.codecs().iter().zip(destination.codecs()).take_while(alike).count()
 }
 
-impl Way {
-    fn whole(source: &BoundChain, change: &ValueChange) -> Self {
-        let source_size = source.decoded().data_type.size().unwrap_or(1);
-        let mut program = ValueProgram::new(source_size);
-        push_change(&mut program, change);
-        Way::Whole { program, figures: matches!(change, ValueChange::Quantize { .. }) }
+/// The copy of the part of an array that starts at its origin.
+fn crop<'a>(shape: &'a [u64], valid: &'a [u64], origin: &'a [u64], element_size: usize) -> RegionCopy<'a> {
+    RegionCopy {
+        source_shape: shape,
+        source_start: origin,
+        target_shape: valid,
+        target_start: origin,
+        extent: valid,
+        element_size,
     }
 }
 

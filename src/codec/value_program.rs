@@ -126,6 +126,11 @@ impl ValueProgram {
         self.steps.is_empty()
     }
 
+    /// Whether a value can be at fault, or counts in figures.
+    pub fn is_fallible(&self) -> bool {
+        self.steps.iter().any(|(step, ..)| !matches!(step, ValueStep::Swap(_) | ValueStep::Unpack(_)))
+    }
+
     /// Bytes of an element before and after.
     pub fn sizes(&self) -> (usize, usize) {
         (self.source_size, self.target_size)
