@@ -115,7 +115,8 @@ impl BoundChain {
         let mut before = Representation::Array(decoded.clone());
         let mut codecs = Vec::with_capacity(pipeline.stages.len());
         for (place, stage) in pipeline.stages.iter().enumerate() {
-            let unsupported = |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
+            let unsupported =
+                |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
             let encoded = stage.output.clone().ok_or_else(|| unsupported(String::new()))?;
             if let Representation::Array(array) = &encoded {
                 check_size(array)?;
@@ -148,7 +149,9 @@ impl BoundChain {
 
     /// The chunk after the last codec.
     pub fn encoded(&self) -> Representation {
-        self.codecs.last().map_or_else(|| Representation::Array(self.decoded.clone()), |codec| codec.encoded.clone())
+        self.codecs
+            .last()
+            .map_or_else(|| Representation::Array(self.decoded.clone()), |codec| codec.encoded.clone())
     }
 
     /// Writes inner chunks that hold only the fill value from now on.
@@ -164,7 +167,9 @@ impl BoundChain {
     pub fn num_array_to_array(&self) -> usize {
         self.codecs
             .iter()
-            .take_while(|c| matches!(c.codec, Codec::ScaleOffset(_) | Codec::Cast { .. } | Codec::Transpose(_)))
+            .take_while(|c| {
+                matches!(c.codec, Codec::ScaleOffset(_) | Codec::Cast { .. } | Codec::Transpose(_))
+            })
             .count()
     }
 
@@ -174,6 +179,15 @@ impl BoundChain {
         let decoded = self.decoded.num_bytes().unwrap_or(u64::MAX);
         let allowance = decoded.saturating_mul(2).saturating_add(1 << 20);
         self.encoded().max_bytes().map_or(allowance, |bytes| bytes.max(allowance))
+    }
+
+    /// Whether an encoded chunk of `length` bytes is the elements themselves, as `bytes` alone leaves them.
+    pub fn stores_elements(&self, length: usize) -> bool {
+        let plain = matches!(
+            self.codecs.as_slice(),
+            [BoundCodec { codec: Codec::Bytes { swap: None, check: None }, .. }]
+        );
+        plain && self.decoded.num_bytes() == Some(length as u64)
     }
 
     /// Bytes of the largest representation between two codecs.
@@ -230,12 +244,22 @@ impl BoundChain {
     }
 
     /// Encodes a chunk of native-endian elements in C order.
-    pub fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
+    pub fn encode(
+        &self,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFault> {
         self.encode_from(0, decoded, encoded, workspace)
     }
 
     /// Decodes a chunk to native-endian elements in C order.
-    pub fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
+    pub fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFault> {
         self.decode_to(0, encoded, decoded, workspace)
     }
 
@@ -274,13 +298,20 @@ impl BoundCodec {
         ChainFault { place: place.to_string(), codec: self.name.clone(), kind }
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, ws: &mut Workspace) -> Result<(), ChainFaultKind> {
+    fn encode(
+        &self,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+        ws: &mut Workspace,
+    ) -> Result<(), ChainFaultKind> {
         self.expect_array(&self.decoded, decoded)?;
         match &self.codec {
             Codec::ScaleOffset(codec) => {
                 encoded.resize(decoded.len(), 0);
                 let types = Some((codec.number_type(), codec.number_type()));
-                codec.encode(decoded, encoded).map_err(|fault| element_fault(fault, types, decoded, &self.decoded))
+                codec
+                    .encode(decoded, encoded)
+                    .map_err(|fault| element_fault(fault, types, decoded, &self.decoded))
             }
             Codec::Cast { encode, .. } => self.cast(encode, decoded, encoded, &self.decoded),
             Codec::Transpose(codec) => {
@@ -304,13 +335,20 @@ impl BoundCodec {
         }
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, ws: &mut Workspace) -> Result<(), ChainFaultKind> {
+    fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        ws: &mut Workspace,
+    ) -> Result<(), ChainFaultKind> {
         self.expect_array(&self.encoded, encoded)?;
         match &self.codec {
             Codec::ScaleOffset(codec) => {
                 decoded.resize(encoded.len(), 0);
                 let types = Some((codec.number_type(), codec.number_type()));
-                codec.decode(encoded, decoded).map_err(|fault| element_fault(fault, types, encoded, &self.encoded))
+                codec
+                    .decode(encoded, decoded)
+                    .map_err(|fault| element_fault(fault, types, encoded, &self.encoded))
             }
             Codec::Cast { decode, .. } => self.cast(decode, encoded, decoded, &self.encoded),
             Codec::Transpose(codec) => {
@@ -330,10 +368,9 @@ impl BoundCodec {
                 codec.decode(encoded, decoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
-            Codec::BytesToBytes(codec) => {
-                codec.decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
-                    .map_err(|error| ChainFaultKind::Bytes(error.to_string()))
-            }
+            Codec::BytesToBytes(codec) => codec
+                .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
+                .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
         }
     }
 
@@ -400,7 +437,9 @@ fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) {
 }
 
 fn check_size(array: &ArrayRepresentation) -> Result<(), BindError> {
-    let Some(bytes) = array.data_type.size() else { return Err(BindError::DataType(array.data_type.to_string())) };
+    let Some(bytes) = array.data_type.size() else {
+        return Err(BindError::DataType(array.data_type.to_string()));
+    };
     let total = array.num_elements().and_then(|count| count.checked_mul(bytes as u64));
     // Half of the address space is more than any machine gives one chunk.
     match total.map(usize::try_from) {
@@ -424,14 +463,17 @@ pub(super) fn range_check(data_type: &DataType) -> Option<Cast> {
 /// Bytes of a component, which is what `endian` reverses; `None` for single bytes and raw bits.
 pub(super) fn component_size(data_type: &DataType) -> Option<usize> {
     match data_type {
-        DataType::Number(number_type) | DataType::Complex(number_type) => Some(number_type.size()).filter(|s| *s > 1),
+        DataType::Number(number_type) | DataType::Complex(number_type) => {
+            Some(number_type.size()).filter(|s| *s > 1)
+        }
         _ => None,
     }
 }
 
 fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError> {
     let unsupported = |because: String| BindError::Unsupported { place: 0, name: String::new(), because };
-    let array = || before.array().ok_or_else(|| unsupported(": it stands after the array->bytes codec".to_owned()));
+    let array =
+        || before.array().ok_or_else(|| unsupported(": it stands after the array->bytes codec".to_owned()));
     Ok(match &stage.configuration {
         BoundConfiguration::ScaleOffset { number_type, offset, scale } => {
             Codec::ScaleOffset(ScaleOffset::new(*number_type, *offset, *scale))
@@ -453,8 +495,8 @@ fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError
         }
         BoundConfiguration::PackBits(configuration) => {
             let array = array()?;
-            let bound = PackBits::new(configuration, &array.data_type, array.num_elements().unwrap_or(0));
-            Codec::PackBits(bound.map_err(|error| unsupported(format!(": {error}")))?)
+            let bound = PackBits::new(configuration, array.num_elements().unwrap_or(0));
+            Codec::PackBits(bound)
         }
         BoundConfiguration::Sharding(configuration) => {
             Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?)?))

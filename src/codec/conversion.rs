@@ -178,8 +178,12 @@ impl Conversion {
             let padding = fill.map_or(zero.as_slice(), |fill| &fill.0);
             third.clear();
             third.extend(padding.iter().cycle().take(first.len() / source_size * target_size));
-            RegionCopy { source_shape: valid, target_shape: shape, ..crop(shape, valid, &origin, target_size) }
-                .run(second, third);
+            RegionCopy {
+                source_shape: valid,
+                target_shape: shape,
+                ..crop(shape, valid, &origin, target_size)
+            }
+            .run(second, third);
             third
         } else {
             second
@@ -227,28 +231,26 @@ impl Conversion {
             matches!(self.destination.codecs()[fused.destination_bytes].codec, Codec::Bytes { .. });
         let done_from = if writes_elements { fused.destination_bytes + 1 } else { fused.destination_bytes };
         let is_last = done_from == self.destination.codecs().len();
-        let output = if is_last && fused.transpose.is_none() { &mut *target } else { &mut *second };
+        let values = if is_last && fused.transpose.is_none() { &mut *target } else { &mut *second };
         fused
             .program
-            .run(encoded, output, &mut workspace.tiles, Some(figures))
+            .run(encoded, values, &mut workspace.tiles, Some(figures))
             .map_err(|fault| self.element_fault(&fault, &fused.encoded_shape, Some(&fused.to_array)))?;
         let fill = fused.fill.as_ref().filter(|_| !self.write_empty);
-        if fill.is_some_and(|fill| is_filled_with(output, fill)) {
+        if fill.is_some_and(|fill| is_filled_with(values, fill)) {
             return Ok(Converted::Empty);
         }
-        let elements: &[u8] = if let Some(transpose) = &fused.transpose {
-            let output = if is_last { &mut *target } else { &mut *third };
-            output.resize(second.len(), 0);
-            transpose.encode(second, output).map_err(|error| ChainFault {
+        if let Some(transpose) = &fused.transpose {
+            let permuted = if is_last { &mut *target } else { &mut *third };
+            permuted.resize(second.len(), 0);
+            transpose.encode(second, permuted).map_err(|error| ChainFault {
                 place: "0".to_owned(),
                 codec: "transpose".to_owned(),
                 kind: ChainFaultKind::Bytes(error.to_string()),
             })?;
-            output
-        } else {
-            output
-        };
+        }
         if !is_last {
+            let elements: &[u8] = if fused.transpose.is_some() { third } else { second };
             self.destination.encode_from(done_from, elements, target, workspace)?;
         }
         Ok(Converted::Written)
@@ -268,7 +270,9 @@ impl Conversion {
     fn element_fault(&self, fault: &ProgramFault, shape: &[u64], to_array: Option<&[usize]>) -> ChainFault {
         let (place, codec) = match fault.origin {
             StepOrigin::Source(place) => (place.to_string(), self.source.codecs()[place].name.clone()),
-            StepOrigin::Destination(place) => (place.to_string(), self.destination.codecs()[place].name.clone()),
+            StepOrigin::Destination(place) => {
+                (place.to_string(), self.destination.codecs()[place].name.clone())
+            }
             StepOrigin::DataType => ("-".to_owned(), "change of data type".to_owned()),
         };
         let encoded = unravel(fault.fault.index as u64, shape);
@@ -346,9 +350,13 @@ impl Fused {
         change: &ValueChange,
         keep: usize,
     ) -> Result<Option<Self>, BindError> {
-        let (source_bytes, destination_bytes) = (source.num_array_to_array(), destination.num_array_to_array());
+        let (source_bytes, destination_bytes) =
+            (source.num_array_to_array(), destination.num_array_to_array());
         let fusible = |chain: &BoundChain, place: usize| {
-            matches!(chain.codecs().get(place).map(|c| &c.codec), Some(Codec::Bytes { .. } | Codec::PackBits(_)))
+            matches!(
+                chain.codecs().get(place).map(|c| &c.codec),
+                Some(Codec::Bytes { .. } | Codec::PackBits(_))
+            )
         };
         if !fusible(source, source_bytes) || !fusible(destination, destination_bytes) {
             return Ok(None);

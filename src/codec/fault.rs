@@ -103,7 +103,9 @@ fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, N
         FaultKind::Overflow => {
             format!("{value} leaves the range of {target}, {}, under the arithmetic", bounds_text(target))
         }
-        FaultKind::Remainder => format!("{value} cannot be divided by the scale without a remainder in {target}"),
+        FaultKind::Remainder => {
+            format!("{value} cannot be divided by the scale without a remainder in {target}")
+        }
         FaultKind::NotOfType => format!("{value} is no value of {source}, {}", bounds_text(source)),
         FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN in {target}"),
     }
@@ -112,17 +114,19 @@ fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, N
 /// The option that would help against an element's fault, for a codec chain or a data type change.
 pub fn element_help(kind: FaultKind) -> Option<&'static str> {
     match kind {
-        FaultKind::OutOfRange | FaultKind::ReservedCode => {
-            Some("`--out-of-range clamp` maps such values to the nearest bound (\"out_of_range\": \"clamp\" in cast_value)")
-        }
+        FaultKind::OutOfRange | FaultKind::ReservedCode => Some(
+            "`--out-of-range clamp` maps such values to the nearest bound (\"out_of_range\": \"clamp\" in cast_value)",
+        ),
         FaultKind::NotANumber => Some(
             "`--nan-value CODE` sets a code aside for NaN (an entry [\"NaN\", CODE] in cast_value's \"scalar_map\")",
         ),
-        FaultKind::Infinite => {
-            Some("an entry [\"Infinity\", CODE] in cast_value's \"scalar_map\" maps infinities; no range holds them")
-        }
+        FaultKind::Infinite => Some(
+            "an entry [\"Infinity\", CODE] in cast_value's \"scalar_map\" maps infinities; no range holds them",
+        ),
         FaultKind::Overflow => Some("choose a smaller scale or another offset, or a wider data type"),
-        FaultKind::Remainder => Some("the stored values were not made by this scale; check the codec's configuration"),
+        FaultKind::Remainder => {
+            Some("the stored values were not made by this scale; check the codec's configuration")
+        }
         FaultKind::NotOfType => None,
     }
 }

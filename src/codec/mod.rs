@@ -19,7 +19,10 @@ pub use sharding::BoundSharding;
 pub fn is_filled_with(bytes: &[u8], element: &[u8]) -> bool {
     let size = element.len();
     // Equal first element, and each byte equal to the one an element before it: one comparison over the whole.
-    size > 0 && bytes.len() >= size && bytes[..size] == *element && bytes[size..] == bytes[..bytes.len() - size]
+    size > 0
+        && bytes.len() >= size
+        && bytes[..size] == *element
+        && bytes[size..] == bytes[..bytes.len() - size]
 }
 
 /// The bits of an element of up to 8 bytes, zero-extended; the bytes are in the order of this machine.

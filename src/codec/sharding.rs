@@ -40,7 +40,8 @@ impl BoundSharding {
             Representation::Bytes(crate::pipeline::BytesSize::Fixed(bytes)) => bytes,
             _ => return Err(unsupported(": its index codecs do not give a fixed size")),
         };
-        let grid_shape = shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
+        let grid_shape =
+            shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
         Ok(BoundSharding {
             shard_shape: shard.shape.clone(),
             grid_shape,
@@ -116,7 +117,9 @@ impl BoundSharding {
             let [offset, length] = pair.map(u64::from_ne_bytes);
             let entry = match (offset, length) {
                 (ABSENT, ABSENT) => None,
-                _ if offset.checked_add(length).is_some_and(|end| end <= shard_bytes) => Some((offset, length)),
+                _ if offset.checked_add(length).is_some_and(|end| end <= shard_bytes) => {
+                    Some((offset, length))
+                }
                 _ => {
                     return Err(ChainFaultKind::Shard(format!(
                         "the shard index places inner chunk {number} at offset {offset} with {length} bytes, outside the shard of {shard_bytes} bytes"

@@ -77,7 +77,9 @@ impl ValueStep {
             ValueStep::ScaleEncode(codec) | ValueStep::ScaleDecode(codec) => {
                 Some((codec.number_type(), codec.number_type()))
             }
-            ValueStep::Check(cast) | ValueStep::Cast(cast) => Some((cast.options().source, cast.options().target)),
+            ValueStep::Check(cast) | ValueStep::Cast(cast) => {
+                Some((cast.options().source, cast.options().target))
+            }
             ValueStep::Unpack(unpack) => Some((unpack.source(), unpack.target())),
             ValueStep::Quantize(quantize) => Some((quantize.options().source, quantize.options().target)),
         }

@@ -127,7 +127,10 @@ mod tests {
     fn chunk_set_of_scattered_indices_knows_its_members() {
         let set = ChunkSet::from_indices(vec![9, 3, 4, 5, 3]);
         assert_eq!(set.len(), 4);
-        assert_eq!((0..5).map(|place| set.nth(place)).collect::<Vec<_>>(), [Some(3), Some(4), Some(5), Some(9), None]);
+        assert_eq!(
+            (0..5).map(|place| set.nth(place)).collect::<Vec<_>>(),
+            [Some(3), Some(4), Some(5), Some(9), None]
+        );
         assert!(set.contains(5) && !set.contains(6) && set.contains(9) && !set.contains(2));
     }
 

@@ -85,7 +85,9 @@ impl Driver {
                         if result.is_err() {
                             failed_at.fetch_min(place, Ordering::Relaxed);
                         }
-                        Some(result.map(|result| (index, result)).map_err(|fault| ChunkFault { index, fault }))
+                        Some(
+                            result.map(|result| (index, result)).map_err(|fault| ChunkFault { index, fault }),
+                        )
                     })
                     .collect()
             });

@@ -96,7 +96,11 @@ impl Side {
 
     /// The first element of an object of the grid.
     pub fn start_of(&self, index: u64) -> Vec<u64> {
-        position(index, &self.metadata).iter().zip(&self.metadata.chunk_shape).map(|(i, length)| i * length).collect()
+        position(index, &self.metadata)
+            .iter()
+            .zip(&self.metadata.chunk_shape)
+            .map(|(i, length)| i * length)
+            .collect()
     }
 }
 
@@ -147,7 +151,8 @@ impl ObjectJob {
             }
             ObjectWay::Convert(conversion) => self.convert(conversion, buffers, index, &key),
             ObjectWay::Cells(conversion) => {
-                let (Some(source), Some(destination)) = (&self.source.layout, &self.destination.layout) else {
+                let (Some(source), Some(destination)) = (&self.source.layout, &self.destination.layout)
+                else {
                     return Err(Fault::Other("shards without a layout".to_owned()));
                 };
                 CellJob { job: self, conversion, source, destination }.run(buffers, index)
@@ -191,6 +196,11 @@ impl ObjectJob {
     }
 }
 
+/// The first element of an inner chunk.
+pub fn cell_start(start: &[u64], cell: &[u64], cell_shape: &[u64]) -> Vec<u64> {
+    start.iter().zip(cell).zip(cell_shape).map(|((start, index), length)| start + index * length).collect()
+}
+
 /// Moves the position of a faulty element from the chunk's frame to the array's.
 fn at(mut fault: crate::codec::ChainFault, start: &[u64]) -> Fault {
     if let ChainFaultKind::Element { position: Some(position), .. } = &mut fault.kind {
@@ -218,7 +228,8 @@ impl CellJob<'_> {
     fn open(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<OpenShard, Fault> {
         let key = self.job.source.key(index);
         let reader = self.job.source.node.open(&key)?;
-        let reader = reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
+        let reader =
+            reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
         let entries = self.source.read_index(&reader, &mut buffers.read, &mut buffers.workspace)?;
         Ok(OpenShard { reader, index: entries, start: self.job.source.start_of(index) })
     }
@@ -282,8 +293,7 @@ impl CellJob<'_> {
         report: &mut ObjectReport,
     ) -> Result<bool, Fault> {
         let cell_shape = &self.source.cell.decoded().shape;
-        let start: Vec<u64> =
-            shard.start.iter().zip(cell).zip(cell_shape).map(|((start, index), length)| start + index * length).collect();
+        let start = cell_start(&shard.start, cell, cell_shape);
         let Some((offset, length)) = shard.index.get(self.source.entry_of(cell)).copied().flatten() else {
             let Some(absent) = &self.job.absent_cell else { return Ok(false) };
             self.conversion

@@ -78,11 +78,13 @@ impl ShardLayout {
         buffer: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<Vec<IndexEntry>, Fault> {
-        let fault = |kind| Fault::Chain(ChainFault {
-            place: self.place.to_string(),
-            codec: "sharding_indexed".to_owned(),
-            kind,
-        });
+        let fault = |kind| {
+            Fault::Chain(ChainFault {
+                place: self.place.to_string(),
+                codec: "sharding_indexed".to_owned(),
+                kind,
+            })
+        };
         let (offset, length) = self.sharding.index_range(reader.length()).map_err(fault)?;
         reader.read_at(offset, length, buffer)?;
         self.sharding.decode_index(buffer, reader.length(), workspace).map_err(fault)

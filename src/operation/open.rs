@@ -117,20 +117,27 @@ fn read_document(node: &LocalNode, name: &str) -> Result<Json, OperationError> {
             return Err(OperationError::environment(format!("`{name}` is Zarr v2, which is not read yet"))
                 .with_help("convert it to Zarr v3 with zarr-python: `zarr migrate v3`"));
         }
-        return Err(OperationError::environment(format!("nothing Zarr at `{name}`: it holds no `zarr.json`"))
-            .with_help("name the folder of an array; it holds `zarr.json`"));
+        return Err(OperationError::environment(format!(
+            "nothing Zarr at `{name}`: it holds no `zarr.json`"
+        ))
+        .with_help("name the folder of an array; it holds `zarr.json`"));
     };
     let document = Json::parse(&bytes)
         .map_err(|error| OperationError::data(format!("`{name}/zarr.json` is not JSON")).because(error))?;
     if node_kind(&document) == NodeKind::Group {
-        return Err(OperationError::environment(format!("`{name}` is a group, not an array"))
-            .with_help("name an array inside it: the path of a folder whose `zarr.json` has \"node_type\": \"array\""));
+        return Err(OperationError::environment(format!("`{name}` is a group, not an array")).with_help(
+            "name an array inside it: the path of a folder whose `zarr.json` has \"node_type\": \"array\"",
+        ));
     }
     Ok(document)
 }
 
 /// The pipeline of a stored object, its fill value followed through the chain.
-fn build_pipeline(metadata: &ArrayMetadata, data_type: &DataType, diagnostics: &mut Vec<Diagnostic>) -> Pipeline {
+fn build_pipeline(
+    metadata: &ArrayMetadata,
+    data_type: &DataType,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Pipeline {
     let fill_value = match data_type {
         DataType::Other(_) => None,
         _ => match data_type.fill_value_from_json(&metadata.fill_value) {
@@ -153,11 +160,13 @@ fn build_pipeline(metadata: &ArrayMetadata, data_type: &DataType, diagnostics: &
 /// Opens an array; one with an error is refused, with every error named.
 pub fn open_array(store: &Path, node: Option<&str>) -> Result<OpenedArray, OperationError> {
     let reading = read_array(store, node)?;
-    let (errors, warnings): (Vec<_>, Vec<_>) = reading.diagnostics.into_iter().partition(Diagnostic::is_error);
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        reading.diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
         return Err(refusal(&format!("the metadata of `{}` are in error", reading.store), &errors));
     }
-    let (Some(metadata), Some(data_type), Some(pipeline)) = (reading.metadata, reading.data_type, reading.pipeline)
+    let (Some(metadata), Some(data_type), Some(pipeline)) =
+        (reading.metadata, reading.data_type, reading.pipeline)
     else {
         return Err(OperationError::data(format!("the chunk grid of `{}` is not `regular`", reading.store))
             .with_help("only regular chunk grids are read"));
@@ -200,6 +209,8 @@ pub fn bind(pipeline: &Pipeline, store: &str) -> Result<BoundChain, OperationErr
             BindError::DataType(_) => "arrays of this type can be copied without options",
             BindError::TooLarge { .. } => "check `chunk_grid` in its metadata",
         };
-        OperationError::data(format!("the chunks of `{store}` cannot be decoded")).because(error).with_help(help)
+        OperationError::data(format!("the chunks of `{store}` cannot be decoded"))
+            .because(error)
+            .with_help(help)
     })
 }

@@ -70,8 +70,12 @@ impl Passage<'_> {
             Ok(encoded) => encoded,
             Err(kind) => {
                 let reason = match kind {
-                    FaultKind::NotANumber => format!("{target} has no NaN, and no entry of `scalar_map` maps it"),
-                    FaultKind::Infinite => format!("{target} has no infinity, and no entry of `scalar_map` maps it"),
+                    FaultKind::NotANumber => {
+                        format!("{target} has no NaN, and no entry of `scalar_map` maps it")
+                    }
+                    FaultKind::Infinite => {
+                        format!("{target} has no infinity, and no entry of `scalar_map` maps it")
+                    }
                     _ => format!("the result is no value of {target}"),
                 };
                 diagnostics.push(

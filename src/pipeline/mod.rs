@@ -47,7 +47,7 @@ pub enum BoundConfiguration {
         big_endian: bool,
     },
     /// `packbits`.
-    PackBits(configuration::packbits::PackBits),
+    PackBits(configuration::BoundPackBits),
     /// `sharding_indexed`.
     Sharding(ShardingStage),
     /// Any other codec: its configuration as it stands.
@@ -65,7 +65,7 @@ pub struct ShardingStage {
     pub index_location: IndexLocation,
 }
 
-pub use configuration::sharding::IndexLocation;
+pub use configuration::IndexLocation;
 
 /// A codec in the chain, and the chunk after it.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,7 +186,9 @@ fn check_order(
                     code::CODEC_ORDER,
                     format!("codec `{}` takes {wanted}, but {found} reaches it", codec.name),
                 )
-                .with_help("order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes")
+                .with_help(
+                    "order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes",
+                )
                 .at_pointer(codec.pointer.clone()),
             );
             return;

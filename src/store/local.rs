@@ -86,7 +86,10 @@ impl LocalNode {
             return Err(StoreError::TooLarge { path, found: length, bound: max_bytes });
         }
         // The file may grow while it is read: never more than was allowed.
-        Read::by_ref(&mut file).take(max_bytes.saturating_add(1)).read_to_end(bytes).map_err(io_error("read", &path))?;
+        Read::by_ref(&mut file)
+            .take(max_bytes.saturating_add(1))
+            .read_to_end(bytes)
+            .map_err(io_error("read", &path))?;
         if bytes.len() as u64 > max_bytes {
             return Err(StoreError::TooLarge { path, found: bytes.len() as u64, bound: max_bytes });
         }
@@ -174,7 +177,9 @@ impl LocalNode {
     pub fn exists(&self) -> Result<bool, StoreError> {
         match std::fs::symlink_metadata(&self.root) {
             Ok(_) => Ok(true),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(false)
+            }
             Err(error) => Err(io_error("read", &self.root)(error)),
         }
     }

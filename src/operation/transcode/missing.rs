@@ -20,8 +20,11 @@ pub fn values(
             .iter()
             .map(|json| {
                 value_from_json(number_type, json).map(|read| read.value).map_err(|error| {
-                    OperationError::data(format!("--missing {} is no {number_type}", json.to_string_compact()))
-                        .because(error)
+                    OperationError::data(format!(
+                        "--missing {} is no {number_type}",
+                        json.to_string_compact()
+                    ))
+                    .because(error)
                 })
             })
             .collect(),
@@ -56,9 +59,12 @@ fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
         // xarray encodes every float as a float64.
         8 => {
             let value = f64::from_le_bytes(bytes.try_into().ok()?);
-            value_from_json(number_type, &crate::metadata::json::Json::Number(
-                crate::metadata::json::Number::from_f64_shortest(value)?,
-            ))
+            value_from_json(
+                number_type,
+                &crate::metadata::json::Json::Number(crate::metadata::json::Number::from_f64_shortest(
+                    value,
+                )?),
+            )
             .ok()
             .map(|read| read.value)
         }

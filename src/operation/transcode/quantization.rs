@@ -6,13 +6,16 @@ use super::survey::Survey;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
+use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
+use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Number, Object};
+use crate::metadata::json::{Json, Number};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{QuantizeForm, QuantizeOptions, TranscodeOptions};
+use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset};
 
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone)]
@@ -90,7 +93,8 @@ impl<'a> Request<'a> {
         if quantize.form == QuantizeForm::Cf {
             check_cf(source, quantize.data_type)?;
         }
-        let fill_bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
+        let fill_bits =
+            source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
         let missing = super::missing::values(source, number_type, quantize.missing.as_ref())?;
         Ok(Request { source, options, quantize, number_type, missing, fill_bits })
     }
@@ -181,7 +185,8 @@ impl<'a> Request<'a> {
         survey: &Survey,
         fill: Option<f64>,
     ) -> Result<Quantization, OperationError> {
-        let nan = if wants_nan { self.quantize.nan_value.or_else(|| Codes::default_nan(target)) } else { None };
+        let nan =
+            if wants_nan { self.quantize.nan_value.or_else(|| Codes::default_nan(target)) } else { None };
         let (least, greatest) = target.integer_bounds().ok_or_else(|| {
             OperationError::data(format!("--quantize takes an integer type; {target} is none"))
         })?;
@@ -229,7 +234,9 @@ impl<'a> Request<'a> {
             if lo <= hi {
                 return Ok(Some((lo, hi)));
             }
-            return Err(OperationError::data(format!("--range {lo},{hi} is empty: the least value comes first")));
+            return Err(OperationError::data(format!(
+                "--range {lo},{hi} is empty: the least value comes first"
+            )));
         }
         if !self.needs_first_pass() {
             return Ok(None);
@@ -246,11 +253,13 @@ impl<'a> Request<'a> {
 
     fn scaling(&self, finder: &RangeFinder, range: Option<(f64, f64)>) -> Result<Scaling, OperationError> {
         if self.quantize.scale.is_some() || self.quantize.offset.is_some() {
-            let number = |json: &Option<Json>, option| json.as_ref().map(|json| self.number(json, option)).transpose();
+            let number =
+                |json: &Option<Json>, option| json.as_ref().map(|json| self.number(json, option)).transpose();
             let scale = number(&self.quantize.scale, "--scale")?;
             let offset = number(&self.quantize.offset, "--offset")?;
             if scale == Some(0.0) {
-                return Err(OperationError::data("--scale 0 could not be decoded").with_help("give a scale that is not 0"));
+                return Err(OperationError::data("--scale 0 could not be decoded")
+                    .with_help("give a scale that is not 0"));
             }
             return Ok(Scaling { offset: offset.filter(|o| *o != 0.0), scale: scale.filter(|s| *s != 1.0) });
         }
@@ -265,7 +274,11 @@ impl<'a> Request<'a> {
     /// A finite number of an option in the array's type.
     fn number(&self, json: &Json, option: &str) -> Result<f64, OperationError> {
         let refused = |why: String| {
-            OperationError::data(format!("{option} {} is no finite {}{why}", json.to_string_compact(), self.number_type))
+            OperationError::data(format!(
+                "{option} {} is no finite {}{why}",
+                json.to_string_compact(),
+                self.number_type
+            ))
         };
         let read = value_from_json(self.number_type, json).map_err(|error| refused(format!(": {error}")))?;
         let value = self.float().value(read.value);
@@ -282,7 +295,8 @@ fn infinite(store: &str, what: &str) -> OperationError {
 
 /// What CF attributes can express.
 fn check_cf(source: &OpenedArray, target: Option<NumberType>) -> Result<(), OperationError> {
-    let packed = ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
+    let packed =
+        ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
     if let Some(name) = packed {
         return Err(OperationError::data(format!("`{}` has the attribute `{name}` already", source.store))
             .with_help("run `zarrcast transcode --unpack` first, then quantise the result"));
@@ -306,9 +320,9 @@ fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f64> {
 
 /// The two codecs, value by value, as any reader runs them.
 struct ValueCodecs {
-    scale_offset: crate::kernel::scale_offset::ScaleOffset,
-    encode: crate::kernel::cast::Cast,
-    decode: crate::kernel::cast::Cast,
+    scale_offset: ScaleOffset,
+    encode: Cast,
+    decode: Cast,
 }
 
 impl ValueCodecs {
@@ -331,8 +345,12 @@ impl ValueCodecs {
 impl Quantization {
     /// The kernel's options.
     pub fn kernel(&self) -> KernelOptions {
-        let finder =
-            RangeFinder { source: self.source, target: self.target, codes: self.codes, rounding: self.rounding };
+        let finder = RangeFinder {
+            source: self.source,
+            target: self.target,
+            codes: self.codes,
+            rounding: self.rounding,
+        };
         let options = finder.options(self.scaling);
         KernelOptions { out_of_range: self.out_of_range, missing: self.missing.clone(), ..options }
     }
@@ -342,20 +360,34 @@ impl Quantization {
         Quantize::new(self.kernel())
     }
 
-    fn codecs(&self) -> ValueCodecs {
-        use crate::kernel::cast::{Cast, CastOptions};
-        use crate::kernel::scale_offset::ScaleOffset;
+    /// `scale_offset` as metadata have it.
+    fn scale_offset(&self) -> BoundScaleOffset {
         let float = FloatType(self.source);
-        let nan = self.codes.nan.map(|code| (float.bits(f64::NAN), code.cast_unsigned() & mask(self.target)));
-        let options = |source, target, scalar_map| {
-            let (rounding, out_of_range) = (self.rounding, self.out_of_range);
-            Cast::new(CastOptions { source, target, rounding, out_of_range, scalar_map })
-        };
         let bits = |value: Option<f64>| value.map(|value| float.bits(value));
+        let (offset, scale) = (bits(self.scaling.offset), bits(self.scaling.scale));
+        BoundScaleOffset { number_type: self.source, offset, scale }
+    }
+
+    /// `cast_value` as metadata have it.
+    fn cast_value(&self) -> BoundCastValue {
+        let not_a_number = FloatType(self.source).bits(f64::NAN);
+        let code = self.codes.nan.map(|code| code.cast_unsigned() & mask(self.target));
+        BoundCastValue {
+            decoded: self.source,
+            encoded: self.target,
+            rounding: self.rounding,
+            out_of_range: self.out_of_range,
+            encode: code.map(|code| (not_a_number, code)).into_iter().collect(),
+            decode: code.map(|code| (code, not_a_number)).into_iter().collect(),
+        }
+    }
+
+    fn codecs(&self) -> ValueCodecs {
+        let (scaling, cast) = (self.scale_offset(), self.cast_value());
         ValueCodecs {
-            scale_offset: ScaleOffset::new(self.source, bits(self.scaling.offset), bits(self.scaling.scale)),
-            encode: options(self.source, self.target, nan.into_iter().collect()),
-            decode: options(self.target, self.source, nan.into_iter().map(|(key, code)| (code, key)).collect()),
+            scale_offset: ScaleOffset::new(scaling.number_type, scaling.offset, scaling.scale),
+            encode: Cast::new(cast.encode_options()),
+            decode: Cast::new(cast.decode_options()),
         }
     }
 
@@ -407,36 +439,11 @@ impl Quantization {
         }
     }
 
-    /// The two codecs as metadata, defaults left out.
+    /// The two codecs as metadata; a `scale_offset` that does nothing is left out.
     fn metadata(&self) -> Vec<CodecMetadata> {
-        let (offset, scale) = self.literals();
-        let mut codecs = Vec::new();
-        let mut scaling = Object::new();
-        if self.scaling.offset.is_some() {
-            scaling.insert("offset", offset);
-        }
-        if self.scaling.scale.is_some() {
-            scaling.insert("scale", scale);
-        }
-        if !scaling.is_empty() {
-            codecs.push(CodecMetadata::new("scale_offset", Some(scaling)));
-        }
-        let mut cast = Object::new().with("data_type", self.target.name());
-        if self.rounding != Rounding::NearestEven {
-            cast.insert("rounding", self.rounding.name());
-        }
-        if let Some(out_of_range) = self.out_of_range.name() {
-            cast.insert("out_of_range", out_of_range);
-        }
-        if let Some(nan) = self.codes.nan {
-            let pair = |a: Json, b: Json| Json::Array(vec![Json::Array(vec![a, b])]);
-            let scalar_map = Object::new()
-                .with("encode", pair(Json::from("NaN"), Json::from(nan)))
-                .with("decode", pair(Json::from(nan), Json::from("NaN")));
-            cast.insert("scalar_map", Json::Object(scalar_map));
-        }
-        codecs.push(CodecMetadata::new("cast_value", Some(cast)));
-        codecs
+        let scaling = self.scale_offset();
+        let scaled = (scaling.offset.is_some() || scaling.scale.is_some()).then(|| scaling.to_metadata());
+        scaled.into_iter().chain([self.cast_value().to_metadata()]).collect()
     }
 
     /// Writes the quantisation into DEST's metadata.

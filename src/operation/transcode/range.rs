@@ -110,7 +110,8 @@ impl FloatType {
     pub fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
         let sign = 1_u64 << (self.0.bits() - 1);
         let bits = self.bits(value);
-        let place = if bits & sign == 0 { i64::try_from(bits).ok()? } else { !i64::try_from(bits & !sign).ok()? };
+        let place =
+            if bits & sign == 0 { i64::try_from(bits).ok()? } else { !i64::try_from(bits & !sign).ok()? };
         let moved = place.checked_add(steps)?;
         let bits = if moved >= 0 { moved.cast_unsigned() } else { (!moved).cast_unsigned() | sign };
         Some(self.value(bits)).filter(|value| value.is_finite())
@@ -172,7 +173,10 @@ impl RangeFinder {
         }
         let float = FloatType(self.source);
         // Halves first: the difference of two float64 may overflow.
-        #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude; their difference is near enough")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "codes are at most 2^53 in magnitude; their difference is near enough"
+        )]
         let span = (self.codes.last as f64 - self.codes.first as f64) / 2.0;
         let ideal = float.round(span / (hi / 2.0 - lo / 2.0), Rounding::TowardsZero).min(float.greatest());
         if !(ideal > 0.0) {
@@ -193,7 +197,8 @@ impl RangeFinder {
         let mut ulps = failed * 2;
         while attempt(ulps).is_none() {
             failed = ulps;
-            ulps = ulps.checked_mul(2).filter(|ulps| *ulps < float.bits(ideal)).ok_or(RangeFault::NotFound)?;
+            ulps =
+                ulps.checked_mul(2).filter(|ulps| *ulps < float.bits(ideal)).ok_or(RangeFault::NotFound)?;
         }
         while ulps - failed > 1 {
             let middle = failed + (ulps - failed) / 2;
@@ -207,9 +212,12 @@ impl RangeFinder {
         let float = FloatType(self.source);
         #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
         let first = self.codes.first as f64;
-        let offset = if self.codes.first == 0 { lo } else { float.round(lo - first / scale, Rounding::NearestEven) };
-        let scaling = Scaling { offset: Some(offset).filter(|o| *o != 0.0), scale: Some(scale).filter(|s| *s != 1.0) };
-        (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi)).then_some(scaling)
+        let offset =
+            if self.codes.first == 0 { lo } else { float.round(lo - first / scale, Rounding::NearestEven) };
+        let scaling =
+            Scaling { offset: Some(offset).filter(|o| *o != 0.0), scale: Some(scale).filter(|s| *s != 1.0) };
+        (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi))
+            .then_some(scaling)
     }
 
     fn lands_inside(&self, scaling: Scaling, value: f64) -> bool {
@@ -244,7 +252,8 @@ impl RangeFinder {
 
     /// A scaling under which one value comes back bit for bit (-0.0 as 0.0).
     fn constant(&self, value: f64) -> Result<Scaling, RangeFault> {
-        let usable = |code: i64| (self.codes.first..=self.codes.last).contains(&code) && self.codes.nan != Some(code);
+        let usable =
+            |code: i64| (self.codes.first..=self.codes.last).contains(&code) && self.codes.nan != Some(code);
         let float = FloatType(self.source);
         let scaling = if usable(0) {
             // (x - x) * 1 is code 0, and 0 / 1 + x is x.
@@ -252,7 +261,10 @@ impl RangeFinder {
         } else {
             // One step of a power of two below the value: code 1, and every operation is exact.
             let step = float.unit_in_last_place(value);
-            Scaling { offset: Some(value - step).filter(|o| *o != 0.0), scale: Some(1.0 / step).filter(|s| *s != 1.0) }
+            Scaling {
+                offset: Some(value - step).filter(|o| *o != 0.0),
+                scale: Some(1.0 / step).filter(|s| *s != 1.0),
+            }
         };
         if self.lands_inside(scaling, value) { Ok(scaling) } else { Err(RangeFault::NotFound) }
     }

@@ -1,5 +1,9 @@
-//! `transcode`: not built yet.
-
+//! `transcode`: being wired.
+mod destination;
+mod missing;
+mod quantization;
+mod range;
+mod survey;
 use super::error::OperationError;
 use super::options::TranscodeOptions;
 use super::progress::Progress;
