@@ -113,6 +113,25 @@ impl Json {
         })
     }
 
+    /// A short description for messages: scalars as they are written, if not too long, else what it is.
+    pub fn excerpt(&self) -> String {
+        const MAX_CHARACTERS: usize = 60;
+        let text = match self {
+            Json::Array(_) | Json::Object(_) => return self.kind().to_owned(),
+            // A long string is cut before it is escaped.
+            Json::String(string) => {
+                Json::String(string.chars().take(MAX_CHARACTERS + 1).collect()).to_string_compact()
+            }
+            Json::Number(number) => number.literal().chars().take(MAX_CHARACTERS + 1).collect(),
+            scalar => scalar.to_string_compact(),
+        };
+        if text.chars().count() <= MAX_CHARACTERS {
+            return text;
+        }
+        let cut: String = text.chars().take(MAX_CHARACTERS).collect();
+        format!("{cut}...")
+    }
+
     /// RFC 6901 pointers to the members whose name is given more than once in their object, each once.
     pub fn duplicates(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -246,3 +265,6 @@ impl<T: Into<Json>> From<Option<T>> for Json {
         value.map_or(Json::Null, Into::into)
     }
 }
+
+#[cfg(test)]
+mod tests;
