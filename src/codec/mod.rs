@@ -2,4 +2,5 @@
 //! bit packing.
 
 pub mod bytes_to_bytes;
+pub mod packbits;
 pub mod transpose;

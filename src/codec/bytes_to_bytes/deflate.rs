@@ -27,7 +27,12 @@ const HEADER: usize = 10;
 const TRAILER: usize = 8;
 
 impl DeflateContexts {
-    pub(super) fn encode_gzip(&mut self, level: u32, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), Fault> {
+    pub(super) fn encode_gzip(
+        &mut self,
+        level: u32,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
         let extra_flags = match level {
             9.. => 2,
             0 | 1 => 4,
@@ -44,7 +49,12 @@ impl DeflateContexts {
         Ok(())
     }
 
-    pub(super) fn encode_zlib(&mut self, level: u32, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), Fault> {
+    pub(super) fn encode_zlib(
+        &mut self,
+        level: u32,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
         self.deflate(level, true, decoded, encoded)
     }
 
@@ -63,7 +73,8 @@ impl DeflateContexts {
             }
             slot => &mut slot.insert((level, Compress::new(Compression::new(level), has_header))).1,
         };
-        let size = bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
+        let size =
+            bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
         reserve(encoded, size)?;
         loop {
             let consumed = position(context.total_in());
@@ -122,7 +133,10 @@ impl DeflateContexts {
             }
             let size = u32::from_le_bytes([s0, s1, s2, s3]);
             if size != crc.amount() {
-                return Err(Fault::corrupt(format!("expected {size} bytes as stored, found {}", crc.amount())));
+                return Err(Fault::corrupt(format!(
+                    "expected {size} bytes as stored, found {}",
+                    crc.amount()
+                )));
             }
             rest = &body[consumed + TRAILER..];
             if rest.is_empty() {
@@ -159,7 +173,11 @@ impl DeflateContexts {
         }
         let is_full = decoded.len() == decoded.capacity() || decoded.len() - start >= most;
         let is_spent = position(context.total_in()) >= encoded.len();
-        if is_full && !is_spent { Err(Fault::TooLong { expected: bound }) } else { Err(Fault::NoEnd { found: encoded.len() }) }
+        if is_full && !is_spent {
+            Err(Fault::TooLong { expected: bound })
+        } else {
+            Err(Fault::NoEnd { found: encoded.len() })
+        }
     }
 }
 

@@ -60,19 +60,19 @@ impl Contexts {
 impl BytesCodec {
     /// Makes a codec from its metadata.
     pub fn new(name: &str, configuration: Option<&Object>) -> Result<Self, BytesCodecError> {
-        let parsed = match name {
-            "numcodecs.zlib" => {
-                checked(configuration::gzip::parse_zlib(configuration, "")).map(|level| Kind::Zlib { level })
-            }
-            "numcodecs.bz2" => {
-                checked(configuration::gzip::parse_bz2(configuration, "")).map(|level| Kind::Bz2 { level })
-            }
-            _ => match CodecConfiguration::parse(&CodecMetadata::new(name, configuration.cloned())) {
-                None => foreign::create(name, configuration).map(Kind::Foreign),
-                Some(parsed) => checked(parsed).and_then(Kind::of_configuration),
-            },
-        };
-        let kind = parsed.map_err(|reason| BytesCodecError::Configuration { codec: name.to_owned(), reason })?;
+        let parsed =
+            match name {
+                "numcodecs.zlib" => checked(configuration::gzip::parse_zlib(configuration, ""))
+                    .map(|level| Kind::Zlib { level }),
+                "numcodecs.bz2" => checked(configuration::gzip::parse_bz2(configuration, ""))
+                    .map(|level| Kind::Bz2 { level }),
+                _ => match CodecConfiguration::parse(&CodecMetadata::new(name, configuration.cloned())) {
+                    None => foreign::create(name, configuration).map(Kind::Foreign),
+                    Some(parsed) => checked(parsed).and_then(Kind::of_configuration),
+                },
+            };
+        let kind =
+            parsed.map_err(|reason| BytesCodecError::Configuration { codec: name.to_owned(), reason })?;
         Ok(BytesCodec { name: name.to_owned(), kind })
     }
 

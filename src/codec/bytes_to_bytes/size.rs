@@ -64,7 +64,9 @@ impl EncodedSize {
 
     pub(super) fn plus(self, bytes: u64) -> EncodedSize {
         match self {
-            EncodedSize::Fixed(size) => size.checked_add(bytes).map_or(EncodedSize::Unbounded, EncodedSize::Fixed),
+            EncodedSize::Fixed(size) => {
+                size.checked_add(bytes).map_or(EncodedSize::Unbounded, EncodedSize::Fixed)
+            }
             EncodedSize::Bounded(size) => {
                 size.checked_add(bytes).map_or(EncodedSize::Unbounded, EncodedSize::Bounded)
             }

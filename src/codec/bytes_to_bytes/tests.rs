@@ -34,7 +34,9 @@ fn codec((name, configuration): (&str, &str)) -> BytesCodec {
 
 fn zarrs_codec((name, configuration): (&str, &str)) -> Arc<dyn BytesToBytesCodecTraits> {
     let metadata = format!(r#"{{"name": "{name}", "configuration": {configuration}}}"#);
-    match Codec::from_metadata(&zarrs::metadata::v3::MetadataV3::try_from(metadata.as_str()).unwrap()).unwrap() {
+    match Codec::from_metadata(&zarrs::metadata::v3::MetadataV3::try_from(metadata.as_str()).unwrap())
+        .unwrap()
+    {
         Codec::BytesToBytes(codec) => codec,
         other => panic!("{other:?}"),
     }
@@ -65,7 +67,9 @@ fn codecs_write_what_zarrs_writes_and_read_it_back() {
             assert!(encoded == theirs.as_ref(), "{entry:?} {length}");
             let limit = codec.encoded_size(EncodedSize::Fixed(length as u64)).limit().unwrap();
             assert!(encoded.len() as u64 <= limit, "{entry:?} {length}");
-            for bound in [DecodedSize::Exact(length), DecodedSize::AtMost(length), DecodedSize::AtMost(1 << 20)] {
+            for bound in
+                [DecodedSize::Exact(length), DecodedSize::AtMost(length), DecodedSize::AtMost(1 << 20)]
+            {
                 codec.decode(&encoded, &mut decoded, bound, &mut contexts).unwrap();
                 assert!(decoded == bytes, "{entry:?} {length}");
             }
@@ -107,7 +111,10 @@ fn truncated_and_extended_bytes_are_errors() {
         let codec = codec(entry);
         codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
         for length in (0..encoded.len()).step_by(37).chain([encoded.len() - 1]) {
-            assert!(codec.decode(&encoded[..length], &mut decoded, bound, &mut contexts).is_err(), "{entry:?}");
+            assert!(
+                codec.decode(&encoded[..length], &mut decoded, bound, &mut contexts).is_err(),
+                "{entry:?}"
+            );
         }
         for garbage in [&b"\0"[..], b"garbage that follows"] {
             let extended = [encoded.as_slice(), garbage].concat();
@@ -120,7 +127,9 @@ fn truncated_and_extended_bytes_are_errors() {
 fn gzip_members_and_zstd_frames_are_all_decoded() {
     let mut contexts = Contexts::new();
     let mut decoded = Vec::new();
-    for entry in [("gzip", r#"{"level": 5}"#), ("zstd", r#"{"level": 1}"#), ("numcodecs.bz2", r#"{"level": 1}"#)] {
+    for entry in
+        [("gzip", r#"{"level": 5}"#), ("zstd", r#"{"level": 1}"#), ("numcodecs.bz2", r#"{"level": 1}"#)]
+    {
         let codec = codec(entry);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         codec.encode(&sample(1000), &mut first, &mut contexts).unwrap();
@@ -154,7 +163,10 @@ fn crc32c_that_is_wrong_names_both_checksums() {
     encoded[0] ^= 1;
     let result = codec.decode(&encoded, &mut Vec::new(), DecodedSize::Exact(9), &mut Contexts::new());
     let message = result.unwrap_err().to_string();
-    assert!(message.starts_with("`crc32c`: wrong checksum: expected 0xe3069283 as stored, found 0x"), "{message}");
+    assert!(
+        message.starts_with("`crc32c`: wrong checksum: expected 0xe3069283 as stored, found 0x"),
+        "{message}"
+    );
 }
 
 #[test]
