@@ -5,9 +5,13 @@
 //! the exact path, which names the element. Nothing here allocates per call or knows of Zarr metadata.
 
 pub mod cast;
+mod dispatch;
+mod exact;
 pub mod quantize;
 pub mod scale_offset;
 pub mod statistics;
+mod tile;
+pub mod unpack;
 
 /// How a value between two representable ones is rounded (`cast_value`'s `rounding`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
