@@ -202,6 +202,8 @@ fn read_storage_transformers(object: &Object, diagnostics: &mut Vec<Diagnostic>)
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const VALID: &str = r#"{
@@ -305,5 +307,26 @@ mod tests {
         let codes: Vec<_> = document.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
         assert_eq!(codes, ["ZM101", "ZM103", "ZM101", "ZM101", "ZM101", "ZM101", "ZM101", "ZM011", "ZM012"]);
         assert!(ArrayDocument::read(&Json::Null).has_errors());
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_documents_never_panic(
+            edits in proptest::collection::vec((any::<prop::sample::Index>(), "[\\[\\]{}\",:0-9e.\\-a]{0,3}"), 1..6),
+        ) {
+            let mut text = VALID.to_owned();
+            for (index, replacement) in edits {
+                let at = index.index(text.len());
+                text.replace_range(at..=at, &replacement);
+            }
+            if let Ok(json) = Json::parse_str(&text) {
+                let document = ArrayDocument::read(&json);
+                if let Some(metadata) = document.metadata() {
+                    prop_assert_eq!(metadata.chunk_grid_shape().len(), metadata.shape.len());
+                    let key = metadata.chunk_key_encoding.key(&metadata.chunk_grid_shape());
+                    prop_assert!(!key.contains("..") && !key.starts_with('/'));
+                }
+            }
+        }
     }
 }

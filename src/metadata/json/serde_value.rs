@@ -39,6 +39,13 @@ fn number_to_value(number: &Number) -> Value {
     Value::from(number.as_f64().clamp(f64::MIN, f64::MAX))
 }
 
+/// [`Json::to_value`].
+impl From<&Json> for Value {
+    fn from(json: &Json) -> Self {
+        json.to_value()
+    }
+}
+
 impl From<&Value> for Json {
     fn from(value: &Value) -> Self {
         match value {
