@@ -127,9 +127,9 @@ impl Binding<'_> {
     }
 
     fn bytes(&mut self, configuration: BytesConfiguration) -> Bound {
-        let endian = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
+        let endian = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics);
         let size = self.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
-        let bound = BoundConfiguration::Bytes { big_endian: endian == Endian::Big };
+        let bound = BoundConfiguration::Bytes { big_endian: endian == Some(Endian::Big) };
         Some((bound, Some(Representation::Bytes(size))))
     }
 
