@@ -7,3 +7,4 @@ mod apply_codec;
 mod exit_status;
 mod generators;
 mod help;
+mod inspect;
