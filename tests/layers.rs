@@ -1,5 +1,7 @@
 //! The layers: a row may use the rows below it, never above, and some crates belong to one row.
 
+#![expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
+
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};

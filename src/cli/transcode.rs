@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::ExitStatus;
 use super::arguments::CommonArguments;
+use super::session::{self, Session};
 use super::value::{self, Document};
-use super::{ExitStatus, Session};
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
@@ -247,7 +248,7 @@ impl TranscodeArguments {
         let options = self.into_options()?;
         let result = transcode(&options, session.progress())?;
         session.warn(&result.warnings);
-        session.print(|output| {
+        session::print(|output| {
             if as_json {
                 json::write("transcode", &result, output)
             } else {
@@ -278,7 +279,7 @@ impl TranscodeArguments {
                 .transpose()?,
             dimension_names: change.dimension_names,
             nan_value: if quantizes { None } else { nan_value.clone() },
-            quantize: if quantizes { Some(self.quantize.into_options(nan_value)?) } else { None },
+            quantize: if quantizes { Some(self.quantize.into_options(nan_value.as_ref())?) } else { None },
             rounding: self.conversion.rounding.map(Rounding::from),
             out_of_range: self.conversion.out_of_range.map(OutOfRange::from),
             unpack: change.unpack,
@@ -314,7 +315,7 @@ impl TranscodeArguments {
 }
 
 impl QuantizeArguments {
-    fn into_options(self, nan_value: Option<Json>) -> anyhow::Result<QuantizeOptions> {
+    fn into_options(self, nan_value: Option<&Json>) -> anyhow::Result<QuantizeOptions> {
         Ok(QuantizeOptions {
             data_type: self.quantize,
             max_error: self.max_error,
@@ -322,7 +323,7 @@ impl QuantizeArguments {
             range: self.range,
             scale: self.scale,
             offset: self.offset,
-            nan_value: nan_value.as_ref().map(value::code).transpose()?,
+            nan_value: nan_value.map(value::code).transpose()?,
             missing: self.missing,
         })
     }

@@ -10,7 +10,7 @@ pub fn bytes(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let place = (63 - bytes.leading_zeros()) / 10;
+    let place = bytes.ilog2() / 10;
     let amount = approximate(bytes) / approximate(1 << (place * 10));
     let unit = UNITS.get(place as usize - 1).copied().unwrap_or("EiB");
     format!("{} {unit}", three_digits(amount))
@@ -108,13 +108,7 @@ fn approximate(count: u64) -> f64 {
 }
 
 fn three_digits(value: f64) -> String {
-    let places = if value < 9.995 {
-        2
-    } else if value < 99.95 {
-        1
-    } else {
-        0
-    };
+    let places = usize::from(value < 9.995) + usize::from(value < 99.95);
     format!("{value:.places$}")
 }
 

@@ -1,5 +1,7 @@
 //! The program, run as its users run it: exit statuses, messages, results.
 
+#![expect(clippy::disallowed_methods, reason = "tests make and look at files")]
+
 #[path = "../support/mod.rs"]
 mod support;
 
