@@ -53,8 +53,6 @@ pub struct ObjectJob {
     pub present: ChunkSet,
     /// An element of the destination's type that absent ones become, where they may not stay absent.
     pub absent_element: Option<Vec<u8>>,
-    /// Figures of no element, with the job's normalizer.
-    pub no_figures: QuantizeFigures,
 }
 
 /// What was done with an object.
@@ -157,7 +155,12 @@ impl ObjectJob {
         match &self.way {
             ObjectWay::Copy => {
                 let bytes = self.destination.node.copy_from(&self.source.node, &key)?;
-                Ok(ObjectReport { written: true, bytes_read: bytes, bytes_written: bytes, ..self.report() })
+                Ok(ObjectReport {
+                    written: true,
+                    bytes_read: bytes,
+                    bytes_written: bytes,
+                    ..ObjectReport::default()
+                })
             }
             ObjectWay::Convert(conversion) => self.convert(conversion, buffers, index, &key),
             ObjectWay::Cells(conversion) => {
@@ -177,15 +180,15 @@ impl ObjectJob {
         buffers: &mut ObjectBuffers,
         key: &str,
     ) -> Result<ObjectReport, Fault> {
-        let Some(element) = &self.absent_element else { return Ok(self.report()) };
+        let Some(element) = &self.absent_element else { return Ok(ObjectReport::default()) };
         let elements = filled(element, &self.destination.chain);
         conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)?;
         self.destination.node.write(key, &buffers.written)?;
-        Ok(ObjectReport { written: true, bytes_written: buffers.written.len() as u64, ..self.report() })
-    }
-
-    fn report(&self) -> ObjectReport {
-        ObjectReport { figures: self.no_figures, ..ObjectReport::default() }
+        Ok(ObjectReport {
+            written: true,
+            bytes_written: buffers.written.len() as u64,
+            ..ObjectReport::default()
+        })
     }
 
     fn convert(
@@ -195,7 +198,7 @@ impl ObjectJob {
         index: u64,
         key: &str,
     ) -> Result<ObjectReport, Fault> {
-        let mut report = self.report();
+        let mut report = ObjectReport::default();
         if !self.present.contains(index) {
             return self.fill_object(conversion, buffers, key);
         }
@@ -274,7 +277,7 @@ impl CellJob<'_> {
 
     /// One thread streams the shard.
     fn run(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
-        let mut report = self.job.report();
+        let mut report = ObjectReport::default();
         let shard = self.open(buffers, index)?;
         let mut writer = None;
         let mut absent = 0;
@@ -295,7 +298,7 @@ impl CellJob<'_> {
         index: u64,
     ) -> Result<ObjectReport, Fault> {
         let mut own = ObjectBuffers::default();
-        let mut report = self.job.report();
+        let mut report = ObjectReport::default();
         let shard = self.open(&mut own, index)?;
         let mut writer = None;
         let mut absent = 0;
@@ -307,7 +310,7 @@ impl CellJob<'_> {
                 break;
             }
             let converted = driver.map(workspaces, batch.len(), |buffers, item| {
-                let mut report = self.job.report();
+                let mut report = ObjectReport::default();
                 let converted = self.cell(&shard, &batch[item], buffers, &mut report)?;
                 Ok((converted.then(|| buffers.written.clone()), report))
             });

@@ -63,11 +63,6 @@ pub struct OpenedArray {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Whether a finding is what every command but `validate` reads with a warning.
-pub fn is_read_with_a_warning(diagnostic: &Diagnostic) -> bool {
-    READ_WITH_A_WARNING.iter().any(|code| diagnostic.is(*code))
-}
-
 /// The path of a STORE: `file://` is taken off.
 pub fn local_path(store: &Path) -> &Path {
     store.to_str().and_then(|text| text.strip_prefix("file://")).map_or(store, Path::new)

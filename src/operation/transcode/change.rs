@@ -51,7 +51,8 @@ pub fn data_type(
     let scalar_map = match &options.nan_value {
         Some(json) if from.is_float() => {
             let read = value_from_json(to, json).map_err(|error| {
-                OperationError::data(format!("--nan-value {} is no {to}", json.to_string_compact())).because(error)
+                OperationError::data(format!("--nan-value {} is no {to}", json.to_string_compact()))
+                    .because(error)
             })?;
             let float = super::range::FloatType(from);
             vec![(float.bits(f64::NAN), read.value)]

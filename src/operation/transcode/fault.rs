@@ -16,7 +16,11 @@ pub fn explain(
     store: &str,
     quantization: Option<&Quantization>,
 ) -> OperationError {
-    let chunk = format!("chunk {:?} (`{}`) of `{store}`", position(fault.index, &side.metadata), side.key(fault.index));
+    let chunk = format!(
+        "chunk {:?} (`{}`) of `{store}`",
+        position(fault.index, &side.metadata),
+        side.key(fault.index)
+    );
     match fault.fault {
         Fault::Store(error) if !error.is_data_fault() => {
             OperationError::environment(format!("{chunk} cannot be read or written")).because(error)
@@ -26,7 +30,9 @@ pub fn explain(
         fault @ Fault::Panic(_) => OperationError::environment(format!("{chunk} cannot be converted"))
             .because(fault)
             .with_help("this is a bug; please report it with the array's zarr.json"),
-        fault @ Fault::Other(_) => OperationError::data(format!("{chunk} cannot be converted")).because(fault),
+        fault @ Fault::Other(_) => {
+            OperationError::data(format!("{chunk} cannot be converted")).because(fault)
+        }
     }
 }
 
@@ -59,7 +65,14 @@ fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) ->
 fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> Option<String> {
     let codes = quantization.codes;
     let bounds = match (quantization.value_of(codes.first), quantization.value_of(codes.last)) {
-        (Some(lo), Some(hi)) => format!("{} to {}, codes {} to {} of {}", lo.min(hi), lo.max(hi), codes.first, codes.last, quantization.target),
+        (Some(lo), Some(hi)) => format!(
+            "{} to {}, codes {} to {} of {}",
+            lo.min(hi),
+            lo.max(hi),
+            codes.first,
+            codes.last,
+            quantization.target
+        ),
         _ => format!("codes {} to {} of {}", codes.first, codes.last, quantization.target),
     };
     Some(match kind {
@@ -67,16 +80,19 @@ fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> O
         FaultKind::NotANumber => format!("NaN, but no code is set aside for it ({bounds})"),
         FaultKind::Infinite => format!("{value} cannot be quantised to the range {bounds}"),
         FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN ({bounds})"),
-        FaultKind::Overflow => format!("{value} leaves the arithmetic of {} on its way to the range {bounds}", quantization.source),
+        FaultKind::Overflow => format!(
+            "{value} leaves the arithmetic of {} on its way to the range {bounds}",
+            quantization.source
+        ),
         FaultKind::Remainder | FaultKind::NotOfType => return None,
     })
 }
 
 fn quantize_help(kind: FaultKind) -> Option<&'static str> {
     match kind {
-        FaultKind::OutOfRange | FaultKind::ReservedCode => {
-            Some("`--out-of-range clamp` maps such values to the nearest bound; or give a wider `--range LO,HI`")
-        }
+        FaultKind::OutOfRange | FaultKind::ReservedCode => Some(
+            "`--out-of-range clamp` maps such values to the nearest bound; or give a wider `--range LO,HI`",
+        ),
         FaultKind::NotANumber => Some("`--nan-value CODE` sets a code aside for NaN"),
         FaultKind::Infinite => Some("count infinities as missing: `--missing Infinity,-Infinity`"),
         _ => None,

@@ -24,20 +24,19 @@ pub fn figures(
     progress: &dyn Progress,
 ) -> Result<QuantizeFigures, ChunkFault> {
     let kernel = quantization.bind();
-    let none = QuantizeFigures { normalizer: quantization.normalizer(), ..QuantizeFigures::default() };
-    let mut all = none;
+    let mut all = QuantizeFigures::default();
     let (source_size, target_size) = (quantization.source.size(), quantization.target.size());
     driver.run::<Buffers, QuantizeFigures>(
         present,
         |buffers, index| {
-            let mut figures = none;
+            let mut figures = QuantizeFigures::default();
             let Buffers { read, codes } = buffers;
             CellReader { side }.each(index, read, |cell, elements| {
                 let Some(elements) = elements else { return Ok(()) };
                 codes.resize(elements.len() / source_size * target_size, 0);
-                kernel
-                    .convert(elements, codes, &mut figures)
-                    .map_err(|fault| cell.element_fault(fault, elements, quantization.source, quantization.target))
+                kernel.convert(elements, codes, &mut figures).map_err(|fault| {
+                    cell.element_fault(fault, elements, quantization.source, quantization.target)
+                })
             })?;
             progress.advance(side.chunk_bytes());
             Ok(figures)

@@ -13,7 +13,6 @@ use crate::engine::chunk_set::{self, Listing};
 use crate::engine::driver::Driver;
 use crate::engine::object::{ObjectJob, ObjectWay, Side};
 use crate::engine::progress::Progress;
-use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
@@ -35,6 +34,8 @@ pub struct Plan {
     pub is_copy: bool,
     /// The work on the objects; `None` where a copy needs no chain.
     pub job: Option<ObjectJob>,
+    /// What happens to the values.
+    pub change: ValueChange,
     /// The quantisation, where one is asked for and its range is known.
     pub quantization: Option<Quantization>,
     /// What the user should know.
@@ -72,11 +73,14 @@ struct Changed {
 impl Planner<'_> {
     /// Settles the plan for an opened array.
     pub fn plan(&self, source: OpenedArray, progress: &dyn Progress) -> Result<Plan, OperationError> {
-        let unreadable =
-            |error| OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error);
+        let unreadable = |error| {
+            OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
+        };
         let listing = chunk_set::list(&source.node, &source.metadata).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
-            return Err(OperationError::data(format!("a folder stands where the chunk `{folder}` should be")));
+            return Err(OperationError::data(format!(
+                "a folder stands where the chunk `{folder}` should be"
+            )));
         }
         let mut warnings = source.warnings.clone();
         if !listing.unknown_keys.is_empty() {
@@ -95,9 +99,9 @@ impl Planner<'_> {
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(packed_warning(quantization));
         }
-        let quantization = changed.quantization.clone();
+        let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let (is_copy, job) = self.job(&source, &destination, &listing, changed)?;
-        Ok(Plan { source, destination, listing, is_copy, job, quantization, warnings })
+        Ok(Plan { source, destination, listing, is_copy, job, change, quantization, warnings })
     }
 
     /// Applies the options that change values or the chain to the draft.
@@ -145,7 +149,8 @@ impl Planner<'_> {
         progress: &dyn Progress,
     ) -> Result<Quantization, OperationError> {
         let source = request.source;
-        let side = side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
+        let side =
+            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
         let declared = missing::declared(source, request.number_type);
         let (scan, declared) = scans(request.number_type, &request.missing, &declared);
         let reads_values = request.needs_first_pass();
@@ -190,16 +195,20 @@ impl Planner<'_> {
         progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
         let figures = super::measure::figures(side, &listing.present, quantization, self.driver, progress);
         progress.finish();
-        figures
-            .map(|figures| figures.max_abs_error)
-            .map_err(|fault| super::fault::explain(fault, side, &side.node.root().display().to_string(), Some(quantization)))
+        figures.map(|figures| figures.max_abs_error).map_err(|fault| {
+            super::fault::explain(fault, side, &side.node.root().display().to_string(), Some(quantization))
+        })
     }
 
     fn set_fill_value(&self, draft: &mut Draft) -> Result<(), OperationError> {
         let Some(json) = &self.options.fill_value else { return Ok(()) };
         let read = draft.data_type.fill_value_from_json(json).map_err(|error| {
-            OperationError::data(format!("--fill-value {} is no {}", json.to_string_compact(), draft.data_type))
-                .because(error)
+            OperationError::data(format!(
+                "--fill-value {} is no {}",
+                json.to_string_compact(),
+                draft.data_type
+            ))
+            .because(error)
         })?;
         draft.new_chain = true;
         draft.set_fill_value(read.value)
@@ -233,9 +242,8 @@ impl Planner<'_> {
         if !self.options.allow_lossy_cast {
             change::refuse_lossy_casts(&pipeline)?;
         }
-        for found in lenient.into_iter().filter(|found| !warnings.iter().any(|known| known.message == found.message)) {
-            warnings.push(found);
-        }
+        let known: Vec<String> = warnings.iter().map(|known| known.message.clone()).collect();
+        warnings.extend(lenient.into_iter().filter(|found| !known.contains(&found.message)));
         // Written anew, the chain says what it means: permutations, byte orders, numbers in their own form.
         let codecs = normalize::codecs(&pipeline);
         draft.set_codecs(codecs);
@@ -259,15 +267,16 @@ impl Planner<'_> {
             .same_value(&crate::metadata::edit::codecs_json(&destination.metadata.codecs));
         let same_type = source.data_type == destination.pipeline.input.data_type;
         let unchanged = matches!(changed.change, ValueChange::None);
-        let is_copy = same_chain && same_type && unchanged && absent_stays && !options.verify_decodes();
+        let is_copy = same_chain && same_type && unchanged && absent_stays;
         let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
-        let sides = side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
-            .and_then(|from| {
-                let node = LocalNode::new(crate::operation::open::local_path(&options.destination));
-                let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
-                let to = side(node, metadata, &destination.pipeline, &source.store, hoisted, empty)?;
-                Ok((from, to))
-            });
+        let sides =
+            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
+                .and_then(|from| {
+                    let node = LocalNode::new(crate::operation::open::local_path(&options.destination));
+                    let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
+                    let to = side(node, metadata, &destination.pipeline, &source.store, hoisted, empty)?;
+                    Ok((from, to))
+                });
         let (from, to) = match sides {
             Ok(sides) => sides,
             Err(_) if is_copy => return Ok((true, None)),
@@ -279,15 +288,16 @@ impl Planner<'_> {
             object_way(&from, &to, &changed.change, options.write_empty_chunks, &source.store)?
         };
         let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
-        let normalizer = changed.quantization.as_ref().map_or(0.0, Quantization::normalizer);
-        Ok((is_copy, Some(ObjectJob {
-            source: from,
-            destination: to,
-            way,
-            present: listing.present.clone(),
-            absent_element,
-            no_figures: QuantizeFigures { normalizer, ..QuantizeFigures::default() },
-        })))
+        Ok((
+            is_copy,
+            Some(ObjectJob {
+                source: from,
+                destination: to,
+                way,
+                present: listing.present.clone(),
+                absent_element,
+            }),
+        ))
     }
 }
 
@@ -299,21 +309,23 @@ fn object_way(
     write_empty: bool,
     store: &str,
 ) -> Result<ObjectWay, OperationError> {
-    let unsupported = |error| {
-        OperationError::data(format!("the chunks of `{store}` cannot be converted")).because(error)
-    };
+    let unsupported =
+        |error| OperationError::data(format!("the chunks of `{store}` cannot be converted")).because(error);
     let cells = match (&from.layout, &to.layout) {
         (Some(a), Some(b)) => a.cell.decoded().shape == b.cell.decoded().shape,
         _ => false,
     };
     if let (true, Some(a), Some(b)) = (cells, &from.layout, &to.layout) {
-        let conversion = Conversion::new(a.cell.clone(), b.cell.clone(), change, write_empty).map_err(unsupported)?;
+        let conversion =
+            Conversion::new(a.cell.clone(), b.cell.clone(), change, write_empty).map_err(unsupported)?;
         return Ok(ObjectWay::Cells(Box::new(conversion)));
     }
     let nested = to.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed");
     if nested && matches!(change, ValueChange::Quantize { codecs: 1.., .. }) {
-        return Err(OperationError::data(format!("shards inside shards, or compressed shards, of `{store}` cannot be quantised"))
-            .with_help("give the array a simpler chain with --codecs first"));
+        return Err(OperationError::data(format!(
+            "shards inside shards, or compressed shards, of `{store}` cannot be quantised"
+        ))
+        .with_help("give the array a simpler chain with --codecs first"));
     }
     let conversion =
         Conversion::new(from.chain.clone(), to.chain.clone(), change, write_empty).map_err(unsupported)?;
@@ -375,8 +387,11 @@ fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
     let packed = !(target.is_whole() && target.bits().is_power_of_two());
     let form = if quantization.form == QuantizeForm::Codecs { "the codes are" } else { "the array is" };
     packed.then(|| {
-        Diagnostic::new(code::DATA_TYPE_SUB_BYTE, format!("{form} {target}, stored by `packbits`, which few readers know"))
-            .with_help("uint8 and uint16 are read everywhere")
+        Diagnostic::new(
+            code::DATA_TYPE_SUB_BYTE,
+            format!("{form} {target}, stored by `packbits`, which few readers know"),
+        )
+        .with_help("uint8 and uint16 are read everywhere")
     })
 }
 

@@ -394,15 +394,16 @@ impl Quantization {
         }
     }
 
+    /// Both codecs backward: the cast, then the scaling.
+    pub fn decoders(&self) -> (Cast, ScaleOffset) {
+        let codecs = self.codecs();
+        (codecs.decode, codecs.scale_offset)
+    }
+
     /// The value of a code, through the real decode.
     pub fn value_of(&self, code: i64) -> Option<f64> {
         let decoded = self.codecs().decode(code.cast_unsigned() & mask(self.target))?;
         Some(FloatType(self.source).value(decoded))
-    }
-
-    /// The power of two near `|scale|` that keeps squares of errors in range.
-    pub fn normalizer(&self) -> f64 {
-        self.bind().normalizer()
     }
 
     /// What absent elements become, in DEST's data type.

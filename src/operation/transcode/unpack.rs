@@ -10,7 +10,7 @@ use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{Missing, TranscodeOptions};
+use crate::operation::options::TranscodeOptions;
 
 const PACKING_CODECS: [&str; 2] = ["scale_offset", "cast_value"];
 const PACKING_ATTRIBUTES: [&str; 8] = [
@@ -38,7 +38,7 @@ pub fn apply(
         set_chain(options, draft)?;
         return Ok((ValueChange::None, source.fill_value.clone()));
     }
-    let packing = Packing::of(source, options)?;
+    let packing = Packing::of(source)?;
     let (change, absent) = packing.apply(source, draft)?;
     set_chain(options, draft)?;
     Ok((change, Some(absent)))
@@ -85,10 +85,13 @@ struct Packing {
 }
 
 impl Packing {
-    fn of(source: &OpenedArray, options: &TranscodeOptions) -> Result<Self, OperationError> {
+    fn of(source: &OpenedArray) -> Result<Self, OperationError> {
         let attributes = &source.metadata.attributes;
-        let factor = |name: &str| attributes.get(name).map(|json| number(json).ok_or_else(|| not_a_number(name, json)));
-        let (scale_factor, add_offset) = (factor("scale_factor").transpose()?, factor("add_offset").transpose()?);
+        let factor = |name: &str| {
+            attributes.get(name).map(|json| number(json).ok_or_else(|| not_a_number(name, json)))
+        };
+        let (scale_factor, add_offset) =
+            (factor("scale_factor").transpose()?, factor("add_offset").transpose()?);
         let codes = source.data_type.number().filter(|number_type| !number_type.is_float());
         let (Some(codes), true) = (codes, scale_factor.is_some() || add_offset.is_some()) else {
             return Err(OperationError::data(format!("`{}` is not packed", source.store)).with_help(
@@ -97,15 +100,12 @@ impl Packing {
             ));
         };
         let element = if codes.bits() <= 16 { ElementType::Float32 } else { ElementType::Float64 };
-        let mut missing: Vec<i128> = ["_FillValue", "missing_value"]
+        let missing: Vec<i128> = ["_FillValue", "missing_value"]
             .into_iter()
             .filter_map(|name| attributes.get(name))
             .flat_map(|json| json.as_array().map_or_else(|| vec![json.clone()], <[Json]>::to_vec))
             .filter_map(|json| json.as_number()?.as_integral_i128())
             .collect();
-        if let Some(Missing::Values(values)) = &options.missing {
-            missing.extend(values.iter().filter_map(|json| json.as_number()?.as_integral_i128()));
-        }
         Ok(Packing {
             codes,
             floats: NumberType::of(element),
@@ -136,7 +136,10 @@ impl Packing {
         let absent = if absent.is_nan() {
             not_a_number
         } else {
-            FillValue::from_bits(self.floats, float.bits(float.round(absent, crate::kernel::Rounding::NearestEven)))
+            FillValue::from_bits(
+                self.floats,
+                float.bits(float.round(absent, crate::kernel::Rounding::NearestEven)),
+            )
         };
         Ok((ValueChange::Unpack(Box::new(unpack)), absent))
     }
