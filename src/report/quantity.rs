@@ -77,7 +77,9 @@ pub fn ratio(before: u64, after: u64) -> Option<String> {
         return None;
     }
     let (before, after) = (approximate(before), approximate(after));
-    Some(if after <= before {
+    Some(if after == before {
+        "as much".to_owned()
+    } else if after < before {
         format!("{} times smaller", three_digits(before / after))
     } else {
         format!("{} times larger", three_digits(after / before))
@@ -143,6 +145,7 @@ mod tests {
     fn ratio_says_which_way() {
         assert_eq!(ratio(400, 100).as_deref(), Some("4.00 times smaller"));
         assert_eq!(ratio(100, 150).as_deref(), Some("1.50 times larger"));
+        assert_eq!(ratio(100, 100).as_deref(), Some("as much"));
         assert_eq!(ratio(0, 100), None);
     }
 }

@@ -181,11 +181,6 @@ fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, Stri
     if let Some(distinct) = result.distinct_codes {
         members.push(("distinct codes", count(distinct)));
     }
-    if let (Some(source), Some(destination)) = (result.bytes_source, result.bytes_destination) {
-        let ratio =
-            quantity::ratio(source, destination).map_or_else(String::new, |ratio| format!(", {ratio}"));
-        members.push(("size", format!("{} -> {}{ratio}", bytes(source), bytes(destination))));
-    }
     members
 }
 

@@ -335,7 +335,7 @@ fn fill_value_must_come_back_unless_it_is_not_checked() {
     };
     run(&["--fill-value", "5.26"]).fails(1, &["fill value", "comes back as 3.0", "--no-fill-check"]);
     run(&["--fill-value", "NaN"]).fails(1, &["fill value", "NaN"]);
-    run(&["--fill-value", "-5"]).fails(1, &["fill value", "-5"]);
+    run(&["--fill-value", "-5"]).fails(1, &["fill value", "-100"]);
     run(&["--fill-value", "true"]).fails(1, &["--fill-value"]);
     assert!(!test.exists("codes"));
     let run = run(&["--fill-value", "5.26", "--no-fill-check"]);
