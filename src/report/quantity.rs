@@ -1,5 +1,6 @@
 //! Sizes, rates, durations, counts and shapes for people.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use crate::metadata::json::Json;
@@ -27,6 +28,9 @@ pub fn rate(bytes_per_second: f64) -> String {
 
 /// Seconds: `12.3 ms`, `4.56 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn seconds(seconds: f64) -> String {
+    if seconds <= 0.0 {
+        return "0 s".to_owned();
+    }
     let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
     if seconds < 1e-3 {
         format!("{} us", three_digits(seconds * 1e6))
@@ -76,13 +80,11 @@ pub fn ratio(before: u64, after: u64) -> Option<String> {
     if before == 0 || after == 0 {
         return None;
     }
-    let (before, after) = (approximate(before), approximate(after));
-    Some(if after == before {
-        "as much".to_owned()
-    } else if after < before {
-        format!("{} times smaller", three_digits(before / after))
-    } else {
-        format!("{} times larger", three_digits(after / before))
+    let share = approximate(before) / approximate(after);
+    Some(match before.cmp(&after) {
+        Ordering::Equal => "as much".to_owned(),
+        Ordering::Greater => format!("{} times smaller", three_digits(share)),
+        Ordering::Less => format!("{} times larger", three_digits(share.recip())),
     })
 }
 
