@@ -2,6 +2,8 @@
 //!
 //! `UPDATE_GENERATED=1 cargo test --test generated` rewrites it.
 
+#![expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ExitStatus;
 use super::arguments::CommonArguments;
+use super::session::{self, Session};
 use super::value::{self, Document, Extents};
-use super::{ExitStatus, Session};
 use crate::data_type::DataType;
 use crate::metadata::json::Json;
 use crate::operation::apply_codec::apply_codec;
@@ -35,6 +36,7 @@ const EXAMPLES: &str = r#"Examples:
 /// array->array codecs, or go on to bytes. `-` is stdin or stdout. OUTPUT appears only after success.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ApplyCodecArguments {
     /// The data to run the chain over: a file or `-` (none with --chunk)
     #[arg(value_name = "INPUT")]
@@ -101,16 +103,16 @@ impl ApplyCodecArguments {
         let result = apply_codec(&options)?;
         session.warn(&result.warnings);
         if options.stages {
-            session.note(|output| apply_codec_text::write_stages(&result, session.error_style(), output));
+            session::note(|output| apply_codec_text::write_stages(&result, session.error_style(), output));
         }
-        session.print(|output| match &result.standard_output {
+        session::print(|output| match &result.standard_output {
             Some(bytes) => output.write_all(bytes),
             None if as_json => json::write("apply-codec", &result, output),
             None => apply_codec_text::write(&result, !options.stages, session.style(), output),
         })?;
         if result.standard_output.is_some() {
             // stdout is taken by the data: what there is to tell goes to stderr.
-            session.note(|output| {
+            session::note(|output| {
                 apply_codec_text::write(&result, !options.stages, session.error_style(), output)
             });
         }

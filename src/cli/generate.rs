@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 
-use super::{Arguments, ExitStatus, NAME, Session};
+use super::{Arguments, ExitStatus, NAME, session};
 use crate::operation::error::OperationError;
 use crate::store::file;
 
@@ -23,9 +23,9 @@ pub(super) struct CompletionsArguments {
 
 impl CompletionsArguments {
     /// Writes the completions to stdout.
-    pub(super) fn run(&self, session: &Session) -> anyhow::Result<ExitStatus> {
+    pub(super) fn run(&self) -> anyhow::Result<ExitStatus> {
         let text = completions(self.shell);
-        session.print(|output| output.write_all(&text))?;
+        session::print(|output| output.write_all(&text))?;
         Ok(ExitStatus::Done)
     }
 }
@@ -63,14 +63,14 @@ fn completions(shell: Shell) -> Vec<u8> {
 fn manual_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut program = Arguments::command().disable_help_subcommand(true);
     program.build();
-    let mut pages = vec![page(&program, NAME.to_owned())?];
+    let mut pages = vec![page(&program, NAME)?];
     for command in program.get_subcommands() {
-        pages.push(page(command, format!("{NAME}-{}", command.get_name()))?);
+        pages.push(page(command, &format!("{NAME}-{}", command.get_name()))?);
     }
     Ok(pages)
 }
 
-fn page(command: &clap::Command, name: String) -> std::io::Result<(String, Vec<u8>)> {
+fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>)> {
     let mut text = Vec::new();
     // No date and no version: the page changes when the command does.
     clap_mangen::Man::new(command.clone()).title(name.to_uppercase()).source(NAME).render(&mut text)?;

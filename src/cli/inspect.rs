@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ExitStatus;
 use super::arguments::CommonArguments;
-use super::{ExitStatus, Session};
+use super::session::{self, Session};
 use crate::diagnostic::Severity;
 use crate::operation::inspect::inspect;
 use crate::operation::options::InspectOptions;
@@ -46,7 +47,7 @@ impl InspectArguments {
             InspectOptions { threads: self.common.options().threads, store: self.store, node: self.node };
         let result = inspect(&options)?;
         session.warn(&result.warnings);
-        session.print(|output| {
+        session::print(|output| {
             if as_json {
                 json::write("inspect", &result, output)
             } else {

@@ -1,5 +1,7 @@
 //! The command line: a file a command, from clap struct to options to operation to report, and the exit status.
 
+#![expect(clippy::doc_markdown, reason = "doc comments of arguments are help texts, which show no markup")]
+
 mod apply_codec;
 mod arguments;
 mod exit_status;
@@ -56,7 +58,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Command::Inspect(arguments) => arguments.run(&session),
         Command::Transcode(arguments) => arguments.run(&session),
         Command::ApplyCodec(arguments) => arguments.run(&session),
-        Command::Completions(arguments) => arguments.run(&session),
+        Command::Completions(arguments) => arguments.run(),
         Command::Man(arguments) => arguments.run(),
     });
     session.progress().finish();

@@ -53,36 +53,16 @@ impl Session {
         Style::new(self.error)
     }
 
-    /// Writes the result to stdout. A reader that has gone is no error: it has seen what it wanted.
-    #[expect(clippy::unused_self, reason = "the streams are the session's")]
-    pub(super) fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-        let mut output = BufWriter::new(io::stdout().lock());
-        match write(&mut output).and_then(|()| output.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                // What is left in the buffer would be tried once more when it is dropped.
-                drop(output.into_parts());
-                Ok(())
-            }
-            outcome => outcome.context("the result cannot be written to stdout"),
-        }
-    }
-
-    /// Writes to stderr; if it is closed, to nobody.
-    pub(super) fn note(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-        let mut output = BufWriter::new(io::stderr().lock());
-        let _ = write(&mut output).and_then(|()| output.flush());
-    }
-
     /// Prints findings on stderr, unless `--quiet` was given.
     pub(super) fn warn(&self, findings: &[Diagnostic]) {
         if !self.quiet {
-            self.note(|output| failure::write_findings(findings, self.error_style(), output));
+            note(|output| failure::write_findings(findings, self.error_style(), output));
         }
     }
 
     /// Prints the error with its causes and the next step, and gives its exit status.
     pub(super) fn report_error(&self, error: &anyhow::Error) -> ExitStatus {
-        self.note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
+        note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
         exit_status::of_error(error)
     }
 }
@@ -101,4 +81,23 @@ pub(super) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Resu
             .because(anyhow!("{message}"))
             .into())
     })
+}
+
+/// Writes the result to stdout. A reader that has gone is no error: it has seen what it wanted.
+pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut output = BufWriter::new(io::stdout().lock());
+    match write(&mut output).and_then(|()| output.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            // What is left in the buffer would be tried once more when it is dropped.
+            drop(output.into_parts());
+            Ok(())
+        }
+        outcome => outcome.context("the result cannot be written to stdout"),
+    }
+}
+
+/// Writes to stderr; if it is closed, to nobody.
+pub(super) fn note(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let mut output = BufWriter::new(io::stderr().lock());
+    let _ = write(&mut output).and_then(|()| output.flush());
 }

@@ -1,7 +1,5 @@
 //! Numbers in JSON results: JSON has no infinities and no NaN, so these are strings.
 
-#![expect(clippy::trivially_copy_pass_by_ref, reason = "serde's `serialize_with` passes references")]
-
 use serde::Serializer;
 
 /// A number, or "NaN", "Infinity", "-Infinity".

@@ -5,6 +5,7 @@ use super::inspect_result::{Decoded, InspectResult, StageRow};
 use super::open::{ArrayReading, read_array};
 use super::options::InspectOptions;
 use crate::metadata::array::ChunkGrid;
+use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::pipeline::{
@@ -33,7 +34,7 @@ pub fn inspect(options: &InspectOptions) -> Result<InspectResult, OperationError
         fill_value: members.fill_value,
         chunk_shape: pipeline.as_ref().map(Pipeline::innermost_chunk_shape).or_else(|| stored_shape.clone()),
         shard_shape: stored_shape.filter(|_| is_sharded),
-        chunk_key_encoding: members.chunk_key_encoding.as_ref().map(|encoding| encoding.to_json()),
+        chunk_key_encoding: members.chunk_key_encoding.as_ref().map(ChunkKeyEncoding::to_json),
         dimension_names: members.dimension_names,
         codecs: members.codecs.map(|codecs| codecs.iter().map(CodecMetadata::to_json).collect()),
         attributes: Some(members.attributes.unwrap_or_default().into()),

@@ -3,14 +3,14 @@
 //! The header is a Python literal; it is parsed, never evaluated. Read in either order of dimensions and bytes;
 //! written in version 1.0, little endian and C order. Elements here are in C order and the byte order of this machine.
 
+mod header;
+
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
+use header::Header;
 
 /// What every file begins with.
 const MAGIC: &[u8] = b"\x93NUMPY";
-
-/// numpy's own limit is 64.
-const MAX_RANK: usize = 64;
 
 /// An array in memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,7 @@ pub fn is_npy(bytes: &[u8]) -> bool {
 /// Reads a file.
 pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
     let (header, elements) = split(file)?;
-    let Header { descriptor, fortran_order, shape } = parse_header(header)?;
+    let Header { descriptor, fortran_order, shape } = header::parse(header)?;
     let layout = Layout::of_descriptor(&descriptor).ok_or(NpyError::Descriptor(descriptor))?;
     let found = elements.len() as u64;
     let count = num_elements(&shape);
@@ -125,122 +125,6 @@ fn split(file: &[u8]) -> Result<(&[u8], &[u8]), NpyError> {
         _ => return Err(NpyError::Version(major, minor)),
     };
     rest.split_at_checked(length).ok_or(NpyError::Truncated)
-}
-
-/// What a header says.
-#[derive(Debug, PartialEq)]
-struct Header {
-    descriptor: String,
-    fortran_order: bool,
-    shape: Vec<u64>,
-}
-
-/// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, members in any order.
-fn parse_header(text: &[u8]) -> Result<Header, NpyError> {
-    let mut literal = Literal { rest: text };
-    let (mut descriptor, mut fortran_order, mut shape) = (None, None, None);
-    literal.expect(b'{', "expected `{`")?;
-    while !literal.accept(b'}') {
-        let key = literal.string()?;
-        literal.expect(b':', "expected `:` after a name")?;
-        let is_repeated = match key {
-            b"descr" => descriptor.replace(literal.string()?).is_some(),
-            b"fortran_order" => fortran_order.replace(literal.boolean()?).is_some(),
-            b"shape" => shape.replace(literal.shape()?).is_some(),
-            _ => return Err(NpyError::Header("it has a member of another name")),
-        };
-        if is_repeated {
-            return Err(NpyError::Header("a member is repeated"));
-        }
-        if !literal.accept(b',') {
-            literal.expect(b'}', "expected `,` or `}`")?;
-            break;
-        }
-    }
-    literal.skip_space();
-    match (descriptor, fortran_order, shape) {
-        (Some(descriptor), Some(fortran_order), Some(shape)) if literal.rest.is_empty() => {
-            let descriptor = String::from_utf8_lossy(descriptor).into_owned();
-            Ok(Header { descriptor, fortran_order, shape })
-        }
-        (Some(_), Some(_), Some(_)) => Err(NpyError::Header("something follows it")),
-        _ => Err(NpyError::Header("`descr`, `fortran_order` or `shape` is missing")),
-    }
-}
-
-/// What is left of a Python literal.
-struct Literal<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Literal<'a> {
-    fn skip_space(&mut self) {
-        self.rest = self.rest.trim_ascii_start();
-    }
-
-    fn accept(&mut self, byte: u8) -> bool {
-        self.skip_space();
-        match self.rest.split_first() {
-            Some((first, rest)) if *first == byte => {
-                self.rest = rest;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn expect(&mut self, byte: u8, message: &'static str) -> Result<(), NpyError> {
-        if self.accept(byte) { Ok(()) } else { Err(NpyError::Header(message)) }
-    }
-
-    fn string(&mut self) -> Result<&'a [u8], NpyError> {
-        const MALFORMED: NpyError = NpyError::Header("expected a string in quotes, without escapes");
-        self.skip_space();
-        let (&quote, rest) = self.rest.split_first().ok_or(MALFORMED)?;
-        let end = rest.iter().position(|byte| *byte == quote).ok_or(MALFORMED)?;
-        if !matches!(quote, b'\'' | b'"') || rest[..end].contains(&b'\\') {
-            return Err(MALFORMED);
-        }
-        self.rest = &rest[end + 1..];
-        Ok(&rest[..end])
-    }
-
-    fn boolean(&mut self) -> Result<bool, NpyError> {
-        self.skip_space();
-        for (word, value) in [(b"True".as_slice(), true), (b"False", false)] {
-            if let Some(rest) = self.rest.strip_prefix(word) {
-                self.rest = rest;
-                return Ok(value);
-            }
-        }
-        Err(NpyError::Header("expected True or False"))
-    }
-
-    fn shape(&mut self) -> Result<Vec<u64>, NpyError> {
-        let mut shape = Vec::new();
-        self.expect(b'(', "expected `(`, a shape")?;
-        while !self.accept(b')') {
-            if shape.len() == MAX_RANK {
-                return Err(NpyError::Header("the shape has more than 64 dimensions"));
-            }
-            shape.push(self.length()?);
-            if !self.accept(b',') {
-                self.expect(b')', "expected `,` or `)` in the shape")?;
-                break;
-            }
-        }
-        Ok(shape)
-    }
-
-    fn length(&mut self) -> Result<u64, NpyError> {
-        self.skip_space();
-        let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (text, rest) = self.rest.split_at(digits);
-        // Python 2 wrote long integers with an L.
-        self.rest = rest.strip_prefix(b"L").unwrap_or(rest);
-        let text = std::str::from_utf8(text).unwrap_or_default();
-        text.parse().map_err(|_| NpyError::Header("expected a length of 64 bits in the shape"))
-    }
 }
 
 /// How elements lie in a file.
@@ -366,128 +250,4 @@ fn c_order(elements: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FLOAT32: DataType = DataType::Number(NumberType::of(ElementType::Float32));
-    const INT16: DataType = DataType::Number(NumberType::of(ElementType::Int16));
-
-    fn file(version: u8, header: &str, elements: &[u8]) -> Vec<u8> {
-        let length = u32::try_from(header.len()).unwrap().to_le_bytes();
-        let length = if version == 1 { &length[..2] } else { &length[..] };
-        [MAGIC, &[version, 0], length, header.as_bytes(), elements].concat()
-    }
-
-    fn header(descriptor: &str, shape: &str) -> String {
-        format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': {shape}, }}")
-    }
-
-    #[test]
-    fn what_is_written_is_read_again() {
-        let elements: Vec<u8> = (0..48).collect();
-        for shape in [vec![12], vec![3, 4], vec![1, 2, 6]] {
-            let file = write(&FLOAT32, &shape, &elements).unwrap();
-            assert_eq!((file.len() - elements.len()) % 64, 0);
-            assert_eq!(
-                read(&file).unwrap(),
-                NpyArray { data_type: FLOAT32, shape, elements: elements.clone() }
-            );
-        }
-        let scalar = write(&INT16, &[], &[1, 0]).unwrap();
-        assert_eq!(read(&scalar).unwrap().shape, Vec::<u64>::new());
-        let empty = write(&INT16, &[0, 3], &[]).unwrap();
-        assert_eq!(read(&empty).unwrap().shape, [0, 3]);
-    }
-
-    #[test]
-    fn every_type_has_a_descriptor_that_is_read_as_it() {
-        let numbers = ElementType::ALL.map(|element| DataType::Number(NumberType::of(element)));
-        let others = [
-            DataType::Bool,
-            DataType::Complex(NumberType::of(ElementType::Float32)),
-            DataType::Complex(NumberType::of(ElementType::Float64)),
-            DataType::Raw(3),
-        ];
-        for data_type in numbers.into_iter().chain(others) {
-            let (descriptor, _) = describe(&data_type).unwrap();
-            assert_eq!(Layout::of_descriptor(&descriptor).unwrap().data_type, data_type, "{descriptor}");
-        }
-    }
-
-    #[test]
-    fn big_endian_and_fortran_order_are_turned() {
-        let header = "{'shape': (2, 3), 'fortran_order': True, 'descr': \">i2\"}\n";
-        for version in 1..=3 {
-            let array = read(&file(version, header, &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6])).unwrap();
-            let expected: Vec<u8> = (1..=6_i16).flat_map(i16::to_ne_bytes).collect();
-            assert_eq!(array, NpyArray { data_type: INT16, shape: vec![2, 3], elements: expected });
-        }
-    }
-
-    #[test]
-    fn fortran_order_of_three_dimensions_is_turned() {
-        let elements = [0, 12, 4, 16, 8, 20, 1, 13, 5, 17, 9, 21, 2, 14, 6, 18, 10, 22, 3, 15, 7, 19, 11, 23];
-        let ordered = c_order(&elements, &[2, 3, 4], 1);
-        assert_eq!(ordered, (0..24).collect::<Vec<u8>>());
-    }
-
-    #[test]
-    fn size_that_does_not_fit_is_an_error() {
-        let refused = |shape| read(&file(1, &header("<i2", shape), &[0; 12])).unwrap_err();
-        assert_eq!(refused("(2, 4)"), NpyError::Size { expected: 16, found: 12 });
-        assert_eq!(refused("(2,)"), NpyError::Size { expected: 4, found: 12 });
-        assert_eq!(
-            refused("(4294967296, 4294967296, 4294967296)"),
-            NpyError::Size { expected: u64::MAX, found: 12 }
-        );
-        assert_eq!(refused("(0, 18446744073709551615)"), NpyError::Size { expected: 0, found: 12 });
-        assert!(read(&file(1, &header("<i2", "(0, 18446744073709551615, 7)"), &[])).is_ok());
-    }
-
-    #[test]
-    fn malformed_headers_are_errors() {
-        for text in [
-            "",
-            "{",
-            "{}",
-            "{'descr': '<i2'",
-            "{'descr': '<i2', 'fortran_order': False}",
-            "{'descr': '<i2', 'descr': '<i2', 'fortran_order': False, 'shape': (1,)}",
-            "{'descr': '<i2', 'fortran_order': 0, 'shape': (1,)}",
-            "{'descr': '<i2', 'fortran_order': False, 'shape': (-1,)}",
-            "{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,)}",
-            "{'descr': '<i2', 'fortran_order': False, 'shape': 1}",
-            "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (1,)}",
-            "{'descr': '<i2', 'fortran_order': False, 'shape': (1,)} + x",
-            "{'descr': '<i2', 'fortran_order': False, 'shape': (1,), 'x': 1}",
-        ] {
-            assert!(matches!(read(&file(1, text, &[0; 2])), Err(NpyError::Header(_))), "{text}");
-        }
-        for descriptor in [
-            "",
-            "<",
-            "<i",
-            "<i3",
-            "|i2",
-            "<O8",
-            "<U4",
-            "<M8[ns]",
-            "<f16",
-            "<c9",
-            "i2x",
-            "<i99999999999999999999",
-        ] {
-            let file = file(1, &header(descriptor, "(1,)"), &[0; 2]);
-            assert!(matches!(read(&file), Err(NpyError::Descriptor(_))), "{descriptor}");
-        }
-    }
-
-    #[test]
-    fn every_truncation_is_an_error() {
-        let file = write(&INT16, &[3], &[1, 0, 2, 0, 3, 0]).unwrap();
-        for length in 0..file.len() {
-            assert!(read(&file[..length]).is_err(), "{length}");
-        }
-        assert_eq!(read(b"\x93NUMPY\x04\x00"), Err(NpyError::Version(4, 0)));
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! Sizes, rates, durations, counts and shapes for people.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use crate::metadata::json::Json;
@@ -10,7 +11,7 @@ pub fn bytes(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let place = (63 - bytes.leading_zeros()) / 10;
+    let place = bytes.ilog2() / 10;
     let amount = approximate(bytes) / approximate(1 << (place * 10));
     let unit = UNITS.get(place as usize - 1).copied().unwrap_or("EiB");
     format!("{} {unit}", three_digits(amount))
@@ -27,6 +28,9 @@ pub fn rate(bytes_per_second: f64) -> String {
 
 /// Seconds: `12.3 ms`, `4.56 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn seconds(seconds: f64) -> String {
+    if seconds <= 0.0 {
+        return "0 s".to_owned();
+    }
     let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
     if seconds < 1e-3 {
         format!("{} us", three_digits(seconds * 1e6))
@@ -76,11 +80,11 @@ pub fn ratio(before: u64, after: u64) -> Option<String> {
     if before == 0 || after == 0 {
         return None;
     }
-    let (before, after) = (approximate(before), approximate(after));
-    Some(if after <= before {
-        format!("{} times smaller", three_digits(before / after))
-    } else {
-        format!("{} times larger", three_digits(after / before))
+    let share = approximate(before) / approximate(after);
+    Some(match before.cmp(&after) {
+        Ordering::Equal => "as much".to_owned(),
+        Ordering::Greater => format!("{} times smaller", three_digits(share)),
+        Ordering::Less => format!("{} times larger", three_digits(share.recip())),
     })
 }
 
@@ -108,13 +112,7 @@ fn approximate(count: u64) -> f64 {
 }
 
 fn three_digits(value: f64) -> String {
-    let places = if value < 9.995 {
-        2
-    } else if value < 99.95 {
-        1
-    } else {
-        0
-    };
+    let places = usize::from(value < 9.995) + usize::from(value < 99.95);
     format!("{value:.places$}")
 }
 
@@ -149,6 +147,7 @@ mod tests {
     fn ratio_says_which_way() {
         assert_eq!(ratio(400, 100).as_deref(), Some("4.00 times smaller"));
         assert_eq!(ratio(100, 150).as_deref(), Some("1.50 times larger"));
+        assert_eq!(ratio(100, 100).as_deref(), Some("as much"));
         assert_eq!(ratio(0, 100), None);
     }
 }

@@ -56,11 +56,11 @@ impl Table {
         for row in &self.rows {
             let mut line = String::new();
             for ((cell, side), width) in row.cells.iter().zip(&self.sides).zip(&widths) {
-                line.push_str("  ");
-                match side {
-                    Side::Left => line.push_str(&format!("{cell:<width$}")),
-                    Side::Right => line.push_str(&format!("{cell:>width$}")),
-                }
+                let cell = match side {
+                    Side::Left => format!("  {cell:<width$}"),
+                    Side::Right => format!("  {cell:>width$}"),
+                };
+                line.push_str(&cell);
             }
             let line = line.trim_end();
             if row.is_heading {

@@ -119,16 +119,13 @@ fn chain(codecs: &[Json]) -> String {
 fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static str, String)>) {
     let Counts { chunks, chunks_absent, chunks_read, chunks_written, .. } = node.counts;
     if let Some(chunks) = chunks {
-        let mut text = count(chunks);
-        let mut add = |number: Option<u64>, word: &str| {
-            if let Some(number) = number {
-                text += &format!(", {} {word}", count(number));
-            }
-        };
-        add(chunks_absent.filter(|absent| *absent > 0), "absent");
-        add(chunks_read, if dry_run { "to read" } else { "read" });
-        add(chunks_written, if dry_run { "to write" } else { "written" });
-        members.push(("chunks", text));
+        let parts = [
+            (chunks_absent.filter(|absent| *absent > 0), "absent"),
+            (chunks_read, if dry_run { "to read" } else { "read" }),
+            (chunks_written, if dry_run { "to write" } else { "written" }),
+        ];
+        let known = parts.iter().filter_map(|(number, word)| Some(format!("{} {word}", count((*number)?))));
+        members.push(("chunks", [count(chunks)].into_iter().chain(known).collect::<Vec<_>>().join(", ")));
     }
     if let Some(read) = node.counts.bytes_read {
         let written = node.counts.bytes_written;
@@ -183,11 +180,6 @@ fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, Stri
     members.push(("NaN", if result.nan > 0 { share(result.nan) } else { "none".to_owned() }));
     if let Some(distinct) = result.distinct_codes {
         members.push(("distinct codes", count(distinct)));
-    }
-    if let (Some(source), Some(destination)) = (result.bytes_source, result.bytes_destination) {
-        let ratio =
-            quantity::ratio(source, destination).map_or_else(String::new, |ratio| format!(", {ratio}"));
-        members.push(("size", format!("{} -> {}{ratio}", bytes(source), bytes(destination))));
     }
     members
 }

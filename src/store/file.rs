@@ -1,5 +1,7 @@
 //! Plain files that are no part of a store: documents given by `@FILE`, and what `apply-codec` reads and writes.
 
+#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
+
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

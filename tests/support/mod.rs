@@ -7,34 +7,34 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A temporary folder in which the program runs.
-pub struct CliTest {
+pub(crate) struct CliTest {
     folder: tempfile::TempDir,
 }
 
 /// What a run left.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     /// The exit status; 128 and the signal's number where one ended it.
-    pub status: i32,
+    pub(crate) status: i32,
     /// stdout, bytes.
-    pub output: Vec<u8>,
+    pub(crate) output: Vec<u8>,
     /// stderr, with the temporary folder's path taken out.
-    pub error: String,
+    pub(crate) error: String,
 }
 
 impl CliTest {
     /// An empty folder.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         CliTest { folder: tempfile::tempdir().unwrap() }
     }
 
     /// A path in the folder.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Writes a file.
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
@@ -42,17 +42,17 @@ impl CliTest {
     }
 
     /// Reads a file.
-    pub fn read(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// Whether there is something of that name.
-    pub fn exists(&self, name: &str) -> bool {
+    pub(crate) fn exists(&self, name: &str) -> bool {
         self.path(name).exists()
     }
 
     /// The names in the folder, in order.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<_> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -61,12 +61,12 @@ impl CliTest {
     }
 
     /// Runs the program in the folder with nothing on stdin.
-    pub fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Run {
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Run {
         self.run_with_input(arguments, b"")
     }
 
     /// Runs it with these bytes on stdin.
-    pub fn run_with_input<S: AsRef<OsStr>>(
+    pub(crate) fn run_with_input<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
         input: &[u8],
@@ -103,25 +103,25 @@ fn exit_status(status: std::process::ExitStatus) -> i32 {
 
 impl Run {
     /// stdout as text.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.output).expect("stdout is text")
     }
 
     /// stdout as JSON.
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.output).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
     /// Asserts that it went well and said nothing on stderr.
     #[track_caller]
-    pub fn succeeds(self) -> Self {
+    pub(crate) fn succeeds(self) -> Self {
         assert_eq!((self.status, self.error.as_str()), (0, ""), "{}", String::from_utf8_lossy(&self.output));
         self
     }
 
     /// Asserts an exit status, an error on stderr that holds each of `parts`, and nothing on stdout.
     #[track_caller]
-    pub fn fails(self, status: i32, parts: &[&str]) -> Self {
+    pub(crate) fn fails(self, status: i32, parts: &[&str]) -> Self {
         assert_eq!(self.status, status, "{}", self.error);
         assert_eq!(self.output, b"");
         assert!(self.error.starts_with("error: "), "{}", self.error);
@@ -135,11 +135,11 @@ impl Run {
 }
 
 /// A committed fixture.
-pub fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/valid").join(name)
 }
 
 /// The bytes of float32 elements, little endian.
-pub fn float32(values: &[f32]) -> Vec<u8> {
+pub(crate) fn float32(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }

@@ -83,6 +83,7 @@ fn elements<T: Element>(bytes: &[u8]) -> impl Iterator<Item = T> {
 }
 
 /// |before - after|; 0 for two NaN; NaN where one alone is NaN.
+#[expect(clippy::float_cmp, reason = "equal is equal")]
 fn difference(number_type: NumberType, before: u64, after: u64) -> f64 {
     if number_type.is_float() {
         let (before, after) = (float(number_type, before), float(number_type, after));
@@ -146,6 +147,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "each is exact")]
     fn integers_of_64_bits_are_subtracted_exactly() {
         let int64 = NumberType::of(ElementType::Int64);
         let (least, greatest) = (i64::MIN.cast_unsigned(), i64::MAX.cast_unsigned());

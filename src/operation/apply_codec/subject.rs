@@ -3,7 +3,7 @@
 use super::data::{self, Early, Input};
 use super::measure::Direction;
 use crate::codec::BoundChain;
-use crate::data_type::{DataType, FillValue};
+use crate::data_type::{DataType, FillValue, Leniency};
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::Json;
@@ -27,14 +27,11 @@ impl Subject {
     pub(super) fn new(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<Self, OperationError> {
         let array = options.like.as_deref().map(|store| open_array(store, None)).transpose()?;
         let mut diagnostics = Vec::new();
-        let (data_type, shape, codecs) = match &array {
-            Some(array) => {
-                (array.data_type.clone(), array.metadata.chunk_shape.clone(), array.metadata.codecs.clone())
-            }
-            None => {
-                let (data_type, shape) = data::decoded_array(options, early)?;
-                (data_type, shape, given_codecs(options, &mut diagnostics))
-            }
+        let (data_type, shape, codecs) = if let Some(array) = &array {
+            (array.data_type.clone(), array.metadata.chunk_shape.clone(), array.metadata.codecs.clone())
+        } else {
+            let (data_type, shape) = data::decoded_array(options, early)?;
+            (data_type, shape, given_codecs(options, &mut diagnostics))
         };
         let fill_value = match (&options.fill_value, &array) {
             (Some(json), _) => Some(read_fill_value(json, &data_type, &mut diagnostics)?),
@@ -121,7 +118,7 @@ fn read_fill_value(
     let read = data_type.fill_value_from_json(json).map_err(|error| {
         OperationError::data(format!("--fill-value {json} is no value of {data_type}")).because(error)
     })?;
-    diagnostics.extend(read.notes.iter().map(|note| note.diagnostic()));
+    diagnostics.extend(read.notes.iter().map(Leniency::diagnostic));
     Ok(read.value)
 }
 
