@@ -27,7 +27,7 @@ pub enum PackBitsError {
     #[error("`packbits`: {num_elements} elements do not fit in memory")]
     TooLarge {
         /// How many.
-        num_elements: usize,
+        num_elements: u64,
     },
     /// The padding byte does not tell the padding.
     #[error("`packbits`: expected a padding byte of {expected}, found {found}")]
@@ -58,21 +58,21 @@ pub enum PackBitsError {
 /// Where things are in the encoded bytes of so many elements.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
-    num_components: usize,
     packed: usize,
     padding: u8,
 }
 
-/// Packs and unpacks elements of one data type.
+/// Packs and unpacks so many elements of one data type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackBits {
     bound: BoundPackBits,
+    num_elements: u64,
 }
 
 impl PackBits {
-    /// Packs as `bound` says.
-    pub const fn new(bound: BoundPackBits) -> Self {
-        PackBits { bound }
+    /// Packs `num_elements` elements as `bound` says.
+    pub const fn new(bound: &BoundPackBits, num_elements: u64) -> Self {
+        PackBits { bound: *bound, num_elements }
     }
 
     /// What was bound.
@@ -85,14 +85,18 @@ impl PackBits {
         self.bound.last_bit - self.bound.first_bit + 1
     }
 
-    /// Bytes of so many decoded elements; `None` where they do not fit in memory.
-    pub fn decoded_size(&self, num_elements: usize) -> Option<usize> {
-        num_elements.checked_mul(self.bound.num_components)?.checked_mul(self.bound.component_size)
+    /// Bytes of the decoded elements; an error where they do not fit in memory.
+    pub fn decoded_size(&self) -> Result<usize, PackBitsError> {
+        let BoundPackBits { component_size, num_components, .. } = self.bound;
+        usize::try_from(self.num_elements)
+            .ok()
+            .and_then(|count| count.checked_mul(num_components)?.checked_mul(component_size))
+            .ok_or_else(|| self.too_large())
     }
 
-    /// Bytes of so many encoded elements, the padding byte included; `None` where they do not fit in memory.
-    pub fn encoded_size(&self, num_elements: usize) -> Option<usize> {
-        self.layout(num_elements).map(|layout| layout.packed + self.num_padding_bytes())
+    /// Bytes of the encoded elements, the padding byte included; an error where they do not fit in memory.
+    pub fn encoded_size(&self) -> Result<usize, PackBitsError> {
+        self.layout().map(|layout| layout.packed + self.num_padding_bytes())
     }
 
     const fn num_padding_bytes(&self) -> usize {
@@ -102,13 +106,17 @@ impl PackBits {
         }
     }
 
-    fn layout(&self, num_elements: usize) -> Option<Layout> {
-        let num_components = num_elements.checked_mul(self.bound.num_components)?;
-        let bits = num_components as u128 * u128::from(self.stored_bits());
-        let packed = usize::try_from(bits.div_ceil(8)).ok().filter(|&size| isize::try_from(size).is_ok())?;
-        let padding = u8::try_from(packed as u128 * 8 - bits).ok()?;
-        packed.checked_add(self.num_padding_bytes())?;
-        Some(Layout { num_components, packed, padding })
+    const fn too_large(&self) -> PackBitsError {
+        PackBitsError::TooLarge { num_elements: self.num_elements }
+    }
+
+    fn layout(&self) -> Result<Layout, PackBitsError> {
+        let width = u128::from(self.stored_bits()) * self.bound.num_components as u128;
+        let bits = u128::from(self.num_elements) * width;
+        // Half of the address space is all that a buffer may have.
+        let packed = isize::try_from(bits.div_ceil(8) + 1).map_err(|_| self.too_large())?.cast_unsigned() - 1;
+        let padding = u8::try_from(bits.div_ceil(8) * 8 - bits).map_err(|_| self.too_large())?;
+        Ok(Layout { packed, padding })
     }
 
     /// Packs the elements of `decoded` (native-endian) into `encoded`, whose contents are replaced.
@@ -116,27 +124,23 @@ impl PackBits {
     /// A component of fewer bits than its primitive must hold a value of its type, unless bits are cut off on
     /// purpose: it would come back as another value.
     pub fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), PackBitsError> {
-        let BoundPackBits { component_size, num_components, padding_encoding, .. } = self.bound;
-        let element_size = component_size * num_components;
-        let num_elements = decoded.len() / element_size;
-        let too_large = || PackBitsError::TooLarge { num_elements };
-        let expected = num_elements * element_size;
-        if expected != decoded.len() {
+        let expected = self.decoded_size()?;
+        if decoded.len() != expected {
             return Err(PackBitsError::Length { side: "decoded", expected, found: decoded.len() });
         }
-        let layout = self.layout(num_elements).ok_or_else(too_large)?;
+        let layout = self.layout()?;
         encoded.clear();
-        encoded.try_reserve_exact(layout.packed + 1).map_err(|_| too_large())?;
-        if padding_encoding == PaddingEncoding::FirstByte {
+        encoded.try_reserve_exact(layout.packed + 1).map_err(|_| self.too_large())?;
+        if self.bound.padding_encoding == PaddingEncoding::FirstByte {
             encoded.push(layout.padding);
         }
-        match component_size {
+        match self.bound.component_size {
             1 => self.pack::<1>(decoded, encoded)?,
             2 => self.pack::<2>(decoded, encoded)?,
             4 => self.pack::<4>(decoded, encoded)?,
             _ => self.pack::<8>(decoded, encoded)?,
         }
-        if padding_encoding == PaddingEncoding::LastByte {
+        if self.bound.padding_encoding == PaddingEncoding::LastByte {
             encoded.push(layout.padding);
         }
         Ok(())
@@ -165,19 +169,12 @@ impl PackBits {
         Ok(())
     }
 
-    /// Unpacks so many elements of `encoded` into `decoded`, whose contents are replaced.
-    pub fn decode(
-        &self,
-        encoded: &[u8],
-        num_elements: usize,
-        decoded: &mut Vec<u8>,
-    ) -> Result<(), PackBitsError> {
-        let too_large = || PackBitsError::TooLarge { num_elements };
-        let layout = self.layout(num_elements).ok_or_else(too_large)?;
-        let packed = self.check(encoded, layout)?;
-        let size = self.decoded_size(num_elements).ok_or_else(too_large)?;
+    /// Unpacks the elements of `encoded` into `decoded`, whose contents are replaced.
+    pub fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), PackBitsError> {
+        let packed = self.check(encoded, self.layout()?)?;
+        let size = self.decoded_size()?;
         decoded.clear();
-        decoded.try_reserve_exact(size).map_err(|_| too_large())?;
+        decoded.try_reserve_exact(size).map_err(|_| self.too_large())?;
         decoded.resize(size, 0);
         match self.bound.component_size {
             1 => self.unpack::<1>(packed, decoded),

@@ -40,6 +40,7 @@ pub enum TransposeError {
 /// A permutation of the dimensions of arrays of one shape and element size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transpose {
+    order: Vec<usize>,
     encoded_shape: Vec<u64>,
     length: usize,
     encode: Plan,
@@ -66,11 +67,17 @@ impl Transpose {
             .ok_or_else(too_large)?;
         let encoded: Vec<usize> = order.iter().map(|&dimension| extents[dimension]).collect();
         Ok(Transpose {
+            order: order.to_vec(),
             encoded_shape: order.iter().map(|&dimension| shape[dimension]).collect(),
             length,
             encode: Plan::new(&extents, order, element_size),
             decode: Plan::new(&encoded, &inverse, element_size),
         })
+    }
+
+    /// The dimension of the decoded array at each dimension of the encoded one.
+    pub fn order(&self) -> &[usize] {
+        &self.order
     }
 
     /// The shape after encoding.

@@ -4,7 +4,7 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/core/#data-types> and the pages of the
 //! zarr-extensions registry.
 
-mod base64;
+pub(crate) mod base64;
 mod fill_value;
 mod float;
 mod registry;

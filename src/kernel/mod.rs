@@ -11,6 +11,7 @@ pub mod quantize;
 pub mod scale_offset;
 pub mod statistics;
 mod tile;
+pub mod unpack;
 
 /// How a value between two representable ones is rounded (`cast_value`'s `rounding`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]

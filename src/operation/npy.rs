@@ -1,0 +1,1 @@
+//! .npy files: the header, and where the elements lie.

@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""The newest zarr-python with cast-value-rs, the released implementation of `scale_offset` and `cast_value`, against `zarrcast`.
+
+Environment: Python 3.12 or later, zarr>=3.4, cast-value-rs>=0.5.1, numpy.
+"""
+
+from casting import cast_value_pairs, scalar_maps
+from foreign import arrays_by_zarr_python, fixtures_by_zarr_python
+from program import run_sections
+from quantised_codecs import quantised_sources, quantised_wrapping
+from scaling import scale_offset_types
+
+SECTIONS = [
+    fixtures_by_zarr_python,
+    arrays_by_zarr_python,
+    quantised_sources,
+    quantised_wrapping,
+    cast_value_pairs,
+    scalar_maps,
+    scale_offset_types,
+]
+
+if __name__ == "__main__":
+    run_sections(__doc__.splitlines()[0], SECTIONS)

@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""zarr-python 3.1.6, tensorstore, numcodecs and numpy against what `zarrcast transcode` writes.
+
+Environment: zarr==3.1.6, tensorstore, numcodecs, numpy.
+"""
+
+from conversion import attributes, data_types, fill_values, refusals
+from program import run_sections
+from quantisation import given_ranges, quantised, special_data
+from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
+
+SECTIONS = [
+    fixtures_hold_what_is_expected,
+    copies,
+    codec_chains,
+    compress_specifications,
+    quantised,
+    given_ranges,
+    special_data,
+    data_types,
+    fill_values,
+    attributes,
+    refusals,
+]
+
+if __name__ == "__main__":
+    run_sections(__doc__.splitlines()[0], SECTIONS)
