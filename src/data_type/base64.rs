@@ -1,7 +1,7 @@
 //! Base64 (RFC 4648, the standard alphabet, padded), in which some writers give the bytes of a raw value.
 
 /// The bytes; `None` where the text is no canonical base64.
-pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let (groups, rest) = text.as_bytes().as_chunks::<4>();
     if !rest.is_empty() {
         return None;

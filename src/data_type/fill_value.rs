@@ -194,6 +194,8 @@ fn raw_fill_value(size: usize, json: &Json) -> Result<Read<FillValue>, FillValue
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(name: &str, text: &str) -> Result<(Vec<u8>, Vec<&'static str>), FillValueError> {
@@ -285,5 +287,21 @@ mod tests {
         assert_eq!(fill_value.to_bits(&data_type), Some(0xfffe));
         assert_eq!(fill_value.to_bits(&DataType::Bool), None);
         assert_eq!(fill_value.to_bits(&DataType::from_name("int8").unwrap()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_json_is_a_value_that_comes_back_or_an_error(text in "[\\[\\]\",0-9eE.+\\-xaInfityNtrue]{1,10}") {
+            let Ok(json) = Json::parse_str(&text) else { return Ok(()) };
+            for name in ["bool", "int4", "uint10", "uint64", "float16", "float32", "float64", "complex64", "r16"] {
+                let data_type = DataType::from_name(name).unwrap();
+                if let Ok(read) = data_type.fill_value_from_json(&json) {
+                    prop_assert_eq!(Some(read.value.0.len()), data_type.size());
+                    let written = data_type.fill_value_to_json(&read.value).unwrap();
+                    let again = data_type.fill_value_from_json(&written).unwrap();
+                    prop_assert_eq!(again, Read { value: read.value, notes: vec![] });
+                }
+            }
+        }
     }
 }

@@ -99,20 +99,32 @@ fn power_of_two(exponent: i32) -> f64 {
     u64::try_from(exponent + 1023).map_or(0.0, |biased| f64::from_bits(biased << 52))
 }
 
-/// The shortest decimal, found by trying: 5 digits always do.
+/// The shortest decimal, found by trying; of several that are equally short the nearest. 5 digits always do.
 fn shortest_f16(value: f16) -> Option<Number> {
     if !value.is_finite() {
         return None;
     }
     let exact = f64::from(value);
-    for places in 0..5 {
-        let rounded: f64 = format!("{exact:.places$e}").parse().ok()?;
-        let candidate = Number::from_f64_shortest(rounded)?;
-        if nearest_f16(&candidate) == value && nearest_f16(&candidate).to_bits() == value.to_bits() {
-            return Some(candidate);
-        }
+    (0..5).find_map(|places| shortest_with(value, exact, places)).or_else(|| Number::from_f64_shortest(exact))
+}
+
+/// The nearest decimal with so many places after its first digit that gives the value back.
+fn shortest_with(value: f16, exact: f64, places: usize) -> Option<Number> {
+    let text = format!("{exact:.places$e}");
+    let (digits, exponent) = text.split_once('e')?;
+    let digits: i64 = digits.replace('.', "").parse().ok()?;
+    let exponent = exponent.parse::<i64>().ok()? - i64::try_from(places).ok()?;
+    if digits == 0 {
+        return Number::from_f64_shortest(exact);
     }
-    Number::from_f64_shortest(exact)
+    // Below a power of two the values lie closer: what comes back need not be the decimal nearest to it.
+    let around = [digits - 1, digits, digits + 1];
+    let decimals = around.iter().filter_map(|digits| format!("{digits}e{exponent}").parse::<f64>().ok());
+    let candidates = decimals.filter_map(|decimal| Some((decimal, Number::from_f64_shortest(decimal)?)));
+    candidates
+        .filter(|(_, number)| nearest_f16(number).to_bits() == value.to_bits())
+        .min_by(|a, b| (a.0 - exact).abs().total_cmp(&(b.0 - exact).abs()))
+        .map(|(_, number)| number)
 }
 
 #[cfg(test)]
@@ -206,30 +218,30 @@ mod tests {
     }
 
     /// The value of bits of a float with this many stored significand bits, an infinity as the next power of two.
-    fn value_of(magnitude_bits: u64, stored: u32, bias: i64) -> BigRational {
-        let biased = i64::try_from(magnitude_bits >> stored).unwrap();
-        let fraction = BigRational::from(BigInt::from(magnitude_bits & ((1 << stored) - 1)));
-        let hidden = if biased == 0 { BigRational::zero() } else { power(2, stored.into()) };
-        (fraction + hidden) * power(2, biased.max(1) - bias - i64::from(stored))
+    fn value_of(magnitude_bits: u64, significand_bits: u32, bias: i64) -> BigRational {
+        let biased = i64::try_from(magnitude_bits >> significand_bits).unwrap();
+        let fraction = BigRational::from(BigInt::from(magnitude_bits & ((1 << significand_bits) - 1)));
+        let hidden = if biased == 0 { BigRational::zero() } else { power(2, significand_bits.into()) };
+        (fraction + hidden) * power(2, biased.max(1) - bias - i64::from(significand_bits))
     }
 
     /// By definition: no neighbour is nearer, and at equal distance the bits are even.
-    fn assert_nearest(exact: &BigRational, bits: u64, stored: u32, bias: i64) {
-        let distance = |bits: u64| (exact - value_of(bits, stored, bias)).abs();
+    fn assert_nearest(exact: &BigRational, bits: u64, significand_bits: u32, exponent_bias: i64) {
+        let distance = |bits: u64| (exact - value_of(bits, significand_bits, exponent_bias)).abs();
         let own = distance(bits);
-        let infinity = u64::try_from(2 * bias + 1).unwrap() << stored;
+        let infinity = u64::try_from(2 * exponent_bias + 1).unwrap() << significand_bits;
         assert!(bits <= infinity);
         if bits > 0 {
             let below = distance(bits - 1);
             assert!(
                 own < below
-                    || own == below && bits % 2 == 0
-                    || bits == infinity && exact >= &value_of(bits, stored, bias)
+                    || own == below && bits.is_multiple_of(2)
+                    || bits == infinity && exact >= &value_of(bits, significand_bits, exponent_bias)
             );
         }
         if bits < infinity {
             let above = distance(bits + 1);
-            assert!(own < above || own == above && bits % 2 == 0);
+            assert!(own < above || own == above && bits.is_multiple_of(2));
         }
     }
 

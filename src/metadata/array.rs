@@ -1,12 +1,15 @@
 //! The `zarr.json` of an array, read member by member: a fault in one hides none in another.
 
+use super::chunk_grid::read_chunk_grid;
 use super::chunk_key::ChunkKeyEncoding;
-use super::extension::{CodecMetadata, Extension, MAX_FAULTS, fault, read_codecs, type_fault};
-use super::json::{Json, Object, push_token};
-use crate::diagnostic::{Code, Diagnostic, code};
+use super::extension::{CodecMetadata, MAX_FAULTS, read_codecs, type_fault};
+use super::json::{Json, Object};
+use super::member::{read_attributes, read_head, read_repeated, read_unknown, required};
+use super::shape::read_shape;
+use crate::diagnostic::{Diagnostic, code};
 
-/// The most dimensions of an array (as numpy has).
-pub const MAX_RANK: usize = 64;
+pub use super::chunk_grid::ChunkGrid;
+pub use super::shape::{MAX_RANK, num_elements};
 
 /// The members of an array's document.
 const MEMBERS: [&str; 11] = [
@@ -22,18 +25,6 @@ const MEMBERS: [&str; 11] = [
     "dimension_names",
     "storage_transformers",
 ];
-
-/// The chunk grid.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ChunkGrid {
-    /// `regular`: every chunk has this shape.
-    Regular {
-        /// Elements per dimension, none of them 0.
-        chunk_shape: Vec<u64>,
-    },
-    /// Any other, kept as written.
-    Other(Json),
-}
 
 /// What could be read of an array's `zarr.json`, and all that is wrong with it.
 ///
@@ -155,153 +146,6 @@ impl ArrayMetadata {
     }
 }
 
-/// The product of a shape; `None` where it does not fit into 64 bits (a zero anywhere makes it 0).
-pub fn num_elements(shape: &[u64]) -> Option<u64> {
-    if shape.contains(&0) {
-        return Some(0);
-    }
-    shape.iter().try_fold(1_u64, |product, &size| product.checked_mul(size))
-}
-
-/// `zarr_format` and `node_type`.
-pub(super) fn read_head(object: &Object, node_type: &str, diagnostics: &mut Vec<Diagnostic>) {
-    if let Some(json) = required(object, "zarr_format", diagnostics)
-        && json.as_u64() != Some(3)
-    {
-        diagnostics.push(fault(code::ZARR_FORMAT, json, "3", "/zarr_format"));
-    }
-    if let Some(json) = required(object, "node_type", diagnostics)
-        && json.as_str() != Some(node_type)
-    {
-        diagnostics.push(fault(code::NODE_TYPE, json, &format!("{node_type:?}"), "/node_type"));
-    }
-}
-
-fn required<'a>(object: &'a Object, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<&'a Json> {
-    let member = object.get(name);
-    if member.is_none() {
-        diagnostics
-            .push(Diagnostic::new(code::MEMBER_MISSING, format!("`{name}` is missing")).at_pointer(""));
-    }
-    member
-}
-
-/// A list of integers from 0 to 2^64-1, at most [`MAX_RANK`] of them; a list that is no such one is of code `fault_code`.
-fn read_sizes(
-    json: &Json,
-    pointer: &str,
-    fault_code: Code,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Vec<u64>> {
-    let Some(elements) = json.as_array() else {
-        diagnostics.push(fault(fault_code, json, "an array of integers", pointer));
-        return None;
-    };
-    if elements.len() > MAX_RANK {
-        let message = format!("{} dimensions, of which {MAX_RANK} are read", elements.len());
-        diagnostics.push(Diagnostic::new(code::RANK_LIMIT, message).at_pointer(pointer));
-        return None;
-    }
-    let mut sizes = Vec::with_capacity(elements.len());
-    for (index, element) in elements.iter().enumerate() {
-        match element.as_u64() {
-            Some(size) => sizes.push(size),
-            None => diagnostics.push(fault(
-                fault_code,
-                element,
-                "an integer from 0 to 2^64-1",
-                &format!("{pointer}/{index}"),
-            )),
-        }
-    }
-    (sizes.len() == elements.len()).then_some(sizes)
-}
-
-fn read_shape(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
-    let shape = read_sizes(json, "/shape", code::MEMBER_TYPE, diagnostics)?;
-    if num_elements(&shape).is_none() {
-        let message = format!("the number of elements of {shape:?} does not fit into 64 bits");
-        diagnostics.push(Diagnostic::new(code::SHAPE_OVERFLOW, message).at_pointer("/shape"));
-        return None;
-    }
-    Some(shape)
-}
-
-fn read_chunk_grid(
-    json: &Json,
-    shape: Option<&[u64]>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<ChunkGrid> {
-    let extension = Extension::read(json, "/chunk_grid", diagnostics)?;
-    if extension.name != "regular" {
-        let name = &extension.name;
-        let (code, message) = if name == "rectilinear" {
-            (code::GRID_UNSUPPORTED, format!("the chunk grid {name:?} is not decoded by this program"))
-        } else {
-            (code::GRID_UNREGISTERED, format!("the chunk grid {name:?} is in no registry"))
-        };
-        diagnostics.push(Diagnostic::new(code, message).at_pointer("/chunk_grid/name"));
-        return Some(ChunkGrid::Other(json.clone()));
-    }
-    let configuration = extension.configuration.unwrap_or_default();
-    for name in configuration.names().filter(|name| *name != "chunk_shape").take(MAX_FAULTS) {
-        let message = format!("the regular grid has no member {}", Json::from(name).excerpt());
-        diagnostics
-            .push(Diagnostic::new(code::GRID_CONFIGURATION, message).at_pointer("/chunk_grid/configuration"));
-    }
-    let Some(json) = configuration.get("chunk_shape") else {
-        diagnostics.push(
-            Diagnostic::new(code::GRID_CONFIGURATION, "`chunk_shape` is missing")
-                .at_pointer("/chunk_grid/configuration"),
-        );
-        return None;
-    };
-    let pointer = "/chunk_grid/configuration/chunk_shape";
-    let chunk_shape = read_sizes(json, pointer, code::GRID_CONFIGURATION, diagnostics)?;
-    let fits = check_chunk_shape(&chunk_shape, shape, pointer, diagnostics);
-    fits.then_some(ChunkGrid::Regular { chunk_shape })
-}
-
-/// Whether a chunk shape has a rank, dimensions and a product that can be worked with.
-fn check_chunk_shape(
-    chunk_shape: &[u64],
-    shape: Option<&[u64]>,
-    pointer: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> bool {
-    let before = diagnostics.len();
-    let mut push = |code, message: String, pointer: String| {
-        diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
-    };
-    if let Some(shape) = shape
-        && shape.len() != chunk_shape.len()
-    {
-        let message =
-            format!("the chunk shape has {} dimensions, the array {}", chunk_shape.len(), shape.len());
-        push(code::CHUNK_SHAPE_RANK, message, pointer.to_owned());
-    }
-    for (index, _) in chunk_shape.iter().enumerate().filter(|(_, size)| **size == 0) {
-        let message = format!("the chunk shape is 0 in dimension {index}, expected at least 1");
-        push(code::CHUNK_SHAPE_ZERO, message, format!("{pointer}/{index}"));
-    }
-    if num_elements(chunk_shape).is_none() {
-        let message =
-            format!("the number of elements of a chunk of {chunk_shape:?} does not fit into 64 bits");
-        push(code::CHUNK_SHAPE_OVERFLOW, message, pointer.to_owned());
-    }
-    diagnostics.len() == before
-}
-
-pub(super) fn read_attributes(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
-    match object.get("attributes")? {
-        Json::Object(attributes) => Some(attributes.clone()),
-        other => {
-            diagnostics.push(type_fault(other, "an object", "/attributes"));
-            None
-        }
-    }
-}
-
 fn read_dimension_names(
     json: &Json,
     shape: Option<&[u64]>,
@@ -356,38 +200,10 @@ fn read_storage_transformers(object: &Object, diagnostics: &mut Vec<Diagnostic>)
     }
 }
 
-/// The members beside `known`: each is a fault unless it is an object that says that it may be ignored.
-pub(super) fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnostic>) -> Object {
-    let unknown = object.iter().filter(|(name, _)| !known.contains(name));
-    let unknown: Object = unknown.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-    let must_understand = |value: &Json| value.get("must_understand") != Some(&Json::Bool(false));
-    for (name, _) in unknown.iter().filter(|(_, value)| must_understand(value)).take(MAX_FAULTS) {
-        let mut pointer = String::new();
-        push_token(&mut pointer, name);
-        let message = format!("unknown member {}", Json::from(name).excerpt());
-        diagnostics.push(
-            Diagnostic::new(code::MEMBER_UNKNOWN, message)
-                .with_help("what may be ignored is an object with \"must_understand\": false; attributes go into `attributes`")
-                .at_pointer(pointer),
-        );
-    }
-    unknown
-}
-
-/// Names that are given more than once, anywhere in the document.
-pub(super) fn read_repeated(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
-    for pointer in document.duplicates().into_iter().take(MAX_FAULTS) {
-        let (code, message) = if pointer.starts_with("/attributes/") {
-            (code::ATTRIBUTE_REPEATED, "a name is repeated in the attributes: readers keep only the last")
-        } else {
-            (code::MEMBER_REPEATED, "a member is given more than once: the last is taken")
-        };
-        diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const VALID: &str = r#"{
@@ -491,5 +307,26 @@ mod tests {
         let codes: Vec<_> = document.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
         assert_eq!(codes, ["ZM101", "ZM103", "ZM101", "ZM101", "ZM101", "ZM101", "ZM101", "ZM011", "ZM012"]);
         assert!(ArrayDocument::read(&Json::Null).has_errors());
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_documents_never_panic(
+            edits in proptest::collection::vec((any::<prop::sample::Index>(), "[\\[\\]{}\",:0-9e.\\-a]{0,3}"), 1..6),
+        ) {
+            let mut text = VALID.to_owned();
+            for (index, replacement) in edits {
+                let at = index.index(text.len());
+                text.replace_range(at..=at, &replacement);
+            }
+            if let Ok(json) = Json::parse_str(&text) {
+                let document = ArrayDocument::read(&json);
+                if let Some(metadata) = document.metadata() {
+                    prop_assert_eq!(metadata.chunk_grid_shape().len(), metadata.shape.len());
+                    let key = metadata.chunk_key_encoding.key(&metadata.chunk_grid_shape());
+                    prop_assert!(!key.contains("..") && !key.starts_with('/'));
+                }
+            }
+        }
     }
 }

@@ -104,10 +104,11 @@ impl ChunkKeyEncoding {
         let configuration = extension.configuration.unwrap_or_default();
         let pointer = format!("{pointer}/configuration");
         let separator = read_separator(&configuration, default_separator, &pointer, diagnostics);
-        for name in
-            configuration.names().filter(|name| !(*name == "separator" || has_suffix && *name == "suffix"))
-        {
-            let message = format!("the chunk key encoding {:?} has no member {name:?}", extension.name);
+        let mut known = vec!["separator"];
+        known.extend(has_suffix.then_some("suffix"));
+        if let Some(unknown) = configuration.names().find(|name| !known.contains(name)) {
+            let unknown = Json::from(unknown).excerpt();
+            let message = format!("the chunk key encoding {:?} has no member {unknown}", extension.name);
             diagnostics.push(Diagnostic::new(code::KEY_ENCODING_CONFIGURATION, message).at_pointer(&pointer));
             return None;
         }

@@ -1,8 +1,8 @@
 //! The `zarr.json` of a group, and what kind of node a document describes.
 
-use super::array::{read_attributes, read_head, read_repeated, read_unknown};
 use super::extension::type_fault;
 use super::json::{Json, Object};
+use super::member::{read_attributes, read_head, read_repeated, read_unknown};
 use crate::diagnostic::Diagnostic;
 
 /// The members of a group's document, with zarr-python's `consolidated_metadata`.

@@ -5,11 +5,14 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/core/>.
 
 pub mod array;
+mod chunk_grid;
 pub mod chunk_key;
 pub mod edit;
 pub mod extension;
 pub mod group;
 pub mod json;
+mod member;
+mod shape;
 
 pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid};
 pub use chunk_key::{ChunkKeyEncoding, Separator};

@@ -1,14 +1,15 @@
 //! JSON that keeps what was written: the literal of every number, the order of members, repeated names.
 
+mod error;
 mod number;
 mod object;
 mod parse;
 mod serde_value;
 mod write;
 
+pub use error::{JsonError, JsonErrorKind, Limits};
 pub use number::{Decimal, Number};
 pub use object::Object;
-pub use parse::{JsonError, JsonErrorKind, Limits};
 
 /// A JSON value. `==` compares what was written; see [`Json::same_value`].
 #[derive(Debug, Clone, PartialEq)]

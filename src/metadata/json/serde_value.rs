@@ -25,7 +25,7 @@ impl Json {
 }
 
 fn number_to_value(number: &Number) -> Value {
-    // `-0` is a float to serde_json, too: no integer has its sign.
+    // `-0` is a float to `serde_json`, too: no integer has its sign.
     if number.literal() != "-0"
         && let Some(integer) = number.as_i128()
     {
@@ -37,6 +37,13 @@ fn number_to_value(number: &Number) -> Value {
         }
     }
     Value::from(number.as_f64().clamp(f64::MIN, f64::MAX))
+}
+
+/// [`Json::to_value`].
+impl From<&Json> for Value {
+    fn from(json: &Json) -> Self {
+        json.to_value()
+    }
 }
 
 impl From<&Value> for Json {
@@ -71,7 +78,7 @@ impl Serialize for Object {
     }
 }
 
-/// With serde_json's serialisers every literal is written as it is.
+/// With `serde_json`'s serialisers every literal is written as it is.
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -103,7 +110,7 @@ mod tests {
 
     #[test]
     fn value_has_the_nearest_numbers() {
-        let json = Json::parse_str(r#"[18446744073709551615,-9223372036854775808,1e400,1.5,-0]"#).unwrap();
+        let json = Json::parse_str("[18446744073709551615,-9223372036854775808,1e400,1.5,-0]").unwrap();
         let value = json.to_value();
         assert_eq!(value[0].as_u64(), Some(u64::MAX));
         assert_eq!(value[1].as_i64(), Some(i64::MIN));

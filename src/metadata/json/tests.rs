@@ -152,3 +152,9 @@ proptest! {
         let _ = Json::parse(&bytes);
     }
 }
+
+#[test]
+fn json_is_small() {
+    // What bounds the memory of a document: values x this, and what they hold.
+    assert!(size_of::<Json>() <= 32 && size_of::<(String, Json)>() <= 56);
+}
