@@ -88,6 +88,37 @@ macro_rules! with_element {
     };
 }
 
+/// Runs an expression with a type name bound to the Rust type of an integer [`ElementType`]; another for floats.
+#[macro_export]
+macro_rules! with_integer {
+    ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
+        match $element_type {
+            $crate::element::ElementType::Int8 => { type $T = i8; $body }
+            $crate::element::ElementType::Int16 => { type $T = i16; $body }
+            $crate::element::ElementType::Int32 => { type $T = i32; $body }
+            $crate::element::ElementType::Int64 => { type $T = i64; $body }
+            $crate::element::ElementType::UInt8 => { type $T = u8; $body }
+            $crate::element::ElementType::UInt16 => { type $T = u16; $body }
+            $crate::element::ElementType::UInt32 => { type $T = u32; $body }
+            $crate::element::ElementType::UInt64 => { type $T = u64; $body }
+            _ => $other,
+        }
+    };
+}
+
+/// Runs an expression with a type name bound to the Rust type of a float [`ElementType`]; another for integers.
+#[macro_export]
+macro_rules! with_float {
+    ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
+        match $element_type {
+            $crate::element::ElementType::Float16 => { type $T = ::half::f16; $body }
+            $crate::element::ElementType::Float32 => { type $T = f32; $body }
+            $crate::element::ElementType::Float64 => { type $T = f64; $body }
+            _ => $other,
+        }
+    };
+}
+
 /// A Rust type that holds one element.
 pub trait Element: bytemuck::Pod + PartialEq + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
     /// Its entry in the list.

@@ -8,6 +8,7 @@ pub mod cast;
 mod dispatch;
 mod exact;
 pub mod quantize;
+mod round;
 pub mod scale_offset;
 pub mod statistics;
 mod tile;

@@ -5,13 +5,19 @@
 
 mod exact;
 mod figures;
+mod fused;
+mod measured;
 
 pub use self::figures::QuantizeFigures;
 
-use self::exact::ExactQuantize;
-use super::tile::{for_each_tile, read_bits, write_bits};
+use self::exact::{ExactQuantize, is_missing};
+use self::fused::{FusedKernel, FusedParameters};
+use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
+use super::cast::low_bits;
+use super::exact::FloatFormat;
 use super::{ElementFault, InstructionSet, OutOfRange, Rounding};
-use crate::element::NumberType;
+use crate::element::{Element, NumberType};
+use crate::with_element;
 
 /// What a quantisation does.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +46,7 @@ pub struct QuantizeOptions {
 #[derive(Debug, Clone)]
 pub struct Quantize {
     exact: ExactQuantize,
+    fused: Option<(FusedKernel, FusedParameters)>,
 }
 
 impl Quantize {
@@ -49,8 +56,10 @@ impl Quantize {
     }
 
     /// The same, with the loop of one instruction set.
-    pub fn with_instruction_set(options: QuantizeOptions, _instruction_set: InstructionSet) -> Self {
-        Quantize { exact: ExactQuantize::new(options) }
+    pub fn with_instruction_set(options: QuantizeOptions, instruction_set: InstructionSet) -> Self {
+        let exact = ExactQuantize::new(options);
+        let fused = fused::bind(exact.options(), exact.normalizer(), instruction_set);
+        Quantize { exact, fused }
     }
 
     /// What was bound.
@@ -70,8 +79,67 @@ impl Quantize {
         let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
         figures.normalizer = self.exact.normalizer();
         for_each_tile((source, source_size), (target, target_size), |source, target, first| {
+            if self.convert_fused(source, target, figures) {
+                return Ok(());
+            }
             self.convert_exactly(source, target, (first, &mut *figures))
         })
+    }
+
+    /// Runs the fused loop; `false`, with the figures as they were, where the tile holds what it does not know.
+    fn convert_fused(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> bool {
+        let Some((kernel, mut parameters)) = self.fused else { return false };
+        parameters.greatest = (figures.max_abs_error, figures.max_abs_error_clamped);
+        let options = self.options();
+        let count = source.len() / options.source.size();
+        let tile = if options.missing.is_empty() {
+            kernel.run(source, target, &parameters)
+        } else {
+            kernel.run(self.without_missing(source, &mut TileBuffer::new()), target, &parameters)
+        };
+        let coded_nan = if options.nan_code.is_some() { tile.nan } else { 0 };
+        if tile.in_range + tile.clamped + coded_nan != count
+            || !tile.max_abs_error.is_finite()
+            || !tile.max_abs_error_clamped.is_finite()
+            || self.has_reserved_code(target, tile.nan)
+        {
+            return false;
+        }
+        figures.count += count as u64;
+        figures.nan += tile.nan as u64;
+        figures.clamped += tile.clamped as u64;
+        figures.max_abs_error = figures.max_abs_error.max(tile.max_abs_error);
+        figures.max_abs_error_clamped = figures.max_abs_error_clamped.max(tile.max_abs_error_clamped);
+        figures.sum_of_squares += tile.sum_of_squares;
+        true
+    }
+
+    /// Whether more than the NaN of a tile got an inner NaN code.
+    fn has_reserved_code(&self, target: &[u8], nan: usize) -> bool {
+        let QuantizeOptions { target: number_type, codes, nan_code, .. } = *self.options();
+        let Some(code) = nan_code.filter(|code| (codes.0..=codes.1).contains(code)) else { return false };
+        let code = low_bits(i128::from(code), number_type);
+        let found = with_element!(number_type.element(), T => {
+            let code = T::from_bits64(code);
+            let codes: &[T] = bytemuck::try_cast_slice(target).unwrap_or_default();
+            codes.iter().filter(|found| **found == code).count()
+        });
+        found != nan
+    }
+
+    /// A copy of the tile with NaN for each missing value.
+    fn without_missing<'b>(&self, source: &[u8], buffer: &'b mut TileBuffer) -> &'b [u8] {
+        let QuantizeOptions { source: number_type, missing, .. } = self.options();
+        let size = number_type.size();
+        let nan = FloatFormat::of(number_type.element()).map_or(0, FloatFormat::canonical_nan);
+        let copied = buffer.bytes_mut(source.len());
+        copied.copy_from_slice(source);
+        for index in 0..source.len() / size {
+            if is_missing(read_bits(source, size, index), missing, *number_type) {
+                write_bits(copied, size, index, nan);
+            }
+        }
+        copied
     }
 
     /// Walks a tile by the exact path; `first` is the index of its first element.

@@ -1,7 +1,7 @@
 //! Slices of bytes as elements: tiles that stay in the cache, any alignment, and single elements as bits.
 
 /// Elements of a tile: the sources, the results and one scratch tile of it fit the first-level cache.
-pub(crate) const TILE: usize = 1024;
+pub(crate) const TILE: usize = 2048;
 
 /// Bytes of a tile of the widest element.
 const TILE_BYTES: usize = TILE * 8;
