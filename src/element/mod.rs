@@ -93,14 +93,38 @@ macro_rules! with_element {
 macro_rules! with_integer {
     ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
         match $element_type {
-            $crate::element::ElementType::Int8 => { type $T = i8; $body }
-            $crate::element::ElementType::Int16 => { type $T = i16; $body }
-            $crate::element::ElementType::Int32 => { type $T = i32; $body }
-            $crate::element::ElementType::Int64 => { type $T = i64; $body }
-            $crate::element::ElementType::UInt8 => { type $T = u8; $body }
-            $crate::element::ElementType::UInt16 => { type $T = u16; $body }
-            $crate::element::ElementType::UInt32 => { type $T = u32; $body }
-            $crate::element::ElementType::UInt64 => { type $T = u64; $body }
+            $crate::element::ElementType::Int8 => {
+                type $T = i8;
+                $body
+            }
+            $crate::element::ElementType::Int16 => {
+                type $T = i16;
+                $body
+            }
+            $crate::element::ElementType::Int32 => {
+                type $T = i32;
+                $body
+            }
+            $crate::element::ElementType::Int64 => {
+                type $T = i64;
+                $body
+            }
+            $crate::element::ElementType::UInt8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::element::ElementType::UInt16 => {
+                type $T = u16;
+                $body
+            }
+            $crate::element::ElementType::UInt32 => {
+                type $T = u32;
+                $body
+            }
+            $crate::element::ElementType::UInt64 => {
+                type $T = u64;
+                $body
+            }
             _ => $other,
         }
     };
@@ -111,9 +135,18 @@ macro_rules! with_integer {
 macro_rules! with_float {
     ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
         match $element_type {
-            $crate::element::ElementType::Float16 => { type $T = ::half::f16; $body }
-            $crate::element::ElementType::Float32 => { type $T = f32; $body }
-            $crate::element::ElementType::Float64 => { type $T = f64; $body }
+            $crate::element::ElementType::Float16 => {
+                type $T = ::half::f16;
+                $body
+            }
+            $crate::element::ElementType::Float32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::element::ElementType::Float64 => {
+                type $T = f64;
+                $body
+            }
             _ => $other,
         }
     };

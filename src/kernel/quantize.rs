@@ -12,9 +12,9 @@ pub use self::figures::QuantizeFigures;
 
 use self::exact::{ExactQuantize, is_missing};
 use self::fused::{FusedKernel, FusedParameters};
-use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
 use super::cast::low_bits;
 use super::exact::FloatFormat;
+use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
 use super::{ElementFault, InstructionSet, OutOfRange, Rounding};
 use crate::element::{Element, NumberType};
 use crate::with_element;

@@ -62,7 +62,9 @@ pub(super) fn bind(
         let code = i128::from(code);
         (least..=greatest).contains(&code) && (-exact..=exact).contains(&code)
     };
-    if ![options.codes.0, options.codes.1, nan_code].into_iter().all(is_exact) || options.codes.0 > options.codes.1 {
+    if ![options.codes.0, options.codes.1, nan_code].into_iter().all(is_exact)
+        || options.codes.0 > options.codes.1
+    {
         return None;
     }
     with_float!(options.source.element(), S => {
@@ -142,12 +144,7 @@ impl<W: WideFloat> Constants<W> {
         // In this order NaN becomes the first code, and never equals it.
         let code = if rounded > self.codes.0 { rounded } else { self.codes.0 };
         let code = if code < self.codes.1 { code } else { self.codes.1 };
-        Passed {
-            scaled,
-            code,
-            is_in_range: code == rounded,
-            error: (self.decode::<S>(code) - x).magnitude(),
-        }
+        Passed { scaled, code, is_in_range: code == rounded, error: (self.decode::<S>(code) - x).magnitude() }
     }
 
     #[inline(always)]
@@ -163,7 +160,11 @@ impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: boo
     type Outcome = TileFigures;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &FusedParameters) -> TileFigures {
+    fn run<const ROUNDS: bool>(
+        source: &[u8],
+        target: &mut [u8],
+        parameters: &FusedParameters,
+    ) -> TileFigures {
         let (Ok(source), Ok(target)) =
             (bytemuck::try_cast_slice::<u8, S>(source), bytemuck::try_cast_slice_mut::<u8, T>(target))
         else {
