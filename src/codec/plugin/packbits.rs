@@ -94,7 +94,9 @@ impl CodecTraits for PackBitsCodec {
     }
 
     fn partial_decoder_capability(&self) -> PartialDecoderCapability {
-        PartialDecoderCapability { partial_read: false, partial_decode: false }
+        // A chunk is unpacked whole. To say that parts cannot be decoded would make zarrs 0.23 put a cache of elements
+        // behind this codec, which takes them for those of the codec before it: wrong after a `cast_value`.
+        PartialDecoderCapability { partial_read: false, partial_decode: true }
     }
 
     fn partial_encoder_capability(&self) -> PartialEncoderCapability {
