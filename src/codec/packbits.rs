@@ -200,12 +200,12 @@ impl PackBits {
         if found != layout.padding {
             return Err(PackBitsError::PaddingByte { expected: layout.padding, found });
         }
-        match packed.last() {
-            Some(&last) if u16::from(last) >> (8 - layout.padding) != 0 => {
-                Err(PackBitsError::PaddingBits { count: layout.padding, found: last })
-            }
-            _ => Ok(packed),
+        if let Some(&last) = packed.last()
+            && u16::from(last) >> (8 - layout.padding) != 0
+        {
+            return Err(PackBitsError::PaddingBits { count: layout.padding, found: last });
         }
+        Ok(packed)
     }
 
     fn unpack<const SIZE: usize>(&self, packed: &[u8], decoded: &mut [u8]) {

@@ -295,6 +295,7 @@ struct Block<'a, const SIZE: usize> {
 
 impl<const SIZE: usize> Block<'_, SIZE> {
     #[inline]
+    #[expect(clippy::needless_range_loop, reason = "a row is gathered from every column")]
     fn transpose_whole<const BLOCK: usize>(self) {
         let mut elements = [[[0_u8; SIZE]; BLOCK]; BLOCK];
         for (column, line) in elements.iter_mut().enumerate() {

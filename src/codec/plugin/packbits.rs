@@ -72,7 +72,7 @@ fn bind(configuration: PackBitsConfiguration, data_type: &ZarrsDataType) -> Resu
     checked(configuration.bind_components(components, &known, ""))
 }
 
-fn failed(error: PackBitsError) -> CodecError {
+fn failed(error: &PackBitsError) -> CodecError {
     CodecError::Other(error.to_string())
 }
 
@@ -126,7 +126,7 @@ impl ArrayToBytesCodecTraits for PackBitsCodec {
         data_type: &ZarrsDataType,
         _fill_value: &FillValue,
     ) -> Result<BytesRepresentation, CodecError> {
-        let size = self.codec(shape, data_type)?.encoded_size().map_err(failed)?;
+        let size = self.codec(shape, data_type)?.encoded_size().map_err(|error| failed(&error))?;
         Ok(BytesRepresentation::FixedSize(size as u64))
     }
 
@@ -139,7 +139,9 @@ impl ArrayToBytesCodecTraits for PackBitsCodec {
         _options: &CodecOptions,
     ) -> Result<ArrayBytesRaw<'a>, CodecError> {
         let mut encoded = Vec::new();
-        self.codec(shape, data_type)?.encode(&bytes.into_fixed()?, &mut encoded).map_err(failed)?;
+        self.codec(shape, data_type)?
+            .encode(&bytes.into_fixed()?, &mut encoded)
+            .map_err(|error| failed(&error))?;
         Ok(encoded.into())
     }
 
@@ -152,7 +154,7 @@ impl ArrayToBytesCodecTraits for PackBitsCodec {
         _options: &CodecOptions,
     ) -> Result<ArrayBytes<'a>, CodecError> {
         let mut decoded = Vec::new();
-        self.codec(shape, data_type)?.decode(&bytes, &mut decoded).map_err(failed)?;
+        self.codec(shape, data_type)?.decode(&bytes, &mut decoded).map_err(|error| failed(&error))?;
         Ok(ArrayBytes::from(decoded))
     }
 }

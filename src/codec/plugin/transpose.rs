@@ -191,11 +191,11 @@ impl ArrayToArrayCodecTraits for TransposeCodec {
     }
 }
 
-fn permute<'a>(
-    bytes: ArrayBytes<'a>,
+fn permute(
+    bytes: ArrayBytes<'_>,
     is_identity: bool,
     run: impl FnOnce(&[u8], &mut [u8]) -> Result<(), crate::codec::transpose::TransposeError>,
-) -> Result<ArrayBytes<'a>, CodecError> {
+) -> Result<ArrayBytes<'_>, CodecError> {
     if is_identity {
         return Ok(bytes);
     }
