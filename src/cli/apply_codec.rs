@@ -103,15 +103,17 @@ impl ApplyCodecArguments {
         if options.stages {
             session.note(|output| apply_codec_text::write_stages(&result, session.error_style(), output));
         }
-        session.print(|output| {
-            if as_json {
-                json::write("apply-codec", &result, output)
-            } else if options.output == Some(Stream::Standard) {
-                Ok(())
-            } else {
-                apply_codec_text::write(&result, !options.stages, session.style(), output)
-            }
+        session.print(|output| match &result.standard_output {
+            Some(bytes) => output.write_all(bytes),
+            None if as_json => json::write("apply-codec", &result, output),
+            None => apply_codec_text::write(&result, !options.stages, session.style(), output),
         })?;
+        if result.standard_output.is_some() {
+            // stdout is taken by the data: what there is to tell goes to stderr.
+            session.note(|output| {
+                apply_codec_text::write(&result, !options.stages, session.error_style(), output)
+            });
+        }
         Ok(ExitStatus::Done)
     }
 

@@ -17,6 +17,7 @@ pub use exit_status::ExitStatus;
 pub use generate::generated_files;
 
 use crate::operation::error::OperationError;
+use arguments::CommonArguments;
 use session::Session;
 
 /// The program's name.
@@ -44,24 +45,33 @@ enum Command {
 
 /// Parses the arguments (the program's name first), runs the command, and prints its result and its error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
-    let command = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments.command,
-        Err(error) => return exit_status::of_parse_error(&error),
+    let parsed = session::guard(|| Ok(Arguments::try_parse_from(arguments)));
+    let command = match parsed {
+        Ok(Ok(arguments)) => arguments.command,
+        Ok(Err(error)) => return exit_status::of_parse_error(&error),
+        Err(error) => return Session::new(None).report_error(&error),
     };
-    let session = match &command {
-        Command::Inspect(arguments) => Session::new(Some(&arguments.common)),
-        Command::Transcode(arguments) => Session::new(Some(&arguments.common)),
-        Command::ApplyCodec(arguments) => Session::new(Some(&arguments.common)),
-        Command::Completions(_) | Command::Man(_) => Session::new(None),
-    };
-    let outcome = session.guard(|| match command {
+    let session = Session::new(command.common());
+    let outcome = session::guard(|| match command {
         Command::Inspect(arguments) => arguments.run(&session),
         Command::Transcode(arguments) => arguments.run(&session),
         Command::ApplyCodec(arguments) => arguments.run(&session),
         Command::Completions(arguments) => arguments.run(&session),
         Command::Man(arguments) => arguments.run(),
     });
+    session.progress().finish();
     outcome.unwrap_or_else(|error| session.report_error(&error))
+}
+
+impl Command {
+    fn common(&self) -> Option<&CommonArguments> {
+        match self {
+            Command::Inspect(arguments) => Some(&arguments.common),
+            Command::Transcode(arguments) => Some(&arguments.common),
+            Command::ApplyCodec(arguments) => Some(&arguments.common),
+            Command::Completions(_) | Command::Man(_) => None,
+        }
+    }
 }
 
 /// Refuses the given options where what they belong to is not done.

@@ -80,30 +80,25 @@ impl Session {
         }
     }
 
-    /// Runs a command. A panic, which is a bug, becomes an error.
-    pub(super) fn guard(
-        &self,
-        command: impl FnOnce() -> anyhow::Result<ExitStatus>,
-    ) -> anyhow::Result<ExitStatus> {
-        std::panic::set_hook(Box::new(|_| {}));
-        let outcome = catch_unwind(AssertUnwindSafe(command));
-        self.progress.finish();
-        outcome.unwrap_or_else(|payload| {
-            let message = payload
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or_else(|| payload.downcast_ref::<&str>().copied())
-                .unwrap_or("no message");
-            Err(OperationError::environment("the program has a bug and stopped")
-                .with_help("please report it with the command line")
-                .because(anyhow!("{message}"))
-                .into())
-        })
-    }
-
     /// Prints the error with its causes and the next step, and gives its exit status.
     pub(super) fn report_error(&self, error: &anyhow::Error) -> ExitStatus {
         self.note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
         exit_status::of_error(error)
     }
+}
+
+/// Runs a piece of the program. A panic, which is a bug, becomes an error, without a word of its own on stderr.
+pub(super) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    std::panic::set_hook(Box::new(|_| {}));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let message = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Err(OperationError::environment("the program has a bug and stopped")
+            .with_help("please report it with the command line")
+            .because(anyhow!("{message}"))
+            .into())
+    })
 }

@@ -70,7 +70,8 @@ pub struct BoundChain {
 #[derive(Debug, Default)]
 pub struct Workspace {
     pub(super) buffers: [Vec<u8>; 2],
-    pub(super) tiles: Tiles,
+    /// For value programs.
+    pub tiles: Tiles,
     /// Compressor contexts.
     pub contexts: Contexts,
     pub(super) inner: Option<Box<Workspace>>,
@@ -365,7 +366,10 @@ impl BoundCodec {
                 checked
             }
             Codec::PackBits(codec) => {
-                codec.decode(encoded, decoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
+                let count = self.decoded.array().and_then(ArrayRepresentation::num_elements).unwrap_or(0);
+                codec
+                    .decode(encoded, super::region::as_index(count), decoded)
+                    .map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
             Codec::BytesToBytes(codec) => codec
@@ -404,14 +408,16 @@ fn expect_size(representation: &Representation, found: usize) -> Result<(), Chai
 pub(super) fn decoded_size(decoded: &Representation) -> DecodedSize {
     use crate::pipeline::BytesSize;
     match decoded {
-        Representation::Bytes(BytesSize::Fixed(bytes)) => DecodedSize::Exact(*bytes),
-        Representation::Bytes(BytesSize::Bounded(bytes)) => DecodedSize::AtMost(*bytes),
+        Representation::Bytes(BytesSize::Fixed(bytes)) => DecodedSize::Exact(super::region::as_index(*bytes)),
+        Representation::Bytes(BytesSize::Bounded(bytes)) => {
+            DecodedSize::AtMost(super::region::as_index(*bytes))
+        }
         _ => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
     }
 }
 
 /// The most that a chunk may decode to where the chain tells no bound: 1 GiB.
-const MAX_UNBOUNDED_BYTES: u64 = 1 << 30;
+const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
 
 /// The fault of one element, with its value and its place in the chunk.
 fn element_fault(
@@ -494,9 +500,8 @@ fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError
             Codec::Bytes { swap, check: range_check(data_type).map(Box::new) }
         }
         BoundConfiguration::PackBits(configuration) => {
-            let array = array()?;
-            let bound = PackBits::new(configuration, array.num_elements().unwrap_or(0));
-            Codec::PackBits(bound)
+            array()?;
+            Codec::PackBits(PackBits::new(*configuration))
         }
         BoundConfiguration::Sharding(configuration) => {
             Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?)?))

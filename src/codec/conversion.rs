@@ -325,7 +325,8 @@ fn crop<'a>(shape: &'a [u64], valid: &'a [u64], origin: &'a [u64], element_size:
     }
 }
 
-fn push_change(program: &mut ValueProgram, change: &ValueChange) {
+/// Appends the change of values between two chains.
+pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
     match change {
         ValueChange::None => {}
         ValueChange::DataType(cast) => {
@@ -410,6 +411,19 @@ impl Fused {
         let encoded_shape = encoded.shape.clone();
         Ok(Some(Fused { program, to_array, encoded_shape, transpose, source_bytes, destination_bytes, fill }))
     }
+}
+
+/// Values through the value codecs of a chain and back: what any reader gets of them.
+pub fn round_trip(chain: &BoundChain) -> ValueProgram {
+    let mut program = ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1));
+    let (count, mut ignored) = (chain.num_array_to_array(), (0..chain.decoded().shape.len()).collect());
+    for place in 0..count {
+        apply(chain, place, &mut program, &mut ignored);
+    }
+    for place in (0..count).rev() {
+        undo(chain, place, &mut program, &mut ignored);
+    }
+    program
 }
 
 /// The array in front of the codec at `place`.

@@ -83,6 +83,22 @@ pub fn number_text(number_type: NumberType, bits: u64) -> String {
     }
 }
 
+/// A number's value as a float64, for figures; integers beyond 2^53 are rounded.
+#[expect(clippy::cast_precision_loss, reason = "figures need no more than 53 bits")]
+pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
+    use crate::element::Element;
+    match number_type.element() {
+        ElementType::Float16 => half::f16::from_bits64(bits).to_f64(),
+        ElementType::Float32 => f64::from(f32::from_bits64(bits)),
+        ElementType::Float64 => f64::from_bits64(bits),
+        element if element.is_signed_integer() => {
+            let unused = 64 - u32::try_from(element.size() * 8).unwrap_or(64);
+            ((bits << unused).cast_signed() >> unused) as f64
+        }
+        _ => bits as f64,
+    }
+}
+
 /// The bounds of a type as text.
 fn bounds_text(number_type: NumberType) -> String {
     match (number_type.integer_bounds(), number_type.element()) {

@@ -206,9 +206,11 @@ impl BoundSharding {
                 let result = self.inner.decode(bytes, &mut chunk, workspace.inner());
                 result.map_err(|fault| self.inner_fault(&position, &fault))?;
             } else {
-                let fill = self.inner.decoded().fill_value.as_ref();
-                let fill = fill.map_or_else(|| vec![0; element_size], |fill| fill.0.clone());
-                chunk.chunks_exact_mut(element_size).for_each(|element| element.copy_from_slice(&fill));
+                let Some(fill) = &self.inner.decoded().fill_value else {
+                    let message = format!("inner chunk {position:?} is absent, and no fill value is given");
+                    return Err(ChainFaultKind::Shard(message));
+                };
+                chunk.chunks_exact_mut(element_size).for_each(|element| element.copy_from_slice(&fill.0));
             }
             self.region(&self.start_of(&position), false).run(&chunk, decoded);
             advance(&mut position, &self.grid_shape);

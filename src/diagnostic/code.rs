@@ -89,6 +89,9 @@ pub const KEY_SUFFIX: Code = error("ZK104", "key-suffix");
 /// The chunk key encoding's configuration has unknown members or is of a wrong type.
 pub const KEY_ENCODING_CONFIGURATION: Code = error("ZK105", "key-encoding-configuration");
 
+/// A key that belongs to no chunk of the grid, nor to the metadata.
+pub const KEY_UNKNOWN: Code = warning("ZK201", "key-unknown");
+
 // ZD: data types and fill values
 /// The data type's name is in no registry: few readers know it.
 pub const DATA_TYPE_UNREGISTERED: Code = warning("ZD101", "data-type-unregistered");
@@ -245,6 +248,7 @@ pub const ALL: &[Code] = &[
     KEY_SEPARATOR,
     KEY_SUFFIX,
     KEY_ENCODING_CONFIGURATION,
+    KEY_UNKNOWN,
     JSON_SYNTAX,
     JSON_LIMIT,
     MEMBER_REPEATED,

@@ -9,6 +9,7 @@ use super::progress::Progress;
 use super::shard::{ShardLayout, ShardWriter};
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted};
+use crate::codec::region::as_index;
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFaultKind};
 use crate::kernel::quantize::QuantizeFigures;
@@ -48,11 +49,10 @@ pub struct ObjectJob {
     pub destination: Side,
     /// How.
     pub way: ObjectWay,
-    /// What an absent inner chunk of the source becomes, where it may not stay absent: its decoded elements in the
-    /// destination's type.
-    pub absent_cell: Option<Vec<u8>>,
-    /// Figures of no element, with the job's normalizer.
-    pub no_figures: QuantizeFigures,
+    /// The objects of the source that are there.
+    pub present: ChunkSet,
+    /// An element of the destination's type that absent ones become, where they may not stay absent.
+    pub absent_element: Option<Vec<u8>>,
 }
 
 /// What was done with an object.
@@ -78,6 +78,11 @@ pub struct ObjectBuffers {
 }
 
 impl Side {
+    /// Bytes of a decoded object.
+    pub fn chunk_bytes(&self) -> u64 {
+        self.chain.decoded().num_bytes().unwrap_or(0)
+    }
+
     /// The key of an object of the grid.
     pub fn key(&self, index: u64) -> String {
         self.metadata.chunk_key_encoding.key(&position(index, &self.metadata))
@@ -105,37 +110,40 @@ impl Side {
 }
 
 impl ObjectJob {
-    /// Converts the objects of `present`; reports are given to `fold` in their order.
+    /// Converts every object, those that are absent too where they may not stay so; reports are given to `fold` in
+    /// their order.
     pub fn run(
         &self,
         driver: &Driver,
-        present: &ChunkSet,
         progress: &dyn Progress,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
+        let every = ChunkSet::full(self.source.metadata.chunk_grid_shape().iter().product());
+        let objects = if self.absent_element.is_some() { &every } else { &self.present };
+        let object_bytes = self.source.chunk_bytes();
         if let (ObjectWay::Cells(conversion), Some(source), Some(destination)) =
             (&self.way, &self.source.layout, &self.destination.layout)
-            && present.len() < 2 * driver.num_threads() as u64
+            && objects.len() < 2 * driver.num_threads() as u64
         {
             // Too few shards to go round: the threads share the inner chunks of each.
             let cells = CellJob { job: self, conversion, source, destination };
             let workspaces: Vec<Mutex<ObjectBuffers>> =
                 (0..driver.num_threads()).map(|_| Mutex::default()).collect();
-            for place in 0..present.len() {
-                let Some(index) = present.nth(place) else { break };
+            for place in 0..objects.len() {
+                let Some(index) = objects.nth(place) else { break };
                 let report = cells
                     .run_shared(driver, &workspaces, index)
                     .map_err(|fault| ChunkFault { index, fault })?;
-                progress.advance(report.bytes_read);
+                progress.advance(object_bytes);
                 fold(report);
             }
             return Ok(());
         }
         driver.run::<ObjectBuffers, ObjectReport>(
-            present,
+            objects,
             |buffers, index| {
                 let report = self.object(buffers, index)?;
-                progress.advance(report.bytes_read);
+                progress.advance(object_bytes);
                 Ok(report)
             },
             |_, report| fold(report),
@@ -147,7 +155,12 @@ impl ObjectJob {
         match &self.way {
             ObjectWay::Copy => {
                 let bytes = self.destination.node.copy_from(&self.source.node, &key)?;
-                Ok(ObjectReport { written: true, bytes_read: bytes, bytes_written: bytes, ..self.report() })
+                Ok(ObjectReport {
+                    written: true,
+                    bytes_read: bytes,
+                    bytes_written: bytes,
+                    ..ObjectReport::default()
+                })
             }
             ObjectWay::Convert(conversion) => self.convert(conversion, buffers, index, &key),
             ObjectWay::Cells(conversion) => {
@@ -160,8 +173,22 @@ impl ObjectJob {
         }
     }
 
-    fn report(&self) -> ObjectReport {
-        ObjectReport { figures: self.no_figures, ..ObjectReport::default() }
+    /// Writes an object whose every element is what absent ones become.
+    fn fill_object(
+        &self,
+        conversion: &Conversion,
+        buffers: &mut ObjectBuffers,
+        key: &str,
+    ) -> Result<ObjectReport, Fault> {
+        let Some(element) = &self.absent_element else { return Ok(ObjectReport::default()) };
+        let elements = filled(element, &self.destination.chain);
+        conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)?;
+        self.destination.node.write(key, &buffers.written)?;
+        Ok(ObjectReport {
+            written: true,
+            bytes_written: buffers.written.len() as u64,
+            ..ObjectReport::default()
+        })
     }
 
     fn convert(
@@ -171,7 +198,10 @@ impl ObjectJob {
         index: u64,
         key: &str,
     ) -> Result<ObjectReport, Fault> {
-        let mut report = self.report();
+        let mut report = ObjectReport::default();
+        if !self.present.contains(index) {
+            return self.fill_object(conversion, buffers, key);
+        }
         if !self.source.node.read_into(key, self.source.chain.max_encoded_bytes(), &mut buffers.read)? {
             return Err(Fault::Other(format!("the object {key} went away while it was read")));
         }
@@ -194,6 +224,12 @@ impl ObjectJob {
         }
         Ok(report)
     }
+}
+
+/// A chunk of one value.
+fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
+    let count = as_index(chain.decoded().num_elements().unwrap_or(0));
+    element.repeat(count)
 }
 
 /// The first element of an inner chunk.
@@ -219,24 +255,29 @@ struct CellJob<'a> {
 
 /// An opened shard of the source.
 struct OpenShard {
-    reader: ObjectReader,
+    /// `None` where the shard is absent.
+    reader: Option<ObjectReader>,
     index: Vec<IndexEntry>,
     start: Vec<u64>,
 }
 
 impl CellJob<'_> {
     fn open(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<OpenShard, Fault> {
+        let start = self.job.source.start_of(index);
+        if !self.job.present.contains(index) {
+            return Ok(OpenShard { reader: None, index: Vec::new(), start });
+        }
         let key = self.job.source.key(index);
         let reader = self.job.source.node.open(&key)?;
         let reader =
             reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
         let entries = self.source.read_index(&reader, &mut buffers.read, &mut buffers.workspace)?;
-        Ok(OpenShard { reader, index: entries, start: self.job.source.start_of(index) })
+        Ok(OpenShard { reader: Some(reader), index: entries, start })
     }
 
     /// One thread streams the shard.
     fn run(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
-        let mut report = self.job.report();
+        let mut report = ObjectReport::default();
         let shard = self.open(buffers, index)?;
         let mut writer = None;
         let mut absent = 0;
@@ -257,7 +298,7 @@ impl CellJob<'_> {
         index: u64,
     ) -> Result<ObjectReport, Fault> {
         let mut own = ObjectBuffers::default();
-        let mut report = self.job.report();
+        let mut report = ObjectReport::default();
         let shard = self.open(&mut own, index)?;
         let mut writer = None;
         let mut absent = 0;
@@ -269,7 +310,7 @@ impl CellJob<'_> {
                 break;
             }
             let converted = driver.map(workspaces, batch.len(), |buffers, item| {
-                let mut report = self.job.report();
+                let mut report = ObjectReport::default();
                 let converted = self.cell(&shard, &batch[item], buffers, &mut report)?;
                 Ok((converted.then(|| buffers.written.clone()), report))
             });
@@ -295,9 +336,11 @@ impl CellJob<'_> {
         let cell_shape = &self.source.cell.decoded().shape;
         let start = cell_start(&shard.start, cell, cell_shape);
         let Some((offset, length)) = shard.index.get(self.source.entry_of(cell)).copied().flatten() else {
-            let Some(absent) = &self.job.absent_cell else { return Ok(false) };
+            let beyond = self.job.source.cropped(&start, cell_shape).is_some_and(|valid| valid.contains(&0));
+            let Some(absent) = self.job.absent_element.as_ref().filter(|_| !beyond) else { return Ok(false) };
+            let elements = filled(absent, &self.destination.cell);
             self.conversion
-                .encode_elements(absent, &mut buffers.written, &mut buffers.conversion)
+                .encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)
                 .map_err(|fault| at(fault, &start))?;
             return Ok(true);
         };
@@ -307,7 +350,8 @@ impl CellJob<'_> {
                 "inner chunk {cell:?} holds {length} bytes, at most {bound} expected"
             )));
         }
-        shard.reader.read_at(offset, length, &mut buffers.read)?;
+        let Some(reader) = &shard.reader else { return Ok(false) };
+        reader.read_at(offset, length, &mut buffers.read)?;
         report.bytes_read += length;
         let valid = self.job.source.cropped(&start, cell_shape);
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {

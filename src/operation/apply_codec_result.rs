@@ -23,6 +23,9 @@ pub struct ApplyCodecResult {
     pub repeat: Option<u32>,
     /// Findings that did not stop the run.
     pub warnings: Vec<Diagnostic>,
+    /// What belongs on stdout, where OUTPUT is `-`.
+    #[serde(skip)]
+    pub standard_output: Option<Vec<u8>>,
 }
 
 /// A file or standard stream, and how much of it.
@@ -62,7 +65,7 @@ pub struct AppliedStage {
 pub struct RoundTrip {
     /// Whether every bit is.
     pub bit_identical: bool,
-    /// Elements that differ in value or NaN-ness, or in the sign of zero.
+    /// Elements that differ in value: NaN equals NaN, and -0 equals 0.
     pub differing: u64,
     /// The greatest difference of two finite numbers.
     #[serde(serialize_with = "figure::optional_number")]

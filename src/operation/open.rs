@@ -16,6 +16,11 @@ use crate::store::LocalNode;
 const READ_WITH_A_WARNING: [Code; 4] =
     [code::ENDIAN_MISSING, code::INTEGER_WITH_FRACTION, code::INTEGER_AS_STRING, code::RAW_AS_BASE64];
 
+/// Whether a finding that is an error to `validate` is only a warning to the other commands.
+pub fn is_read_with_a_warning(diagnostic: &Diagnostic) -> bool {
+    READ_WITH_A_WARNING.iter().any(|code| diagnostic.is(*code))
+}
+
 /// What could be read of an array, and all that is wrong with it.
 #[derive(Debug, Clone)]
 pub struct ArrayReading {
@@ -92,7 +97,7 @@ pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, Oper
         diagnostic.location.store = Some(name.clone());
         diagnostic.location.node = Some("/".to_owned());
         diagnostic.location.key = Some("zarr.json".to_owned());
-        if READ_WITH_A_WARNING.iter().any(|code| diagnostic.is(*code)) {
+        if is_read_with_a_warning(diagnostic) {
             diagnostic.severity = Severity::Warning;
         }
     }

@@ -1,15 +1,22 @@
-//! `transcode`: being wired.
+//! `transcode`: an array written anew.
+//!
+//! The plan is settled and proved before DEST is touched; chunks stream; the metadata come last, after the data are
+//! on disk. A run that fails leaves no DEST.
+
+mod change;
 mod destination;
+mod fault;
+mod layout;
+mod measure;
 mod missing;
+mod normalize;
+mod plan;
 mod quantization;
 mod range;
+mod reader;
+mod run;
 mod survey;
-use super::error::OperationError;
-use super::options::TranscodeOptions;
-use super::progress::Progress;
-use super::transcode_result::TranscodeResult;
+mod unpack;
+mod verify;
 
-/// Writes an array anew.
-pub fn transcode(_: &TranscodeOptions, _: &dyn Progress) -> Result<TranscodeResult, OperationError> {
-    Err(OperationError::environment("transcode is not built yet"))
-}
+pub use run::transcode;

@@ -40,6 +40,8 @@ pub struct Quantization {
     pub missing: Vec<u64>,
     /// DEST's fill value, bits of the float type.
     pub fill_value: u64,
+    /// The source's fill value, bits of the float type.
+    pub absent_bits: u64,
     /// Whether absent chunks must be written out, since no fill value stands for them.
     pub writes_absent: bool,
     /// `--max-error`.
@@ -221,6 +223,7 @@ impl<'a> Request<'a> {
             out_of_range: self.options.out_of_range.unwrap_or_default(),
             missing: self.missing.clone(),
             fill_value: self.fill_bits,
+            absent_bits: self.fill_bits,
             writes_absent: false,
             max_error: self.quantize.max_error,
             warnings: Vec::new(),
@@ -391,10 +394,28 @@ impl Quantization {
         }
     }
 
+    /// Both codecs backward: the cast, then the scaling.
+    pub fn decoders(&self) -> (Cast, ScaleOffset) {
+        let codecs = self.codecs();
+        (codecs.decode, codecs.scale_offset)
+    }
+
     /// The value of a code, through the real decode.
     pub fn value_of(&self, code: i64) -> Option<f64> {
         let decoded = self.codecs().decode(code.cast_unsigned() & mask(self.target))?;
         Some(FloatType(self.source).value(decoded))
+    }
+
+    /// What absent elements become, in DEST's data type.
+    pub fn absent_value(&self) -> FillValue {
+        match self.form {
+            QuantizeForm::Codecs if self.writes_absent => FillValue::from_bits(self.source, self.absent_bits),
+            QuantizeForm::Codecs => FillValue::from_bits(self.source, self.fill_value),
+            QuantizeForm::Cf | QuantizeForm::Plain => {
+                let absent = if self.writes_absent { self.absent_bits } else { self.fill_value };
+                FillValue::from_bits(self.target, self.codecs().encode(absent).unwrap_or(0))
+            }
+        }
     }
 
     /// `|1/scale|`.
