@@ -27,7 +27,7 @@ pub enum PackBitsError {
     #[error("`packbits`: {num_elements} elements do not fit in memory")]
     TooLarge {
         /// How many.
-        num_elements: u64,
+        num_elements: usize,
     },
     /// The padding byte does not tell the padding.
     #[error("`packbits`: expected a padding byte of {expected}, found {found}")]
@@ -62,17 +62,16 @@ struct Layout {
     padding: u8,
 }
 
-/// Packs and unpacks so many elements of one data type.
+/// Packs and unpacks elements of one data type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackBits {
     bound: BoundPackBits,
-    num_elements: u64,
 }
 
 impl PackBits {
-    /// Packs `num_elements` elements as `bound` says.
-    pub const fn new(bound: &BoundPackBits, num_elements: u64) -> Self {
-        PackBits { bound: *bound, num_elements }
+    /// Packs as `bound` says.
+    pub const fn new(bound: BoundPackBits) -> Self {
+        PackBits { bound }
     }
 
     /// What was bound.
@@ -85,18 +84,14 @@ impl PackBits {
         self.bound.last_bit - self.bound.first_bit + 1
     }
 
-    /// Bytes of the decoded elements; an error where they do not fit in memory.
-    pub fn decoded_size(&self) -> Result<usize, PackBitsError> {
-        let BoundPackBits { component_size, num_components, .. } = self.bound;
-        usize::try_from(self.num_elements)
-            .ok()
-            .and_then(|count| count.checked_mul(num_components)?.checked_mul(component_size))
-            .ok_or_else(|| self.too_large())
+    /// Bytes of so many decoded elements; `None` where they do not fit in memory.
+    pub fn decoded_size(&self, num_elements: usize) -> Option<usize> {
+        num_elements.checked_mul(self.bound.num_components)?.checked_mul(self.bound.component_size)
     }
 
-    /// Bytes of the encoded elements, the padding byte included; an error where they do not fit in memory.
-    pub fn encoded_size(&self) -> Result<usize, PackBitsError> {
-        self.layout().map(|layout| layout.packed + self.num_padding_bytes())
+    /// Bytes of so many encoded elements, the padding byte included; `None` where they do not fit in memory.
+    pub fn encoded_size(&self, num_elements: usize) -> Option<usize> {
+        self.layout(num_elements).map(|layout| layout.packed + self.num_padding_bytes())
     }
 
     const fn num_padding_bytes(&self) -> usize {
@@ -106,17 +101,13 @@ impl PackBits {
         }
     }
 
-    const fn too_large(&self) -> PackBitsError {
-        PackBitsError::TooLarge { num_elements: self.num_elements }
-    }
-
-    fn layout(&self) -> Result<Layout, PackBitsError> {
-        let width = u128::from(self.stored_bits()) * self.bound.num_components as u128;
-        let bits = u128::from(self.num_elements) * width;
-        // Half of the address space is all that a buffer may have.
-        let packed = isize::try_from(bits.div_ceil(8) + 1).map_err(|_| self.too_large())?.cast_unsigned() - 1;
-        let padding = u8::try_from(bits.div_ceil(8) * 8 - bits).map_err(|_| self.too_large())?;
-        Ok(Layout { packed, padding })
+    fn layout(&self, num_elements: usize) -> Option<Layout> {
+        let num_components = num_elements.checked_mul(self.bound.num_components)?;
+        let bits = num_components as u128 * u128::from(self.stored_bits());
+        let packed = usize::try_from(bits.div_ceil(8)).ok().filter(|&size| isize::try_from(size).is_ok())?;
+        let padding = u8::try_from(packed as u128 * 8 - bits).ok()?;
+        packed.checked_add(self.num_padding_bytes())?;
+        Some(Layout { packed, padding })
     }
 
     /// Packs the elements of `decoded` (native-endian) into `encoded`, whose contents are replaced.
@@ -124,23 +115,27 @@ impl PackBits {
     /// A component of fewer bits than its primitive must hold a value of its type, unless bits are cut off on
     /// purpose: it would come back as another value.
     pub fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), PackBitsError> {
-        let expected = self.decoded_size()?;
-        if decoded.len() != expected {
+        let BoundPackBits { component_size, num_components, padding_encoding, .. } = self.bound;
+        let element_size = component_size * num_components;
+        let num_elements = decoded.len() / element_size;
+        let too_large = || PackBitsError::TooLarge { num_elements };
+        let expected = num_elements * element_size;
+        if expected != decoded.len() {
             return Err(PackBitsError::Length { side: "decoded", expected, found: decoded.len() });
         }
-        let layout = self.layout()?;
+        let layout = self.layout(num_elements).ok_or_else(too_large)?;
         encoded.clear();
-        encoded.try_reserve_exact(layout.packed + 1).map_err(|_| self.too_large())?;
-        if self.bound.padding_encoding == PaddingEncoding::FirstByte {
+        encoded.try_reserve_exact(layout.packed + 1).map_err(|_| too_large())?;
+        if padding_encoding == PaddingEncoding::FirstByte {
             encoded.push(layout.padding);
         }
-        match self.bound.component_size {
+        match component_size {
             1 => self.pack::<1>(decoded, encoded)?,
             2 => self.pack::<2>(decoded, encoded)?,
             4 => self.pack::<4>(decoded, encoded)?,
             _ => self.pack::<8>(decoded, encoded)?,
         }
-        if self.bound.padding_encoding == PaddingEncoding::LastByte {
+        if padding_encoding == PaddingEncoding::LastByte {
             encoded.push(layout.padding);
         }
         Ok(())
@@ -169,12 +164,19 @@ impl PackBits {
         Ok(())
     }
 
-    /// Unpacks the elements of `encoded` into `decoded`, whose contents are replaced.
-    pub fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), PackBitsError> {
-        let packed = self.check(encoded, self.layout()?)?;
-        let size = self.decoded_size()?;
+    /// Unpacks so many elements of `encoded` into `decoded`, whose contents are replaced.
+    pub fn decode(
+        &self,
+        encoded: &[u8],
+        num_elements: usize,
+        decoded: &mut Vec<u8>,
+    ) -> Result<(), PackBitsError> {
+        let too_large = || PackBitsError::TooLarge { num_elements };
+        let layout = self.layout(num_elements).ok_or_else(too_large)?;
+        let packed = self.check(encoded, layout)?;
+        let size = self.decoded_size(num_elements).ok_or_else(too_large)?;
         decoded.clear();
-        decoded.try_reserve_exact(size).map_err(|_| self.too_large())?;
+        decoded.try_reserve_exact(size).map_err(|_| too_large())?;
         decoded.resize(size, 0);
         match self.bound.component_size {
             1 => self.unpack::<1>(packed, decoded),
@@ -218,16 +220,12 @@ impl PackBits {
         let mut rest = packed;
         for component in decoded.as_chunks_mut::<SIZE>().0 {
             while filled < width {
-                let (next, size) = match rest.split_first_chunk::<8>() {
-                    Some((next, following)) => {
-                        rest = following;
-                        (u64::from_le_bytes(*next), 64)
-                    }
-                    None => {
-                        let (next, following) = rest.split_at(usize::from(!rest.is_empty()));
-                        rest = following;
-                        (next.first().map_or(0, |&byte| u64::from(byte)), 8)
-                    }
+                let (next, size);
+                (next, size, rest) = match (rest.split_first_chunk::<8>(), rest.split_first()) {
+                    (Some((word, following)), _) => (u64::from_le_bytes(*word), 64, following),
+                    (None, Some((&byte, following))) => (u64::from(byte), 8, following),
+                    // The length has been checked: there is always a byte left.
+                    (None, None) => (0, 8, rest),
                 };
                 word |= u128::from(next) << filled;
                 filled += size;

@@ -51,8 +51,8 @@ pub(super) fn decode(
     bound: DecodedSize,
 ) -> Result<(), Fault> {
     let representation = match bound {
-        DecodedSize::Exact(size) => BytesRepresentation::FixedSize(size),
-        DecodedSize::AtMost(limit) => BytesRepresentation::BoundedSize(limit),
+        DecodedSize::Exact(size) => BytesRepresentation::FixedSize(size as u64),
+        DecodedSize::AtMost(limit) => BytesRepresentation::BoundedSize(limit as u64),
     };
     let bytes = codec
         .decode(Cow::Borrowed(encoded), &representation, &options())

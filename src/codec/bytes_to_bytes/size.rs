@@ -6,26 +6,26 @@ use super::error::Fault;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodedSize {
     /// So many bytes.
-    Exact(u64),
+    Exact(usize),
     /// Up to so many bytes.
-    AtMost(u64),
+    AtMost(usize),
 }
 
 impl DecodedSize {
-    /// The greatest size, or what memory can address.
-    pub fn limit(self) -> usize {
-        let (DecodedSize::Exact(size) | DecodedSize::AtMost(size)) = self;
-        usize::try_from(size).unwrap_or(usize::MAX)
+    /// The greatest size.
+    pub const fn limit(self) -> usize {
+        match self {
+            DecodedSize::Exact(size) | DecodedSize::AtMost(size) => size,
+        }
     }
 
     /// Refuses a size that does not fit.
     pub(super) const fn check(self, found: usize) -> Result<(), Fault> {
-        let found = found as u64;
         let fits = match self {
             DecodedSize::Exact(size) => found == size,
             DecodedSize::AtMost(limit) => found <= limit,
         };
-        if fits { Ok(()) } else { Err(Fault::Length { expected: self, found }) }
+        if fits { Ok(()) } else { Err(Fault::Length { expected: self, found: found as u64 }) }
     }
 }
 

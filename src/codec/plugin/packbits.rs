@@ -37,16 +37,24 @@ pub(super) struct PackBitsCodec {
 zarrs::plugin::impl_extension_aliases!(PackBitsCodec, v3: "packbits");
 
 impl PackBitsCodec {
-    fn codec(&self, shape: &[NonZeroU64], data_type: &ZarrsDataType) -> Result<PackBits, CodecError> {
+    fn codec(&self, data_type: &ZarrsDataType) -> Result<PackBits, CodecError> {
         let bound = self.bindings.get(data_type, || {
             bind(self.configuration, data_type)
                 .map_err(|reason| format!("`packbits` on `{data_type}`: {reason}"))
         })?;
-        let count = shape.iter().try_fold(1_u64, |product, extent| product.checked_mul(extent.get()));
-        let count =
-            count.ok_or_else(|| CodecError::Other(format!("a chunk of shape {shape:?} is too large")))?;
-        Ok(PackBits::new(&bound, count))
+        Ok(PackBits::new(*bound))
     }
+}
+
+fn num_elements(shape: &[NonZeroU64]) -> Result<usize, CodecError> {
+    shape
+        .iter()
+        .try_fold(1_usize, |product, extent| product.checked_mul(usize::try_from(extent.get()).ok()?))
+        .ok_or_else(|| too_large(shape))
+}
+
+fn too_large(shape: &[NonZeroU64]) -> CodecError {
+    CodecError::Other(format!("`packbits`: a chunk of shape {shape:?} does not fit in memory"))
 }
 
 /// Binds to a type of this crate, or to what zarrs says of its own.
@@ -107,10 +115,10 @@ impl CodecTraits for PackBitsCodec {
 impl ArrayCodecTraits for PackBitsCodec {
     fn recommended_concurrency(
         &self,
-        shape: &[NonZeroU64],
+        _shape: &[NonZeroU64],
         data_type: &ZarrsDataType,
     ) -> Result<RecommendedConcurrency, CodecError> {
-        self.codec(shape, data_type)?;
+        self.codec(data_type)?;
         Ok(RecommendedConcurrency::new_maximum(1))
     }
 }
@@ -126,7 +134,8 @@ impl ArrayToBytesCodecTraits for PackBitsCodec {
         data_type: &ZarrsDataType,
         _fill_value: &FillValue,
     ) -> Result<BytesRepresentation, CodecError> {
-        let size = self.codec(shape, data_type)?.encoded_size().map_err(|error| failed(&error))?;
+        let size =
+            self.codec(data_type)?.encoded_size(num_elements(shape)?).ok_or_else(|| too_large(shape))?;
         Ok(BytesRepresentation::FixedSize(size as u64))
     }
 
@@ -138,10 +147,15 @@ impl ArrayToBytesCodecTraits for PackBitsCodec {
         _fill_value: &FillValue,
         _options: &CodecOptions,
     ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+        let codec = self.codec(data_type)?;
+        let bytes = bytes.into_fixed()?;
+        let expected = codec.decoded_size(num_elements(shape)?).ok_or_else(|| too_large(shape))?;
+        if bytes.len() != expected {
+            let found = bytes.len();
+            return Err(failed(&PackBitsError::Length { side: "decoded", expected, found }));
+        }
         let mut encoded = Vec::new();
-        self.codec(shape, data_type)?
-            .encode(&bytes.into_fixed()?, &mut encoded)
-            .map_err(|error| failed(&error))?;
+        codec.encode(&bytes, &mut encoded).map_err(|error| failed(&error))?;
         Ok(encoded.into())
     }
 
@@ -154,7 +168,9 @@ impl ArrayToBytesCodecTraits for PackBitsCodec {
         _options: &CodecOptions,
     ) -> Result<ArrayBytes<'a>, CodecError> {
         let mut decoded = Vec::new();
-        self.codec(shape, data_type)?.decode(&bytes, &mut decoded).map_err(|error| failed(&error))?;
+        self.codec(data_type)?
+            .decode(&bytes, num_elements(shape)?, &mut decoded)
+            .map_err(|error| failed(&error))?;
         Ok(ArrayBytes::from(decoded))
     }
 }
