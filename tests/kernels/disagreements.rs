@@ -9,7 +9,7 @@ use zarrcast::kernel::FaultKind;
 use crate::cast_value_specification::{convert, convert_f64};
 use crate::reference::{Kind, OutOfRange, Rounding};
 use crate::scale_offset_specification::{decode, encode};
-use crate::subject::{CastCase, stored};
+use crate::subject::CastCase;
 
 const OUT_OF_RANGE: Result<u64, FaultKind> = Err(FaultKind::OutOfRange);
 

@@ -17,10 +17,12 @@ mod cast_value_specification;
 mod disagreements;
 mod float32;
 mod other_implementation;
+mod quantize;
 #[path = "../support/reference/mod.rs"]
 mod reference;
 mod reference_itself;
 mod scale_offset;
 mod scale_offset_specification;
+mod statistics;
 mod strategies;
 mod subject;

@@ -2,7 +2,7 @@
 
 use zarrcast::element::{ElementType, NumberType};
 use zarrcast::kernel::cast::{Cast, CastOptions};
-use zarrcast::kernel::{ElementFault, FaultKind, InstructionSet};
+use zarrcast::kernel::{self, ElementFault, FaultKind, InstructionSet};
 
 use crate::reference::{self, Fault, Kind, OutOfRange, Rounding};
 
@@ -106,6 +106,24 @@ pub(crate) fn fault_kind(fault: Fault) -> FaultKind {
     }
 }
 
+pub(crate) fn kernel_rounding(rounding: Rounding) -> kernel::Rounding {
+    match rounding {
+        Rounding::NearestEven => kernel::Rounding::NearestEven,
+        Rounding::TowardsZero => kernel::Rounding::TowardsZero,
+        Rounding::TowardsPositive => kernel::Rounding::TowardsPositive,
+        Rounding::TowardsNegative => kernel::Rounding::TowardsNegative,
+        Rounding::NearestAway => kernel::Rounding::NearestAway,
+    }
+}
+
+pub(crate) fn kernel_out_of_range(out_of_range: OutOfRange) -> kernel::OutOfRange {
+    match out_of_range {
+        OutOfRange::Error => kernel::OutOfRange::Error,
+        OutOfRange::Clamp => kernel::OutOfRange::Clamp,
+        OutOfRange::Wrap => kernel::OutOfRange::Wrap,
+    }
+}
+
 /// One direction of a `cast_value`, for the reference and for the kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct CastCase {
@@ -143,22 +161,11 @@ impl CastCase {
     }
 
     fn options(&self) -> CastOptions {
-        use zarrcast::kernel;
         CastOptions {
             source: number_type(self.source),
             target: number_type(self.target),
-            rounding: match self.rounding {
-                Rounding::NearestEven => kernel::Rounding::NearestEven,
-                Rounding::TowardsZero => kernel::Rounding::TowardsZero,
-                Rounding::TowardsPositive => kernel::Rounding::TowardsPositive,
-                Rounding::TowardsNegative => kernel::Rounding::TowardsNegative,
-                Rounding::NearestAway => kernel::Rounding::NearestAway,
-            },
-            out_of_range: match self.out_of_range {
-                OutOfRange::Error => kernel::OutOfRange::Error,
-                OutOfRange::Clamp => kernel::OutOfRange::Clamp,
-                OutOfRange::Wrap => kernel::OutOfRange::Wrap,
-            },
+            rounding: kernel_rounding(self.rounding),
+            out_of_range: kernel_out_of_range(self.out_of_range),
             scalar_map: self
                 .scalar_map
                 .iter()
