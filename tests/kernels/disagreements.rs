@@ -6,16 +6,11 @@
 
 use zarrcast::kernel::FaultKind;
 
-use crate::cast_value_specification::{convert, convert_f64};
+use crate::one_element::{convert, convert_f64, decode, encode, from_f64};
 use crate::reference::{Kind, OutOfRange, Rounding};
-use crate::scale_offset_specification::{decode, encode};
 use crate::subject::CastCase;
 
 const OUT_OF_RANGE: Result<u64, FaultKind> = Err(FaultKind::OutOfRange);
-
-fn from_f64(target: Kind) -> CastCase {
-    CastCase::new(Kind::F64, target)
-}
 
 fn from_f32(value: f32, case: &CastCase) -> Result<u64, FaultKind> {
     convert(case, u64::from(value.to_bits()))
