@@ -1,0 +1,168 @@
+
+using namespace System.Management.Automation
+using namespace System.Management.Automation.Language
+
+Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $commandElements = $commandAst.CommandElements
+    $command = @(
+        'zarrcast'
+        for ($i = 1; $i -lt $commandElements.Count; $i++) {
+            $element = $commandElements[$i]
+            if ($element -isnot [StringConstantExpressionAst] -or
+                $element.StringConstantType -ne [StringConstantType]::BareWord -or
+                $element.Value.StartsWith('-') -or
+                $element.Value -eq $wordToComplete) {
+                break
+        }
+        $element.Value
+    }) -join ';'
+
+    $completions = @(switch ($command) {
+        'zarrcast' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata and codec pipeline')
+            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, data type, fill value, quantised')
+            [CompletionResult]::new('apply-codec', 'apply-codec', [CompletionResultType]::ParameterValue, 'Run a codec chain, either way, over raw or .npy data')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completions for a shell')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'zarrcast;inspect' {
+            [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'The path of a node inside the store')
+            [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Worker threads')
+            [CompletionResult]::new('--max-memory', '--max-memory', [CompletionResultType]::ParameterName, 'Bytes of chunk data in flight, such as 512MiB or 2GB')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress, on stderr')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more about what is done')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more about what is done')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'zarrcast;transcode' {
+            [CompletionResult]::new('--codecs', '--codecs', [CompletionResultType]::ParameterName, 'The whole codec chain, as JSON or @FILE')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'The whole list of bytes->bytes codecs of the innermost chain')
+            [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'The data type; values are converted')
+            [CompletionResult]::new('--data-type', '--data-type', [CompletionResultType]::ParameterName, 'The data type; values are converted')
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'The fill value, as JSON; values are kept')
+            [CompletionResult]::new('--fill-value', '--fill-value', [CompletionResultType]::ParameterName, 'The fill value, as JSON; values are kept')
+            [CompletionResult]::new('--attributes', '--attributes', [CompletionResultType]::ParameterName, 'All attributes, as JSON or @FILE')
+            [CompletionResult]::new('--attributes-append', '--attributes-append', [CompletionResultType]::ParameterName, 'Attributes that are added or replaced, as JSON or @FILE')
+            [CompletionResult]::new('--dimension-names', '--dimension-names', [CompletionResultType]::ParameterName, 'The names of the dimensions')
+            [CompletionResult]::new('--quantize', '--quantize', [CompletionResultType]::ParameterName, 'Store floats as integers of this type, by scale_offset and cast_value')
+            [CompletionResult]::new('--max-error', '--max-error', [CompletionResultType]::ParameterName, 'The greatest error that is allowed; quantises to the narrowest type that keeps it')
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'How the codes are written')
+            [CompletionResult]::new('--range', '--range', [CompletionResultType]::ParameterName, 'The values of the first and the last code; default: the least and the greatest finite value')
+            [CompletionResult]::new('--scale', '--scale', [CompletionResultType]::ParameterName, 'The codec''s own scale, in (x - offset) * scale')
+            [CompletionResult]::new('--offset', '--offset', [CompletionResultType]::ParameterName, 'The codec''s own offset')
+            [CompletionResult]::new('--missing', '--missing', [CompletionResultType]::ParameterName, 'Values that count as NaN; `auto`: the attributes _FillValue and missing_value')
+            [CompletionResult]::new('--nan-value', '--nan-value', [CompletionResultType]::ParameterName, 'What NaN becomes: the code that stands for it (with --quantize), or a value (with --data-type)')
+            [CompletionResult]::new('--rounding', '--rounding', [CompletionResultType]::ParameterName, 'How a value between two representable ones is rounded; default: nearest-even')
+            [CompletionResult]::new('--out-of-range', '--out-of-range', [CompletionResultType]::ParameterName, 'What becomes of a value out of range; default: an error')
+            [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Worker threads')
+            [CompletionResult]::new('--max-memory', '--max-memory', [CompletionResultType]::ParameterName, 'Bytes of chunk data in flight, such as 512MiB or 2GB')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress, on stderr')
+            [CompletionResult]::new('--unpack', '--unpack', [CompletionResultType]::ParameterName, 'Plain floats: drop scale_offset and cast_value, or apply the CF attributes')
+            [CompletionResult]::new('--write-empty-chunks', '--write-empty-chunks', [CompletionResultType]::ParameterName, 'Write chunks that hold only the fill value')
+            [CompletionResult]::new('--allow-lossy-cast', '--allow-lossy-cast', [CompletionResultType]::ParameterName, 'Write a cast from integers to floats that can lose bits')
+            [CompletionResult]::new('--no-fill-check', '--no-fill-check', [CompletionResultType]::ParameterName, 'Accept a fill value that the codec chain does not bring back')
+            [CompletionResult]::new('--verify', '--verify', [CompletionResultType]::ParameterName, 'Read DEST back and compare')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print the plan, reading no chunk')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more about what is done')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more about what is done')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'zarrcast;apply-codec' {
+            [CompletionResult]::new('--codecs', '--codecs', [CompletionResultType]::ParameterName, 'The codec chain, as JSON or @FILE')
+            [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'The data type of the decoded array')
+            [CompletionResult]::new('--data-type', '--data-type', [CompletionResultType]::ParameterName, 'The data type of the decoded array')
+            [CompletionResult]::new('--shape', '--shape', [CompletionResultType]::ParameterName, 'The shape of the decoded array; `scalar` for 0-D')
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'The fill value of the decoded array, as JSON; without it none is checked or transformed')
+            [CompletionResult]::new('--fill-value', '--fill-value', [CompletionResultType]::ParameterName, 'The fill value of the decoded array, as JSON; without it none is checked or transformed')
+            [CompletionResult]::new('--like', '--like', [CompletionResultType]::ParameterName, 'Take the chain, the data type and the chunk shape of this array')
+            [CompletionResult]::new('--chunk', '--chunk', [CompletionResultType]::ParameterName, 'Decode this stored chunk of the array instead of INPUT')
+            [CompletionResult]::new('--repeat', '--repeat', [CompletionResultType]::ParameterName, 'Run N times and report the median throughput of each codec')
+            [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Worker threads')
+            [CompletionResult]::new('--max-memory', '--max-memory', [CompletionResultType]::ParameterName, 'Bytes of chunk data in flight, such as 512MiB or 2GB')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress, on stderr')
+            [CompletionResult]::new('--decode', '--decode', [CompletionResultType]::ParameterName, 'Run the chain backwards')
+            [CompletionResult]::new('--no-fill-check', '--no-fill-check', [CompletionResultType]::ParameterName, 'Accept a fill value that the chain does not bring back')
+            [CompletionResult]::new('--stages', '--stages', [CompletionResultType]::ParameterName, 'Print a row for each codec on stderr: type, shape, fill value, bytes, time')
+            [CompletionResult]::new('--round-trip', '--round-trip', [CompletionResultType]::ParameterName, 'Encode, decode and compare')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more about what is done')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more about what is done')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'zarrcast;completions' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'zarrcast;man' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'zarrcast;help' {
+            [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata and codec pipeline')
+            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, data type, fill value, quantised')
+            [CompletionResult]::new('apply-codec', 'apply-codec', [CompletionResultType]::ParameterValue, 'Run a codec chain, either way, over raw or .npy data')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completions for a shell')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'zarrcast;help;inspect' {
+            break
+        }
+        'zarrcast;help;transcode' {
+            break
+        }
+        'zarrcast;help;apply-codec' {
+            break
+        }
+        'zarrcast;help;completions' {
+            break
+        }
+        'zarrcast;help;man' {
+            break
+        }
+        'zarrcast;help;help' {
+            break
+        }
+    })
+
+    $completions.Where{ $_.CompletionText -like "$wordToComplete*" } |
+        Sort-Object -Property ListItemText
+}

@@ -1,0 +1,150 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[zarrcast] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'zarrcast'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'zarrcast'= {
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand inspect 'Show what is in a store: metadata and codec pipeline'
+            cand transcode 'Write an array anew: codecs, data type, fill value, quantised'
+            cand apply-codec 'Run a codec chain, either way, over raw or .npy data'
+            cand completions 'Print the completions for a shell'
+            cand man 'Write the manual pages into a directory'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'zarrcast;inspect'= {
+            cand --node 'The path of a node inside the store'
+            cand --threads 'Worker threads'
+            cand --max-memory 'Bytes of chunk data in flight, such as 512MiB or 2GB'
+            cand --color 'When to colour the output'
+            cand --progress 'When to show progress, on stderr'
+            cand --json 'Print the result as one JSON document'
+            cand -q 'Print no warnings and no progress'
+            cand --quiet 'Print no warnings and no progress'
+            cand -v 'Say more about what is done'
+            cand --verbose 'Say more about what is done'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'zarrcast;transcode'= {
+            cand --codecs 'The whole codec chain, as JSON or @FILE'
+            cand --compress 'The whole list of bytes->bytes codecs of the innermost chain'
+            cand -d 'The data type; values are converted'
+            cand --data-type 'The data type; values are converted'
+            cand -f 'The fill value, as JSON; values are kept'
+            cand --fill-value 'The fill value, as JSON; values are kept'
+            cand --attributes 'All attributes, as JSON or @FILE'
+            cand --attributes-append 'Attributes that are added or replaced, as JSON or @FILE'
+            cand --dimension-names 'The names of the dimensions'
+            cand --quantize 'Store floats as integers of this type, by scale_offset and cast_value'
+            cand --max-error 'The greatest error that is allowed; quantises to the narrowest type that keeps it'
+            cand --as 'How the codes are written'
+            cand --range 'The values of the first and the last code; default: the least and the greatest finite value'
+            cand --scale 'The codec''s own scale, in (x - offset) * scale'
+            cand --offset 'The codec''s own offset'
+            cand --missing 'Values that count as NaN; `auto`: the attributes _FillValue and missing_value'
+            cand --nan-value 'What NaN becomes: the code that stands for it (with --quantize), or a value (with --data-type)'
+            cand --rounding 'How a value between two representable ones is rounded; default: nearest-even'
+            cand --out-of-range 'What becomes of a value out of range; default: an error'
+            cand --threads 'Worker threads'
+            cand --max-memory 'Bytes of chunk data in flight, such as 512MiB or 2GB'
+            cand --color 'When to colour the output'
+            cand --progress 'When to show progress, on stderr'
+            cand --unpack 'Plain floats: drop scale_offset and cast_value, or apply the CF attributes'
+            cand --write-empty-chunks 'Write chunks that hold only the fill value'
+            cand --allow-lossy-cast 'Write a cast from integers to floats that can lose bits'
+            cand --no-fill-check 'Accept a fill value that the codec chain does not bring back'
+            cand --verify 'Read DEST back and compare'
+            cand --dry-run 'Print the plan, reading no chunk'
+            cand --json 'Print the result as one JSON document'
+            cand -q 'Print no warnings and no progress'
+            cand --quiet 'Print no warnings and no progress'
+            cand -v 'Say more about what is done'
+            cand --verbose 'Say more about what is done'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'zarrcast;apply-codec'= {
+            cand --codecs 'The codec chain, as JSON or @FILE'
+            cand -d 'The data type of the decoded array'
+            cand --data-type 'The data type of the decoded array'
+            cand --shape 'The shape of the decoded array; `scalar` for 0-D'
+            cand -f 'The fill value of the decoded array, as JSON; without it none is checked or transformed'
+            cand --fill-value 'The fill value of the decoded array, as JSON; without it none is checked or transformed'
+            cand --like 'Take the chain, the data type and the chunk shape of this array'
+            cand --chunk 'Decode this stored chunk of the array instead of INPUT'
+            cand --repeat 'Run N times and report the median throughput of each codec'
+            cand --threads 'Worker threads'
+            cand --max-memory 'Bytes of chunk data in flight, such as 512MiB or 2GB'
+            cand --color 'When to colour the output'
+            cand --progress 'When to show progress, on stderr'
+            cand --decode 'Run the chain backwards'
+            cand --no-fill-check 'Accept a fill value that the chain does not bring back'
+            cand --stages 'Print a row for each codec on stderr: type, shape, fill value, bytes, time'
+            cand --round-trip 'Encode, decode and compare'
+            cand --json 'Print the result as one JSON document'
+            cand -q 'Print no warnings and no progress'
+            cand --quiet 'Print no warnings and no progress'
+            cand -v 'Say more about what is done'
+            cand --verbose 'Say more about what is done'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'zarrcast;completions'= {
+            cand -h 'Print help'
+            cand --help 'Print help'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'zarrcast;man'= {
+            cand -h 'Print help'
+            cand --help 'Print help'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'zarrcast;help'= {
+            cand inspect 'Show what is in a store: metadata and codec pipeline'
+            cand transcode 'Write an array anew: codecs, data type, fill value, quantised'
+            cand apply-codec 'Run a codec chain, either way, over raw or .npy data'
+            cand completions 'Print the completions for a shell'
+            cand man 'Write the manual pages into a directory'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'zarrcast;help;inspect'= {
+        }
+        &'zarrcast;help;transcode'= {
+        }
+        &'zarrcast;help;apply-codec'= {
+        }
+        &'zarrcast;help;completions'= {
+        }
+        &'zarrcast;help;man'= {
+        }
+        &'zarrcast;help;help'= {
+        }
+    ]
+    $completions[$command]
+}

@@ -1,0 +1,125 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_zarrcast_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_zarrcast_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_zarrcast_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_zarrcast_using_subcommand
+    set -l cmd (__fish_zarrcast_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -s V -l version -d 'Print version'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "inspect" -d 'Show what is in a store: metadata and codec pipeline'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write an array anew: codecs, data type, fill value, quantised'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "completions" -d 'Print the completions for a shell'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l node -d 'The path of a node inside the store' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l threads -d 'Worker threads' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as one JSON document'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet -d 'Print no warnings and no progress'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Say more about what is done'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'The whole codec chain, as JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l compress -d 'The whole list of bytes->bytes codecs of the innermost chain' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'The data type; values are converted' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s f -l fill-value -d 'The fill value, as JSON; values are kept' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'All attributes, as JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Attributes that are added or replaced, as JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'The names of the dimensions' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quantize -d 'Store floats as integers of this type, by scale_offset and cast_value' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'The greatest error that is allowed; quantises to the narrowest type that keeps it' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'How the codes are written' -r -f -a "codecs\t'The float array, with scale_offset and cast_value in its codec chain'
+cf\t'An integer array with the CF attributes scale_factor and add_offset'
+plain\t'An integer array, attributes as they are'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l range -d 'The values of the first and the last code; default: the least and the greatest finite value' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l scale -d 'The codec\'s own scale, in (x - offset) * scale' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l offset -d 'The codec\'s own offset' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing -d 'Values that count as NaN; `auto`: the attributes _FillValue and missing_value' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l nan-value -d 'What NaN becomes: the code that stands for it (with --quantize), or a value (with --data-type)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rounding -d 'How a value between two representable ones is rounded; default: nearest-even' -r -f -a "nearest-even\t'To the nearest, ties to even'
+nearest-away\t'To the nearest, ties away from zero'
+towards-zero\t'Towards zero'
+towards-positive\t'Towards positive infinity'
+towards-negative\t'Towards negative infinity'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d 'What becomes of a value out of range; default: an error' -r -f -a "clamp\t'The nearest bound'
+wrap\t'Modulo 2^N; integer targets only'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l threads -d 'Worker threads' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Plain floats: drop scale_offset and cast_value, or apply the CF attributes'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l write-empty-chunks -d 'Write chunks that hold only the fill value'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lossy-cast -d 'Write a cast from integers to floats that can lose bits'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codec chain does not bring back'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -d 'Read DEST back and compare'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan, reading no chunk'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l json -d 'Print the result as one JSON document'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l quiet -d 'Print no warnings and no progress'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Say more about what is done'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s V -l version -d 'Print version'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l codecs -d 'The codec chain, as JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s d -l data-type -d 'The data type of the decoded array' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l shape -d 'The shape of the decoded array; `scalar` for 0-D' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s f -l fill-value -d 'The fill value of the decoded array, as JSON; without it none is checked or transformed' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l like -d 'Take the chain, the data type and the chunk shape of this array' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l chunk -d 'Decode this stored chunk of the array instead of INPUT' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l repeat -d 'Run N times and report the median throughput of each codec' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l threads -d 'Worker threads' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l decode -d 'Run the chain backwards'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l no-fill-check -d 'Accept a fill value that the chain does not bring back'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l stages -d 'Print a row for each codec on stderr: type, shape, fill value, bytes, time'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l round-trip -d 'Encode, decode and compare'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l json -d 'Print the result as one JSON document'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s q -l quiet -d 'Print no warnings and no progress'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s v -l verbose -d 'Say more about what is done'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s V -l version -d 'Print version'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s V -l version -d 'Print version'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s h -l help -d 'Print help'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s V -l version -d 'Print version'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "inspect" -d 'Show what is in a store: metadata and codec pipeline'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array anew: codecs, data type, fill value, quantised'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "completions" -d 'Print the completions for a shell'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

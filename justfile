@@ -1,0 +1,32 @@
+# `just check` runs what .ci/run runs; the other recipes are its parts.
+
+default:
+    @just --list
+
+# Everything that must hold of a commit
+check:
+    .ci/run
+
+# Format the sources
+format:
+    cargo fmt
+
+# Warnings are errors
+lint:
+    cargo clippy --all-targets --locked -- -D warnings
+
+# All tests of Rust
+test:
+    cargo test --locked
+
+# Write completions/ anew
+generate:
+    UPDATE_GENERATED=1 cargo test --locked --test generated
+
+# Quantise the example of the README
+demo:
+    .ci/readme-command demo-command
+
+# The documentation of the library, with private items
+document:
+    cargo doc --no-deps --document-private-items --locked

@@ -1,0 +1,164 @@
+//! `zarrcast apply-codec INPUT OUTPUT`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ExitStatus;
+use super::arguments::CommonArguments;
+use super::session::{self, Session};
+use super::value::{self, Document, Extents};
+use crate::data_type::DataType;
+use crate::metadata::json::Json;
+use crate::operation::apply_codec::apply_codec;
+use crate::operation::error::OperationError;
+use crate::operation::options::{ApplyCodecOptions, Stream};
+use crate::report::{apply_codec_text, json};
+
+const EXAMPLES: &str = r#"Examples:
+  Four floats to bytes: (x - 5) * 10, rounded:
+      zarrcast apply-codec --codecs '[{"name":"scale_offset","configuration":{"offset":5,"scale":10}},
+          {"name":"cast_value","configuration":{"data_type":"uint8"}},"bytes"]' \
+          --data-type float32 --shape 4 floats.raw codes.raw
+
+  And back:
+      zarrcast apply-codec --codecs @codecs.json --decode --data-type float32 --shape 4 codes.raw floats.raw
+
+  What each codec of an array does to its data, and how fast:
+      zarrcast apply-codec --like temperature.zarr --stages --round-trip --repeat 5 chunk.npy
+
+  One stored chunk, decoded:
+      zarrcast apply-codec --like temperature.zarr --chunk 0,3 chunk.npy"#;
+
+/// Run a codec chain, either way, over raw or .npy data
+///
+/// Raw data are little-endian elements in C order; a .npy file carries its type and shape. The chain may stop at
+/// array->array codecs, or go on to bytes. `-` is stdin or stdout. OUTPUT appears only after success.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(super) struct ApplyCodecArguments {
+    /// The data to run the chain over: a file or `-` (none with --chunk)
+    #[arg(value_name = "INPUT")]
+    first: Option<PathBuf>,
+
+    /// Where the result goes: a file or `-` (may be left out with --stages, --round-trip and --repeat)
+    #[arg(value_name = "OUTPUT")]
+    second: Option<PathBuf>,
+
+    /// The codec chain, as JSON or @FILE
+    #[arg(long, value_name = "JSON|@FILE", value_parser = value::document, required_unless_present = "like",
+          conflicts_with = "like")]
+    codecs: Option<Document>,
+
+    /// Run the chain backwards
+    #[arg(long)]
+    decode: bool,
+
+    /// The data type of the decoded array
+    #[arg(short, long, value_name = "TYPE", value_parser = value::data_type, conflicts_with = "like")]
+    data_type: Option<DataType>,
+
+    /// The shape of the decoded array; `scalar` for 0-D
+    #[arg(long, value_name = "A,B,...", value_parser = value::extents, conflicts_with = "like")]
+    shape: Option<Extents>,
+
+    /// The fill value of the decoded array, as JSON; without it none is checked or transformed
+    #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true)]
+    fill_value: Option<Json>,
+
+    /// Accept a fill value that the chain does not bring back
+    #[arg(long)]
+    no_fill_check: bool,
+
+    /// Take the chain, the data type and the chunk shape of this array
+    #[arg(long, value_name = "STORE")]
+    like: Option<PathBuf>,
+
+    /// Decode this stored chunk of the array instead of INPUT
+    #[arg(long, value_name = "I,J,...", value_parser = value::extents, requires = "like")]
+    chunk: Option<Extents>,
+
+    /// Print a row for each codec on stderr: type, shape, fill value, bytes, time
+    #[arg(long)]
+    stages: bool,
+
+    /// Encode, decode and compare
+    #[arg(long, conflicts_with = "decode")]
+    round_trip: bool,
+
+    /// Run N times and report the median throughput of each codec
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    repeat: Option<u32>,
+
+    #[command(flatten)]
+    pub(super) common: CommonArguments,
+}
+
+impl ApplyCodecArguments {
+    /// Runs the command and reports.
+    pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
+        let as_json = self.common.json;
+        let options = self.into_options()?;
+        let result = apply_codec(&options)?;
+        session.warn(&result.warnings);
+        if options.stages {
+            session::note(|output| apply_codec_text::write_stages(&result, session.error_style(), output));
+        }
+        session::print(|output| match &result.standard_output {
+            Some(bytes) => output.write_all(bytes),
+            None if as_json => json::write("apply-codec", &result, output),
+            None => apply_codec_text::write(&result, !options.stages, session.style(), output),
+        })?;
+        if result.standard_output.is_some() {
+            // stdout is taken by the data: what there is to tell goes to stderr.
+            session::note(|output| {
+                apply_codec_text::write(&result, !options.stages, session.error_style(), output)
+            });
+        }
+        Ok(ExitStatus::Done)
+    }
+
+    fn into_options(self) -> anyhow::Result<ApplyCodecOptions> {
+        let (input, output) = match (&self.chunk, self.first, self.second) {
+            (Some(_), Some(_), Some(_)) => {
+                return Err(
+                    OperationError::usage("--chunk takes the place of INPUT: give OUTPUT alone").into()
+                );
+            }
+            (Some(_), output, None) => (None, output),
+            (_, input, output) => (input, output),
+        };
+        if self.chunk.is_none() && input.is_none() {
+            return Err(OperationError::usage("INPUT is missing")
+                .with_help("name a file, or `-` for stdin")
+                .into());
+        }
+        let has_other_result = self.stages || self.round_trip || self.repeat.is_some();
+        if output.is_none() && !has_other_result {
+            return Err(OperationError::usage("OUTPUT is missing")
+                .with_help("name a file, or `-` for stdout; it may be left out with --stages, --round-trip or --repeat")
+                .into());
+        }
+        let output = output.map(value::stream);
+        if self.common.json && output == Some(Stream::Standard) {
+            return Err(OperationError::usage("--json and OUTPUT `-` both want stdout").into());
+        }
+        Ok(ApplyCodecOptions {
+            common: self.common.options(),
+            input: input.map(value::stream),
+            output,
+            codecs: self.codecs.map(|document| document.codecs("codecs")).transpose()?,
+            decode: self.decode,
+            data_type: self.data_type,
+            shape: self.shape.map(|shape| shape.0),
+            fill_value: self.fill_value,
+            no_fill_check: self.no_fill_check,
+            like: self.like,
+            chunk: self.chunk.map(|chunk| chunk.0),
+            stages: self.stages,
+            round_trip: self.round_trip,
+            repeat: self.repeat,
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! The options that every command takes.
+
+use std::num::NonZeroUsize;
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use super::value;
+use crate::operation::options::CommonOptions;
+use crate::report::terminal::{Colour, Output};
+
+/// When to do what only a terminal is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum When {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// In any case.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Common options")]
+pub(super) struct CommonArguments {
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// Worker threads
+    ///
+    /// Default: the cores available to the process.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    /// Bytes of chunk data in flight, such as 512MiB or 2GB
+    ///
+    /// Codec contexts are included. Default: a quarter of the memory available to the process.
+    #[arg(long, value_name = "SIZE", value_parser = value::size)]
+    max_memory: Option<u64>,
+
+    /// Print no warnings and no progress
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+
+    /// Say more about what is done
+    #[arg(short, long, action = ArgAction::Count)]
+    pub(super) verbose: u8,
+
+    /// When to colour the output
+    ///
+    /// `auto` honours `NO_COLOR`.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", hide_possible_values = false)]
+    color: When,
+
+    /// When to show progress, on stderr
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    progress: When,
+}
+
+impl CommonArguments {
+    /// What of it the operation needs.
+    pub(super) fn options(&self) -> CommonOptions {
+        CommonOptions { threads: self.threads, max_memory: self.max_memory }
+    }
+
+    /// Whether an output of this kind is coloured.
+    pub(super) fn colour(&self, output: Output) -> Colour {
+        match self.color {
+            When::Always => Colour::On,
+            When::Never => Colour::Off,
+            When::Auto => Colour::detect(output),
+        }
+    }
+
+    /// Whether progress is shown.
+    pub(super) fn shows_progress(&self) -> bool {
+        match self.progress {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => !self.quiet && Output::Error.is_terminal(),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The command line: a file a command, from clap struct to options to operation to report, and the exit status.
+
+#![expect(clippy::doc_markdown, reason = "doc comments of arguments are help texts, which show no markup")]
+
+mod apply_codec;
+mod arguments;
+mod exit_status;
+mod generate;
+mod inspect;
+mod session;
+mod transcode;
+mod value;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+pub use exit_status::ExitStatus;
+pub use generate::generated_files;
+
+use crate::operation::error::OperationError;
+use arguments::CommonArguments;
+use session::Session;
+
+/// The program's name.
+const NAME: &str = "zarrcast";
+
+/// Inspect and transcode Zarr arrays
+///
+/// Quantises float arrays to integers by the codecs scale_offset and cast_value, so that readers still see floats,
+/// and reports the error; shows what each codec of a chain does; runs any chain over files.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version, propagate_version = true, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Inspect(inspect::InspectArguments),
+    Transcode(Box<transcode::TranscodeArguments>),
+    ApplyCodec(apply_codec::ApplyCodecArguments),
+    Completions(generate::CompletionsArguments),
+    Man(generate::ManArguments),
+}
+
+/// Parses the arguments (the program's name first), runs the command, and prints its result and its error.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
+    let parsed = session::guard(|| Ok(Arguments::try_parse_from(arguments)));
+    let command = match parsed {
+        Ok(Ok(arguments)) => arguments.command,
+        Ok(Err(error)) => return exit_status::of_parse_error(&error),
+        Err(error) => return Session::new(None).report_error(&error),
+    };
+    let session = Session::new(command.common());
+    let outcome = session::guard(|| match command {
+        Command::Inspect(arguments) => arguments.run(&session),
+        Command::Transcode(arguments) => arguments.run(&session),
+        Command::ApplyCodec(arguments) => arguments.run(&session),
+        Command::Completions(arguments) => arguments.run(),
+        Command::Man(arguments) => arguments.run(),
+    });
+    session.progress().finish();
+    outcome.unwrap_or_else(|error| session.report_error(&error))
+}
+
+impl Command {
+    fn common(&self) -> Option<&CommonArguments> {
+        match self {
+            Command::Inspect(arguments) => Some(&arguments.common),
+            Command::Transcode(arguments) => Some(&arguments.common),
+            Command::ApplyCodec(arguments) => Some(&arguments.common),
+            Command::Completions(_) | Command::Man(_) => None,
+        }
+    }
+}
+
+/// Refuses the given options where what they belong to is not done.
+fn require(met: bool, options: &[(&str, bool)], needed: &str) -> anyhow::Result<()> {
+    match options.iter().find(|(_, given)| *given && !met) {
+        Some((option, _)) => Err(OperationError::usage(format!("--{option} needs {needed}"))
+            .with_help(format!("add {needed}, or leave --{option} out"))
+            .into()),
+        None => Ok(()),
+    }
+}

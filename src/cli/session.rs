@@ -1,0 +1,103 @@
+//! One run of the program and its streams: the result on stdout, everything else on stderr.
+
+use std::io::{self, BufWriter, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use anyhow::{Context, anyhow};
+
+use super::arguments::CommonArguments;
+use super::exit_status::{self, ExitStatus};
+use crate::diagnostic::Diagnostic;
+use crate::operation::error::OperationError;
+use crate::operation::progress::{Progress, Silent};
+use crate::report::failure;
+use crate::report::progress::Bar;
+use crate::report::terminal::{Colour, Output, Style};
+
+/// The streams, and how to write on them.
+pub(super) struct Session {
+    quiet: bool,
+    output: Colour,
+    error: Colour,
+    progress: Box<dyn Progress>,
+}
+
+impl Session {
+    /// A session with the options of a command, if it takes them.
+    pub(super) fn new(common: Option<&CommonArguments>) -> Self {
+        let colour = |output| common.map_or(Colour::Off, |common| common.colour(output));
+        let progress: Box<dyn Progress> = match common {
+            Some(common) if common.shows_progress() => Box::new(Bar::new()),
+            _ => Box::new(Silent),
+        };
+        Session {
+            quiet: common.is_some_and(|common| common.quiet),
+            output: colour(Output::Result),
+            error: colour(Output::Error),
+            progress,
+        }
+    }
+
+    /// Who listens to the operation.
+    pub(super) fn progress(&self) -> &dyn Progress {
+        self.progress.as_ref()
+    }
+
+    /// How text on stdout looks.
+    pub(super) fn style(&self) -> Style {
+        Style::new(self.output)
+    }
+
+    /// How text on stderr looks.
+    pub(super) fn error_style(&self) -> Style {
+        Style::new(self.error)
+    }
+
+    /// Prints findings on stderr, unless `--quiet` was given.
+    pub(super) fn warn(&self, findings: &[Diagnostic]) {
+        if !self.quiet {
+            note(|output| failure::write_findings(findings, self.error_style(), output));
+        }
+    }
+
+    /// Prints the error with its causes and the next step, and gives its exit status.
+    pub(super) fn report_error(&self, error: &anyhow::Error) -> ExitStatus {
+        note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
+        exit_status::of_error(error)
+    }
+}
+
+/// Runs a piece of the program. A panic, which is a bug, becomes an error, without a word of its own on stderr.
+pub(super) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    std::panic::set_hook(Box::new(|_| {}));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let message = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Err(OperationError::environment("the program has a bug and stopped")
+            .with_help("please report it with the command line")
+            .because(anyhow!("{message}"))
+            .into())
+    })
+}
+
+/// Writes the result to stdout. A reader that has gone is no error: it has seen what it wanted.
+pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut output = BufWriter::new(io::stdout().lock());
+    match write(&mut output).and_then(|()| output.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            // What is left in the buffer would be tried once more when it is dropped.
+            drop(output.into_parts());
+            Ok(())
+        }
+        outcome => outcome.context("the result cannot be written to stdout"),
+    }
+}
+
+/// Writes to stderr; if it is closed, to nobody.
+pub(super) fn note(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let mut output = BufWriter::new(io::stderr().lock());
+    let _ = write(&mut output).and_then(|()| output.flush());
+}

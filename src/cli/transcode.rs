@@ -1,0 +1,162 @@
+//! `zarrcast transcode SOURCE DEST`.
+
+mod arguments;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ExitStatus;
+use super::arguments::CommonArguments;
+use super::session::{self, Session};
+use super::value;
+use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::json::Json;
+use crate::operation::options::{QuantizeForm, QuantizeOptions, TranscodeOptions};
+use crate::operation::transcode::transcode;
+use crate::report::{json, transcode_text};
+use arguments::{ChangeArguments, ConversionArguments, QuantizeArguments};
+
+const EXAMPLES: &str = "\
+Examples:
+  Quantise a float array to 8 bits over the range of its values; the array stays float for its readers:
+      zarrcast transcode --quantize uint8 temperature.zarr small.zarr
+
+  The narrowest integers that keep every value within 0.005, compressed anew, checked by reading back:
+      zarrcast transcode --max-error 0.005 --compress zstd:5 --verify temperature.zarr small.zarr
+
+  16-bit integers with CF attributes, -9999 counting as NaN:
+      zarrcast transcode --quantize int16 --as cf --missing -9999 temperature.zarr packed.zarr
+
+  What would be done, without doing it:
+      zarrcast transcode --data-type float32 --dry-run values.zarr narrow.zarr
+
+  Plain floats again:
+      zarrcast transcode --unpack small.zarr plain.zarr";
+
+/// Write an array anew: codecs, data type, fill value, quantised
+///
+/// With no option it copies: same format, chunks, codecs and attributes, the encoded chunks byte for byte. Each
+/// option changes just its part. Nothing is written before the whole plan has been validated, and the metadata are
+/// written last: a DEST that opens is complete.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct TranscodeArguments {
+    /// The array to read: a local directory
+    #[arg(value_name = "SOURCE")]
+    source: PathBuf,
+
+    /// The array to write: a local directory that does not exist
+    #[arg(value_name = "DEST")]
+    destination: PathBuf,
+
+    #[command(flatten)]
+    change: ChangeArguments,
+
+    #[command(flatten)]
+    quantize: QuantizeArguments,
+
+    #[command(flatten)]
+    conversion: ConversionArguments,
+
+    /// Read DEST back and compare
+    ///
+    /// Under quantisation: compare the error with its bound, and count the codes.
+    #[arg(long)]
+    verify: bool,
+
+    /// Print the plan, reading no chunk
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    pub(super) common: CommonArguments,
+}
+
+impl TranscodeArguments {
+    /// Runs the command and reports. What it does is done before the report is written: a closed pipe changes nothing.
+    pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
+        let as_json = self.common.json;
+        let options = self.into_options()?;
+        let result = transcode(&options, session.progress())?;
+        session.warn(&result.warnings);
+        session::print(|output| {
+            if as_json {
+                json::write("transcode", &result, output)
+            } else {
+                transcode_text::write(&result, session.style(), output)
+            }
+        })?;
+        let equal = result.nodes.iter().all(|node| node.verify.as_ref().is_none_or(|verify| verify.equal));
+        Ok(if equal { ExitStatus::Done } else { ExitStatus::DataFault })
+    }
+
+    fn into_options(self) -> anyhow::Result<TranscodeOptions> {
+        self.check_dependent_options()?;
+        let change = self.change;
+        let quantizes = self.quantize.quantize.is_some() || self.quantize.max_error.is_some();
+        let nan_value = self.conversion.nan_value;
+        Ok(TranscodeOptions {
+            common: self.common.options(),
+            source: self.source,
+            destination: self.destination,
+            codecs: change.codecs.map(|document| document.codecs("codecs")).transpose()?,
+            compress: change.compress,
+            data_type: change.data_type,
+            fill_value: change.fill_value,
+            attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,
+            attributes_append: change
+                .attributes_append
+                .map(|document| document.object("attributes-append"))
+                .transpose()?,
+            dimension_names: change.dimension_names,
+            nan_value: if quantizes { None } else { nan_value.clone() },
+            quantize: if quantizes { Some(self.quantize.into_options(nan_value.as_ref())?) } else { None },
+            rounding: self.conversion.rounding.map(Rounding::from),
+            out_of_range: self.conversion.out_of_range.map(OutOfRange::from),
+            unpack: change.unpack,
+            verify: self.verify,
+            dry_run: self.dry_run,
+            allow_lossy_cast: self.conversion.allow_lossy_cast,
+            no_fill_check: self.conversion.no_fill_check,
+            write_empty_chunks: change.write_empty_chunks,
+        })
+    }
+
+    /// Options that say how something is done, without the option that does it, are a mistake.
+    fn check_dependent_options(&self) -> anyhow::Result<()> {
+        let quantize = &self.quantize;
+        let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
+        let converts = quantizes || self.change.data_type.is_some();
+        let conversion = &self.conversion;
+        let for_quantize = [
+            ("as", quantize.form.is_some()),
+            ("range", quantize.range.is_some()),
+            ("scale", quantize.scale.is_some()),
+            ("offset", quantize.offset.is_some()),
+            ("missing", quantize.missing.is_some()),
+        ];
+        let for_conversion = [
+            ("nan-value", conversion.nan_value.is_some()),
+            ("rounding", conversion.rounding.is_some()),
+            ("out-of-range", conversion.out_of_range.is_some()),
+        ];
+        super::require(quantizes, &for_quantize, "--quantize or --max-error")?;
+        super::require(converts, &for_conversion, "--quantize, --max-error or --data-type")
+    }
+}
+
+impl QuantizeArguments {
+    fn into_options(self, nan_value: Option<&Json>) -> anyhow::Result<QuantizeOptions> {
+        Ok(QuantizeOptions {
+            data_type: self.quantize,
+            max_error: self.max_error,
+            form: self.form.map(QuantizeForm::from).unwrap_or_default(),
+            range: self.range,
+            scale: self.scale,
+            offset: self.offset,
+            nan_value: nan_value.map(value::code).transpose()?,
+            missing: self.missing,
+        })
+    }
+}

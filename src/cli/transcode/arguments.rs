@@ -1,0 +1,179 @@
+//! The options of `transcode`, in the groups of its help.
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::value::{self, Document};
+use crate::data_type::DataType;
+use crate::element::NumberType;
+use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::json::Json;
+use crate::operation::options::{Compression, Missing, QuantizeForm};
+
+/// What of the array changes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What changes")]
+pub(super) struct ChangeArguments {
+    /// The whole codec chain, as JSON or @FILE
+    #[arg(long, value_name = "JSON|@FILE", value_parser = value::document)]
+    pub(super) codecs: Option<Document>,
+
+    /// The whole list of bytes->bytes codecs of the innermost chain
+    ///
+    /// `zstd:3`, `gzip:6`, `blosc:lz4:5:shuffle`, or `none`. Checksums go, too.
+    #[arg(long, value_name = "SPEC", value_parser = value::compression, conflicts_with = "codecs")]
+    pub(super) compress: Option<Compression>,
+
+    /// The data type; values are converted
+    #[arg(short, long, value_name = "TYPE", value_parser = value::data_type)]
+    pub(super) data_type: Option<DataType>,
+
+    /// The fill value, as JSON; values are kept
+    #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true)]
+    pub(super) fill_value: Option<Json>,
+
+    /// All attributes, as JSON or @FILE
+    #[arg(long, value_name = "JSON|@FILE", value_parser = value::document)]
+    pub(super) attributes: Option<Document>,
+
+    /// Attributes that are added or replaced, as JSON or @FILE
+    #[arg(long, value_name = "JSON|@FILE", value_parser = value::document)]
+    pub(super) attributes_append: Option<Document>,
+
+    /// The names of the dimensions
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub(super) dimension_names: Option<Vec<String>>,
+
+    /// Plain floats: drop scale_offset and cast_value, or apply the CF attributes
+    #[arg(long, conflicts_with_all = ["quantize", "max_error"])]
+    pub(super) unpack: bool,
+
+    /// Write chunks that hold only the fill value
+    #[arg(long)]
+    pub(super) write_empty_chunks: bool,
+}
+
+/// Floats to integer codes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Quantising")]
+pub(super) struct QuantizeArguments {
+    /// Store floats as integers of this type, by scale_offset and cast_value
+    #[arg(long, value_name = "TYPE", value_parser = value::integer_type, conflicts_with = "data_type")]
+    pub(super) quantize: Option<NumberType>,
+
+    /// The greatest error that is allowed; quantises to the narrowest type that keeps it
+    #[arg(long, value_name = "E", value_parser = value::max_error, allow_hyphen_values = true,
+          conflicts_with = "data_type")]
+    pub(super) max_error: Option<f64>,
+
+    /// How the codes are written
+    #[arg(long = "as", value_enum, value_name = "FORM")]
+    pub(super) form: Option<Form>,
+
+    /// The values of the first and the last code; default: the least and the greatest finite value
+    #[arg(long, value_name = "LO,HI", value_parser = value::range, allow_hyphen_values = true,
+          conflicts_with_all = ["scale", "offset"])]
+    pub(super) range: Option<(Json, Json)>,
+
+    /// The codec's own scale, in (x - offset) * scale
+    #[arg(long, value_name = "S", value_parser = value::number, allow_hyphen_values = true)]
+    pub(super) scale: Option<Json>,
+
+    /// The codec's own offset
+    #[arg(long, value_name = "O", value_parser = value::number, allow_hyphen_values = true)]
+    pub(super) offset: Option<Json>,
+
+    /// Values that count as NaN; `auto`: the attributes _FillValue and missing_value
+    #[arg(long, value_name = "VALUE,...|auto", value_parser = value::missing, allow_hyphen_values = true)]
+    pub(super) missing: Option<Missing>,
+}
+
+/// How values are converted.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Converting values")]
+pub(super) struct ConversionArguments {
+    /// What NaN becomes: the code that stands for it (with --quantize), or a value (with --data-type)
+    #[arg(long, value_name = "VALUE", value_parser = value::number, allow_hyphen_values = true)]
+    pub(super) nan_value: Option<Json>,
+
+    /// How a value between two representable ones is rounded; default: nearest-even
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(super) rounding: Option<RoundingMode>,
+
+    /// What becomes of a value out of range; default: an error
+    #[arg(long, value_enum, value_name = "BEHAVIOUR")]
+    pub(super) out_of_range: Option<Behaviour>,
+
+    /// Write a cast from integers to floats that can lose bits
+    #[arg(long)]
+    pub(super) allow_lossy_cast: bool,
+
+    /// Accept a fill value that the codec chain does not bring back
+    #[arg(long)]
+    pub(super) no_fill_check: bool,
+}
+
+/// `--as`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Form {
+    /// The float array, with scale_offset and cast_value in its codec chain
+    Codecs,
+    /// An integer array with the CF attributes scale_factor and add_offset
+    Cf,
+    /// An integer array, attributes as they are
+    Plain,
+}
+
+/// `--rounding`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum RoundingMode {
+    /// To the nearest, ties to even
+    NearestEven,
+    /// To the nearest, ties away from zero
+    NearestAway,
+    /// Towards zero
+    TowardsZero,
+    /// Towards positive infinity
+    TowardsPositive,
+    /// Towards negative infinity
+    TowardsNegative,
+}
+
+/// `--out-of-range`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Behaviour {
+    /// The nearest bound
+    Clamp,
+    /// Modulo 2^N; integer targets only
+    Wrap,
+}
+
+impl From<Form> for QuantizeForm {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Codecs => QuantizeForm::Codecs,
+            Form::Cf => QuantizeForm::Cf,
+            Form::Plain => QuantizeForm::Plain,
+        }
+    }
+}
+
+impl From<RoundingMode> for Rounding {
+    fn from(mode: RoundingMode) -> Self {
+        match mode {
+            RoundingMode::NearestEven => Rounding::NearestEven,
+            RoundingMode::NearestAway => Rounding::NearestAway,
+            RoundingMode::TowardsZero => Rounding::TowardsZero,
+            RoundingMode::TowardsPositive => Rounding::TowardsPositive,
+            RoundingMode::TowardsNegative => Rounding::TowardsNegative,
+        }
+    }
+}
+
+impl From<Behaviour> for OutOfRange {
+    fn from(behaviour: Behaviour) -> Self {
+        match behaviour {
+            Behaviour::Clamp => OutOfRange::Clamp,
+            Behaviour::Wrap => OutOfRange::Wrap,
+        }
+    }
+}

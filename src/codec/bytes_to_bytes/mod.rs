@@ -1,0 +1,164 @@
+//! Bytes to bytes: compressors and checksums, each bounded by the size that its input may decode to.
+//!
+//! A decoder writes at most what the codec chain expects of it: a header that claims more is an error before anything
+//! is allocated, a stream that turns out longer is one as soon as it passes the bound. Compressor contexts and buffers
+//! are the caller's and are reused. What has no file here goes through the codecs of zarrs.
+
+mod blosc;
+mod bz2;
+mod crc32c;
+mod deflate;
+mod error;
+mod foreign;
+mod size;
+mod zstd;
+
+pub use error::BytesCodecError;
+pub use size::{DecodedSize, EncodedSize};
+
+use std::sync::Arc;
+
+use zarrs::array::BytesToBytesCodecTraits;
+
+use crate::diagnostic::Diagnostic;
+use crate::metadata::CodecMetadata;
+use crate::metadata::json::Object;
+use crate::pipeline::configuration::{self, BloscConfiguration, CodecConfiguration, ZstdConfiguration};
+
+/// A bytes to bytes codec, ready to run.
+#[derive(Debug, Clone)]
+pub struct BytesCodec {
+    name: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Zstd(ZstdConfiguration),
+    Gzip { level: u32 },
+    Zlib { level: u32 },
+    Bz2 { level: u32 },
+    Blosc(BloscConfiguration),
+    Crc32c,
+    Foreign(Arc<dyn BytesToBytesCodecTraits>),
+}
+
+/// What a thread keeps from one chunk to the next.
+#[derive(Debug, Default)]
+pub struct Contexts {
+    zstd: zstd::ZstdContexts,
+    deflate: deflate::DeflateContexts,
+}
+
+impl Contexts {
+    /// No context yet: each is made when a codec first needs it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl BytesCodec {
+    /// Makes a codec from its metadata.
+    pub fn new(name: &str, configuration: Option<&Object>) -> Result<Self, BytesCodecError> {
+        let parsed =
+            match name {
+                "numcodecs.zlib" => checked(configuration::gzip::parse_zlib(configuration, ""))
+                    .map(|level| Kind::Zlib { level }),
+                "numcodecs.bz2" => checked(configuration::gzip::parse_bz2(configuration, ""))
+                    .map(|level| Kind::Bz2 { level }),
+                _ => match CodecConfiguration::parse(&CodecMetadata::new(name, configuration.cloned())) {
+                    None => foreign::create(name, configuration).map(Kind::Foreign),
+                    Some(parsed) => {
+                        checked(parsed).and_then(|configuration| Kind::of_configuration(&configuration))
+                    }
+                },
+            };
+        let kind =
+            parsed.map_err(|reason| BytesCodecError::Configuration { codec: name.to_owned(), reason })?;
+        Ok(BytesCodec { name: name.to_owned(), kind })
+    }
+
+    /// The name in metadata.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Encodes `decoded` into `encoded`, whose contents are replaced.
+    pub fn encode(
+        &self,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+        contexts: &mut Contexts,
+    ) -> Result<(), BytesCodecError> {
+        encoded.clear();
+        let result = match &self.kind {
+            Kind::Zstd(configuration) => contexts.zstd.encode(*configuration, decoded, encoded),
+            Kind::Gzip { level } => contexts.deflate.encode_gzip(*level, decoded, encoded),
+            Kind::Zlib { level } => contexts.deflate.encode_zlib(*level, decoded, encoded),
+            Kind::Bz2 { level } => bz2::encode(*level, decoded, encoded),
+            Kind::Blosc(configuration) => blosc::encode(*configuration, decoded, encoded),
+            Kind::Crc32c => {
+                crc32c::encode(decoded, encoded);
+                Ok(())
+            }
+            Kind::Foreign(codec) => foreign::encode(codec.as_ref(), decoded, encoded),
+        };
+        result.map_err(|fault| fault.of_codec(&self.name))
+    }
+
+    /// Decodes `encoded` into `decoded`, whose contents are replaced; the outcome has the size of `bound`.
+    pub fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        bound: DecodedSize,
+        contexts: &mut Contexts,
+    ) -> Result<(), BytesCodecError> {
+        decoded.clear();
+        let result = match &self.kind {
+            Kind::Zstd(_) => contexts.zstd.decode(encoded, decoded, bound),
+            Kind::Gzip { .. } => contexts.deflate.decode_gzip(encoded, decoded, bound),
+            Kind::Zlib { .. } => contexts.deflate.decode_zlib(encoded, decoded, bound),
+            Kind::Bz2 { .. } => bz2::decode(encoded, decoded, bound),
+            Kind::Blosc(_) => blosc::decode(encoded, decoded, bound),
+            Kind::Crc32c => crc32c::decode(encoded, decoded, bound),
+            Kind::Foreign(codec) => foreign::decode(codec.as_ref(), encoded, decoded, bound),
+        };
+        result.and_then(|()| bound.check(decoded.len())).map_err(|fault| fault.of_codec(&self.name))
+    }
+
+    /// What `decoded` bytes encode to.
+    pub fn encoded_size(&self, decoded: EncodedSize) -> EncodedSize {
+        match &self.kind {
+            Kind::Zstd(_) => decoded.bounded_by(zstd::bound),
+            Kind::Gzip { .. } | Kind::Zlib { .. } => decoded.bounded_by(deflate::bound),
+            Kind::Bz2 { .. } => decoded.bounded_by(bz2::bound),
+            Kind::Blosc(_) => decoded.bounded_by(blosc::bound),
+            Kind::Crc32c => decoded.plus(crc32c::SIZE as u64),
+            Kind::Foreign(codec) => foreign::encoded_size(codec.as_ref(), decoded),
+        }
+    }
+}
+
+impl Kind {
+    fn of_configuration(configuration: &CodecConfiguration) -> Result<Self, String> {
+        Ok(match configuration {
+            CodecConfiguration::Zstd(configuration) => Kind::Zstd(*configuration),
+            CodecConfiguration::Gzip(configuration) => Kind::Gzip { level: configuration.level },
+            CodecConfiguration::Blosc(configuration) => Kind::Blosc(*configuration),
+            CodecConfiguration::Crc32c(_) => Kind::Crc32c,
+            _ => return Err("it does not turn bytes into bytes".to_owned()),
+        })
+    }
+}
+
+/// A configuration without errors, or the first of them.
+fn checked<T>((configuration, diagnostics): (Option<T>, Vec<Diagnostic>)) -> Result<T, String> {
+    match diagnostics.into_iter().find(Diagnostic::is_error) {
+        Some(diagnostic) => Err(diagnostic.message),
+        None => configuration.ok_or_else(|| "the configuration is not valid".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

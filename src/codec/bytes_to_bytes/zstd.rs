@@ -1,0 +1,113 @@
+//! `zstd`, with contexts that are kept.
+
+use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
+
+use super::DecodedSize;
+use super::error::{Fault, reserve};
+use crate::pipeline::configuration::ZstdConfiguration;
+
+/// The compressor's state and the parameters that it was given, and the decompressor's.
+#[derive(Default)]
+pub(super) struct ZstdContexts {
+    encode: Option<(ZstdConfiguration, CCtx<'static>)>,
+    decode: Option<DCtx<'static>>,
+}
+
+impl std::fmt::Debug for ZstdContexts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ZstdContexts")
+            .field("encode", &self.encode.as_ref().map(|entry| entry.0))
+            .finish_non_exhaustive()
+    }
+}
+
+/// The greatest encoded size, as `ZSTD_compressBound` has it.
+pub(super) fn bound(decoded: u64) -> Option<u64> {
+    const SMALL: u64 = 128 << 10;
+    let margin = if decoded < SMALL { (SMALL - decoded) >> 11 } else { 0 };
+    decoded.checked_add(decoded >> 8)?.checked_add(margin)
+}
+
+impl ZstdContexts {
+    pub(super) fn encode(
+        &mut self,
+        configuration: ZstdConfiguration,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        let context = self.encoder(configuration)?;
+        reserve(encoded, zstd_safe::compress_bound(decoded.len()))?;
+        context.compress2(encoded, decoded).map(drop).map_err(encode_fault)
+    }
+
+    fn encoder(&mut self, configuration: ZstdConfiguration) -> Result<&mut CCtx<'static>, Fault> {
+        let (current, mut context) = match self.encode.take() {
+            Some((current, context)) => (Some(current), context),
+            None => (None, CCtx::try_create().ok_or(Fault::Memory { size: 0 })?),
+        };
+        if current != Some(configuration) {
+            context.reset(ResetDirective::SessionAndParameters).map_err(encode_fault)?;
+            let level = CParameter::CompressionLevel(configuration.level);
+            context.set_parameter(level).map_err(encode_fault)?;
+            let checksum = CParameter::ChecksumFlag(configuration.checksum);
+            context.set_parameter(checksum).map_err(encode_fault)?;
+        }
+        Ok(&mut self.encode.insert((configuration, context)).1)
+    }
+
+    pub(super) fn decode(
+        &mut self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        bound: DecodedSize,
+    ) -> Result<(), Fault> {
+        let claimed = content_bound(encoded, bound)?;
+        reserve(decoded, claimed.min(bound.limit()))?;
+        let context = match &mut self.decode {
+            Some(context) => context,
+            none => none.insert(DCtx::try_create().ok_or(Fault::Memory { size: 0 })?),
+        };
+        context.decompress(decoded, encoded).map(drop).map_err(|code| match zstd_safe::get_error_name(code) {
+            "Destination buffer is too small" => Fault::TooLong { expected: bound },
+            reason => Fault::corrupt(reason),
+        })
+    }
+}
+
+/// The greatest size that the frames can decode to; refused where they claim more than the bound.
+///
+/// Frames of versions before 0.8 are refused: their decoders are old and not bounded.
+fn content_bound(encoded: &[u8], bound: DecodedSize) -> Result<usize, Fault> {
+    const FRAME: u32 = 0xFD2F_B528;
+    const SKIPPABLE: u32 = 0x184D_2A50;
+    const BLOCK: u64 = 128 << 10;
+    let (mut rest, mut claimed) = (encoded, 0_u64);
+    while !rest.is_empty() {
+        let magic = rest.first_chunk::<4>().map(|magic| u32::from_le_bytes(*magic));
+        match magic {
+            Some(FRAME) => {}
+            Some(magic) if magic & !0xf == SKIPPABLE => {}
+            _ if rest.len() < encoded.len() => return Err(Fault::Trailing { count: rest.len() }),
+            _ => return Err(Fault::corrupt("there is no zstd frame")),
+        }
+        let corrupt = |code| Fault::corrupt(zstd_safe::get_error_name(code));
+        let size = zstd_safe::find_frame_compressed_size(rest).map_err(corrupt)?;
+        let (frame, following) = rest.split_at_checked(size).ok_or(Fault::NoEnd { found: encoded.len() })?;
+        if magic == Some(FRAME) {
+            let content = zstd_safe::get_frame_content_size(frame)
+                .map_err(|_| Fault::corrupt("the header of a frame is not valid"))?;
+            if let Some(found) = content.filter(|&content| content > bound.limit() as u64) {
+                return Err(Fault::Length { expected: bound, found });
+            }
+            // A block takes three bytes and a byte of content at least, and decodes to BLOCK at most.
+            let content = content.unwrap_or((frame.len() as u64 / 4 + 1).saturating_mul(BLOCK));
+            claimed = claimed.saturating_add(content);
+        }
+        rest = following;
+    }
+    Ok(usize::try_from(claimed).unwrap_or(usize::MAX))
+}
+
+fn encode_fault(code: usize) -> Fault {
+    Fault::Encode { reason: zstd_safe::get_error_name(code).to_owned() }
+}

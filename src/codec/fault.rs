@@ -1,0 +1,153 @@
+//! Why a chunk cannot be encoded or decoded: which codec, which element, what was expected and what was found.
+
+use crate::data_type::DataType;
+use crate::element::{ElementType, NumberType};
+use crate::kernel::{ElementFault, FaultKind};
+use crate::store::StoreError;
+
+/// A codec failed on a chunk.
+#[derive(Debug, thiserror::Error)]
+#[error("codec {place} ({codec}): {kind}")]
+pub struct ChainFault {
+    /// Its place in the chain, from 0; those inside a shard follow a dot (`1.0`).
+    pub place: String,
+    /// Its name.
+    pub codec: String,
+    /// What went wrong.
+    pub kind: ChainFaultKind,
+}
+
+/// What went wrong in a codec.
+#[derive(Debug, thiserror::Error)]
+pub enum ChainFaultKind {
+    /// An element cannot be converted.
+    #[error("{}", describe_element(*.fault, *.bits, *.types))]
+    Element {
+        /// Why, and where in the buffer.
+        fault: ElementFault,
+        /// Position in the array's frame, where it is known.
+        position: Option<Vec<u64>>,
+        /// The value's bits.
+        bits: u64,
+        /// The types on both sides.
+        types: Option<(NumberType, NumberType)>,
+    },
+    /// Bytes of another size than the chain expects.
+    #[error("{found} bytes found, {expected} expected")]
+    Size {
+        /// Bytes expected.
+        expected: u64,
+        /// Bytes found.
+        found: u64,
+    },
+    /// A bytes->bytes codec failed.
+    #[error("{0}")]
+    Bytes(String),
+    /// A shard index that does not fit its shard.
+    #[error("{0}")]
+    Shard(String),
+    /// A store failed under a shard.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ChainFault {
+    /// The same fault seen from the chain around it, at `place`.
+    #[must_use]
+    pub fn inside(mut self, place: usize) -> Self {
+        self.place = format!("{place}.{}", self.place);
+        self
+    }
+
+    /// Why an element could not be converted, where that is the fault.
+    pub fn element(&self) -> Option<(FaultKind, Option<(NumberType, NumberType)>)> {
+        match &self.kind {
+            ChainFaultKind::Element { fault, types, .. } => Some((fault.kind, *types)),
+            _ => None,
+        }
+    }
+}
+
+/// A number's value as text: shortest decimal, or the words for what is not finite.
+pub fn number_text(number_type: NumberType, bits: u64) -> String {
+    use crate::element::Element;
+    match number_type.element() {
+        ElementType::Float16 => half::f16::from_bits64(bits).to_string(),
+        ElementType::Float32 => f32::from_bits64(bits).to_string(),
+        ElementType::Float64 => f64::from_bits64(bits).to_string(),
+        element if element.is_signed_integer() => {
+            let unused = 64 - u32::try_from(element.size() * 8).unwrap_or(64);
+            ((bits << unused).cast_signed() >> unused).to_string()
+        }
+        _ => bits.to_string(),
+    }
+}
+
+/// A number's value as a float64, for figures; integers beyond 2^53 are rounded.
+#[expect(clippy::cast_precision_loss, reason = "figures need no more than 53 bits")]
+pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
+    use crate::element::Element;
+    match number_type.element() {
+        ElementType::Float16 => half::f16::from_bits64(bits).to_f64(),
+        ElementType::Float32 => f64::from(f32::from_bits64(bits)),
+        ElementType::Float64 => f64::from_bits64(bits),
+        element if element.is_signed_integer() => {
+            let unused = 64 - u32::try_from(element.size() * 8).unwrap_or(64);
+            ((bits << unused).cast_signed() >> unused) as f64
+        }
+        _ => bits as f64,
+    }
+}
+
+/// The bounds of a type as text.
+fn bounds_text(number_type: NumberType) -> String {
+    match (number_type.integer_bounds(), number_type.element()) {
+        (Some((least, greatest)), _) => format!("{least} to {greatest}"),
+        (None, ElementType::Float16) => "-65504 to 65504".to_owned(),
+        (None, ElementType::Float32) => format!("{:e} to {:e}", f32::MIN, f32::MAX),
+        (None, _) => format!("{:e} to {:e}", f64::MIN, f64::MAX),
+    }
+}
+
+fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, NumberType)>) -> String {
+    let Some((source, target)) = types else { return "a value cannot be converted".to_owned() };
+    let value = number_text(source, bits);
+    match fault.kind {
+        FaultKind::OutOfRange => format!("{value} is out of the range of {target}, {}", bounds_text(target)),
+        FaultKind::NotANumber => format!("NaN cannot be held by {target}, {}", bounds_text(target)),
+        FaultKind::Infinite => format!("{value} cannot be held by {target}, {}", bounds_text(target)),
+        FaultKind::Overflow => {
+            format!("{value} leaves the range of {target}, {}, under the arithmetic", bounds_text(target))
+        }
+        FaultKind::Remainder => {
+            format!("{value} cannot be divided by the scale without a remainder in {target}")
+        }
+        FaultKind::NotOfType => format!("{value} is no value of {source}, {}", bounds_text(source)),
+        FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN in {target}"),
+    }
+}
+
+/// The option that would help against an element's fault, for a codec chain or a data type change.
+pub fn element_help(kind: FaultKind) -> Option<&'static str> {
+    match kind {
+        FaultKind::OutOfRange | FaultKind::ReservedCode => Some(
+            "`--out-of-range clamp` maps such values to the nearest bound (\"out_of_range\": \"clamp\" in cast_value)",
+        ),
+        FaultKind::NotANumber => Some(
+            "`--nan-value CODE` sets a code aside for NaN (an entry [\"NaN\", CODE] in cast_value's \"scalar_map\")",
+        ),
+        FaultKind::Infinite => Some(
+            "an entry [\"Infinity\", CODE] in cast_value's \"scalar_map\" maps infinities; no range holds them",
+        ),
+        FaultKind::Overflow => Some("choose a smaller scale or another offset, or a wider data type"),
+        FaultKind::Remainder => {
+            Some("the stored values were not made by this scale; check the codec's configuration")
+        }
+        FaultKind::NotOfType => None,
+    }
+}
+
+/// The name of a data type, for messages.
+pub fn type_text(data_type: &DataType) -> String {
+    data_type.to_string()
+}

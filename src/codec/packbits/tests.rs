@@ -1,0 +1,169 @@
+//! Against the definition bit by bit, and against the codec of zarrs.
+
+#![expect(clippy::cast_possible_truncation, reason = "the number of padding bits is below 8")]
+
+use std::num::NonZeroU64;
+
+use proptest::prelude::*;
+use zarrs::array::codec::PackBitsCodec;
+use zarrs::array::{ArrayBytes, ArrayToBytesCodecTraits, CodecOptions, DataType as ZarrsDataType, FillValue};
+use zarrs::metadata::v3::MetadataV3;
+use zarrs::metadata_ext::codec::packbits::PackBitsPaddingEncoding;
+
+use super::*;
+
+const PADDINGS: [PaddingEncoding; 3] =
+    [PaddingEncoding::None, PaddingEncoding::FirstByte, PaddingEncoding::LastByte];
+
+fn bound(component_size: usize, num_components: usize, is_signed: bool, bits: u32) -> BoundPackBits {
+    BoundPackBits {
+        component_size,
+        num_components,
+        is_signed,
+        bits,
+        first_bit: 0,
+        last_bit: bits - 1,
+        padding_encoding: PaddingEncoding::None,
+    }
+}
+
+/// Bit by bit, as the registry page has it.
+fn naive(bound: &BoundPackBits, decoded: &[u8]) -> Vec<u8> {
+    let mut bits = Vec::new();
+    for component in decoded.chunks_exact(bound.component_size) {
+        for bit in bound.first_bit..=bound.last_bit {
+            bits.push(component[bit as usize / 8] >> (bit % 8) & 1);
+        }
+    }
+    let padding = bits.len().next_multiple_of(8) - bits.len();
+    bits.resize(bits.len() + padding, 0);
+    let packed = bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |sum, bit| sum << 1 | bit));
+    match bound.padding_encoding {
+        PaddingEncoding::None => packed.collect(),
+        PaddingEncoding::FirstByte => std::iter::once(padding as u8).chain(packed).collect(),
+        PaddingEncoding::LastByte => packed.chain(std::iter::once(padding as u8)).collect(),
+    }
+}
+
+/// Values of the type, sign- or zero-extended, with the bits that are cut off zero.
+fn elements(bound: &BoundPackBits, values: &[u64]) -> Vec<u8> {
+    let width = bound.last_bit - bound.first_bit + 1;
+    let mut bytes = Vec::new();
+    for value in values {
+        let low = value & low_bits(width);
+        let value = if bound.is_signed {
+            ((low << (64 - width)).cast_signed() >> (64 - width)).cast_unsigned()
+        } else {
+            low
+        };
+        bytes.extend_from_slice(&(value << bound.first_bit).to_le_bytes()[..bound.component_size]);
+    }
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn packbits_equals_the_definition(
+        bits in 1_u32..=64, is_signed: bool, is_complex: bool,
+        cut in (0_u32..64, 0_u32..64),
+        values in proptest::collection::vec(any::<u64>(), 0..60),
+        padding_encoding in prop::sample::select(&PADDINGS[..]),
+    ) {
+        let component_size = match bits { 1..=8 => 1, 9..=16 => 2, 17..=32 => 4, _ => 8 };
+        let num_components = if is_complex { 2 } else { 1 };
+        let mut bound = bound(component_size, num_components, is_signed, bits);
+        bound.first_bit = cut.0 % bits;
+        bound.last_bit = bound.first_bit + cut.1 % (bits - bound.first_bit);
+        bound.padding_encoding = padding_encoding;
+        let values = &values[..values.len() / num_components * num_components];
+        let decoded = elements(&bound, values);
+        let codec = PackBits::new(bound);
+        let num_elements = values.len() / num_components;
+        let mut encoded = Vec::new();
+        codec.encode(&decoded, &mut encoded).unwrap();
+        prop_assert_eq!(&encoded, &naive(&bound, &decoded));
+        prop_assert_eq!(Some(encoded.len()), codec.encoded_size(num_elements));
+        let mut back = Vec::new();
+        codec.decode(&encoded, num_elements, &mut back).unwrap();
+        prop_assert_eq!(back, decoded);
+        encoded.push(0);
+        prop_assert!(codec.decode(&encoded, num_elements, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn packbits_of_core_types_equals_zarrs(
+        data_type in prop::sample::select(vec![
+            ("bool", 1, 1, false, 1), ("int8", 1, 1, true, 8), ("uint16", 2, 1, false, 16),
+            ("int32", 4, 1, true, 32), ("uint64", 8, 1, false, 64), ("float32", 4, 1, false, 32),
+            ("complex64", 4, 2, false, 32),
+        ]),
+        values in proptest::collection::vec(any::<u64>(), 2..40),
+        first_bit in prop::option::of(0_u32..8),
+        padding_encoding in prop::sample::select(&PADDINGS[..]),
+    ) {
+        let (name, size, components, is_signed, bits) = data_type;
+        let mut bound = bound(size, components, is_signed, bits);
+        bound.first_bit = first_bit.map_or(0, |bit| bit % bits);
+        let is_whole = bits % 8 == 0 && bound.first_bit == 0;
+        // Of whole bytes zarrs leaves out the padding byte.
+        bound.padding_encoding = if is_whole { PaddingEncoding::None } else { padding_encoding };
+        let decoded = elements(&bound, &values[..values.len() / components * components]);
+        let mut encoded = Vec::new();
+        PackBits::new(bound).encode(&decoded, &mut encoded).unwrap();
+        let padding = match bound.padding_encoding {
+            PaddingEncoding::None => PackBitsPaddingEncoding::None,
+            PaddingEncoding::FirstByte => PackBitsPaddingEncoding::FirstByte,
+            PaddingEncoding::LastByte => PackBitsPaddingEncoding::LastByte,
+        };
+        let theirs = PackBitsCodec::new(padding, Some(u64::from(bound.first_bit)), None).unwrap();
+        let data_type = ZarrsDataType::from_metadata(&MetadataV3::new(name)).unwrap();
+        let shape = [NonZeroU64::new((values.len() / components) as u64).unwrap()];
+        let fill_value = FillValue::new(vec![0; size * components]);
+        let expected = theirs
+            .encode(ArrayBytes::new_flen(decoded), &shape, &data_type, &fill_value, &CodecOptions::default())
+            .unwrap();
+        prop_assert_eq!(encoded, expected.into_owned());
+    }
+}
+
+#[test]
+fn packbits_starts_at_the_least_significant_bit() {
+    let codec = PackBits::new(bound(1, 1, false, 1));
+    let mut encoded = Vec::new();
+    codec.encode(&[1, 1, 0, 0, 0, 0, 0, 0, 1], &mut encoded).unwrap();
+    assert_eq!(encoded, [0b11, 1]);
+}
+
+#[test]
+fn packbits_writes_the_padding_byte_for_whole_bytes_too() {
+    let mut bound = bound(2, 1, false, 16);
+    bound.padding_encoding = PaddingEncoding::FirstByte;
+    let mut encoded = Vec::new();
+    PackBits::new(bound).encode(&0x0102_u16.to_ne_bytes(), &mut encoded).unwrap();
+    assert_eq!(encoded, [0, 2, 1]);
+}
+
+#[test]
+fn packbits_of_a_value_outside_of_the_type_is_an_error() {
+    let unsigned = PackBits::new(bound(2, 1, false, 10));
+    let error = unsigned.encode(&[5, 0, 0, 4], &mut Vec::new()).unwrap_err();
+    assert_eq!(error, PackBitsError::Value { index: 1, bits: 10 });
+    unsigned.encode(&[0xff, 3], &mut Vec::new()).unwrap();
+    let signed = PackBits::new(bound(2, 1, true, 10));
+    for (value, fits) in [(511_i16, true), (512, false), (-512, true), (-513, false), (-1, true)] {
+        assert_eq!(signed.encode(&value.to_ne_bytes(), &mut Vec::new()).is_ok(), fits, "{value}");
+    }
+    assert!(PackBits::new(bound(1, 1, false, 1)).encode(&[2], &mut Vec::new()).is_err());
+}
+
+#[test]
+fn packbits_padding_that_is_wrong_is_an_error() {
+    let mut bound = bound(1, 1, false, 1);
+    bound.padding_encoding = PaddingEncoding::LastByte;
+    let codec = PackBits::new(bound);
+    let decode = |encoded: &[u8]| codec.decode(encoded, 3, &mut Vec::new());
+    decode(&[0b111, 5]).unwrap();
+    assert_eq!(decode(&[0b111, 4]), Err(PackBitsError::PaddingByte { expected: 5, found: 4 }));
+    assert_eq!(decode(&[0b1111, 5]), Err(PackBitsError::PaddingBits { count: 5, found: 0b1111 }));
+    assert_eq!(decode(&[0b111]), Err(PackBitsError::Length { side: "encoded", expected: 2, found: 1 }));
+}

@@ -1,0 +1,260 @@
+//! `sharding_indexed`: a shard of inner chunks and its index (Zarr v3 codecs, sharding-indexed 1.0).
+//!
+//! Whole shards in memory here; the engine streams them inner chunk by inner chunk with the same pieces.
+
+use super::chain::{BindError, BoundChain, Workspace};
+use super::fault::ChainFaultKind;
+use super::is_filled_with;
+use super::region::{RegionCopy, advance, as_index};
+use crate::pipeline::{ArrayRepresentation, IndexLocation, Representation, ShardingStage};
+
+/// A bound `sharding_indexed` codec.
+#[derive(Debug, Clone)]
+pub struct BoundSharding {
+    shard_shape: Vec<u64>,
+    grid_shape: Vec<u64>,
+    inner: BoundChain,
+    index: BoundChain,
+    index_location: IndexLocation,
+    index_bytes: u64,
+    write_empty: bool,
+}
+
+/// Where an inner chunk lies in its shard; `None` for one that is absent.
+pub type IndexEntry = Option<(u64, u64)>;
+
+/// What the index holds for an absent inner chunk, twice.
+const ABSENT: u64 = u64::MAX;
+
+impl BoundSharding {
+    /// Binds the codec for shards of this representation.
+    pub(super) fn bind(stage: &ShardingStage, shard: &ArrayRepresentation) -> Result<Self, BindError> {
+        let inner = BoundChain::bind(&stage.inner)?;
+        let index = BoundChain::bind(&stage.index)?;
+        let unsupported = |because: &str| BindError::Unsupported {
+            place: 0,
+            name: "sharding_indexed".to_owned(),
+            because: because.to_owned(),
+        };
+        let index_bytes = match index.encoded() {
+            Representation::Bytes(crate::pipeline::BytesSize::Fixed(bytes)) => bytes,
+            _ => return Err(unsupported(": its index codecs do not give a fixed size")),
+        };
+        let grid_shape =
+            shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
+        Ok(BoundSharding {
+            shard_shape: shard.shape.clone(),
+            grid_shape,
+            inner,
+            index,
+            index_location: stage.index_location,
+            index_bytes,
+            write_empty: shard.fill_value.is_none(),
+        })
+    }
+
+    /// The chain of an inner chunk.
+    pub fn inner(&self) -> &BoundChain {
+        &self.inner
+    }
+
+    /// Inner chunks of a shard, along each dimension.
+    pub fn grid_shape(&self) -> &[u64] {
+        &self.grid_shape
+    }
+
+    /// Inner chunks of a shard.
+    pub fn num_inner_chunks(&self) -> u64 {
+        self.grid_shape.iter().product()
+    }
+
+    /// Bytes of the encoded index.
+    pub fn index_bytes(&self) -> u64 {
+        self.index_bytes
+    }
+
+    /// Whether the index stands at the start or the end of a shard.
+    pub fn index_location(&self) -> IndexLocation {
+        self.index_location
+    }
+
+    /// Whether inner chunks of nothing but the fill value are written all the same.
+    pub fn writes_empty(&self) -> bool {
+        self.write_empty
+    }
+
+    /// Writes inner chunks of nothing but the fill value from now on.
+    pub(super) fn set_write_empty(&mut self) {
+        self.write_empty = true;
+        self.inner.write_empty_chunks();
+    }
+
+    /// Where the encoded index lies in a shard of this many bytes.
+    pub fn index_range(&self, shard_bytes: u64) -> Result<(u64, u64), ChainFaultKind> {
+        let at_end = shard_bytes
+            .checked_sub(self.index_bytes)
+            .ok_or(ChainFaultKind::Size { expected: self.index_bytes, found: shard_bytes })?;
+        Ok(match self.index_location {
+            IndexLocation::Start => (0, self.index_bytes),
+            IndexLocation::End => (at_end, self.index_bytes),
+        })
+    }
+
+    /// Decodes the index of a shard of this many bytes; every entry lies inside it.
+    pub fn decode_index(
+        &self,
+        encoded: &[u8],
+        shard_bytes: u64,
+        workspace: &mut Workspace,
+    ) -> Result<Vec<IndexEntry>, ChainFaultKind> {
+        let mut decoded = Vec::new();
+        self.index
+            .decode(encoded, &mut decoded, workspace.inner())
+            .map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be decoded: {fault}")))?;
+        let words: &[[u8; 8]] = decoded.as_chunks::<8>().0;
+        let mut entries = Vec::with_capacity(words.len() / 2);
+        for (number, pair) in words.as_chunks::<2>().0.iter().enumerate() {
+            let [offset, length] = pair.map(u64::from_ne_bytes);
+            let entry = match (offset, length) {
+                (ABSENT, ABSENT) => None,
+                _ if offset.checked_add(length).is_some_and(|end| end <= shard_bytes) => {
+                    Some((offset, length))
+                }
+                _ => {
+                    return Err(ChainFaultKind::Shard(format!(
+                        "the shard index places inner chunk {number} at offset {offset} with {length} bytes, outside the shard of {shard_bytes} bytes"
+                    )));
+                }
+            };
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    /// Encodes an index.
+    pub fn encode_index(
+        &self,
+        entries: &[IndexEntry],
+        encoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFaultKind> {
+        let mut decoded = Vec::with_capacity(entries.len() * 16);
+        for entry in entries {
+            let (offset, length) = entry.unwrap_or((ABSENT, ABSENT));
+            decoded.extend_from_slice(&offset.to_ne_bytes());
+            decoded.extend_from_slice(&length.to_ne_bytes());
+        }
+        self.index
+            .encode(&decoded, encoded, workspace.inner())
+            .map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be encoded: {fault}")))
+    }
+
+    /// Encodes a whole shard.
+    pub(super) fn encode(
+        &self,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFaultKind> {
+        encoded.clear();
+        if self.index_location == IndexLocation::Start {
+            encoded.resize(as_index(self.index_bytes), 0);
+        }
+        let (mut chunk, mut chunk_encoded) = (self.new_inner_chunk(), Vec::new());
+        let mut entries = Vec::with_capacity(as_index(self.num_inner_chunks()));
+        let mut position = vec![0; self.grid_shape.len()];
+        loop {
+            let start = self.start_of(&position);
+            self.region(&start, true).run(decoded, &mut chunk);
+            if self.is_empty(&chunk) {
+                entries.push(None);
+            } else {
+                let result = self.inner.encode(&chunk, &mut chunk_encoded, workspace.inner());
+                result.map_err(|fault| self.inner_fault(&position, &fault))?;
+                entries.push(Some((encoded.len() as u64, chunk_encoded.len() as u64)));
+                encoded.extend_from_slice(&chunk_encoded);
+            }
+            if !advance(&mut position, &self.grid_shape) {
+                break;
+            }
+        }
+        self.encode_index(&entries, &mut chunk_encoded, workspace)?;
+        match self.index_location {
+            IndexLocation::Start => encoded[..chunk_encoded.len()].copy_from_slice(&chunk_encoded),
+            IndexLocation::End => encoded.extend_from_slice(&chunk_encoded),
+        }
+        Ok(())
+    }
+
+    /// Decodes a whole shard.
+    pub(super) fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFaultKind> {
+        let (offset, length) = self.index_range(encoded.len() as u64)?;
+        let index = &encoded[as_index(offset)..as_index(offset + length)];
+        let entries = self.decode_index(index, encoded.len() as u64, workspace)?;
+        let element_size = self.element_size();
+        decoded.resize(as_index(self.shard_shape.iter().product::<u64>()) * element_size, 0);
+        let mut chunk = self.new_inner_chunk();
+        let mut position = vec![0; self.grid_shape.len()];
+        for entry in entries {
+            if let Some((offset, length)) = entry {
+                let bytes = &encoded[as_index(offset)..as_index(offset + length)];
+                let result = self.inner.decode(bytes, &mut chunk, workspace.inner());
+                result.map_err(|fault| self.inner_fault(&position, &fault))?;
+            } else {
+                let Some(fill) = &self.inner.decoded().fill_value else {
+                    let message = format!("inner chunk {position:?} is absent, and no fill value is given");
+                    return Err(ChainFaultKind::Shard(message));
+                };
+                chunk.chunks_exact_mut(element_size).for_each(|element| element.copy_from_slice(&fill.0));
+            }
+            self.region(&self.start_of(&position), false).run(&chunk, decoded);
+            advance(&mut position, &self.grid_shape);
+        }
+        Ok(())
+    }
+
+    /// Whether a decoded inner chunk is left out: it holds only the fill value, bit for bit.
+    pub fn is_empty(&self, chunk: &[u8]) -> bool {
+        let fill = self.inner.decoded().fill_value.as_ref();
+        !self.write_empty && fill.is_some_and(|fill| is_filled_with(chunk, &fill.0))
+    }
+
+    fn element_size(&self) -> usize {
+        self.inner.decoded().data_type.size().unwrap_or(1)
+    }
+
+    fn new_inner_chunk(&self) -> Vec<u8> {
+        vec![0; as_index(self.inner.decoded().num_bytes().unwrap_or(0))]
+    }
+
+    fn start_of(&self, position: &[u64]) -> Vec<u64> {
+        position.iter().zip(&self.inner.decoded().shape).map(|(p, length)| p * length).collect()
+    }
+
+    /// The copy between a shard and the inner chunk that starts at `start`.
+    fn region<'a>(&'a self, start: &'a [u64], out_of_shard: bool) -> RegionCopy<'a> {
+        const ORIGIN: [u64; 64] = [0; 64];
+        let inner_shape = &self.inner.decoded().shape;
+        let origin = &ORIGIN[..inner_shape.len().min(ORIGIN.len())];
+        let (source_shape, target_shape): (&[u64], &[u64]) =
+            if out_of_shard { (&self.shard_shape, inner_shape) } else { (inner_shape, &self.shard_shape) };
+        let (source_start, target_start) = if out_of_shard { (start, origin) } else { (origin, start) };
+        RegionCopy {
+            source_shape,
+            source_start,
+            target_shape,
+            target_start,
+            extent: inner_shape,
+            element_size: self.element_size(),
+        }
+    }
+
+    fn inner_fault(&self, position: &[u64], fault: &super::fault::ChainFault) -> ChainFaultKind {
+        ChainFaultKind::Shard(format!("inner chunk {position:?}: {fault}"))
+    }
+}

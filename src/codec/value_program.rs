@@ -1,0 +1,261 @@
+//! Neighbouring value codecs as one pass: byte order, `scale_offset`, `cast_value`, data type change, quantisation.
+//!
+//! The steps run over tiles that stay in the level 1 cache, from one scratch tile to the other, the first from the
+//! source and the last into the target: however many codecs there are, memory is read and written once.
+
+use crate::element::NumberType;
+use crate::kernel::cast::Cast;
+use crate::kernel::quantize::{Quantize, QuantizeFigures};
+use crate::kernel::scale_offset::ScaleOffset;
+use crate::kernel::unpack::Unpack;
+use crate::kernel::{ElementFault, FaultKind};
+
+/// Elements of a tile: two tiles of 8-byte elements fill half of a level 1 cache of 48 KiB, or spill a little.
+const TILE: usize = 2048;
+
+/// One element-wise step.
+#[derive(Debug, Clone)]
+pub enum ValueStep {
+    /// Reverses the bytes of each component of this size.
+    Swap(usize),
+    /// Values outside the logical range of a type (1024 in `uint10`) are a fault; the rest pass.
+    Check(Cast),
+    /// `scale_offset`, forward.
+    ScaleEncode(ScaleOffset),
+    /// `scale_offset`, backward.
+    ScaleDecode(ScaleOffset),
+    /// A cast, of either direction of `cast_value` or of a data type change.
+    Cast(Cast),
+    /// `scale_offset` and `cast_value` forward, with error figures.
+    Quantize(Box<Quantize>),
+    /// CF attributes applied to packed integers.
+    Unpack(Box<Unpack>),
+}
+
+/// Steps from one representation to another, element by element.
+#[derive(Debug, Clone)]
+pub struct ValueProgram {
+    /// Each with the place in the chains that it stands for, and the bytes of an element after it.
+    steps: Vec<(ValueStep, StepOrigin, usize)>,
+    source_size: usize,
+    target_size: usize,
+}
+
+/// What a step stands for, for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepOrigin {
+    /// The codec at this place in the source's chain, undone.
+    Source(usize),
+    /// The codec at this place in the destination's chain, applied.
+    Destination(usize),
+    /// The change of the array's data type.
+    DataType,
+}
+
+/// A step met an element that it cannot convert.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProgramFault {
+    /// Why, and the element's index in the buffer.
+    pub fault: ElementFault,
+    /// The step.
+    pub origin: StepOrigin,
+    /// The bits of the value that came into the step, zero-extended.
+    pub bits: u64,
+    /// The types on both sides of the step.
+    pub types: Option<(NumberType, NumberType)>,
+}
+
+/// Two tiles to work in; one for each thread.
+#[derive(Debug, Default)]
+pub struct Tiles([Vec<u8>; 2]);
+
+impl ValueStep {
+    /// The types on both sides, for messages; a byte swap has none.
+    fn types(&self) -> Option<(NumberType, NumberType)> {
+        match self {
+            ValueStep::Swap(_) => None,
+            ValueStep::ScaleEncode(codec) | ValueStep::ScaleDecode(codec) => {
+                Some((codec.number_type(), codec.number_type()))
+            }
+            ValueStep::Check(cast) | ValueStep::Cast(cast) => {
+                Some((cast.options().source, cast.options().target))
+            }
+            ValueStep::Unpack(unpack) => Some((unpack.source(), unpack.target())),
+            ValueStep::Quantize(quantize) => Some((quantize.options().source, quantize.options().target)),
+        }
+    }
+
+    fn run(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        figures: Option<&mut QuantizeFigures>,
+    ) -> Result<(), ElementFault> {
+        match self {
+            ValueStep::Swap(width) => {
+                swap(source, target, *width);
+                Ok(())
+            }
+            ValueStep::Check(cast) | ValueStep::Cast(cast) => cast.convert(source, target),
+            ValueStep::Unpack(unpack) => {
+                unpack.convert(source, target);
+                Ok(())
+            }
+            ValueStep::ScaleEncode(codec) => codec.encode(source, target),
+            ValueStep::ScaleDecode(codec) => codec.decode(source, target),
+            ValueStep::Quantize(quantize) => {
+                let mut ignored = QuantizeFigures::default();
+                quantize.convert(source, target, figures.unwrap_or(&mut ignored))
+            }
+        }
+    }
+}
+
+impl ValueProgram {
+    /// A program for elements of `source_size` bytes that does nothing yet.
+    pub fn new(source_size: usize) -> Self {
+        ValueProgram { steps: Vec::new(), source_size, target_size: source_size }
+    }
+
+    /// Appends a step; `target_size` is the bytes of an element after it.
+    pub fn push(&mut self, step: ValueStep, origin: StepOrigin, target_size: usize) {
+        self.target_size = target_size;
+        self.steps.push((step, origin, target_size));
+    }
+
+    /// Whether elements pass unchanged.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Whether a value can be at fault, or counts in figures.
+    pub fn is_fallible(&self) -> bool {
+        self.steps.iter().any(|(step, ..)| !matches!(step, ValueStep::Swap(_) | ValueStep::Unpack(_)))
+    }
+
+    /// Bytes of an element before and after.
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.source_size, self.target_size)
+    }
+
+    /// Runs over a buffer of elements into `target` (resized to fit). A trailing part of an element is ignored.
+    pub fn run(
+        &self,
+        source: &[u8],
+        target: &mut Vec<u8>,
+        tiles: &mut Tiles,
+        mut figures: Option<&mut QuantizeFigures>,
+    ) -> Result<(), ProgramFault> {
+        let count = source.len() / self.source_size;
+        target.resize(count * self.target_size, 0);
+        let [(step, origin, _)] = self.steps.as_slice() else {
+            return self.run_tiles(source, target, tiles, figures);
+        };
+        let fault = step.run(source, target, figures.take());
+        fault.map_err(|fault| Self::fault(step, *origin, fault, source, self.source_size, 0))
+    }
+
+    fn run_tiles(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        tiles: &mut Tiles,
+        mut figures: Option<&mut QuantizeFigures>,
+    ) -> Result<(), ProgramFault> {
+        let Some(((last, last_origin, _), before)) = self.steps.split_last() else {
+            target.copy_from_slice(&source[..target.len()]);
+            return Ok(());
+        };
+        let source_tiles = source.chunks(TILE * self.source_size);
+        let target_tiles = target.chunks_mut(TILE * self.target_size);
+        for (number, (source, target)) in source_tiles.zip(target_tiles).enumerate() {
+            let count = source.len() / self.source_size;
+            let (mut current, mut spare) = {
+                let [a, b] = &mut tiles.0;
+                (a, b)
+            };
+            let mut size = self.source_size;
+            for (place, (step, origin, after)) in before.iter().enumerate() {
+                spare.resize(count * after, 0);
+                let input: &[u8] = if place == 0 { source } else { current };
+                step.run(input, spare, figures.as_deref_mut())
+                    .map_err(|fault| Self::fault(step, *origin, fault, input, size, number * TILE))?;
+                size = *after;
+                std::mem::swap(&mut current, &mut spare);
+            }
+            last.run(current, target, figures.as_deref_mut())
+                .map_err(|fault| Self::fault(last, *last_origin, fault, current, size, number * TILE))?;
+        }
+        Ok(())
+    }
+
+    fn fault(
+        step: &ValueStep,
+        origin: StepOrigin,
+        fault: ElementFault,
+        input: &[u8],
+        size: usize,
+        first: usize,
+    ) -> ProgramFault {
+        let bytes = input.get(fault.index * size..(fault.index + 1) * size).unwrap_or_default();
+        let bits = match *bytes {
+            [a] => u64::from(a),
+            [a, b] => u64::from(u16::from_ne_bytes([a, b])),
+            [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
+            [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+            _ => 0,
+        };
+        let fault = ElementFault { index: first + fault.index, ..fault };
+        ProgramFault { fault, origin, bits, types: step.types() }
+    }
+}
+
+impl ProgramFault {
+    /// Whether the value itself is the fault (out of range, NaN...), as all kinds but a stray stored value are.
+    pub fn is_of_stored_value(&self) -> bool {
+        self.fault.kind == FaultKind::NotOfType
+    }
+}
+
+/// Reverses the bytes of each component of `width` bytes.
+pub fn swap(source: &[u8], target: &mut [u8], width: usize) {
+    fn words<const N: usize>(source: &[u8], target: &mut [u8]) {
+        let (source, target) = (source.as_chunks::<N>().0, target.as_chunks_mut::<N>().0);
+        for (from, to) in source.iter().zip(target) {
+            *to = *from;
+            to.reverse();
+        }
+    }
+    match width {
+        2 => words::<2>(source, target),
+        4 => words::<4>(source, target),
+        8 => words::<8>(source, target),
+        _ => {
+            let length = source.len().min(target.len());
+            target[..length].copy_from_slice(&source[..length]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swap_reverses_each_component() {
+        let mut target = [0; 8];
+        swap(&[1, 2, 3, 4, 5, 6, 7, 8], &mut target, 4);
+        assert_eq!(target, [4, 3, 2, 1, 8, 7, 6, 5]);
+    }
+
+    #[test]
+    fn program_of_two_swaps_is_the_identity_over_many_tiles() {
+        let source: Vec<u8> = (0..TILE * 2 * 3 + 2).map(|i| u8::try_from(i % 251).unwrap()).collect();
+        let mut program = ValueProgram::new(2);
+        program.push(ValueStep::Swap(2), StepOrigin::DataType, 2);
+        program.push(ValueStep::Swap(2), StepOrigin::DataType, 2);
+        let mut target = Vec::new();
+        program.run(&source, &mut target, &mut Tiles::default(), None).unwrap();
+        assert_eq!(target, source);
+    }
+}

@@ -1,0 +1,307 @@
+//! Fill values: their bytes, and what is read and written as JSON for each data type.
+
+use super::scalar::{integer_bits, integer_of, value_from_json, value_to_json};
+use super::{DataType, Leniency, Read, base64};
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
+use crate::metadata::json::{Json, Number};
+
+/// The bytes of a fill value, in the order of this machine. Equality is bit for bit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FillValue(pub Vec<u8>);
+
+/// Why JSON is no value of a data type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected} for {data_type}, found {found}")]
+pub struct FillValueError {
+    /// The name of the data type.
+    pub data_type: String,
+    /// What would be right.
+    pub expected: String,
+    /// What is there, shortened.
+    pub found: String,
+}
+
+impl FillValueError {
+    pub(super) fn new(data_type: &str, expected: impl Into<String>, found: &Json) -> Self {
+        FillValueError { data_type: data_type.to_owned(), expected: expected.into(), found: found.excerpt() }
+    }
+
+    /// The error as a finding, `ZD201`.
+    pub fn diagnostic(&self) -> Diagnostic {
+        Diagnostic::new(code::FILL_VALUE_INVALID, self.to_string())
+    }
+}
+
+impl FillValue {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The bits of a number type's value, zero-extended to 64; `None` for another type or length.
+    pub fn to_bits(&self, data_type: &DataType) -> Option<u64> {
+        let number_type = data_type.number()?;
+        (self.0.len() == number_type.size()).then(|| bits_of(&self.0))
+    }
+
+    /// The fill value of a number type by its bits.
+    pub fn from_bits(number_type: NumberType, bits: u64) -> Self {
+        let mut bytes = bits.to_le_bytes()[..number_type.size()].to_vec();
+        if cfg!(target_endian = "big") {
+            bytes.reverse();
+        }
+        FillValue(bytes)
+    }
+}
+
+/// At most 8 bytes in the order of this machine, zero-extended.
+fn bits_of(bytes: &[u8]) -> u64 {
+    let fold = |bits: u64, byte: &u8| (bits << 8) | u64::from(*byte);
+    if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
+}
+
+impl DataType {
+    /// Zero, false, or zero bytes; `None` for types that are not decoded.
+    pub fn default_fill_value(&self) -> Option<FillValue> {
+        self.size().map(|size| FillValue(vec![0; size]))
+    }
+
+    /// Reads a fill value, each number rounded once.
+    ///
+    /// Notes, beyond those of [`value_from_json`]: an integer as a string, raw bytes in base64.
+    pub fn fill_value_from_json(&self, fill_value: &Json) -> Result<Read<FillValue>, FillValueError> {
+        match self {
+            DataType::Bool => {
+                let fault = || FillValueError::new("bool", "true or false", fill_value);
+                let value = fill_value.as_bool().ok_or_else(fault)?;
+                Ok(Read { value: FillValue(vec![value.into()]), notes: Vec::new() })
+            }
+            DataType::Number(number_type) => number_fill_value(*number_type, fill_value),
+            DataType::Complex(component) => {
+                let expected = "an array of two floats, real and imaginary part";
+                let fault = || FillValueError::new(&self.name(), expected, fill_value);
+                let Some([real, imaginary]) = fill_value.as_array() else { return Err(fault()) };
+                let mut real = component_fill_value(self, *component, real)?;
+                let imaginary = component_fill_value(self, *component, imaginary)?;
+                real.value.0.extend(imaginary.value.0);
+                real.notes.extend(imaginary.notes);
+                Ok(real)
+            }
+            DataType::Raw(size) => raw_fill_value(*size, fill_value),
+            DataType::Other(_) => {
+                let expected = "no fill value to be decoded: this program does not decode the type";
+                Err(FillValueError::new(&self.name(), expected, fill_value))
+            }
+        }
+    }
+
+    /// The fill value as it is written: the shortest decimal that gives the same bits, "NaN" only for the
+    /// canonical pattern, hexadecimal for any other NaN.
+    ///
+    /// An error where the bytes are no value of the type: of another length, beyond the range of `uint10`, a bool
+    /// of 2.
+    pub fn fill_value_to_json(&self, fill_value: &FillValue) -> Result<Json, FillValueError> {
+        let bytes = fill_value.as_bytes();
+        let fault = || FillValueError {
+            data_type: self.name(),
+            expected: self
+                .size()
+                .map_or_else(|| "nothing".to_owned(), |size| format!("{size} bytes of a value")),
+            found: format!("the bytes {:02x?}", &bytes[..bytes.len().min(16)]),
+        };
+        if self.size() != Some(bytes.len()) {
+            return Err(fault());
+        }
+        match self {
+            DataType::Bool => match bytes {
+                [0] => Ok(Json::Bool(false)),
+                [1] => Ok(Json::Bool(true)),
+                _ => Err(fault()),
+            },
+            DataType::Number(number_type) => {
+                let bits = bits_of(bytes);
+                let in_range = number_type.is_float()
+                    || integer_bits(*number_type, integer_of(*number_type, bits)).is_some();
+                if in_range { Ok(value_to_json(*number_type, bits)) } else { Err(fault()) }
+            }
+            DataType::Complex(component) => Ok(Json::Array(
+                bytes
+                    .chunks_exact(component.size())
+                    .map(|bytes| value_to_json(*component, bits_of(bytes)))
+                    .collect(),
+            )),
+            DataType::Raw(_) => {
+                Ok(Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect()))
+            }
+            DataType::Other(_) => Err(fault()),
+        }
+    }
+}
+
+fn number_fill_value(number_type: NumberType, json: &Json) -> Result<Read<FillValue>, FillValueError> {
+    if !number_type.is_float()
+        && let Json::String(text) = json
+        && let Some(number) = Number::parse(text).filter(Number::is_integer_literal)
+    {
+        let mut read = number_fill_value(number_type, &Json::Number(number))
+            .map_err(|error| FillValueError { found: json.excerpt(), ..error })?;
+        let message = format!("an integer is written as a string: write {text} without quotes");
+        read.notes.push(Leniency { code: code::INTEGER_AS_STRING, message });
+        return Ok(read);
+    }
+    let read = value_from_json(number_type, json)?;
+    Ok(Read { value: FillValue::from_bits(number_type, read.value), notes: read.notes })
+}
+
+fn component_fill_value(
+    data_type: &DataType,
+    component: NumberType,
+    json: &Json,
+) -> Result<Read<FillValue>, FillValueError> {
+    number_fill_value(component, json).map_err(|error| FillValueError {
+        data_type: format!("a component of {}", data_type.name()),
+        ..error
+    })
+}
+
+fn raw_fill_value(size: usize, json: &Json) -> Result<Read<FillValue>, FillValueError> {
+    let name = format!("r{}", size * 8);
+    let fault = || FillValueError::new(&name, format!("an array of {size} integers from 0 to 255"), json);
+    match json {
+        Json::Array(elements) if elements.len() == size => {
+            let byte = |element: &Json| {
+                element
+                    .as_u64()
+                    .and_then(|value| u8::try_from(value).ok())
+                    .ok_or_else(|| FillValueError::new(&name, "an integer from 0 to 255", element))
+            };
+            let bytes: Result<Vec<u8>, _> = elements.iter().map(byte).collect();
+            Ok(Read { value: FillValue(bytes?), notes: Vec::new() })
+        }
+        Json::Array(elements) => {
+            Err(FillValueError { found: format!("an array of {}", elements.len()), ..fault() })
+        }
+        Json::String(text) => {
+            let bytes = base64::decode(text).filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
+            let message = format!("the value is written in base64: write an array of {size} integers");
+            let notes = vec![Leniency { code: code::RAW_AS_BASE64, message }];
+            Ok(Read { value: FillValue(bytes), notes })
+        }
+        _ => Err(fault()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(name: &str, text: &str) -> Result<(Vec<u8>, Vec<&'static str>), FillValueError> {
+        let data_type = DataType::from_name(name).unwrap();
+        let read = data_type.fill_value_from_json(&Json::parse_str(text).unwrap())?;
+        Ok((read.value.0, read.notes.iter().map(|note| note.code.code).collect()))
+    }
+
+    #[test]
+    fn bool_fill_value_is_true_or_false() {
+        assert_eq!(read("bool", "true"), Ok((vec![1], vec![])));
+        assert_eq!(read("bool", "false"), Ok((vec![0], vec![])));
+        for text in ["0", "1", "\"true\"", "null", "1.0"] {
+            assert!(read("bool", text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn number_fill_values_are_in_the_order_of_this_machine() {
+        assert_eq!(read("uint16", "258"), Ok((258_u16.to_ne_bytes().to_vec(), vec![])));
+        assert_eq!(read("int10", "-1"), Ok(((-1_i16).to_ne_bytes().to_vec(), vec![])));
+        assert_eq!(read("float64", "0.1"), Ok((0.1_f64.to_ne_bytes().to_vec(), vec![])));
+        assert_eq!(read("uint8", "\"5\""), Ok((vec![5], vec!["ZD203"])));
+        assert!(read("uint8", "\"256\"").is_err() && read("uint8", "\"5.0\"").is_err());
+        assert!(read("uint8", "\" 5\"").is_err() && read("uint8", "null").is_err());
+    }
+
+    #[test]
+    fn complex_fill_value_has_two_components() {
+        let (bytes, notes) = read("complex64", "[1.0, \"+Infinity\"]").unwrap();
+        assert_eq!(bytes, [1.0_f32.to_ne_bytes(), f32::INFINITY.to_ne_bytes()].concat());
+        assert_eq!(notes, ["ZD204"]);
+        for text in ["1.0", "[1.0]", "[1,2,3]", "[true, 0]", "\"NaN\""] {
+            assert!(read("complex128", text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn raw_fill_value_has_a_byte_per_8_bits() {
+        assert_eq!(read("r16", "[1, 255]"), Ok((vec![1, 255], vec![])));
+        assert_eq!(read("r16", "\"Af8=\""), Ok((vec![1, 255], vec!["ZD206"])));
+        for text in ["[1]", "[1, 256]", "[1, 2.0]", "[1, -1]", "\"AQ==\"", "0"] {
+            assert!(read("r16", text).is_err(), "{text}");
+        }
+        let error = read("r16", "[1]").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected an array of 2 integers from 0 to 255 for r16, found an array of 1"
+        );
+    }
+
+    #[test]
+    fn fill_values_are_written_and_come_back() {
+        for (name, text) in [
+            ("bool", "true"),
+            ("uint8", "5"),
+            ("int10", "-512"),
+            ("float16", "\"0x7e01\""),
+            ("float32", "-0.0"),
+            ("complex64", "[1.5,\"NaN\"]"),
+            ("r24", "[0,1,255]"),
+        ] {
+            let data_type = DataType::from_name(name).unwrap();
+            let json = Json::parse_str(text).unwrap();
+            let fill_value = data_type.fill_value_from_json(&json).unwrap().value;
+            assert_eq!(data_type.fill_value_to_json(&fill_value).unwrap(), json, "{name}");
+            let default = data_type.default_fill_value().unwrap();
+            assert!(data_type.fill_value_to_json(&default).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_value_are_not_written() {
+        for (name, bytes) in
+            [("bool", vec![2]), ("uint16", vec![1]), ("uint10", 1024_u16.to_ne_bytes().to_vec())]
+        {
+            assert!(
+                DataType::from_name(name).unwrap().fill_value_to_json(&FillValue(bytes)).is_err(),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn fill_value_bits_are_those_of_the_number() {
+        let data_type = DataType::from_name("int16").unwrap();
+        let fill_value = FillValue::from_bits(data_type.number().unwrap(), 0xfffe);
+        assert_eq!(fill_value.0, (-2_i16).to_ne_bytes());
+        assert_eq!(fill_value.to_bits(&data_type), Some(0xfffe));
+        assert_eq!(fill_value.to_bits(&DataType::Bool), None);
+        assert_eq!(fill_value.to_bits(&DataType::from_name("int8").unwrap()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_json_is_a_value_that_comes_back_or_an_error(text in "[\\[\\]\",0-9eE.+\\-xaInfityNtrue]{1,10}") {
+            let Ok(json) = Json::parse_str(&text) else { return Ok(()) };
+            for name in ["bool", "int4", "uint10", "uint64", "float16", "float32", "float64", "complex64", "r16"] {
+                let data_type = DataType::from_name(name).unwrap();
+                if let Ok(read) = data_type.fill_value_from_json(&json) {
+                    prop_assert_eq!(Some(read.value.0.len()), data_type.size());
+                    let written = data_type.fill_value_to_json(&read.value).unwrap();
+                    let again = data_type.fill_value_from_json(&written).unwrap();
+                    prop_assert_eq!(again, Read { value: read.value, notes: vec![] });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Floats between decimal text and bits: one rounding in, the shortest decimal out.
+//!
+//! `half` rounds `f64` to `f16` in two steps (through `f32`, or with the low bits cut off), so `float16` is done here.
+
+use std::cmp::Ordering;
+
+use half::f16;
+
+use crate::element::{Element as _, ElementType};
+use crate::metadata::json::Number;
+
+/// The bits of the value nearest to a number, ties to even; an infinity beyond the range. 0 for an integer type.
+pub(super) fn nearest(element: ElementType, number: &Number) -> u64 {
+    match element {
+        ElementType::Float16 => nearest_f16(number).to_bits64(),
+        ElementType::Float32 => number.as_f32().to_bits64(),
+        ElementType::Float64 => number.as_f64().to_bits64(),
+        _ => 0,
+    }
+}
+
+/// The shortest decimal that gives these bits back, always with a fraction or an exponent; `None` for NaN,
+/// infinities and integer types.
+pub(super) fn shortest(element: ElementType, bits: u64) -> Option<Number> {
+    match element {
+        ElementType::Float16 => shortest_f16(f16::from_bits64(bits)),
+        ElementType::Float32 => Number::from_f32_shortest(f32::from_bits64(bits)),
+        ElementType::Float64 => Number::from_f64_shortest(f64::from_bits64(bits)),
+        _ => None,
+    }
+}
+
+/// The bits of "NaN": sign 0, of the significand only the most significant bit.
+pub(super) const fn canonical_nan(element: ElementType) -> Option<u64> {
+    match element {
+        ElementType::Float16 => Some(0x7e00),
+        ElementType::Float32 => Some(0x7fc0_0000),
+        ElementType::Float64 => Some(0x7ff8_0000_0000_0000),
+        _ => None,
+    }
+}
+
+/// The bits of an infinity.
+pub(super) const fn infinity(element: ElementType, negative: bool) -> Option<u64> {
+    let (positive, sign) = match element {
+        ElementType::Float16 => (0x7c00, 0x8000),
+        ElementType::Float32 => (0x7f80_0000, 0x8000_0000),
+        ElementType::Float64 => (0x7ff0_0000_0000_0000, 0x8000_0000_0000_0000),
+        _ => return None,
+    };
+    Some(if negative { positive | sign } else { positive })
+}
+
+/// Rounds to `f64` first, which loses only where the result lies half-way between two `f16`: there the text decides.
+fn nearest_f16(number: &Number) -> f16 {
+    let value = number.as_f64();
+    let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
+    let magnitude = value.abs();
+    if magnitude >= 65536.0 {
+        return f16::from_bits(sign | 0x7c00);
+    }
+    // The distance of neighbours is 2^-24 below 2^-14, and 2^(exponent - 10) from there on.
+    let exponent = exponent(magnitude).max(-14);
+    let steps = magnitude * power_of_two(10 - exponent);
+    let below = steps.trunc();
+    let up = match (steps - below).total_cmp(&0.5) {
+        Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal => match compare_with_exact(number, magnitude) {
+            Ordering::Less => false,
+            Ordering::Greater => true,
+            Ordering::Equal => below % 2.0 != 0.0,
+        },
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an integer from 0 to 2047")]
+    let significand = below as u16 + u16::from(up);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an integer from 0 to 29")]
+    let biased = (exponent + 14) as u16;
+    // The hidden bit adds 1 to the exponent, and so does a carry out of the significand, up to infinity.
+    f16::from_bits(sign | ((biased << 10) + significand))
+}
+
+/// Compares the text with a value that has at most 25 binary places.
+fn compare_with_exact(number: &Number, magnitude: f64) -> Ordering {
+    // As many decimal places as binary ones: exact.
+    let exact = format!("{magnitude:.25}");
+    Number::parse(&exact)
+        .map_or(Ordering::Equal, |exact| number.decimal().compare_magnitude(&exact.decimal()))
+}
+
+/// The exponent of a positive normal value; -1023 for zero and subnormals.
+fn exponent(magnitude: f64) -> i32 {
+    // The exponent is 11 bits wide, so it fits.
+    i32::try_from(magnitude.to_bits() >> 52).map_or(-1023, |biased| biased - 1023)
+}
+
+/// 2^exponent, of a normal result.
+fn power_of_two(exponent: i32) -> f64 {
+    u64::try_from(exponent + 1023).map_or(0.0, |biased| f64::from_bits(biased << 52))
+}
+
+/// The shortest decimal, found by trying; of several that are equally short the nearest. 5 digits always do.
+fn shortest_f16(value: f16) -> Option<Number> {
+    if !value.is_finite() {
+        return None;
+    }
+    let exact = f64::from(value);
+    (0..5).find_map(|places| shortest_with(value, exact, places)).or_else(|| Number::from_f64_shortest(exact))
+}
+
+/// The nearest decimal with so many places after its first digit that gives the value back.
+fn shortest_with(value: f16, exact: f64, places: usize) -> Option<Number> {
+    let text = format!("{exact:.places$e}");
+    let (digits, exponent) = text.split_once('e')?;
+    let digits: i64 = digits.replace('.', "").parse().ok()?;
+    let exponent = exponent.parse::<i64>().ok()? - i64::try_from(places).ok()?;
+    if digits == 0 {
+        return Number::from_f64_shortest(exact);
+    }
+    // Below a power of two the values lie closer: what comes back need not be the decimal nearest to it.
+    let around = [digits - 1, digits, digits + 1];
+    let decimals = around.iter().filter_map(|digits| format!("{digits}e{exponent}").parse::<f64>().ok());
+    let candidates = decimals.filter_map(|decimal| Some((decimal, Number::from_f64_shortest(decimal)?)));
+    candidates
+        .filter(|(_, number)| nearest_f16(number).to_bits() == value.to_bits())
+        .min_by(|a, b| (a.0 - exact).abs().total_cmp(&(b.0 - exact).abs()))
+        .map(|(_, number)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigInt;
+    use num_rational::BigRational;
+    use num_traits::{One, Signed, Zero};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn number(literal: &str) -> Number {
+        Number::parse(literal).unwrap()
+    }
+
+    fn f16_bits(literal: &str) -> u64 {
+        nearest(ElementType::Float16, &number(literal))
+    }
+
+    #[test]
+    fn float16_rounds_once_from_the_text() {
+        // Half-way between 1 and the next value, and a little to either side.
+        assert_eq!(f16_bits("1.00048828125"), 0x3c00);
+        assert_eq!(f16_bits("1.00048828125000000000000000000000001"), 0x3c01);
+        assert_eq!(f16_bits("1.00048828124999999999999999999999999"), 0x3c00);
+        assert_eq!(f16_bits("1.00146484375"), 0x3c02);
+        assert_eq!(f16_bits("1.00146484374999999999999999999999999"), 0x3c01);
+        // The value of B9, which two roundings make 1.
+        assert_eq!(f16_bits("1.0004882812500004"), 0x3c01);
+        assert_eq!(f16_bits("65519.99999999999999999999999999"), 0x7bff);
+        assert_eq!(f16_bits("65520"), 0x7c00);
+        assert_eq!(f16_bits("-65520"), 0xfc00);
+        assert_eq!(f16_bits("1e400"), 0x7c00);
+        assert_eq!(f16_bits("2.98023223876953125e-8"), 0x0000);
+        assert_eq!(f16_bits("2.980232238769531250000000000000000001e-8"), 0x0001);
+        assert_eq!(f16_bits("6.103515625e-5"), 0x0400);
+        assert_eq!(f16_bits("-0.0"), 0x8000);
+        assert_eq!(f16_bits("-1e-400"), 0x8000);
+    }
+
+    #[test]
+    fn float32_rounds_once_from_the_text() {
+        // Through f64 this would be a tie, and then even: 1.
+        let bits = nearest(ElementType::Float32, &number("1.000000059604644775390625000000000000001"));
+        assert_eq!(bits, 0x3f80_0001);
+        assert_eq!(nearest(ElementType::Float32, &number("1e39")), 0x7f80_0000);
+    }
+
+    #[test]
+    fn every_finite_float16_has_a_shortest_decimal_that_comes_back() {
+        for bits in 0..=u16::MAX {
+            let value = f16::from_bits(bits);
+            let Some(literal) = shortest_f16(value) else {
+                assert!(!value.is_finite());
+                continue;
+            };
+            assert_eq!(nearest_f16(&literal).to_bits(), bits, "{literal}");
+            assert!(!literal.is_integer_literal());
+        }
+        let shortest = |bits| shortest(ElementType::Float16, bits).unwrap().to_string();
+        assert_eq!(shortest(0x2e66), "0.1");
+        assert_eq!(shortest(0x3555), "0.3333");
+        assert_eq!(shortest(0x0001), "6e-8");
+        assert_eq!(shortest(0x7bff), "65500.0");
+        assert_eq!(shortest(0x8000), "-0.0");
+    }
+
+    #[test]
+    fn no_float16_has_a_shorter_decimal() {
+        // Every decimal of one digit fewer than the one chosen lies outside of what rounds to the value: it is
+        // enough to try the two around it.
+        for bits in 1..0x7c00_u16 {
+            let exact = f64::from(f16::from_bits(bits));
+            let chosen = shortest_f16(f16::from_bits(bits)).unwrap();
+            let digits = format!("{:e}", chosen.as_f64()).split('e').next().unwrap().replace('.', "").len();
+            let Some(places) = digits.checked_sub(2) else { continue };
+            let around = format!("{exact:.places$e}");
+            let (mantissa, exponent) = around.split_once('e').unwrap();
+            let mantissa: i64 = mantissa.replace('.', "").parse().unwrap();
+            let exponent: i64 = exponent.parse::<i64>().unwrap() - i64::try_from(places).unwrap();
+            for candidate in [mantissa - 1, mantissa, mantissa + 1] {
+                let candidate = number(&format!("{candidate}e{exponent}"));
+                assert_ne!(nearest_f16(&candidate).to_bits(), bits, "{candidate} is shorter than {chosen}");
+            }
+        }
+    }
+
+    fn power(base: u32, exponent: i64) -> BigRational {
+        let value = BigRational::from(BigInt::from(base).pow(u32::try_from(exponent.abs()).unwrap()));
+        if exponent < 0 { value.recip() } else { value }
+    }
+
+    /// The value of bits of a float with this many stored significand bits, an infinity as the next power of two.
+    fn value_of(magnitude_bits: u64, significand_bits: u32, bias: i64) -> BigRational {
+        let biased = i64::try_from(magnitude_bits >> significand_bits).unwrap();
+        let fraction = BigRational::from(BigInt::from(magnitude_bits & ((1 << significand_bits) - 1)));
+        let hidden = if biased == 0 { BigRational::zero() } else { power(2, significand_bits.into()) };
+        (fraction + hidden) * power(2, biased.max(1) - bias - i64::from(significand_bits))
+    }
+
+    /// By definition: no neighbour is nearer, and at equal distance the bits are even.
+    fn assert_nearest(exact: &BigRational, bits: u64, significand_bits: u32, exponent_bias: i64) {
+        let distance = |bits: u64| (exact - value_of(bits, significand_bits, exponent_bias)).abs();
+        let own = distance(bits);
+        let infinity = u64::try_from(2 * exponent_bias + 1).unwrap() << significand_bits;
+        assert!(bits <= infinity);
+        if bits > 0 {
+            let below = distance(bits - 1);
+            assert!(
+                own < below
+                    || own == below && bits.is_multiple_of(2)
+                    || bits == infinity && exact >= &value_of(bits, significand_bits, exponent_bias)
+            );
+        }
+        if bits < infinity {
+            let above = distance(bits + 1);
+            assert!(own < above || own == above && bits.is_multiple_of(2));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn floats_are_nearest_by_exact_rationals(
+            digits in "[1-9][0-9]{0,40}", exponent in -70_i64..45, target in any::<u16>(), tail in 0_u32..3,
+        ) {
+            // Half of the cases are random decimals, half lie at, just below or just above the middle of two f16.
+            let middle = {
+                let bits = u64::from(target % 0x7c00);
+                let sum = value_of(bits, 10, 15) + value_of(bits + 1, 10, 15);
+                let middle = sum / (BigRational::one() + BigRational::one());
+                let nudge = power(10, -40);
+                match tail { 0 => middle, 1 => middle + nudge, _ => middle - nudge }
+            };
+            let scaled = (&middle * power(10, 40)).to_integer();
+            prop_assert_eq!(BigRational::from(scaled.clone()) * power(10, -40), middle.clone());
+            for (literal, exact) in [
+                (format!("{digits}e{exponent}"), BigRational::from(digits.parse::<BigInt>().unwrap()) * power(10, exponent)),
+                (format!("{scaled}e-40"), middle),
+            ] {
+                let number = number(&literal);
+                assert_nearest(&exact, nearest(ElementType::Float16, &number), 10, 15);
+                assert_nearest(&exact, nearest(ElementType::Float32, &number), 23, 127);
+                assert_nearest(&exact, nearest(ElementType::Float64, &number), 52, 1023);
+            }
+        }
+
+        #[test]
+        fn float32_and_float64_come_back_from_their_shortest_decimal(bits in any::<u64>()) {
+            for element in [ElementType::Float32, ElementType::Float64] {
+                let bits = if element == ElementType::Float32 { bits >> 32 } else { bits };
+                if let Some(literal) = shortest(element, bits) {
+                    prop_assert_eq!(nearest(element, &literal), bits);
+                }
+            }
+        }
+    }
+}

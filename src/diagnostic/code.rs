@@ -1,0 +1,318 @@
+//! The one table of codes. A code is never reused; a severity is what `validate` gives it.
+//!
+//! Families: ZM documents, ZD data types and fill values, ZC codecs, ZG chunk grids, ZK chunk keys, ZS shards,
+//! ZX chunk data, ZH hierarchy.
+
+use super::Severity;
+
+/// An entry of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Code {
+    /// Two family letters and three digits.
+    pub code: &'static str,
+    /// Kebab-case.
+    pub name: &'static str,
+    /// What `validate` makes of it.
+    pub severity: Severity,
+}
+
+/// An error by the current specification or registry page.
+const fn error(code: &'static str, name: &'static str) -> Code {
+    Code { code, name, severity: Severity::Error }
+}
+
+/// Read here, but not everywhere.
+const fn warning(code: &'static str, name: &'static str) -> Code {
+    Code { code, name, severity: Severity::Warning }
+}
+
+/// Worth knowing.
+const fn info(code: &'static str, name: &'static str) -> Code {
+    Code { code, name, severity: Severity::Info }
+}
+
+// ZM: documents
+/// The document is not JSON.
+pub const JSON_SYNTAX: Code = error("ZM001", "json-syntax");
+/// The document is larger, deeper or has more values than this program reads.
+pub const JSON_LIMIT: Code = error("ZM002", "json-limit");
+/// A member is given more than once: readers take the last, but need not.
+pub const MEMBER_REPEATED: Code = error("ZM011", "member-repeated");
+/// A name is repeated in the attributes: readers keep only the last.
+pub const ATTRIBUTE_REPEATED: Code = warning("ZM012", "attribute-repeated");
+/// A member that the specification requires is missing.
+pub const MEMBER_MISSING: Code = error("ZM101", "member-missing");
+/// A member that the specification does not have, without `"must_understand": false`.
+pub const MEMBER_UNKNOWN: Code = error("ZM102", "member-unknown");
+/// A member is of another JSON type than the specification says.
+pub const MEMBER_TYPE: Code = error("ZM103", "member-type");
+/// `zarr_format` is not 3.
+pub const ZARR_FORMAT: Code = error("ZM104", "zarr-format");
+/// `node_type` is neither "array" nor "group", or not the one that was expected.
+pub const NODE_TYPE: Code = error("ZM105", "node-type");
+/// The array has more dimensions than this program reads (64).
+pub const RANK_LIMIT: Code = error("ZM106", "rank-limit");
+/// The number of elements of the array does not fit into 64 bits.
+pub const SHAPE_OVERFLOW: Code = error("ZM107", "shape-overflow");
+/// There are more or fewer dimension names than dimensions.
+pub const DIMENSION_NAMES_LENGTH: Code = error("ZM108", "dimension-names-length");
+/// `dimension_names` is null: the specification wants it left out.
+pub const DIMENSION_NAMES_NULL: Code = warning("ZM109", "dimension-names-null");
+/// A storage transformer, of which none is known.
+pub const STORAGE_TRANSFORMER: Code = error("ZM110", "storage-transformer");
+/// An extension is written as its name alone: Zarr 3.1 allows it, most readers reject it.
+pub const EXTENSION_STRING: Code = warning("ZM111", "extension-string");
+
+// ZG: chunk grids
+/// The chunk grid's name is in no registry.
+pub const GRID_UNREGISTERED: Code = warning("ZG101", "grid-unregistered");
+/// The chunk grid is registered, but this program does not decode it.
+pub const GRID_UNSUPPORTED: Code = info("ZG102", "grid-unsupported");
+/// The chunk grid's configuration lacks `chunk_shape`, has other members, or is of a wrong type.
+pub const GRID_CONFIGURATION: Code = error("ZG103", "grid-configuration");
+/// The chunk shape has more or fewer dimensions than the array.
+pub const CHUNK_SHAPE_RANK: Code = error("ZG104", "chunk-shape-rank");
+/// A dimension of the chunk shape is zero.
+pub const CHUNK_SHAPE_ZERO: Code = error("ZG105", "chunk-shape-zero");
+/// The number of elements of a chunk does not fit into 64 bits.
+pub const CHUNK_SHAPE_OVERFLOW: Code = error("ZG106", "chunk-shape-overflow");
+
+// ZK: chunk keys
+/// The chunk key encoding is not one that this program follows: `default` and `v2`.
+pub const KEY_ENCODING_UNKNOWN: Code = error("ZK101", "key-encoding-unknown");
+/// The chunk key encoding is in no registry, though this program follows it.
+pub const KEY_ENCODING_UNREGISTERED: Code = warning("ZK102", "key-encoding-unregistered");
+/// The separator of the chunk keys is neither "/" nor ".".
+pub const KEY_SEPARATOR: Code = error("ZK103", "key-separator");
+/// The suffix of the chunk keys is not plain: it could lead out of the array.
+pub const KEY_SUFFIX: Code = error("ZK104", "key-suffix");
+/// The chunk key encoding's configuration has unknown members or is of a wrong type.
+pub const KEY_ENCODING_CONFIGURATION: Code = error("ZK105", "key-encoding-configuration");
+
+/// A key that belongs to no chunk of the grid, nor to the metadata.
+pub const KEY_UNKNOWN: Code = warning("ZK201", "key-unknown");
+
+// ZD: data types and fill values
+/// The data type's name is in no registry: few readers know it.
+pub const DATA_TYPE_UNREGISTERED: Code = warning("ZD101", "data-type-unregistered");
+/// The data type is registered, but this program does not decode it.
+pub const DATA_TYPE_UNSUPPORTED: Code = info("ZD102", "data-type-unsupported");
+/// The data type is neither a name nor an object of name and configuration, or its configuration is wrong.
+pub const DATA_TYPE_INVALID: Code = error("ZD103", "data-type-invalid");
+/// The data type is not of whole bytes: zarr-python cannot open such an array.
+pub const DATA_TYPE_SUB_BYTE: Code = warning("ZD104", "data-type-sub-byte");
+/// The fill value is no value of the data type.
+pub const FILL_VALUE_INVALID: Code = error("ZD201", "fill-value-invalid");
+/// An integer is written with a fraction or an exponent (`5.0`, `1e3`).
+pub const INTEGER_WITH_FRACTION: Code = error("ZD202", "integer-with-fraction");
+/// An integer is written as a string (`"5"`).
+pub const INTEGER_AS_STRING: Code = error("ZD203", "integer-as-string");
+/// An infinity is written "+Infinity": zarrs and tensorstore reject it.
+pub const PLUS_INFINITY: Code = warning("ZD204", "plus-infinity");
+/// A number is beyond the range of the float type and is read as an infinity.
+pub const FLOAT_OVERFLOW: Code = warning("ZD205", "float-overflow");
+/// A raw value is written in base64 instead of as an array of bytes.
+pub const RAW_AS_BASE64: Code = error("ZD206", "raw-as-base64");
+
+// ZC: codecs
+/// There are no codecs: at least one must turn the array into bytes.
+pub const CODECS_EMPTY: Code = error("ZC101", "codecs-empty");
+/// The codecs are not array->array, then one array->bytes, then bytes->bytes.
+pub const CODEC_ORDER: Code = error("ZC102", "codec-order");
+/// The codec is not known, and must be to decode the array.
+pub const CODEC_UNKNOWN: Code = error("ZC103", "codec-unknown");
+/// The codec's name is in no registry.
+pub const CODEC_UNREGISTERED: Code = warning("ZC104", "codec-unregistered");
+/// The codec is registered, but this program does not decode it.
+pub const CODEC_UNSUPPORTED: Code = info("ZC105", "codec-unsupported");
+/// The codec's configuration has a member that the codec does not have.
+pub const CONFIGURATION_UNKNOWN: Code = error("ZC111", "configuration-unknown");
+/// The codec's configuration lacks a member that the codec requires.
+pub const CONFIGURATION_MISSING: Code = error("ZC112", "configuration-missing");
+/// A member of the codec's configuration is of another JSON type.
+pub const CONFIGURATION_TYPE: Code = error("ZC113", "configuration-type");
+/// A member of the codec's configuration has a value that the codec does not allow.
+pub const CONFIGURATION_VALUE: Code = error("ZC114", "configuration-value");
+/// The codec cannot encode the data type that reaches it.
+pub const CODEC_DATA_TYPE: Code = error("ZC115", "codec-data-type");
+/// `bytes` has no `endian` though the data type has more than one byte; it is read as little.
+pub const ENDIAN_MISSING: Code = error("ZC201", "endian-missing");
+/// `order` is not a permutation of the dimensions.
+pub const TRANSPOSE_ORDER: Code = error("ZC211", "transpose-order");
+/// `order` is "C" or "F", which the specification no longer has: zarr-python and zarrs reject it.
+pub const TRANSPOSE_ORDER_LETTER: Code = warning("ZC212", "transpose-order-letter");
+/// `scale_offset` on a type that is neither an integer nor a real float.
+pub const SCALE_OFFSET_DATA_TYPE: Code = error("ZC221", "scale-offset-data-type");
+/// `offset` or `scale` is no value of the data type that reaches the codec.
+pub const SCALE_OFFSET_SCALAR: Code = error("ZC222", "scale-offset-scalar");
+/// `scale` is zero: nothing could be decoded.
+pub const SCALE_OFFSET_SCALE_ZERO: Code = error("ZC223", "scale-offset-scale-zero");
+/// The fill value cannot be encoded by `scale_offset`.
+pub const SCALE_OFFSET_FILL_VALUE: Code = error("ZC224", "scale-offset-fill-value");
+/// The fill value does not come back from `scale_offset` bit for bit.
+pub const SCALE_OFFSET_FILL_VALUE_LOST: Code = warning("ZC225", "scale-offset-fill-value-lost");
+/// `cast_value` from or to a type that is neither an integer nor a real float.
+pub const CAST_VALUE_DATA_TYPE: Code = error("ZC231", "cast-value-data-type");
+/// `out_of_range` is "wrap", but `data_type` is not an integer type.
+pub const CAST_VALUE_WRAP: Code = error("ZC232", "cast-value-wrap");
+/// An entry of `scalar_map` is no pair of values of the two data types.
+pub const CAST_VALUE_SCALAR: Code = error("ZC233", "cast-value-scalar");
+/// A key of `scalar_map` is repeated: the registry takes the first, zarr-python the last.
+pub const CAST_VALUE_SCALAR_REPEATED: Code = warning("ZC234", "cast-value-scalar-repeated");
+/// An integer type is cast to a float type that does not hold all of its values.
+pub const CAST_VALUE_LOSSY: Code = warning("ZC235", "cast-value-lossy");
+/// The fill value cannot be cast.
+pub const CAST_VALUE_FILL_VALUE: Code = error("ZC236", "cast-value-fill-value");
+/// The fill value does not come back from `cast_value` bit for bit.
+pub const CAST_VALUE_FILL_VALUE_LOST: Code = error("ZC237", "cast-value-fill-value-lost");
+/// The inner chunk shape does not divide the chunk shape, or is of another rank.
+pub const SHARDING_SHAPE: Code = error("ZC241", "sharding-shape");
+/// The index codecs are not of fixed size, or not valid for the index.
+pub const SHARDING_INDEX_CODECS: Code = error("ZC242", "sharding-index-codecs");
+/// A code was set aside for NaN.
+pub const QUANTIZE_CODE_RESERVED: Code = info("ZC301", "quantize-code-reserved");
+/// The fill value was moved to the nearest value that quantisation brings back.
+pub const QUANTIZE_FILL_VALUE_MOVED: Code = warning("ZC302", "quantize-fill-value-moved");
+/// Values outside the range were clamped.
+pub const QUANTIZE_CLAMPED: Code = warning("ZC303", "quantize-clamped");
+
+// ZS: shards
+/// The shard is shorter than its index.
+pub const SHARD_TRUNCATED: Code = error("ZS101", "shard-truncated");
+/// An entry of the shard index lies outside of the shard, or the index does not decode.
+pub const SHARD_INDEX: Code = error("ZS102", "shard-index");
+
+// ZX: chunk data
+/// A chunk does not decode.
+pub const CHUNK_CORRUPT: Code = error("ZX101", "chunk-corrupt");
+/// A chunk decodes to another length than its shape and type have.
+pub const CHUNK_LENGTH: Code = error("ZX102", "chunk-length");
+/// A stored element is no value of its data type, or cannot be decoded.
+pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
+
+// ZH: hierarchy
+/// There is no Zarr node.
+pub const NODE_MISSING: Code = error("ZH101", "node-missing");
+
+/// Every code, sorted.
+pub const ALL: &[Code] = &[
+    CODECS_EMPTY,
+    CODEC_ORDER,
+    CODEC_UNKNOWN,
+    CODEC_UNREGISTERED,
+    CODEC_UNSUPPORTED,
+    CONFIGURATION_UNKNOWN,
+    CONFIGURATION_MISSING,
+    CONFIGURATION_TYPE,
+    CONFIGURATION_VALUE,
+    CODEC_DATA_TYPE,
+    ENDIAN_MISSING,
+    TRANSPOSE_ORDER,
+    TRANSPOSE_ORDER_LETTER,
+    SCALE_OFFSET_DATA_TYPE,
+    SCALE_OFFSET_SCALAR,
+    SCALE_OFFSET_SCALE_ZERO,
+    SCALE_OFFSET_FILL_VALUE,
+    SCALE_OFFSET_FILL_VALUE_LOST,
+    CAST_VALUE_DATA_TYPE,
+    CAST_VALUE_WRAP,
+    CAST_VALUE_SCALAR,
+    CAST_VALUE_SCALAR_REPEATED,
+    CAST_VALUE_LOSSY,
+    CAST_VALUE_FILL_VALUE,
+    CAST_VALUE_FILL_VALUE_LOST,
+    SHARDING_SHAPE,
+    SHARDING_INDEX_CODECS,
+    QUANTIZE_CODE_RESERVED,
+    QUANTIZE_FILL_VALUE_MOVED,
+    QUANTIZE_CLAMPED,
+    DATA_TYPE_UNREGISTERED,
+    DATA_TYPE_UNSUPPORTED,
+    DATA_TYPE_INVALID,
+    DATA_TYPE_SUB_BYTE,
+    FILL_VALUE_INVALID,
+    INTEGER_WITH_FRACTION,
+    INTEGER_AS_STRING,
+    PLUS_INFINITY,
+    FLOAT_OVERFLOW,
+    RAW_AS_BASE64,
+    GRID_UNREGISTERED,
+    GRID_UNSUPPORTED,
+    GRID_CONFIGURATION,
+    CHUNK_SHAPE_RANK,
+    CHUNK_SHAPE_ZERO,
+    CHUNK_SHAPE_OVERFLOW,
+    NODE_MISSING,
+    KEY_ENCODING_UNKNOWN,
+    KEY_ENCODING_UNREGISTERED,
+    KEY_SEPARATOR,
+    KEY_SUFFIX,
+    KEY_ENCODING_CONFIGURATION,
+    KEY_UNKNOWN,
+    JSON_SYNTAX,
+    JSON_LIMIT,
+    MEMBER_REPEATED,
+    ATTRIBUTE_REPEATED,
+    MEMBER_MISSING,
+    MEMBER_UNKNOWN,
+    MEMBER_TYPE,
+    ZARR_FORMAT,
+    NODE_TYPE,
+    RANK_LIMIT,
+    SHAPE_OVERFLOW,
+    DIMENSION_NAMES_LENGTH,
+    DIMENSION_NAMES_NULL,
+    STORAGE_TRANSFORMER,
+    EXTENSION_STRING,
+    SHARD_TRUNCATED,
+    SHARD_INDEX,
+    CHUNK_CORRUPT,
+    CHUNK_LENGTH,
+    CHUNK_VALUE,
+];
+
+/// The entry of a code or a name, as options such as `--deny` give it.
+pub fn find(code_or_name: &str) -> Option<Code> {
+    ALL.iter().copied().find(|entry| entry.code == code_or_name || entry.name == code_or_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_unique_and_well_formed() {
+        let mut sorted = ALL.to_vec();
+        sorted.sort_by_key(|entry| entry.code);
+        assert_eq!(sorted, ALL);
+        let mut names: Vec<_> = ALL.iter().map(|entry| entry.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len(), "a name is used twice");
+        assert!(ALL.windows(2).all(|pair| pair[0].code != pair[1].code), "a code is used twice");
+        for entry in ALL {
+            let (family, number) = entry.code.split_at(2);
+            assert!(["ZM", "ZD", "ZC", "ZG", "ZK", "ZS", "ZX", "ZH"].contains(&family), "{}", entry.code);
+            assert!(number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit()), "{}", entry.code);
+            assert!(
+                entry
+                    .name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            );
+        }
+    }
+
+    #[test]
+    fn table_holds_every_constant() {
+        let declared = include_str!("code.rs").matches("\npub const ").count() - 1;
+        assert_eq!(declared, ALL.len());
+    }
+
+    #[test]
+    fn codes_are_found_by_code_and_by_name() {
+        assert_eq!(find("ZM101"), Some(MEMBER_MISSING));
+        assert_eq!(find("member-missing"), Some(MEMBER_MISSING));
+        assert_eq!(find("ZZ999"), None);
+    }
+}

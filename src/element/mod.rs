@@ -1,0 +1,325 @@
+//! The one list of element types, their exact bounds, and the numbers that arrays hold.
+//!
+//! An [`ElementType`] is a stored primitive; a [`NumberType`] is what the values mean: the same primitive, with the
+//! number of bits that count (`uint10` is stored in a `u16`). Everything above dispatches on them by
+//! [`with_element!`] and is generic below that one line.
+
+use half::f16;
+
+/// A stored primitive number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ElementType {
+    /// 8-bit two's complement integer.
+    Int8,
+    /// 16-bit two's complement integer.
+    Int16,
+    /// 32-bit two's complement integer.
+    Int32,
+    /// 64-bit two's complement integer.
+    Int64,
+    /// 8-bit unsigned integer.
+    UInt8,
+    /// 16-bit unsigned integer.
+    UInt16,
+    /// 32-bit unsigned integer.
+    UInt32,
+    /// 64-bit unsigned integer.
+    UInt64,
+    /// IEEE 754 binary16.
+    Float16,
+    /// IEEE 754 binary32.
+    Float32,
+    /// IEEE 754 binary64.
+    Float64,
+}
+
+/// Runs an expression with a type name bound to the Rust type of an [`ElementType`].
+///
+/// `with_element!(element_type, T => generic::<T>(bytes))`
+#[macro_export]
+macro_rules! with_element {
+    ($element_type:expr, $T:ident => $body:expr) => {
+        match $element_type {
+            $crate::element::ElementType::Int8 => {
+                type $T = i8;
+                $body
+            }
+            $crate::element::ElementType::Int16 => {
+                type $T = i16;
+                $body
+            }
+            $crate::element::ElementType::Int32 => {
+                type $T = i32;
+                $body
+            }
+            $crate::element::ElementType::Int64 => {
+                type $T = i64;
+                $body
+            }
+            $crate::element::ElementType::UInt8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::element::ElementType::UInt16 => {
+                type $T = u16;
+                $body
+            }
+            $crate::element::ElementType::UInt32 => {
+                type $T = u32;
+                $body
+            }
+            $crate::element::ElementType::UInt64 => {
+                type $T = u64;
+                $body
+            }
+            $crate::element::ElementType::Float16 => {
+                type $T = ::half::f16;
+                $body
+            }
+            $crate::element::ElementType::Float32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::element::ElementType::Float64 => {
+                type $T = f64;
+                $body
+            }
+        }
+    };
+}
+
+/// Runs an expression with a type name bound to the Rust type of an integer [`ElementType`]; another for floats.
+#[macro_export]
+macro_rules! with_integer {
+    ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
+        match $element_type {
+            $crate::element::ElementType::Int8 => {
+                type $T = i8;
+                $body
+            }
+            $crate::element::ElementType::Int16 => {
+                type $T = i16;
+                $body
+            }
+            $crate::element::ElementType::Int32 => {
+                type $T = i32;
+                $body
+            }
+            $crate::element::ElementType::Int64 => {
+                type $T = i64;
+                $body
+            }
+            $crate::element::ElementType::UInt8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::element::ElementType::UInt16 => {
+                type $T = u16;
+                $body
+            }
+            $crate::element::ElementType::UInt32 => {
+                type $T = u32;
+                $body
+            }
+            $crate::element::ElementType::UInt64 => {
+                type $T = u64;
+                $body
+            }
+            _ => $other,
+        }
+    };
+}
+
+/// Runs an expression with a type name bound to the Rust type of a float [`ElementType`]; another for integers.
+#[macro_export]
+macro_rules! with_float {
+    ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
+        match $element_type {
+            $crate::element::ElementType::Float16 => {
+                type $T = ::half::f16;
+                $body
+            }
+            $crate::element::ElementType::Float32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::element::ElementType::Float64 => {
+                type $T = f64;
+                $body
+            }
+            _ => $other,
+        }
+    };
+}
+
+/// A Rust type that holds one element.
+pub trait Element: bytemuck::Pod + PartialEq + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+    /// Its entry in the list.
+    const TYPE: ElementType;
+    /// The bit pattern, zero-extended to 64 bits.
+    fn to_bits64(self) -> u64;
+    /// The element whose bit pattern is the low bits of `bits`.
+    fn from_bits64(bits: u64) -> Self;
+}
+
+macro_rules! element {
+    ($type:ty, $variant:ident, $unsigned:ty, $value:ident => $to_bits:expr, $bits:ident => $from_bits:expr) => {
+        impl Element for $type {
+            const TYPE: ElementType = ElementType::$variant;
+            fn to_bits64(self) -> u64 {
+                let $value = self;
+                u64::from($to_bits)
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "the low bits are the element")]
+            #[allow(trivial_numeric_casts, reason = "u64 is its own pattern")]
+            fn from_bits64(bits: u64) -> Self {
+                let $bits = bits as $unsigned;
+                $from_bits
+            }
+        }
+    };
+}
+
+element!(i8, Int8, u8, v => v.cast_unsigned(), b => b.cast_signed());
+element!(i16, Int16, u16, v => v.cast_unsigned(), b => b.cast_signed());
+element!(i32, Int32, u32, v => v.cast_unsigned(), b => b.cast_signed());
+element!(i64, Int64, u64, v => v.cast_unsigned(), b => b.cast_signed());
+element!(u8, UInt8, u8, v => v, b => b);
+element!(u16, UInt16, u16, v => v, b => b);
+element!(u32, UInt32, u32, v => v, b => b);
+element!(u64, UInt64, u64, v => v, b => b);
+element!(f16, Float16, u16, v => v.to_bits(), b => f16::from_bits(b));
+element!(f32, Float32, u32, v => v.to_bits(), b => f32::from_bits(b));
+element!(f64, Float64, u64, v => v.to_bits(), b => f64::from_bits(b));
+
+impl ElementType {
+    /// Every element type, in the order of the list.
+    pub const ALL: [ElementType; 11] = [
+        ElementType::Int8,
+        ElementType::Int16,
+        ElementType::Int32,
+        ElementType::Int64,
+        ElementType::UInt8,
+        ElementType::UInt16,
+        ElementType::UInt32,
+        ElementType::UInt64,
+        ElementType::Float16,
+        ElementType::Float32,
+        ElementType::Float64,
+    ];
+
+    /// Bytes of one element in memory.
+    pub const fn size(self) -> usize {
+        match self {
+            ElementType::Int8 | ElementType::UInt8 => 1,
+            ElementType::Int16 | ElementType::UInt16 | ElementType::Float16 => 2,
+            ElementType::Int32 | ElementType::UInt32 | ElementType::Float32 => 4,
+            ElementType::Int64 | ElementType::UInt64 | ElementType::Float64 => 8,
+        }
+    }
+
+    /// Whether it is an IEEE 754 binary float.
+    pub const fn is_float(self) -> bool {
+        matches!(self, ElementType::Float16 | ElementType::Float32 | ElementType::Float64)
+    }
+
+    /// Whether it is a two's complement integer.
+    pub const fn is_signed_integer(self) -> bool {
+        matches!(self, ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::Int64)
+    }
+}
+
+/// What the values of an array mean: a stored primitive and the bits of it that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NumberType {
+    element: ElementType,
+    bits: u32,
+}
+
+impl NumberType {
+    /// The type that uses every bit of its stored primitive.
+    #[expect(clippy::cast_possible_truncation, reason = "an element has at most 64 bits")]
+    pub const fn of(element: ElementType) -> Self {
+        NumberType { element, bits: element.size() as u32 * 8 }
+    }
+
+    /// The integer type of `bits` bits (2 to 64), in the smallest primitive that holds it; `None` outside.
+    pub const fn integer(signed: bool, bits: u32) -> Option<Self> {
+        let element = match (signed, bits) {
+            (true, 2..=8) => ElementType::Int8,
+            (true, 9..=16) => ElementType::Int16,
+            (true, 17..=32) => ElementType::Int32,
+            (true, 33..=64) => ElementType::Int64,
+            (false, 2..=8) => ElementType::UInt8,
+            (false, 9..=16) => ElementType::UInt16,
+            (false, 17..=32) => ElementType::UInt32,
+            (false, 33..=64) => ElementType::UInt64,
+            _ => return None,
+        };
+        Some(NumberType { element, bits })
+    }
+
+    /// The stored primitive.
+    pub const fn element(self) -> ElementType {
+        self.element
+    }
+
+    /// The bits that count: 10 for `uint10`.
+    pub const fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// Bytes of one element in memory.
+    pub const fn size(self) -> usize {
+        self.element.size()
+    }
+
+    /// Whether it is a float.
+    pub const fn is_float(self) -> bool {
+        self.element.is_float()
+    }
+
+    /// Whether every bit pattern of the primitive is a value of the type.
+    pub const fn is_whole(self) -> bool {
+        self.bits as usize == self.element.size() * 8
+    }
+
+    /// The least and greatest value of an integer type; `None` for floats.
+    pub const fn integer_bounds(self) -> Option<(i128, i128)> {
+        if self.is_float() {
+            None
+        } else if self.element.is_signed_integer() {
+            Some((-(1_i128 << (self.bits - 1)), (1_i128 << (self.bits - 1)) - 1))
+        } else {
+            Some((0, (1_i128 << self.bits) - 1))
+        }
+    }
+
+    /// The number of bits of a float's significand, the hidden one included (24 for `float32`); `None` for integers.
+    pub const fn significand_bits(self) -> Option<u32> {
+        match self.element {
+            ElementType::Float16 => Some(11),
+            ElementType::Float32 => Some(24),
+            ElementType::Float64 => Some(53),
+            _ => None,
+        }
+    }
+
+    /// The Zarr v3 name: `float32`, `uint10`.
+    pub fn name(self) -> String {
+        let family = if self.is_float() {
+            "float"
+        } else if self.element.is_signed_integer() {
+            "int"
+        } else {
+            "uint"
+        };
+        format!("{family}{}", self.bits)
+    }
+}
+
+impl std::fmt::Display for NumberType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name())
+    }
+}

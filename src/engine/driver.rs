@@ -1,0 +1,161 @@
+//! Work over chunks by a pool of threads; the result is the same for any number of them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::chunk_set::ChunkSet;
+use crate::codec::ChainFault;
+use crate::store::StoreError;
+
+/// Chunks whose results are gathered before they are folded in order.
+const BATCH: u64 = 1 << 14;
+
+/// Why the work on a chunk ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// A codec failed on it.
+    #[error(transparent)]
+    Chain(#[from] ChainFault),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Something else about the chunk.
+    #[error("{0}")]
+    Other(String),
+    /// A bug, here or in a library.
+    #[error("an internal error: {0}")]
+    Panic(String),
+}
+
+/// The first chunk, in the order of the set, on which the work failed.
+#[derive(Debug)]
+pub struct ChunkFault {
+    /// Its linear index in the grid.
+    pub index: u64,
+    /// Why.
+    pub fault: Fault,
+}
+
+/// A pool of threads, and what each keeps from chunk to chunk.
+#[derive(Debug)]
+pub struct Driver {
+    pool: rayon::ThreadPool,
+}
+
+impl Driver {
+    /// A pool of `threads`.
+    pub fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
+        Ok(Driver { pool: rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build()? })
+    }
+
+    /// Its threads.
+    pub fn num_threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Does `work` for each chunk with a workspace of the thread's own, and gives the results to `fold` in the order
+    /// of the set. After a fault no later chunk is begun; the fault of the earliest chunk is returned.
+    pub fn run<W: Default + Send, R: Send>(
+        &self,
+        chunks: &ChunkSet,
+        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
+        mut fold: impl FnMut(u64, R),
+    ) -> Result<(), ChunkFault> {
+        let workspaces: Vec<Mutex<W>> = (0..self.num_threads()).map(|_| Mutex::default()).collect();
+        let mut first = 0;
+        while first < chunks.len() {
+            let batch = first..(first + BATCH).min(chunks.len());
+            let failed_at = AtomicU64::new(u64::MAX);
+            let results: Vec<Option<Result<(u64, R), ChunkFault>>> = self.pool.install(|| {
+                batch
+                    .clone()
+                    .into_par_iter()
+                    .map(|place| {
+                        if place > failed_at.load(Ordering::Relaxed) {
+                            return None;
+                        }
+                        let index = chunks.nth(place)?;
+                        let thread = rayon::current_thread_index().unwrap_or(0);
+                        // A panic leaves a workspace of plain buffers, which any chunk may use again.
+                        let mut workspace = workspaces[thread].lock().unwrap_or_else(PoisonError::into_inner);
+                        let result = guarded(|| work(&mut workspace, index));
+                        if result.is_err() {
+                            failed_at.fetch_min(place, Ordering::Relaxed);
+                        }
+                        Some(
+                            result.map(|result| (index, result)).map_err(|fault| ChunkFault { index, fault }),
+                        )
+                    })
+                    .collect()
+            });
+            for result in results.into_iter().flatten() {
+                let (index, result) = result?;
+                fold(index, result);
+            }
+            first = batch.end;
+        }
+        Ok(())
+    }
+
+    /// Does `work` for each of `0..count` with a workspace of the thread's own; the results in order.
+    pub fn map<W: Default + Send, R: Send>(
+        &self,
+        workspaces: &[Mutex<W>],
+        count: usize,
+        work: impl Fn(&mut W, usize) -> Result<R, Fault> + Sync,
+    ) -> Vec<Result<R, Fault>> {
+        self.pool.install(|| {
+            (0..count)
+                .into_par_iter()
+                .map(|item| {
+                    let thread = rayon::current_thread_index().unwrap_or(0);
+                    let mut workspace =
+                        workspaces[thread % workspaces.len()].lock().unwrap_or_else(PoisonError::into_inner);
+                    guarded(|| work(&mut workspace, item))
+                })
+                .collect()
+        })
+    }
+}
+
+/// Runs work; a panic becomes a fault.
+fn guarded<R>(work: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(Fault::Panic(text.unwrap_or_else(|| "no message".to_owned())))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn driver_folds_in_order_for_any_number_of_threads() {
+        let chunks = ChunkSet::from_indices((0..40_000).filter(|i| i % 3 != 0).collect());
+        for threads in [1, 2, 5] {
+            let driver = Driver::new(threads).unwrap();
+            let mut seen = Vec::new();
+            driver.run::<(), u64>(&chunks, |(), index| Ok(index), |_, index| seen.push(index)).unwrap();
+            assert!(seen.windows(2).all(|pair| pair[0] < pair[1]) && seen.len() as u64 == chunks.len());
+        }
+    }
+
+    #[test]
+    fn driver_reports_the_earliest_fault_and_survives_a_panic() {
+        let driver = Driver::new(3).unwrap();
+        let chunks = ChunkSet::full(5000);
+        let work = |(): &mut (), index: u64| match index {
+            1234 => panic!("a bug"),
+            1500.. => Err(Fault::Other("later".to_owned())),
+            _ => Ok(()),
+        };
+        let fault = driver.run(&chunks, work, |_, ()| {}).unwrap_err();
+        assert_eq!(fault.index, 1234);
+        assert!(fault.fault.to_string().contains("a bug"));
+    }
+}

@@ -1,0 +1,184 @@
+//! Shards as streams of inner chunks: read by range, written in order, never whole in memory.
+
+use crate::codec::region::{advance, as_index, ravel};
+use crate::codec::sharding::IndexEntry;
+use crate::codec::{BoundChain, BoundSharding, ChainFault, Codec, Workspace};
+use crate::pipeline::IndexLocation;
+use crate::store::{ObjectReader, ObjectWriter, StoreError};
+
+use super::driver::Fault;
+
+/// A chain whose shards can be streamed: array->array codecs, then `sharding_indexed`, then nothing.
+#[derive(Debug, Clone)]
+pub struct ShardLayout {
+    /// The codec.
+    pub sharding: BoundSharding,
+    /// Its place in the chain.
+    pub place: usize,
+    /// The chain of an inner chunk from the array itself: the codecs in front of the shard, then those inside.
+    pub cell: BoundChain,
+    /// The array's dimension that stands at each dimension of the shard.
+    pub order: Vec<usize>,
+}
+
+impl ShardLayout {
+    /// The place of `sharding_indexed` in a chain that can be streamed.
+    pub fn place_in(chain: &BoundChain) -> Option<usize> {
+        let place = chain.num_array_to_array();
+        let is_last = place + 1 == chain.codecs().len();
+        match chain.codecs().get(place).map(|codec| &codec.codec) {
+            Some(Codec::Sharding(sharding)) if is_last => {
+                // A shard inside a shard is decoded whole.
+                let inner = sharding.inner();
+                let nested = inner.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
+                (!nested).then_some(place)
+            }
+            _ => None,
+        }
+    }
+
+    /// The layout, from the chain and the chain of its cells.
+    pub fn new(chain: &BoundChain, cell: BoundChain) -> Option<Self> {
+        let place = Self::place_in(chain)?;
+        let Codec::Sharding(sharding) = &chain.codecs()[place].codec else { return None };
+        let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
+        for codec in &chain.codecs()[..place] {
+            if let Codec::Transpose(transpose) = &codec.codec {
+                order = transpose.order().iter().map(|dimension| order[*dimension]).collect();
+            }
+        }
+        Some(ShardLayout { sharding: (**sharding).clone(), place, cell, order })
+    }
+
+    /// Cells of a shard along the array's dimensions.
+    pub fn cell_grid_shape(&self) -> Vec<u64> {
+        let mut shape = vec![1; self.order.len()];
+        for (length, dimension) in self.sharding.grid_shape().iter().zip(&self.order) {
+            shape[*dimension] = *length;
+        }
+        shape
+    }
+
+    /// The positions of all cells along the array's dimensions, in the order in which they lie in a shard.
+    pub fn cells(&self) -> Cells<'_> {
+        let first = vec![0; self.order.len()];
+        Cells { layout: self, next: (self.sharding.num_inner_chunks() > 0).then_some(first) }
+    }
+
+    /// The entry of a cell in the index.
+    pub fn entry_of(&self, cell: &[u64]) -> usize {
+        let inner: Vec<u64> = self.order.iter().map(|dimension| cell[*dimension]).collect();
+        as_index(ravel(&inner, self.sharding.grid_shape()))
+    }
+
+    /// Reads and decodes the index of an opened shard.
+    pub fn read_index(
+        &self,
+        reader: &ObjectReader,
+        buffer: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<Vec<IndexEntry>, Fault> {
+        let fault = |kind| {
+            Fault::Chain(ChainFault {
+                place: self.place.to_string(),
+                codec: "sharding_indexed".to_owned(),
+                kind,
+            })
+        };
+        let (offset, length) = self.sharding.index_range(reader.length()).map_err(fault)?;
+        reader.read_at(offset, length, buffer)?;
+        self.sharding.decode_index(buffer, reader.length(), workspace).map_err(fault)
+    }
+}
+
+/// The cells of a shard in the order in which they lie.
+#[derive(Debug)]
+pub struct Cells<'a> {
+    layout: &'a ShardLayout,
+    next: Option<Vec<u64>>,
+}
+
+impl Iterator for Cells<'_> {
+    type Item = Vec<u64>;
+
+    fn next(&mut self) -> Option<Vec<u64>> {
+        let inner = self.next.clone()?;
+        let mut cell = vec![0; inner.len()];
+        for (index, dimension) in inner.iter().zip(&self.layout.order) {
+            cell[*dimension] = *index;
+        }
+        let mut following = inner;
+        self.next = advance(&mut following, self.layout.sharding.grid_shape()).then_some(following);
+        Some(cell)
+    }
+}
+
+/// A shard being written: inner chunks in order, then the index.
+#[derive(Debug)]
+pub struct ShardWriter {
+    writer: ObjectWriter,
+    entries: Vec<IndexEntry>,
+    position: u64,
+    buffered: Vec<u8>,
+}
+
+/// Small inner chunks are gathered up to this many bytes before they are written.
+const GATHER: usize = 1 << 18;
+
+impl ShardWriter {
+    /// Begins a shard in a new object.
+    pub fn new(mut writer: ObjectWriter, sharding: &BoundSharding) -> Result<Self, StoreError> {
+        let reserved = match sharding.index_location() {
+            IndexLocation::Start => sharding.index_bytes(),
+            IndexLocation::End => 0,
+        };
+        writer.append(&vec![0; as_index(reserved)])?;
+        Ok(ShardWriter { writer, entries: Vec::new(), position: reserved, buffered: Vec::new() })
+    }
+
+    /// Appends the next inner chunk; `None` where it is absent.
+    pub fn append(&mut self, encoded: Option<&[u8]>) -> Result<(), StoreError> {
+        let Some(encoded) = encoded else {
+            self.entries.push(None);
+            return Ok(());
+        };
+        let length = encoded.len() as u64;
+        self.entries.push(Some((self.position, length)));
+        self.position += length;
+        if self.buffered.len() + encoded.len() <= GATHER {
+            self.buffered.extend_from_slice(encoded);
+            return Ok(());
+        }
+        self.flush()?;
+        if encoded.len() > GATHER {
+            return self.writer.append(encoded);
+        }
+        self.buffered.extend_from_slice(encoded);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.writer.append(&self.buffered)?;
+        self.buffered.clear();
+        Ok(())
+    }
+
+    /// Writes the index; the size of the shard in bytes.
+    pub fn finish(mut self, sharding: &BoundSharding, workspace: &mut Workspace) -> Result<u64, Fault> {
+        let mut index = Vec::new();
+        sharding.encode_index(&self.entries, &mut index, workspace).map_err(|kind| {
+            Fault::Chain(ChainFault { place: "-".to_owned(), codec: "sharding_indexed".to_owned(), kind })
+        })?;
+        self.flush()?;
+        match sharding.index_location() {
+            IndexLocation::Start => {
+                self.writer.write_at_start(&index)?;
+                Ok(self.position)
+            }
+            IndexLocation::End => {
+                self.writer.append(&index)?;
+                Ok(self.position + index.len() as u64)
+            }
+        }
+    }
+}

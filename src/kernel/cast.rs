@@ -1,0 +1,224 @@
+//! `cast_value` over slices: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>.
+//!
+//! [`Cast`] is one direction of the codec. Every rule is in the exact path, `convert_one`; the loops of the modules
+//! below give the same results for the values that need no rule, and flag the tiles that hold others.
+
+mod loops;
+mod scalar_map;
+mod select;
+
+use self::loops::CastParameters;
+use self::scalar_map::Rules;
+use self::select::CastKernel;
+use super::exact::{FloatFormat, Value, integer_bits, integer_of};
+use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
+use super::{ElementFault, FaultKind, InstructionSet, OutOfRange, Rounding};
+use crate::element::NumberType;
+
+/// What one direction of `cast_value` does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CastOptions {
+    /// The type of the values that come in.
+    pub source: NumberType,
+    /// The type of the values that go out.
+    pub target: NumberType,
+    /// How inexact values are rounded.
+    pub rounding: Rounding,
+    /// What happens outside the target's range.
+    pub out_of_range: OutOfRange,
+    /// `(source bits, target bits)`, each zero-extended to 64 bits, in the order of the metadata; the first match wins.
+    pub scalar_map: Vec<(u64, u64)>,
+}
+
+/// A bound cast.
+#[derive(Debug, Clone)]
+pub struct Cast {
+    options: CastOptions,
+    fast: Option<FastCast>,
+}
+
+/// The loop of a cast.
+#[derive(Debug, Clone)]
+struct FastCast {
+    kernel: CastKernel,
+    parameters: CastParameters,
+    /// What of the scalar map the loop does not do itself.
+    rules: Option<Rules>,
+}
+
+impl Cast {
+    /// Binds a cast to the best loop that this machine has.
+    pub fn new(options: CastOptions) -> Self {
+        Self::with_instruction_set(options, InstructionSet::detect())
+    }
+
+    /// Binds a cast to the loop of one instruction set (falls back to the baseline where the machine lacks it).
+    pub fn with_instruction_set(options: CastOptions, instruction_set: InstructionSet) -> Self {
+        let fast = FastCast::new(&options, instruction_set);
+        Cast { options, fast }
+    }
+
+    /// What was bound.
+    pub fn options(&self) -> &CastOptions {
+        &self.options
+    }
+
+    /// Converts the elements of `source` into `target` (native-endian elements, any alignment, equal counts).
+    ///
+    /// On a fault the contents of `target` are unspecified.
+    pub fn convert(&self, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
+        let (source_size, target_size) = (self.options.source.size(), self.options.target.size());
+        for_each_tile((source, source_size), (target, target_size), |source, target, first| {
+            if self.fast.as_ref().is_some_and(|fast| fast.convert(source, target)) {
+                return Ok(());
+            }
+            self.convert_exactly(source, target, first)
+        })
+    }
+
+    /// Walks a tile by the exact path; `first` is the index of its first element.
+    fn convert_exactly(&self, source: &[u8], target: &mut [u8], first: usize) -> Result<(), ElementFault> {
+        let (source_size, target_size) = (self.options.source.size(), self.options.target.size());
+        for index in 0..source.len() / source_size {
+            let bits = read_bits(source, source_size, index);
+            let bits = self.convert_one(bits).map_err(|kind| ElementFault { kind, index: first + index })?;
+            write_bits(target, target_size, index, bits);
+        }
+        Ok(())
+    }
+
+    /// Converts one value by the exact path; bits are zero-extended to 64.
+    pub fn convert_one(&self, bits: u64) -> Result<u64, FaultKind> {
+        let CastOptions { source, target, rounding, out_of_range, .. } = self.options;
+        if let Some(mapped) = self.mapped(bits) {
+            return Ok(mapped);
+        }
+        if !is_of_type(bits, source) {
+            return Err(FaultKind::NotOfType);
+        }
+        if source == target {
+            return Ok(bits);
+        }
+        let value = Value::of(bits, source);
+        match FloatFormat::of(target.element()) {
+            Some(format) => match value.to_float(format, rounding) {
+                Ok(bits) => Ok(bits),
+                Err(negative) if out_of_range == OutOfRange::Clamp => {
+                    Ok(if negative { format.sign() | format.infinity() } else { format.infinity() })
+                }
+                // `wrap` to a float is refused with the metadata, except as the inverse of a cast to an integer.
+                Err(_) => Err(FaultKind::OutOfRange),
+            },
+            None => self.to_integer(value),
+        }
+    }
+
+    /// Steps (ii) and (iii) of the codec for an integer target.
+    fn to_integer(&self, value: Value) -> Result<u64, FaultKind> {
+        let target = self.options.target;
+        let rounded = match value {
+            Value::NotANumber { .. } => return Err(FaultKind::NotANumber),
+            Value::Infinite { .. } => return Err(FaultKind::Infinite),
+            Value::Finite { .. } => value.to_integer(self.options.rounding).ok_or(FaultKind::OutOfRange)?,
+        };
+        let (least, greatest) = target.integer_bounds().unwrap_or_default();
+        if rounded.value.is_some_and(|integer| (least..=greatest).contains(&integer)) {
+            return Ok(integer_bits(rounded.low, target.element()));
+        }
+        match self.options.out_of_range {
+            OutOfRange::Error => Err(FaultKind::OutOfRange),
+            OutOfRange::Clamp => Ok(low_bits(if rounded.negative { least } else { greatest }, target)),
+            OutOfRange::Wrap => Ok(wrapped(rounded.low, target)),
+        }
+    }
+
+    /// The target bits of the first entry of the scalar map that matches.
+    ///
+    /// An entry with exactly these bits goes first; then the canonical NaN stands for every NaN, and a zero for both.
+    fn mapped(&self, bits: u64) -> Option<u64> {
+        let map = &self.options.scalar_map;
+        let found =
+            |matches: &dyn Fn(u64) -> bool| map.iter().find(|entry| matches(entry.0)).map(|entry| entry.1);
+        if map.is_empty() {
+            return None;
+        }
+        if let Some(exact) = found(&|key| key == bits) {
+            return Some(exact);
+        }
+        let format = FloatFormat::of(self.options.source.element())?;
+        let magnitude = bits & !format.sign();
+        if magnitude > format.infinity() {
+            found(&|key| key == format.canonical_nan())
+        } else if magnitude == 0 {
+            found(&|key| key & !format.sign() == 0)
+        } else {
+            None
+        }
+    }
+}
+
+impl FastCast {
+    /// `None` where the scalar map is too long for a loop.
+    fn new(options: &CastOptions, instruction_set: InstructionSet) -> Option<Self> {
+        let format = FloatFormat::of(options.source.element());
+        let nan_bits = match (options.scalar_map.as_slice(), format) {
+            ([(key, value)], Some(format))
+                if *key == format.canonical_nan() && !options.target.is_float() =>
+            {
+                select::nan_bits(*value, options)
+            }
+            _ => None,
+        };
+        let rules = if options.scalar_map.is_empty() || nan_bits.is_some() {
+            None
+        } else {
+            let sizes = (options.source.size(), options.target.size());
+            Some(Rules::new(&options.scalar_map, format, sizes, instruction_set)?)
+        };
+        let (kernel, parameters) = select::select(options, nan_bits, instruction_set);
+        Some(FastCast { kernel, parameters, rules })
+    }
+
+    /// Converts a tile; `false` where it holds what the loop does not know.
+    fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
+        let Some(rules) = &self.rules else { return !self.kernel.run(source, target, &self.parameters) };
+        let mut buffer = TileBuffer::new();
+        let harmless = buffer.bytes_mut(source.len());
+        rules.disarm(source, harmless);
+        let is_flagged = self.kernel.run(harmless, target, &self.parameters);
+        rules.replace(source, target);
+        !is_flagged
+    }
+}
+
+/// Whether a stored value lies in the logical range of its type.
+pub(crate) fn is_of_type(bits: u64, number_type: NumberType) -> bool {
+    number_type.is_whole()
+        || number_type.integer_bounds().is_none_or(|(least, greatest)| {
+            (least..=greatest).contains(&integer_of(bits, number_type.element()))
+        })
+}
+
+/// The element bits of an integer in the target's range.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "two's complement is cut to the element"
+)]
+pub(crate) fn low_bits(integer: i128, number_type: NumberType) -> u64 {
+    integer_bits(integer as u64, number_type.element())
+}
+
+/// The element bits of an integer modulo 2^bits of its logical type.
+pub(crate) fn wrapped(low: u64, number_type: NumberType) -> u64 {
+    let unused = 64 - number_type.bits();
+    let logical = if number_type.element().is_signed_integer() {
+        ((low << unused).cast_signed() >> unused).cast_unsigned()
+    } else {
+        low << unused >> unused
+    };
+    integer_bits(logical, number_type.element())
+}
+
+#[cfg(test)]
+mod tests;

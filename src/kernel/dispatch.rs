@@ -1,0 +1,77 @@
+//! One loop, compiled for each instruction set, chosen once.
+//!
+//! A [`TileLoop`] is plain generic Rust, inlined into a function for each set of CPU features, where the compiler
+//! vectorises it for them. A kernel holds a pointer to one of those functions.
+
+use super::InstructionSet;
+
+/// A loop over one tile of elements.
+pub(crate) trait TileLoop {
+    /// Constants of the loop, bound once.
+    type Parameters;
+    /// What it tells about the tile.
+    type Outcome;
+
+    /// Runs over the elements of `source`, and writes as many of `target`.
+    ///
+    /// `ROUNDS` says that rounding a float to an integer is an instruction. Implementations are `#[inline(always)]`.
+    fn run<const ROUNDS: bool>(
+        source: &[u8],
+        target: &mut [u8],
+        parameters: &Self::Parameters,
+    ) -> Self::Outcome;
+}
+
+/// A [`TileLoop`] compiled for one instruction set, which this machine has.
+#[derive(Debug)]
+pub(crate) struct TileKernel<P, O> {
+    function: unsafe fn(&[u8], &mut [u8], &P) -> O,
+}
+
+impl<P, O> Clone for TileKernel<P, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P, O> Copy for TileKernel<P, O> {}
+
+impl<P, O> TileKernel<P, O> {
+    /// The loop for the narrower of `instruction_set` and what this machine has.
+    pub(crate) fn select<L: TileLoop<Parameters = P, Outcome = O>>(instruction_set: InstructionSet) -> Self {
+        match instruction_set.min(InstructionSet::detect()) {
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => TileKernel { function: avx512::<L> },
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => TileKernel { function: avx2::<L> },
+            _ => TileKernel { function: baseline::<L> },
+        }
+    }
+
+    /// Runs the loop.
+    #[inline]
+    pub(crate) fn run(self, source: &[u8], target: &mut [u8], parameters: &P) -> O {
+        // SAFETY: `select` stores only functions whose CPU features `InstructionSet::detect` has found.
+        unsafe { (self.function)(source, target, parameters) }
+    }
+}
+
+fn baseline<L: TileLoop>(source: &[u8], target: &mut [u8], parameters: &L::Parameters) -> L::Outcome {
+    // Rounding is an instruction of every aarch64, and of x86-64 from SSE4.1 on.
+    #[cfg(target_arch = "aarch64")]
+    return L::run::<true>(source, target, parameters);
+    #[cfg(not(target_arch = "aarch64"))]
+    L::run::<false>(source, target, parameters)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn avx2<L: TileLoop>(source: &[u8], target: &mut [u8], parameters: &L::Parameters) -> L::Outcome {
+    L::run::<true>(source, target, parameters)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
+fn avx512<L: TileLoop>(source: &[u8], target: &mut [u8], parameters: &L::Parameters) -> L::Outcome {
+    L::run::<true>(source, target, parameters)
+}

@@ -1,0 +1,270 @@
+//! The exact path: one value at a time, in integers, each result rounded once.
+//!
+//! A value is a sign, a 64-bit magnitude and a power of two, which holds every element of every type without loss. It
+//! is the implementation for the elements that the fast loops flag, and what those loops must equal.
+
+use super::Rounding;
+use crate::element::{ElementType, NumberType};
+
+/// A number, apart from its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// `magnitude * 2^exponent`, with its sign (zeros have one too).
+    Finite { negative: bool, magnitude: u64, exponent: i32 },
+    /// An infinity.
+    Infinite { negative: bool },
+    /// NaN, with its payload aligned to the 52 bits of float64 (the quiet bit is the top one).
+    NotANumber { negative: bool, payload: u64 },
+}
+
+/// A value rounded to an integer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RoundedInteger {
+    /// Its sign.
+    pub(crate) negative: bool,
+    /// The integer; `None` where its magnitude is 2^127 or more.
+    pub(crate) value: Option<i128>,
+    /// The integer modulo 2^64, in two's complement.
+    pub(crate) low: u64,
+}
+
+/// Where the fields of a binary float lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FloatFormat {
+    /// Bits of the fraction.
+    pub(crate) fraction_bits: u32,
+    /// Bits of the exponent.
+    pub(crate) exponent_bits: u32,
+}
+
+impl FloatFormat {
+    /// The format of a float type; `None` for integers.
+    pub(crate) const fn of(element: ElementType) -> Option<Self> {
+        match element {
+            ElementType::Float16 => Some(FloatFormat { fraction_bits: 10, exponent_bits: 5 }),
+            ElementType::Float32 => Some(FloatFormat { fraction_bits: 23, exponent_bits: 8 }),
+            ElementType::Float64 => Some(FloatFormat { fraction_bits: 52, exponent_bits: 11 }),
+            _ => None,
+        }
+    }
+
+    /// The bits of positive infinity.
+    pub(crate) const fn infinity(self) -> u64 {
+        ((1 << self.exponent_bits) - 1) << self.fraction_bits
+    }
+
+    /// The sign bit.
+    pub(crate) const fn sign(self) -> u64 {
+        1 << (self.fraction_bits + self.exponent_bits)
+    }
+
+    /// The exponent of the least normal number.
+    pub(crate) const fn least_exponent(self) -> i32 {
+        2 - (1 << (self.exponent_bits - 1))
+    }
+
+    /// The bits of the quiet NaN without payload.
+    pub(crate) const fn canonical_nan(self) -> u64 {
+        self.infinity() | 1 << (self.fraction_bits - 1)
+    }
+
+    const fn signed(self, negative: bool, bits: u64) -> u64 {
+        if negative { bits | self.sign() } else { bits }
+    }
+
+    fn value(self, bits: u64) -> Value {
+        let negative = bits & self.sign() != 0;
+        let fraction = bits & ((1 << self.fraction_bits) - 1);
+        let infinity = self.infinity();
+        let biased = (bits & infinity) >> self.fraction_bits;
+        if bits & infinity == infinity {
+            return if fraction == 0 {
+                Value::Infinite { negative }
+            } else {
+                Value::NotANumber { negative, payload: fraction << (52 - self.fraction_bits) }
+            };
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most 11 bits")]
+        let exponent = biased.max(1) as i32 - 1 + self.least_exponent() - self.fraction_bits as i32;
+        let hidden = if biased == 0 { 0 } else { 1 << self.fraction_bits };
+        Value::Finite { negative, magnitude: fraction | hidden, exponent }
+    }
+}
+
+impl Value {
+    /// The value of a bit pattern.
+    pub(crate) fn of(bits: u64, number_type: NumberType) -> Self {
+        if let Some(format) = FloatFormat::of(number_type.element()) {
+            return format.value(bits);
+        }
+        let integer = integer_of(bits, number_type.element());
+        Value::from_integer(integer)
+    }
+
+    /// The value of an integer of at most 64 bits and a sign.
+    pub(crate) fn from_integer(integer: i128) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "the elements have at most 64 bits")]
+        let magnitude = integer.unsigned_abs() as u64;
+        Value::Finite { negative: integer < 0, magnitude, exponent: 0 }
+    }
+
+    /// The nearest float64, infinities beyond; for reports and for differences.
+    pub(crate) fn to_f64(self) -> f64 {
+        match self.to_float(FloatFormat { fraction_bits: 52, exponent_bits: 11 }, Rounding::NearestEven) {
+            Ok(bits) => f64::from_bits(bits),
+            Err(negative) => {
+                if negative {
+                    f64::NEG_INFINITY
+                } else {
+                    f64::INFINITY
+                }
+            }
+        }
+    }
+
+    /// Rounds a finite value to an integer; `None` for the others.
+    pub(crate) fn to_integer(self, rounding: Rounding) -> Option<RoundedInteger> {
+        let Value::Finite { negative, magnitude, exponent } = self else { return None };
+        let wide = u128::from(magnitude);
+        let rounded = if exponent <= 0 {
+            Some(shift_right(wide, exponent.unsigned_abs(), negative, rounding))
+        } else if magnitude == 0 {
+            Some(0)
+        } else if exponent < 63 {
+            Some(wide << exponent)
+        } else {
+            None
+        };
+        // Past the 127 bits of an i128 only the low bits are of use, and they are those of a shift.
+        let low = match rounded {
+            #[expect(clippy::cast_possible_truncation, reason = "modulo 2^64 is what is asked for")]
+            Some(integer) => integer as u64,
+            None => magnitude.checked_shl(exponent.unsigned_abs()).unwrap_or(0),
+        };
+        let signed = |integer: u128| {
+            let integer = i128::try_from(integer).ok()?;
+            Some(if negative { -integer } else { integer })
+        };
+        Some(RoundedInteger {
+            negative,
+            value: rounded.and_then(signed),
+            low: if negative { low.wrapping_neg() } else { low },
+        })
+    }
+
+    /// Rounds once to a float format; a finite value out of its range after rounding is `Err(negative)`.
+    pub(crate) fn to_float(self, format: FloatFormat, rounding: Rounding) -> Result<u64, bool> {
+        let (negative, magnitude, exponent) = match self {
+            Value::Finite { negative, magnitude, exponent } => (negative, magnitude, exponent),
+            Value::Infinite { negative } => return Ok(format.signed(negative, format.infinity())),
+            Value::NotANumber { negative, payload } => {
+                let kept = payload >> (52 - format.fraction_bits);
+                return Ok(format.signed(negative, format.canonical_nan() | kept));
+            }
+        };
+        if magnitude == 0 {
+            return Ok(format.signed(negative, 0));
+        }
+        #[expect(clippy::cast_possible_wrap, reason = "at most 64")]
+        let leading = exponent + 63 - magnitude.leading_zeros() as i32;
+        let least = format.least_exponent();
+        #[expect(clippy::cast_possible_wrap, reason = "at most 52")]
+        let shift = leading.max(least) - format.fraction_bits as i32 - exponent;
+        let wide = u128::from(magnitude);
+        let significand = if shift > 0 {
+            shift_right(wide, shift.unsigned_abs(), negative, rounding)
+        } else {
+            // Within the 53 bits of the widest significand, since the leading bit decides the shift.
+            wide << shift.unsigned_abs()
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "a significand has at most 53 bits and a carry")]
+        let significand = significand as u64;
+        // The hidden bit of the significand counts as one step of the exponent, and so does a carry.
+        let steps = u64::from((leading.max(least) - least).unsigned_abs());
+        let bits = (steps << format.fraction_bits) + significand;
+        if bits >= format.infinity() { Err(negative) } else { Ok(format.signed(negative, bits)) }
+    }
+}
+
+/// The integer that an element's bits stand for, whatever its logical range.
+pub(crate) fn integer_of(bits: u64, element: ElementType) -> i128 {
+    let unused = 64 - 8 * element.size();
+    if element.is_signed_integer() {
+        i128::from((bits << unused).cast_signed() >> unused)
+    } else {
+        i128::from(bits << unused >> unused)
+    }
+}
+
+/// The bits of an integer as an element, cut to its size.
+pub(crate) fn integer_bits(low: u64, element: ElementType) -> u64 {
+    let unused = 64 - 8 * element.size();
+    low << unused >> unused
+}
+
+/// `magnitude / 2^shift`, rounded once.
+fn shift_right(magnitude: u128, shift: u32, negative: bool, rounding: Rounding) -> u128 {
+    if shift == 0 {
+        return magnitude;
+    }
+    // A magnitude has 64 bits: from a shift of 66 on it is less than a quarter, whatever the shift.
+    let shift = shift.min(66);
+    let floor = magnitude >> shift;
+    let remainder = magnitude & ((1 << shift) - 1);
+    let half = 1 << (shift - 1);
+    let away = match rounding {
+        Rounding::NearestEven => remainder > half || (remainder == half && floor & 1 == 1),
+        Rounding::NearestAway => remainder >= half,
+        Rounding::TowardsZero => false,
+        Rounding::TowardsPositive => !negative && remainder > 0,
+        Rounding::TowardsNegative => negative && remainder > 0,
+    };
+    floor + u128::from(away)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn float64(value: f64) -> Value {
+        Value::of(value.to_bits(), NumberType::of(ElementType::Float64))
+    }
+
+    fn to_float16(value: f64, rounding: Rounding) -> Result<u64, bool> {
+        float64(value).to_float(FloatFormat::of(ElementType::Float16).unwrap(), rounding)
+    }
+
+    #[test]
+    fn float64_to_float16_is_rounded_once() {
+        assert_eq!(to_float16(1.000_488_281_250_000_4, Rounding::NearestEven), Ok(0x3c01));
+        assert_eq!(to_float16(65_519.999_97, Rounding::NearestEven), Ok(0x7bff));
+        assert_eq!(to_float16(65_520.0, Rounding::NearestEven), Err(false));
+        assert_eq!(to_float16(-65_535.9, Rounding::TowardsZero), Ok(0xfbff));
+        assert_eq!(to_float16(-65_536.0, Rounding::TowardsZero), Err(true));
+        assert_eq!(to_float16(-65_504.1, Rounding::TowardsNegative), Err(true));
+        assert_eq!(to_float16(1e-30, Rounding::TowardsPositive), Ok(1));
+        assert_eq!(to_float16(2f64.powi(-25), Rounding::NearestEven), Ok(0));
+        assert_eq!(to_float16(2f64.powi(-25), Rounding::NearestAway), Ok(1));
+    }
+
+    #[test]
+    fn half_cases_of_float_to_integer_are_exact() {
+        let away = |value| float64(value).to_integer(Rounding::NearestAway).unwrap().value;
+        assert_eq!(away(0.499_999_999_999_999_94), Some(0));
+        assert_eq!(away(4_503_599_627_370_497.0), Some(4_503_599_627_370_497));
+        assert_eq!(away(-2.5), Some(-3));
+        let even = float64(2.5).to_integer(Rounding::NearestEven).unwrap();
+        assert_eq!(even.value, Some(2));
+        assert_eq!(float64(1e300).to_integer(Rounding::NearestEven).unwrap().low, 0);
+    }
+
+    #[test]
+    fn every_float16_comes_back_from_float64() {
+        let format = FloatFormat::of(ElementType::Float16).unwrap();
+        for bits in 0..=u64::from(u16::MAX) {
+            let value = format.value(bits);
+            let quiet = if matches!(value, Value::NotANumber { .. }) { bits | 0x200 } else { bits };
+            assert_eq!(value.to_float(format, Rounding::TowardsPositive), Ok(quiet));
+        }
+    }
+}

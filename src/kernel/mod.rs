@@ -1,0 +1,104 @@
+//! The numbers: casts, scale and offset, fused quantisation and statistics, over slices of elements.
+//!
+//! A kernel is bound once (types, rounding, scalars) and then runs over bytes of native-endian elements. The fast
+//! loops hold no branch that depends on a value: a fault raises a flag, and only then is the slice walked again by
+//! the exact path, which names the element. Nothing here allocates per call or knows of Zarr metadata.
+
+pub mod cast;
+mod dispatch;
+mod exact;
+mod integer;
+mod narrow;
+pub mod quantize;
+mod round;
+pub mod scale_offset;
+pub mod statistics;
+mod tile;
+pub mod unpack;
+
+/// How a value between two representable ones is rounded (`cast_value`'s `rounding`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Rounding {
+    /// To the nearest, ties to even.
+    #[default]
+    NearestEven,
+    /// Towards zero.
+    TowardsZero,
+    /// Towards positive infinity.
+    TowardsPositive,
+    /// Towards negative infinity.
+    TowardsNegative,
+    /// To the nearest, ties away from zero.
+    NearestAway,
+}
+
+/// What becomes of a value outside the target's range (`cast_value`'s `out_of_range`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum OutOfRange {
+    /// An error: the member is absent.
+    #[default]
+    Error,
+    /// The nearest bound; ±Infinity in a float target.
+    Clamp,
+    /// Congruent modulo 2^N; integer targets only.
+    Wrap,
+}
+
+/// Why an element cannot be converted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// Outside the target's range after rounding.
+    OutOfRange,
+    /// NaN, to a type without it.
+    NotANumber,
+    /// An infinity, to a type without it.
+    Infinite,
+    /// Arithmetic left the type's range (an intermediate or the final value).
+    Overflow,
+    /// An integer division that leaves a remainder.
+    Remainder,
+    /// A stored value outside the logical range of its type (1024 in `uint10`).
+    NotOfType,
+    /// A value that is no NaN got the code that stands for NaN.
+    ReservedCode,
+}
+
+/// The first element of a slice that cannot be converted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ElementFault {
+    /// Why.
+    pub kind: FaultKind,
+    /// Its index in the slice, in elements.
+    pub index: usize,
+}
+
+/// The instruction sets that the fast loops are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InstructionSet {
+    /// What every machine of the target architecture has.
+    Baseline,
+    /// AVX2 (x86-64).
+    Avx2,
+    /// AVX-512 F, BW, VL and DQ (x86-64).
+    Avx512,
+}
+
+impl InstructionSet {
+    /// The widest that this machine has.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+            {
+                return InstructionSet::Avx512;
+            }
+            if is_x86_feature_detected!("avx2") {
+                return InstructionSet::Avx2;
+            }
+        }
+        InstructionSet::Baseline
+    }
+}

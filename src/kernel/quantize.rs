@@ -1,0 +1,165 @@
+//! `scale_offset`, then `cast_value` to an integer, in one pass with the error figures.
+//!
+//! Encoding is that of [`ScaleOffset`](super::scale_offset::ScaleOffset) and [`Cast`](super::cast::Cast), decoding the
+//! real one, true division and all. The differences are measured where they arise, while a tile is in the cache.
+
+mod exact;
+mod figures;
+mod fused;
+mod measured;
+
+pub use self::figures::QuantizeFigures;
+
+use self::exact::{ExactQuantize, is_missing};
+use self::fused::{FusedKernel, FusedParameters};
+use super::cast::low_bits;
+use super::exact::FloatFormat;
+use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
+use super::{ElementFault, InstructionSet, OutOfRange, Rounding};
+use crate::element::{Element, NumberType};
+use crate::with_element;
+
+/// What a quantisation does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuantizeOptions {
+    /// The float type of the values that come in.
+    pub source: NumberType,
+    /// The integer type of the codes.
+    pub target: NumberType,
+    /// Bits of `scale_offset`'s offset in the source type; `None` skips the operation.
+    pub offset: Option<u64>,
+    /// Bits of its scale; `None` skips the operation.
+    pub scale: Option<u64>,
+    /// `cast_value`'s rounding.
+    pub rounding: Rounding,
+    /// `cast_value`'s `out_of_range`.
+    pub out_of_range: OutOfRange,
+    /// The least and greatest code that a number may get (the NaN code left out where it is at an end).
+    pub codes: (i64, i64),
+    /// The code of NaN; a NaN without one is a fault, a number that gets it is one (under `Clamp` the next code inside).
+    pub nan_code: Option<i64>,
+    /// Values that count as NaN: bit patterns, compared as numbers.
+    pub missing: Vec<u64>,
+}
+
+/// A bound quantisation.
+#[derive(Debug, Clone)]
+pub struct Quantize {
+    exact: ExactQuantize,
+    fused: Option<(FusedKernel, FusedParameters)>,
+}
+
+impl Quantize {
+    /// Binds it to the best loop that this machine has.
+    pub fn new(options: QuantizeOptions) -> Self {
+        Self::with_instruction_set(options, InstructionSet::detect())
+    }
+
+    /// The same, with the loop of one instruction set.
+    pub fn with_instruction_set(options: QuantizeOptions, instruction_set: InstructionSet) -> Self {
+        let exact = ExactQuantize::new(options);
+        let fused = fused::bind(exact.options(), exact.normalizer(), instruction_set);
+        Quantize { exact, fused }
+    }
+
+    /// What was bound.
+    pub fn options(&self) -> &QuantizeOptions {
+        self.exact.options()
+    }
+
+    /// Encodes `source` (native-endian floats) into codes and adds to `figures`.
+    ///
+    /// On a fault the contents of `target` and `figures` are unspecified.
+    pub fn convert(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        figures: &mut QuantizeFigures,
+    ) -> Result<(), ElementFault> {
+        let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
+        figures.normalizer = self.exact.normalizer();
+        for_each_tile((source, source_size), (target, target_size), |source, target, first| {
+            if self.convert_fused(source, target, figures) {
+                return Ok(());
+            }
+            self.convert_exactly(source, target, (first, &mut *figures))
+        })
+    }
+
+    /// Runs the fused loop; `false`, with the figures as they were, where the tile holds what it does not know.
+    fn convert_fused(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> bool {
+        let Some((kernel, mut parameters)) = self.fused else { return false };
+        parameters.greatest = (figures.max_abs_error, figures.max_abs_error_clamped);
+        let options = self.options();
+        let count = source.len() / options.source.size();
+        let tile = if options.missing.is_empty() {
+            kernel.run(source, target, &parameters)
+        } else {
+            kernel.run(self.without_missing(source, &mut TileBuffer::new()), target, &parameters)
+        };
+        let coded_nan = if options.nan_code.is_some() { tile.nan } else { 0 };
+        if tile.in_range + tile.clamped + coded_nan != count
+            || !tile.max_abs_error.is_finite()
+            || !tile.max_abs_error_clamped.is_finite()
+            || self.has_reserved_code(target, tile.nan)
+        {
+            return false;
+        }
+        figures.count += count as u64;
+        figures.nan += tile.nan as u64;
+        figures.clamped += tile.clamped as u64;
+        figures.max_abs_error = figures.max_abs_error.max(tile.max_abs_error);
+        figures.max_abs_error_clamped = figures.max_abs_error_clamped.max(tile.max_abs_error_clamped);
+        figures.sum_of_squares += tile.sum_of_squares;
+        true
+    }
+
+    /// Whether more than the NaN of a tile got an inner NaN code.
+    fn has_reserved_code(&self, target: &[u8], nan: usize) -> bool {
+        let QuantizeOptions { target: number_type, codes, nan_code, .. } = *self.options();
+        let Some(code) = nan_code.filter(|code| (codes.0..=codes.1).contains(code)) else { return false };
+        let code = low_bits(i128::from(code), number_type);
+        let found = with_element!(number_type.element(), T => {
+            let code = T::from_bits64(code);
+            let codes: &[T] = bytemuck::try_cast_slice(target).unwrap_or_default();
+            codes.iter().filter(|found| **found == code).count()
+        });
+        found != nan
+    }
+
+    /// A copy of the tile with NaN for each missing value.
+    fn without_missing<'b>(&self, source: &[u8], buffer: &'b mut TileBuffer) -> &'b [u8] {
+        let QuantizeOptions { source: number_type, missing, .. } = self.options();
+        let size = number_type.size();
+        let nan = FloatFormat::of(number_type.element()).map_or(0, FloatFormat::canonical_nan);
+        let copied = buffer.bytes_mut(source.len());
+        copied.copy_from_slice(source);
+        for index in 0..source.len() / size {
+            if is_missing(read_bits(source, size, index), missing, *number_type) {
+                write_bits(copied, size, index, nan);
+            }
+        }
+        copied
+    }
+
+    /// Walks a tile by the exact path; `first` is the index of its first element.
+    fn convert_exactly(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        (first, figures): (usize, &mut QuantizeFigures),
+    ) -> Result<(), ElementFault> {
+        let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
+        for index in 0..source.len() / source_size {
+            let bits = read_bits(source, source_size, index);
+            let coded =
+                self.exact.encode(bits).map_err(|kind| ElementFault { kind, index: first + index })?;
+            coded.add_to(figures);
+            write_bits(target, target_size, index, coded.bits);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

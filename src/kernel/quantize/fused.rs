@@ -1,0 +1,266 @@
+//! The fused loop of a quantisation: encode, decode and measure a tile while it is in the first-level cache.
+//!
+//! It knows finite values in range, NaN with a code, and (apart) clamped values. Whatever else a tile holds shows in
+//! the counts, and the tile is left to the exact path.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use super::QuantizeOptions;
+use super::measured::{Code, Measured};
+use crate::element::{Element, ElementType};
+use crate::kernel::dispatch::{TileKernel, TileLoop};
+use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round, with_rounding};
+use crate::kernel::tile::TILE;
+use crate::kernel::{InstructionSet, OutOfRange};
+use crate::with_float;
+
+/// The constants of a loop; bits are those of the float that is calculated in.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FusedParameters {
+    offset: u64,
+    /// What decoding adds: where the offset is absent -0.0, which changes nothing.
+    added: u64,
+    scale: u64,
+    codes: (u64, u64),
+    nan_code: u64,
+    normalizer: f64,
+    /// The greatest errors so far, in range and clamped: only a tile that may exceed them is looked at closer.
+    pub(super) greatest: (f64, f64),
+}
+
+/// What a loop tells about its tile.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TileFigures {
+    /// Elements whose code was in range.
+    pub(super) in_range: usize,
+    /// Elements out of range with a finite scaled value; counted only where they are clamped.
+    pub(super) clamped: usize,
+    /// NaN.
+    pub(super) nan: usize,
+    /// Greatest error in range; exact where it exceeds `greatest`. Not finite: a decoded value overflowed.
+    pub(super) max_abs_error: f64,
+    /// The same for clamped elements.
+    pub(super) max_abs_error_clamped: f64,
+    /// Sum of the squares of the normalised errors in range.
+    pub(super) sum_of_squares: f64,
+}
+
+/// A loop compiled for an instruction set.
+pub(super) type FusedKernel = TileKernel<FusedParameters, TileFigures>;
+
+/// Picks the loop for the options; `None` where some code is not exact in the source's float type.
+pub(super) fn bind(
+    options: &QuantizeOptions,
+    normalizer: f64,
+    instruction_set: InstructionSet,
+) -> Option<(FusedKernel, FusedParameters)> {
+    let (least, greatest) = options.target.integer_bounds()?;
+    let exact = 1_i128 << options.source.significand_bits()?;
+    let nan_code = options.nan_code.unwrap_or(options.codes.0);
+    let is_exact = |code: i64| {
+        let code = i128::from(code);
+        (least..=greatest).contains(&code) && (-exact..=exact).contains(&code)
+    };
+    if ![options.codes.0, options.codes.1, nan_code].into_iter().all(is_exact)
+        || options.codes.0 > options.codes.1
+    {
+        return None;
+    }
+    with_float!(options.source.element(), S => {
+        let parameters = parameters::<S>(options, nan_code, normalizer);
+        Some((select_code::<S>(options, instruction_set), parameters))
+    }, else None)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "`bind` has seen that the codes are exact in the float type")]
+fn parameters<S: FloatElement>(options: &QuantizeOptions, nan_code: i64, normalizer: f64) -> FusedParameters {
+    let wide = |bits: u64| S::from_bits64(bits).widen();
+    let code = |code: i64| S::Wide::of_f64(code as f64).to_bits64();
+    let zero = S::Wide::ZERO;
+    FusedParameters {
+        offset: options.offset.map_or(zero, wide).to_bits64(),
+        added: options.offset.map_or(zero.with_sign_of(S::Wide::of_f64(-1.0)), wide).to_bits64(),
+        scale: options.scale.map_or(S::Wide::ONE, wide).to_bits64(),
+        codes: (code(options.codes.0), code(options.codes.1)),
+        nan_code: code(nan_code),
+        normalizer,
+        greatest: (0.0, 0.0),
+    }
+}
+
+/// Codes of one size are the same bits, signed or not; 32 bits are converted by different instructions.
+fn select_code<S: FloatElement<Wide: Measured>>(
+    options: &QuantizeOptions,
+    instruction_set: InstructionSet,
+) -> FusedKernel {
+    match options.target.element() {
+        ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8>(options, instruction_set),
+        ElementType::Int16 | ElementType::UInt16 => select_rounding::<S, u16>(options, instruction_set),
+        ElementType::Int32 => select_rounding::<S, i32>(options, instruction_set),
+        ElementType::UInt32 => select_rounding::<S, u32>(options, instruction_set),
+        _ => select_rounding::<S, i64>(options, instruction_set),
+    }
+}
+
+fn select_rounding<S: FloatElement<Wide: Measured>, T: Code>(
+    options: &QuantizeOptions,
+    instruction_set: InstructionSet,
+) -> FusedKernel {
+    with_rounding!(options.rounding, M => if options.out_of_range == OutOfRange::Clamp {
+        TileKernel::select::<FusedLoop<S, T, M, true>>(instruction_set)
+    } else {
+        TileKernel::select::<FusedLoop<S, T, M, false>>(instruction_set)
+    })
+}
+
+struct FusedLoop<S, T, M, const CLAMP: bool>(PhantomData<(S, T, M)>);
+
+/// The constants as floats.
+#[derive(Clone, Copy)]
+struct Constants<W> {
+    offset: W,
+    added: W,
+    scale: W,
+    codes: (W, W),
+    nan_code: W,
+}
+
+/// One element on its way.
+struct Passed<W> {
+    /// The scaled value, before rounding.
+    scaled: W,
+    /// Its code, as if NaN were the first.
+    code: W,
+    is_in_range: bool,
+    error: W,
+}
+
+impl<W: WideFloat> Constants<W> {
+    #[inline(always)]
+    fn pass<S: FloatElement<Wide = W>, M: RoundingMode, const ROUNDS: bool>(&self, x: W) -> Passed<W> {
+        let scaled = S::settle(S::settle(x - self.offset) * self.scale);
+        let rounded = round::<W, M, ROUNDS>(scaled);
+        // In this order NaN becomes the first code, and never equals it.
+        let code = if rounded > self.codes.0 { rounded } else { self.codes.0 };
+        let code = if code < self.codes.1 { code } else { self.codes.1 };
+        Passed { scaled, code, is_in_range: code == rounded, error: (self.decode::<S>(code) - x).magnitude() }
+    }
+
+    #[inline(always)]
+    fn decode<S: FloatElement<Wide = W>>(&self, code: W) -> W {
+        S::settle(S::settle(code / self.scale) + self.added)
+    }
+}
+
+impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: bool> TileLoop
+    for FusedLoop<S, T, M, CLAMP>
+{
+    type Parameters = FusedParameters;
+    type Outcome = TileFigures;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(
+        source: &[u8],
+        target: &mut [u8],
+        parameters: &FusedParameters,
+    ) -> TileFigures {
+        let (Ok(source), Ok(target)) =
+            (bytemuck::try_cast_slice::<u8, S>(source), bytemuck::try_cast_slice_mut::<u8, T>(target))
+        else {
+            return TileFigures::default();
+        };
+        let number = |bits| S::Wide::from_bits64(bits);
+        let constants = Constants {
+            offset: number(parameters.offset),
+            added: number(parameters.added),
+            scale: number(parameters.scale),
+            codes: (number(parameters.codes.0), number(parameters.codes.1)),
+            nan_code: number(parameters.nan_code),
+        };
+        let zero = S::Wide::ZERO;
+        let mut errors = [const { MaybeUninit::<S::Wide>::uninit() }; TILE];
+        let (mut in_range, mut nan, mut finite) = Default::default();
+        let (mut greatest, mut greatest_clamped) = (zero.order(), zero.order());
+        for ((x, code), error) in source.iter().zip(&mut *target).zip(&mut errors) {
+            let x = x.widen();
+            let passed = constants.pass::<S, M, ROUNDS>(x);
+            let is_nan = x != x;
+            let value = if is_nan { constants.nan_code } else { passed.code };
+            // SAFETY: `value` lies between the codes or is the NaN code; `bind` has seen them to be in T, and exact.
+            *code = unsafe { value.to_code() };
+            let error_in_range = if passed.is_in_range { passed.error } else { zero };
+            S::Wide::add(&mut in_range, passed.is_in_range);
+            S::Wide::add(&mut nan, is_nan);
+            greatest = greatest.max(error_in_range.order());
+            if CLAMP {
+                let is_finite = passed.scaled.magnitude() < S::Wide::INFINITY;
+                S::Wide::add(&mut finite, is_finite);
+                let clamped = if is_finite & !passed.is_in_range { passed.error } else { zero };
+                greatest_clamped = greatest_clamped.max(clamped.order());
+                // One of the two is 0: the sign tells them apart afterwards.
+                error.write(error_in_range - clamped);
+            } else {
+                error.write(error_in_range);
+            }
+        }
+        let count = source.len().min(target.len()).min(TILE);
+        // SAFETY: the loop has written as many as the shortest of the three slices has.
+        let errors = unsafe { &*(std::ptr::from_ref(&errors[..count]) as *const [S::Wide]) };
+        let closer = Closer::<S, M, ROUNDS> { source, errors, constants, mode: PhantomData };
+        let in_range = S::Wide::total(in_range);
+        let max_abs_error = S::Wide::of_order(greatest);
+        let max_clamped = S::Wide::of_order(greatest_clamped);
+        TileFigures {
+            in_range,
+            clamped: if CLAMP { S::Wide::total(finite).saturating_sub(in_range) } else { 0 },
+            nan: S::Wide::total(nan),
+            max_abs_error: closer.greatest(max_abs_error, max_abs_error, parameters.greatest.0),
+            max_abs_error_clamped: closer.greatest(max_clamped, zero - max_clamped, parameters.greatest.1),
+            sum_of_squares: S::Wide::sum_of_squares(errors, max_abs_error, parameters.normalizer),
+        }
+    }
+}
+
+/// A tile after its loop, for a closer look at the errors that count.
+struct Closer<'a, S: FloatElement, M, const ROUNDS: bool> {
+    source: &'a [S],
+    errors: &'a [S::Wide],
+    constants: Constants<S::Wide>,
+    mode: PhantomData<M>,
+}
+
+impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Closer<'_, S, M, ROUNDS> {
+    /// The greatest error in float64, given its float32 rounding and how that is marked among the errors.
+    ///
+    /// A difference is exact in the type where it is not greater than either operand (both are multiples of the
+    /// smaller one's last place); the others are taken again in float64. `known` needs no second look.
+    #[inline(always)]
+    fn greatest(&self, found: S::Wide, marked: S::Wide, known: f64) -> f64 {
+        let rounded = found.to_f64();
+        let may_exceed = rounded * (1.0 + f64::from(f32::EPSILON)) > known;
+        if S::Wide::IS_FLOAT64 || !may_exceed || !rounded.is_finite() {
+            return rounded;
+        }
+        let twice = found + found;
+        let mut inexact = 0_u32;
+        for (x, error) in self.source.iter().zip(self.errors) {
+            inexact |= u32::from((*error == marked) & (x.widen().magnitude() < twice));
+        }
+        if inexact == 0 { rounded } else { self.greatest_exactly(marked) }
+    }
+
+    #[inline(never)]
+    fn greatest_exactly(&self, marked: S::Wide) -> f64 {
+        let mut greatest = 0_f64;
+        for (x, error) in self.source.iter().zip(self.errors) {
+            if *error == marked {
+                let x = x.widen();
+                // Without an instruction for it: this function is compiled for the baseline.
+                let code = self.constants.pass::<S, M, false>(x).code;
+                greatest = greatest.max((self.constants.decode::<S>(code).to_f64() - x.to_f64()).abs());
+            }
+        }
+        greatest
+    }
+}

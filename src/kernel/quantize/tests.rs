@@ -1,0 +1,67 @@
+use super::*;
+use crate::element::{Element, ElementType};
+use crate::kernel::FaultKind;
+
+fn options(out_of_range: OutOfRange) -> QuantizeOptions {
+    QuantizeOptions {
+        source: NumberType::of(ElementType::Float32),
+        target: NumberType::of(ElementType::UInt8),
+        offset: Some(10f32.to_bits64()),
+        scale: Some(4f32.to_bits64()),
+        rounding: Rounding::NearestEven,
+        out_of_range,
+        codes: (1, 255),
+        nan_code: Some(0),
+        missing: Vec::new(),
+    }
+}
+
+fn encode(options: QuantizeOptions, values: &[f32]) -> Result<(Vec<u8>, QuantizeFigures), FaultKind> {
+    let mut codes = vec![0; values.len()];
+    let mut figures = QuantizeFigures::default();
+    Quantize::new(options)
+        .convert(bytemuck::cast_slice(values), &mut codes, &mut figures)
+        .map_err(|fault| fault.kind)?;
+    Ok((codes, figures))
+}
+
+#[test]
+fn codes_and_figures_of_a_few_values() {
+    let (codes, figures) = encode(options(OutOfRange::Error), &[10.25, 10.35, f32::NAN, 73.75]).unwrap();
+    assert_eq!(codes, [1, 1, 0, 255]);
+    assert_eq!((figures.count, figures.nan, figures.clamped), (4, 1, 0));
+    let error = f64::from(10.35f32) - 10.25;
+    assert!((figures.max_abs_error - error).abs() < 1e-18);
+    assert!((figures.rms_error() - (error * error / 3.0).sqrt()).abs() < 1e-9);
+}
+
+#[test]
+fn out_of_range_values_are_faults_or_clamped_and_counted() {
+    assert_eq!(encode(options(OutOfRange::Error), &[10.0]), Err(FaultKind::ReservedCode));
+    assert_eq!(encode(options(OutOfRange::Error), &[9.0]), Err(FaultKind::OutOfRange));
+    assert_eq!(encode(options(OutOfRange::Clamp), &[f32::INFINITY]), Err(FaultKind::Infinite));
+    let (codes, figures) = encode(options(OutOfRange::Clamp), &[10.0, -1000.0, 74.0, 20.0]).unwrap();
+    assert_eq!(codes, [1, 1, 255, 40]);
+    assert_eq!((figures.clamped, figures.max_abs_error, figures.max_abs_error_clamped), (3, 0.0, 1010.25));
+    let (codes, figures) = encode(options(OutOfRange::Wrap), &[74.25, 75.0]).unwrap();
+    assert_eq!((codes, figures.clamped), (vec![1, 4], 2));
+    assert_eq!(encode(options(OutOfRange::Wrap), &[74.0]), Err(FaultKind::ReservedCode));
+}
+
+#[test]
+fn a_number_never_gets_an_inner_nan_code() {
+    let inner =
+        |out_of_range| QuantizeOptions { codes: (0, 255), nan_code: Some(40), ..options(out_of_range) };
+    assert_eq!(encode(inner(OutOfRange::Error), &[20.0]), Err(FaultKind::ReservedCode));
+    let (codes, figures) = encode(inner(OutOfRange::Clamp), &[19.9, 20.1, f32::NAN]).unwrap();
+    assert_eq!((codes, figures.clamped), (vec![39, 41, 40], 2));
+}
+
+#[test]
+fn missing_values_count_as_nan() {
+    let missing = QuantizeOptions { missing: vec![(-999f32).to_bits64()], ..options(OutOfRange::Error) };
+    let (codes, figures) = encode(missing, &[-999.0, 11.0]).unwrap();
+    assert_eq!((codes, figures.nan), (vec![0, 4], 1));
+    let no_code = QuantizeOptions { nan_code: None, ..options(OutOfRange::Error) };
+    assert_eq!(encode(no_code, &[f32::NAN]), Err(FaultKind::NotANumber));
+}

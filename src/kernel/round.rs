@@ -1,0 +1,285 @@
+//! Rounding to an integer, and the floats that the loops calculate with.
+
+use std::ops::{Add, Div, Mul, Sub};
+
+use half::f16;
+
+use super::Rounding;
+use crate::element::Element;
+
+/// A rounding as a type, so that each gets its own loop.
+pub(crate) trait RoundingMode: 'static {
+    const ROUNDING: Rounding;
+}
+
+macro_rules! rounding_modes {
+    ($($mode:ident),*) => {$(
+        pub(crate) struct $mode;
+        impl RoundingMode for $mode {
+            const ROUNDING: Rounding = Rounding::$mode;
+        }
+    )*};
+}
+
+rounding_modes!(NearestEven, TowardsZero, TowardsPositive, TowardsNegative, NearestAway);
+
+/// Runs an expression with a type name bound to the [`RoundingMode`] of a [`Rounding`].
+macro_rules! with_rounding {
+    ($rounding:expr, $M:ident => $body:expr) => {
+        match $rounding {
+            $crate::kernel::Rounding::NearestEven => {
+                type $M = $crate::kernel::round::NearestEven;
+                $body
+            }
+            $crate::kernel::Rounding::TowardsZero => {
+                type $M = $crate::kernel::round::TowardsZero;
+                $body
+            }
+            $crate::kernel::Rounding::TowardsPositive => {
+                type $M = $crate::kernel::round::TowardsPositive;
+                $body
+            }
+            $crate::kernel::Rounding::TowardsNegative => {
+                type $M = $crate::kernel::round::TowardsNegative;
+                $body
+            }
+            $crate::kernel::Rounding::NearestAway => {
+                type $M = $crate::kernel::round::NearestAway;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_rounding;
+
+/// A float that machines calculate with: float32 or float64.
+pub(crate) trait WideFloat:
+    Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    const ZERO: Self;
+    const HALF: Self;
+    const ONE: Self;
+    const INFINITY: Self;
+    /// 2^23 or 2^52: from it on every float is an integer, and a smaller magnitude added to it is rounded to one.
+    const INTEGRAL: Self;
+    fn magnitude(self) -> Self;
+    fn with_sign_of(self, other: Self) -> Self;
+    /// Rounds to an integer by an instruction.
+    fn round_natively(self, rounding: Rounding) -> Self;
+    /// The nearest of this type.
+    fn of_f64(value: f64) -> Self;
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! wide_float {
+    ($type:ident, $integral:expr) => {
+        impl WideFloat for $type {
+            const ZERO: $type = 0.0;
+            const HALF: $type = 0.5;
+            const ONE: $type = 1.0;
+            const INFINITY: $type = $type::INFINITY;
+            const INTEGRAL: $type = $integral;
+
+            #[inline(always)]
+            fn magnitude(self) -> $type {
+                self.abs()
+            }
+
+            #[inline(always)]
+            fn with_sign_of(self, other: $type) -> $type {
+                self.copysign(other)
+            }
+
+            #[inline(always)]
+            fn round_natively(self, rounding: Rounding) -> $type {
+                match rounding {
+                    Rounding::NearestEven => self.round_ties_even(),
+                    Rounding::TowardsZero => self.trunc(),
+                    Rounding::TowardsPositive => self.ceil(),
+                    Rounding::TowardsNegative => self.floor(),
+                    Rounding::NearestAway => {
+                        // The difference is exact; adding a half first would round 0.49999999999999994 up.
+                        let integer = self.trunc();
+                        let step: $type = if (self - integer).abs() >= 0.5 { 1.0 } else { 0.0 };
+                        integer + step.copysign(self)
+                    }
+                }
+            }
+
+            #[expect(clippy::allow_attributes, reason = "one of the two types is float64 itself")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                trivial_numeric_casts,
+                reason = "rounding is the contract"
+            )]
+            #[inline(always)]
+            fn of_f64(value: f64) -> $type {
+                value as $type
+            }
+
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+        }
+    };
+}
+
+wide_float!(f32, 8_388_608.0);
+wide_float!(f64, 4_503_599_627_370_496.0);
+
+/// Rounds to an integer; infinities and NaN stay. The sign of a zero is open.
+#[inline(always)]
+pub(crate) fn round<W: WideFloat, M: RoundingMode, const ROUNDS: bool>(x: W) -> W {
+    if ROUNDS {
+        return x.round_natively(M::ROUNDING);
+    }
+    let magnitude = x.magnitude();
+    let nearest = (magnitude + W::INTEGRAL) - W::INTEGRAL;
+    let down = if nearest > magnitude { nearest - W::ONE } else { nearest };
+    let rounded = match M::ROUNDING {
+        Rounding::NearestEven => nearest.with_sign_of(x),
+        Rounding::TowardsZero => down.with_sign_of(x),
+        Rounding::NearestAway => {
+            let away = if magnitude - down >= W::HALF { down + W::ONE } else { down };
+            away.with_sign_of(x)
+        }
+        Rounding::TowardsPositive => {
+            let nearest = nearest.with_sign_of(x);
+            if nearest < x { nearest + W::ONE } else { nearest }
+        }
+        Rounding::TowardsNegative => {
+            let nearest = nearest.with_sign_of(x);
+            if nearest > x { nearest - W::ONE } else { nearest }
+        }
+    };
+    if magnitude < W::INTEGRAL { rounded } else { x }
+}
+
+/// A float element as the loops see it.
+pub(crate) trait FloatElement: Element {
+    /// What it is calculated in.
+    type Wide: WideFloat;
+    /// The same value; a NaN becomes quiet and keeps its payload.
+    fn widen(self) -> Self::Wide;
+    /// Rounds the result of one operation, ties to even, to this type's precision and range.
+    fn settle(result: Self::Wide) -> Self::Wide;
+}
+
+impl FloatElement for f32 {
+    type Wide = f32;
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self
+    }
+    #[inline(always)]
+    fn settle(result: f32) -> f32 {
+        result
+    }
+}
+
+impl FloatElement for f64 {
+    type Wide = f64;
+    #[inline(always)]
+    fn widen(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn settle(result: f64) -> f64 {
+        result
+    }
+}
+
+impl FloatElement for f16 {
+    type Wide = f32;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        // The fields at their places in a float32, whose exponent is then off by 112: a multiplication makes that good
+        // and normalises subnormal numbers. What was an infinity or NaN comes out at 2^16 or more.
+        let bits = u32::from(self.to_bits());
+        let scaled = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits((127 + 112) << 23);
+        let quiet = if bits & 0x7fff > 0x7c00 { 0x7fc0_0000 } else { 0x7f80_0000 };
+        let magnitude = if scaled >= 65536.0 { scaled.to_bits() | quiet } else { scaled.to_bits() };
+        f32::from_bits(magnitude | (bits & 0x8000) << 16)
+    }
+
+    #[inline(always)]
+    fn settle(result: f32) -> f32 {
+        const LEAST_NORMAL: f32 = 1.0 / 16384.0;
+        let bits = result.to_bits() & 0x7fff_ffff;
+        let magnitude = f32::from_bits(bits);
+        let normal = f32::from_bits((bits + 0xfff + (bits >> 13 & 1)) & !0x1fff);
+        // The floats around a half are as far apart as subnormal float16s.
+        let subnormal = (magnitude + 0.5) - 0.5;
+        let rounded = if magnitude < LEAST_NORMAL { subnormal } else { normal };
+        let bounded = if rounded >= 65536.0 { f32::INFINITY } else { rounded };
+        // A NaN stays what it is: rounding its payload could make an infinity of it.
+        let settled = if magnitude <= f32::INFINITY { bounded } else { magnitude };
+        settled.copysign(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agree<M: RoundingMode>(x: f64) {
+        let (native, added) = (round::<f64, M, true>(x), round::<f64, M, false>(x));
+        assert!(
+            native.to_bits() == added.to_bits() || (native == 0.0 && added == 0.0),
+            "{x:e} {:?}",
+            M::ROUNDING
+        );
+        #[expect(clippy::cast_possible_truncation, reason = "another value to try")]
+        let x = x as f32;
+        let (native, added) = (round::<f32, M, true>(x), round::<f32, M, false>(x));
+        assert!(
+            native.to_bits() == added.to_bits() || (native == 0.0 && added == 0.0),
+            "{x:e} {:?}",
+            M::ROUNDING
+        );
+    }
+
+    #[test]
+    fn addition_rounds_like_the_instruction() {
+        let edges = [
+            0.0,
+            0.25,
+            0.499_999_999_999_999_94,
+            0.5,
+            0.75,
+            1.0,
+            1.5,
+            2.5,
+            8_388_607.5,
+            4_503_599_627_370_495.5,
+        ];
+        let more = [4_503_599_627_370_497.0, 8_388_609.0, 1e300, f64::INFINITY, 5e-324, 3.7, 1e6 + 0.5];
+        for x in edges.into_iter().chain(more).flat_map(|x| [x, -x]) {
+            agree::<NearestEven>(x);
+            agree::<TowardsZero>(x);
+            agree::<TowardsPositive>(x);
+            agree::<TowardsNegative>(x);
+            agree::<NearestAway>(x);
+        }
+    }
+
+    #[test]
+    fn float16_widens_and_settles_like_the_crate_half() {
+        for bits in 0..=u16::MAX {
+            let value = f16::from_bits(bits);
+            let quiet = if value.is_nan() { bits | 0x200 } else { bits };
+            assert_eq!(value.widen().to_bits(), f16::from_bits(quiet).to_f32().to_bits(), "{bits:#x}");
+        }
+        for step in 0..=u32::MAX / 977 {
+            let value = f32::from_bits(step * 977);
+            let settled = f16::settle(value);
+            let expected = f16::from_f32(value).to_f32();
+            assert!(
+                settled.to_bits() == expected.to_bits() || value.is_nan() && settled.is_nan(),
+                "{value:e}"
+            );
+        }
+    }
+}

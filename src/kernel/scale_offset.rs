@@ -1,0 +1,254 @@
+//! `scale_offset` over slices: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>.
+//!
+//! Encode is `(x - offset) * scale`, decode `x / scale + offset`: two operations in the element's own arithmetic, each
+//! rounded once, never fused. What leaves the type's range at either step is a fault.
+
+mod loops;
+
+use half::f16;
+
+use super::cast::{is_of_type, low_bits};
+use super::exact::integer_of;
+use super::tile::{for_each_tile, read_bits, write_bits};
+use super::{ElementFault, FaultKind, InstructionSet};
+use crate::element::{ElementType, NumberType};
+
+/// A bound `scale_offset`: absent parameters skip their operation.
+#[derive(Debug, Clone)]
+pub struct ScaleOffset {
+    number_type: NumberType,
+    offset: Option<u64>,
+    scale: Option<u64>,
+    encode: Option<loops::Kernel>,
+    decode: Option<loops::Kernel>,
+}
+
+/// The two directions of the codec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Encode,
+    Decode,
+}
+
+impl ScaleOffset {
+    /// Binds the codec; bits are zero-extended to 64. A zero `scale` must have been refused before.
+    pub fn new(number_type: NumberType, offset: Option<u64>, scale: Option<u64>) -> Self {
+        Self::with_instruction_set(number_type, offset, scale, InstructionSet::detect())
+    }
+
+    /// The same, with the loop of one instruction set.
+    pub fn with_instruction_set(
+        number_type: NumberType,
+        offset: Option<u64>,
+        scale: Option<u64>,
+        instruction_set: InstructionSet,
+    ) -> Self {
+        let select = |direction| loops::select(number_type, (offset, scale), direction, instruction_set);
+        let (encode, decode) = (select(Direction::Encode), select(Direction::Decode));
+        ScaleOffset { number_type, offset, scale, encode, decode }
+    }
+
+    /// The type of the elements, on both sides.
+    pub fn number_type(&self) -> NumberType {
+        self.number_type
+    }
+
+    /// The bits of the offset, where one is given.
+    pub fn offset(&self) -> Option<u64> {
+        self.offset
+    }
+
+    /// The bits of the scale, where one is given.
+    pub fn scale(&self) -> Option<u64> {
+        self.scale
+    }
+
+    /// `(x - offset) * scale`, each operation rounded once in the type.
+    pub fn encode(&self, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
+        self.convert(Direction::Encode, source, target)
+    }
+
+    /// `x / scale + offset`, each operation rounded once in the type.
+    pub fn decode(&self, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
+        self.convert(Direction::Decode, source, target)
+    }
+
+    /// Encodes one value by the exact path.
+    pub fn encode_one(&self, bits: u64) -> Result<u64, FaultKind> {
+        self.convert_one(Direction::Encode, bits)
+    }
+
+    /// Decodes one value by the exact path.
+    pub fn decode_one(&self, bits: u64) -> Result<u64, FaultKind> {
+        self.convert_one(Direction::Decode, bits)
+    }
+
+    fn convert(&self, direction: Direction, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
+        let size = self.number_type.size();
+        let kernel = match direction {
+            Direction::Encode => self.encode,
+            Direction::Decode => self.decode,
+        };
+        for_each_tile((source, size), (target, size), |source, target, first| {
+            if kernel.is_some_and(|(kernel, parameters)| !kernel.run(source, target, &parameters)) {
+                return Ok(());
+            }
+            self.convert_exactly(direction, source, target, first)
+        })
+    }
+
+    fn convert_exactly(
+        &self,
+        direction: Direction,
+        source: &[u8],
+        target: &mut [u8],
+        first: usize,
+    ) -> Result<(), ElementFault> {
+        let size = self.number_type.size();
+        for index in 0..source.len() / size {
+            let bits = read_bits(source, size, index);
+            let converted = self.convert_one(direction, bits);
+            let bits = converted.map_err(|kind| ElementFault { kind, index: first + index })?;
+            write_bits(target, size, index, bits);
+        }
+        Ok(())
+    }
+
+    fn convert_one(&self, direction: Direction, bits: u64) -> Result<u64, FaultKind> {
+        if !is_of_type(bits, self.number_type) {
+            return Err(FaultKind::NotOfType);
+        }
+        if !self.number_type.is_float() {
+            return self.integer(direction, bits);
+        }
+        match direction {
+            Direction::Encode => {
+                let shifted = self.operation(bits, self.offset, Operation::Subtract)?;
+                self.operation(shifted, self.scale, Operation::Multiply)
+            }
+            Direction::Decode => {
+                let divided = self.operation(bits, self.scale, Operation::Divide)?;
+                self.operation(divided, self.offset, Operation::Add)
+            }
+        }
+    }
+
+    /// One float operation, rounded once; skipped where its parameter is absent.
+    fn operation(&self, bits: u64, parameter: Option<u64>, operation: Operation) -> Result<u64, FaultKind> {
+        let Some(parameter) = parameter else { return Ok(bits) };
+        #[expect(clippy::cast_possible_truncation, reason = "the low bits are the element")]
+        let (result, became_infinite) = match self.number_type.element() {
+            ElementType::Float16 => {
+                // A result of two 11-bit significands, rounded to 24 bits and then to 11, is rounded once.
+                let x = f16::from_bits(bits as u16);
+                let result = operation.apply_f32(x.to_f32(), f16::from_bits(parameter as u16).to_f32());
+                let result = f16::from_f32(result);
+                (u64::from(result.to_bits()), x.is_finite() && result.is_infinite())
+            }
+            ElementType::Float32 => {
+                let x = f32::from_bits(bits as u32);
+                let result = operation.apply_f32(x, f32::from_bits(parameter as u32));
+                (u64::from(result.to_bits()), x.is_finite() && result.is_infinite())
+            }
+            _ => {
+                let x = f64::from_bits(bits);
+                let result = operation.apply_f64(x, f64::from_bits(parameter));
+                (result.to_bits(), x.is_finite() && result.is_infinite())
+            }
+        };
+        if became_infinite { Err(FaultKind::Overflow) } else { Ok(result) }
+    }
+
+    /// Both steps in integers, each in the range of the type.
+    fn integer(&self, direction: Direction, bits: u64) -> Result<u64, FaultKind> {
+        let (least, greatest) = self.number_type.integer_bounds().unwrap_or_default();
+        let in_range = |value: Option<i128>| {
+            value.filter(|value| (least..=greatest).contains(value)).ok_or(FaultKind::Overflow)
+        };
+        let element = self.number_type.element();
+        let x = integer_of(bits, element);
+        let offset = self.offset.map_or(0, |bits| integer_of(bits, element));
+        let scale = self.scale.map_or(1, |bits| integer_of(bits, element));
+        let result = match direction {
+            Direction::Encode => {
+                let shifted = in_range(x.checked_sub(offset))?;
+                in_range(shifted.checked_mul(scale))?
+            }
+            Direction::Decode => {
+                if x.checked_rem(scale) != Some(0) {
+                    return Err(FaultKind::Remainder);
+                }
+                let divided = in_range(x.checked_div(scale))?;
+                in_range(divided.checked_add(offset))?
+            }
+        };
+        Ok(low_bits(result, self.number_type))
+    }
+}
+
+/// The four operations of the codec.
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Subtract,
+    Multiply,
+    Divide,
+    Add,
+}
+
+impl Operation {
+    fn apply_f32(self, x: f32, parameter: f32) -> f32 {
+        match self {
+            Operation::Subtract => x - parameter,
+            Operation::Multiply => x * parameter,
+            Operation::Divide => x / parameter,
+            Operation::Add => x + parameter,
+        }
+    }
+
+    fn apply_f64(self, x: f64, parameter: f64) -> f64 {
+        match self {
+            Operation::Subtract => x - parameter,
+            Operation::Multiply => x * parameter,
+            Operation::Divide => x / parameter,
+            Operation::Add => x + parameter,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::Element;
+
+    fn bound<T: Element>(offset: Option<T>, scale: Option<T>) -> ScaleOffset {
+        ScaleOffset::new(NumberType::of(T::TYPE), offset.map(T::to_bits64), scale.map(T::to_bits64))
+    }
+
+    #[test]
+    fn integer_intermediates_must_fit() {
+        let codec = bound::<i8>(Some(-1), Some(-1));
+        assert_eq!(codec.encode_one(127), Err(FaultKind::Overflow));
+        assert_eq!(codec.decode_one(128), Err(FaultKind::Overflow));
+        assert_eq!(bound::<i64>(Some(5), None).encode_one(i64::MIN.to_bits64()), Err(FaultKind::Overflow));
+        assert_eq!(bound::<u8>(Some(5), None).encode_one(4), Err(FaultKind::Overflow));
+        assert_eq!(bound::<u8>(None, Some(3)).decode_one(4), Err(FaultKind::Remainder));
+        assert_eq!(bound::<u8>(Some(7), Some(3)).decode_one(6), Ok(9));
+    }
+
+    #[test]
+    fn a_finite_float_that_becomes_infinite_is_a_fault() {
+        let codec = bound::<f32>(None, Some(1e30));
+        assert_eq!(codec.encode_one(1e30f32.to_bits64()), Err(FaultKind::Overflow));
+        assert_eq!(codec.encode_one(f32::INFINITY.to_bits64()), Ok(f32::INFINITY.to_bits64()));
+        assert!(f32::from_bits64(codec.encode_one(f32::NAN.to_bits64()).unwrap()).is_nan());
+        let half = bound::<f16>(None, Some(f16::from_f32(300.0)));
+        assert_eq!(half.encode_one(f16::from_f32(300.0).to_bits64()), Err(FaultKind::Overflow));
+    }
+
+    #[test]
+    fn an_absent_parameter_skips_its_operation() {
+        let negative_zero = (-0.0f32).to_bits64();
+        assert_eq!(bound::<f32>(None, Some(2.0)).decode_one(negative_zero), Ok(negative_zero));
+        assert_eq!(bound::<f32>(Some(0.0), Some(2.0)).decode_one(negative_zero), Ok(0));
+    }
+}

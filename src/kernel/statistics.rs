@@ -1,0 +1,279 @@
+//! What values an array holds: the least and the greatest finite one, and how many are none.
+
+use half::f16;
+
+use super::InstructionSet;
+use super::dispatch::{TileKernel, TileLoop};
+use super::tile::{TILE, TileBuffer, is_aligned, read_bits, write_bits};
+use crate::element::{Element, NumberType};
+use crate::with_element;
+
+/// The extent of a slice of numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extent {
+    /// Elements.
+    pub count: u64,
+    /// NaN, and values that count as missing.
+    pub nan: u64,
+    /// +Infinity.
+    pub positive_infinity: u64,
+    /// -Infinity.
+    pub negative_infinity: u64,
+    /// Bits of the least and greatest finite value (-0.0 before 0.0); `None` where there is none.
+    pub finite: Option<(u64, u64)>,
+}
+
+/// A bound scan for the extent of floats or integers.
+#[derive(Debug, Clone)]
+pub struct ExtentScan {
+    number_type: NumberType,
+    missing: Vec<u64>,
+    kernel: TileKernel<(), TileExtent>,
+}
+
+/// The extent of a tile.
+#[derive(Debug, Clone, Copy)]
+struct TileExtent {
+    /// Bits of the least and greatest finite value; the least is the greater one where there is none.
+    finite: (u64, u64),
+    /// NaN and infinities.
+    not_finite: usize,
+}
+
+/// A type whose order is that of integers, once its bits are turned for it.
+trait Ordered: Element {
+    type Key: Copy + Ord;
+    const LEAST: Self::Key;
+    const GREATEST: Self::Key;
+    fn key(self) -> Self::Key;
+    fn of_key(key: Self::Key) -> Self;
+    fn is_finite(self) -> bool;
+}
+
+macro_rules! ordered_integer {
+    ($($type:ty),*) => {$(
+        impl Ordered for $type {
+            type Key = $type;
+            const LEAST: $type = <$type>::MIN;
+            const GREATEST: $type = <$type>::MAX;
+            #[inline(always)]
+            fn key(self) -> $type { self }
+            #[inline(always)]
+            fn of_key(key: $type) -> $type { key }
+            #[inline(always)]
+            fn is_finite(self) -> bool { true }
+        }
+    )*};
+}
+
+macro_rules! ordered_float {
+    ($type:ty, $unsigned:ty, $signed:ty) => {
+        impl Ordered for $type {
+            type Key = $signed;
+            const LEAST: $signed = <$signed>::MIN;
+            const GREATEST: $signed = <$signed>::MAX;
+            // The magnitude of a negative float grows with its bits: turning them over orders it among the others.
+            #[inline(always)]
+            fn key(self) -> $signed {
+                let bits = self.to_bits().cast_signed();
+                bits ^ ((bits >> (<$signed>::BITS - 1)).cast_unsigned() >> 1).cast_signed()
+            }
+            #[inline(always)]
+            fn of_key(key: $signed) -> $type {
+                let bits = key ^ ((key >> (<$signed>::BITS - 1)).cast_unsigned() >> 1).cast_signed();
+                <$type>::from_bits(bits.cast_unsigned())
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                const INFINITY: $unsigned = <$type>::INFINITY.to_bits();
+                self.to_bits() & INFINITY != INFINITY
+            }
+        }
+    };
+}
+
+ordered_integer!(i8, i16, i32, i64, u8, u16, u32, u64);
+ordered_float!(f16, u16, i16);
+ordered_float!(f32, u32, i32);
+ordered_float!(f64, u64, i64);
+
+struct ExtentLoop<T>(std::marker::PhantomData<T>);
+
+impl<T: Ordered> TileLoop for ExtentLoop<T> {
+    type Parameters = ();
+    type Outcome = TileExtent;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], (): &()) -> TileExtent {
+        let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
+        let (least, greatest) = extent::<T>(elements.iter().map(|element| element.key()));
+        let mut not_finite = 0;
+        let mut finite = (T::of_key(least), T::of_key(greatest));
+        // Infinities and NaN lie outside the finite values in the order of bits.
+        if !(finite.0.is_finite() && finite.1.is_finite()) {
+            let substitute = elements.iter().find(|element| element.is_finite());
+            let key = substitute.map_or(least, |element| element.key());
+            let keys = elements.iter().map(|element| if element.is_finite() { element.key() } else { key });
+            let (least, greatest) = extent::<T>(keys);
+            finite = (T::of_key(least), T::of_key(greatest));
+            not_finite = elements.iter().filter(|element| !element.is_finite()).count();
+        }
+        TileExtent { finite: (finite.0.to_bits64(), finite.1.to_bits64()), not_finite }
+    }
+}
+
+/// The least and the greatest of some keys, as maxima of integers, which vectorise.
+#[inline(always)]
+fn extent<T: Ordered>(keys: impl Iterator<Item = T::Key>) -> (T::Key, T::Key) {
+    keys.fold((T::GREATEST, T::LEAST), |(least, greatest), key| (least.min(key), greatest.max(key)))
+}
+
+impl ExtentScan {
+    /// Binds it; `missing` are bit patterns that count as NaN, compared as numbers.
+    pub fn new(number_type: NumberType, missing: Vec<u64>) -> Self {
+        Self::with_instruction_set(number_type, missing, InstructionSet::detect())
+    }
+
+    /// The same, with the loop of one instruction set.
+    pub fn with_instruction_set(
+        number_type: NumberType,
+        missing: Vec<u64>,
+        instruction_set: InstructionSet,
+    ) -> Self {
+        let kernel =
+            with_element!(number_type.element(), T => TileKernel::select::<ExtentLoop<T>>(instruction_set));
+        ExtentScan { number_type, missing, kernel }
+    }
+
+    /// The extent of no element.
+    pub fn empty(&self) -> Extent {
+        Extent { count: 0, nan: 0, positive_infinity: 0, negative_infinity: 0, finite: None }
+    }
+
+    /// Adds the elements of `source` to `extent`.
+    pub fn scan(&self, source: &[u8], extent: &mut Extent) {
+        let size = self.number_type.size();
+        let whole = source.len() / size * size;
+        let mut buffer = TileBuffer::new();
+        for tile in source[..whole].chunks(TILE * size) {
+            extent.count += (tile.len() / size) as u64;
+            if self.missing.is_empty() && is_aligned(tile, size) {
+                self.scan_tile(tile, extent);
+            } else {
+                let kept = with_element!(
+                    self.number_type.element(),
+                    T => keep_present::<T>(tile, &self.missing, buffer.bytes_mut(tile.len()))
+                );
+                extent.nan += ((tile.len() - kept) / size) as u64;
+                self.scan_tile(buffer.bytes_mut(kept), extent);
+            }
+        }
+    }
+
+    /// Adds a tile without missing values.
+    fn scan_tile(&self, tile: &[u8], extent: &mut Extent) {
+        let found = self.kernel.run(tile, &mut [], &());
+        let size = self.number_type.size();
+        if found.not_finite > 0 {
+            with_element!(self.number_type.element(), T => count_not_finite::<T>(tile, extent));
+        }
+        if found.not_finite < tile.len() / size {
+            self.widen(extent, found.finite);
+        }
+    }
+
+    /// Adds one extent to another.
+    pub fn merge(&self, extent: &mut Extent, other: &Extent) {
+        extent.count += other.count;
+        extent.nan += other.nan;
+        extent.positive_infinity += other.positive_infinity;
+        extent.negative_infinity += other.negative_infinity;
+        if let Some(finite) = other.finite {
+            self.widen(extent, finite);
+        }
+    }
+
+    fn widen(&self, extent: &mut Extent, (least, greatest): (u64, u64)) {
+        extent.finite = Some(match extent.finite {
+            None => (least, greatest),
+            Some(finite) => with_element!(self.number_type.element(), T => {
+                let key = |bits| T::from_bits64(bits).key();
+                (
+                    if key(least) < key(finite.0) { least } else { finite.0 },
+                    if key(greatest) > key(finite.1) { greatest } else { finite.1 },
+                )
+            }),
+        });
+    }
+}
+
+/// Copies the elements that are not missing to the front of `kept`, and tells how many bytes they are.
+fn keep_present<T: Element>(tile: &[u8], missing: &[u64], kept: &mut [u8]) -> usize {
+    let size = size_of::<T>();
+    let mut count = 0;
+    for index in 0..tile.len() / size {
+        let bits = read_bits(tile, size, index);
+        let element = T::from_bits64(bits);
+        write_bits(kept, size, count, bits);
+        // NaN equals nothing: it is kept, and counted with the others.
+        count += usize::from(!missing.iter().any(|missing| T::from_bits64(*missing) == element));
+    }
+    count * size
+}
+
+/// Counts NaN and infinities one by one.
+fn count_not_finite<T: Ordered>(tile: &[u8], extent: &mut Extent) {
+    let elements: &[T] = bytemuck::try_cast_slice(tile).unwrap_or_default();
+    let zero = T::from_bits64(0);
+    for element in elements.iter().filter(|element| !element.is_finite()) {
+        if *element > zero {
+            extent.positive_infinity += 1;
+        } else if *element < zero {
+            extent.negative_infinity += 1;
+        } else {
+            extent.nan += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent<T: Element>(values: &[T], missing: &[T]) -> Extent {
+        let missing = missing.iter().map(|value| value.to_bits64()).collect();
+        let scan = ExtentScan::new(NumberType::of(T::TYPE), missing);
+        let mut extent = scan.empty();
+        scan.scan(bytemuck::cast_slice(values), &mut extent);
+        extent
+    }
+
+    #[test]
+    fn floats_are_counted_and_ordered() {
+        let values = [1.5f32, f32::NAN, -0.0, 0.0, f32::INFINITY, f32::NEG_INFINITY, -999.0];
+        let found = extent(&values, &[-999.0]);
+        assert_eq!((found.count, found.nan, found.positive_infinity, found.negative_infinity), (7, 2, 1, 1));
+        assert_eq!(found.finite, Some(((-0.0f32).to_bits64(), 1.5f32.to_bits64())));
+        assert_eq!(extent(&[f64::NAN; 2000], &[]).finite, None);
+        assert_eq!(extent(&[f16::NEG_INFINITY; 2000], &[]).negative_infinity, 2000);
+    }
+
+    #[test]
+    fn integers_keep_their_own_order() {
+        let values: Vec<i16> = (-3000..3000).rev().collect();
+        let found = extent(&values, &[-3000, 2999]);
+        assert_eq!(found.finite, Some(((-2999i16).to_bits64(), 2998)));
+        assert_eq!(found.nan, 2);
+        assert_eq!(extent(&[u64::MAX, 0], &[]).finite, Some((0, u64::MAX)));
+    }
+
+    #[test]
+    fn unaligned_bytes_are_scanned() {
+        let mut bytes = vec![0_u8; 4001];
+        bytes[1..].copy_from_slice(bytemuck::cast_slice(&[2.5f32; 1000]));
+        let scan = ExtentScan::new(NumberType::of(f32::TYPE), Vec::new());
+        let mut found = scan.empty();
+        scan.scan(&bytes[1..], &mut found);
+        assert_eq!(found.finite, Some((2.5f32.to_bits64(), 2.5f32.to_bits64())));
+    }
+}

@@ -1,0 +1,97 @@
+//! Slices of bytes as elements: tiles that stay in the cache, any alignment, and single elements as bits.
+
+/// Elements of a tile: the sources, the results and one scratch tile of it fit the first-level cache.
+pub(crate) const TILE: usize = 2048;
+
+/// Bytes of a tile of the widest element.
+const TILE_BYTES: usize = TILE * 8;
+
+/// An aligned tile of any element type.
+#[repr(C, align(64))]
+pub(crate) struct TileBuffer {
+    bytes: [u8; TILE_BYTES],
+}
+
+impl TileBuffer {
+    /// A tile of zeros.
+    pub(crate) const fn new() -> Self {
+        TileBuffer { bytes: [0; TILE_BYTES] }
+    }
+
+    /// Its first `len` bytes.
+    pub(crate) fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
+        let len = len.min(TILE_BYTES);
+        &mut self.bytes[..len]
+    }
+}
+
+/// The bits of element `index`, zero-extended; 0 past the end.
+pub(crate) fn read_bits(bytes: &[u8], size: usize, index: usize) -> u64 {
+    let at = |width: usize| bytes.get(index * width..(index + 1) * width).unwrap_or_default();
+    match size {
+        1 => bytes.get(index).map_or(0, |byte| u64::from(*byte)),
+        2 => at(2).try_into().map_or(0, |array| u64::from(u16::from_ne_bytes(array))),
+        4 => at(4).try_into().map_or(0, |array| u64::from(u32::from_ne_bytes(array))),
+        _ => at(8).try_into().map_or(0, u64::from_ne_bytes),
+    }
+}
+
+/// Writes the low bits as element `index`; nothing past the end.
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are the element")]
+pub(crate) fn write_bits(bytes: &mut [u8], size: usize, index: usize, bits: u64) {
+    let Some(element) = bytes.get_mut(index * size..(index + 1) * size) else { return };
+    match size {
+        1 => element.copy_from_slice(&[bits as u8]),
+        2 => element.copy_from_slice(&(bits as u16).to_ne_bytes()),
+        4 => element.copy_from_slice(&(bits as u32).to_ne_bytes()),
+        _ => element.copy_from_slice(&bits.to_ne_bytes()),
+    }
+}
+
+/// The number of whole elements that both sides have.
+pub(crate) fn num_elements(source: &[u8], source_size: usize, target: &[u8], target_size: usize) -> usize {
+    debug_assert_eq!(source.len() / source_size, target.len() / target_size, "equal counts of elements");
+    (source.len() / source_size).min(target.len() / target_size)
+}
+
+/// Calls `each(source tile, target tile, index of its first element)` on aligned tiles, copying where they are not.
+pub(crate) fn for_each_tile<E>(
+    source: (&[u8], usize),
+    target: (&mut [u8], usize),
+    mut each: impl FnMut(&[u8], &mut [u8], usize) -> Result<(), E>,
+) -> Result<(), E> {
+    let (source, source_size) = source;
+    let (target, target_size) = target;
+    let count = num_elements(source, source_size, target, target_size);
+    let source_tiles = source[..count * source_size].chunks(TILE * source_size);
+    let target_tiles = target[..count * target_size].chunks_mut(TILE * target_size);
+    for (tile, (source, target)) in source_tiles.zip(target_tiles).enumerate() {
+        if is_aligned(source, source_size) && is_aligned(target, target_size) {
+            each(source, target, tile * TILE)?;
+        } else {
+            copied(source, target, |source, target| each(source, target, tile * TILE))?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs `each` on aligned copies. Apart, so that aligned slices do not pay for the two tiles on the stack.
+#[inline(never)]
+fn copied<E>(
+    source: &[u8],
+    target: &mut [u8],
+    each: impl FnOnce(&[u8], &mut [u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let (mut source_tile, mut target_tile) = (TileBuffer::new(), TileBuffer::new());
+    let source_tile = source_tile.bytes_mut(source.len());
+    source_tile.copy_from_slice(source);
+    let target_tile = target_tile.bytes_mut(target.len());
+    let outcome = each(source_tile, target_tile);
+    target.copy_from_slice(target_tile);
+    outcome
+}
+
+/// Whether elements of `size` bytes may be borrowed from these bytes.
+pub(crate) fn is_aligned(bytes: &[u8], size: usize) -> bool {
+    bytes.as_ptr().addr().is_multiple_of(size)
+}

@@ -1,0 +1,332 @@
+//! The `zarr.json` of an array, read member by member: a fault in one hides none in another.
+
+use super::chunk_grid::read_chunk_grid;
+use super::chunk_key::ChunkKeyEncoding;
+use super::extension::{CodecMetadata, MAX_FAULTS, read_codecs, type_fault};
+use super::json::{Json, Object};
+use super::member::{read_attributes, read_head, read_repeated, read_unknown, required};
+use super::shape::read_shape;
+use crate::diagnostic::{Diagnostic, code};
+
+pub use super::chunk_grid::ChunkGrid;
+pub use super::shape::{MAX_RANK, num_elements};
+
+/// The members of an array's document.
+const MEMBERS: [&str; 11] = [
+    "zarr_format",
+    "node_type",
+    "shape",
+    "data_type",
+    "chunk_grid",
+    "chunk_key_encoding",
+    "fill_value",
+    "codecs",
+    "attributes",
+    "dimension_names",
+    "storage_transformers",
+];
+
+/// What could be read of an array's `zarr.json`, and all that is wrong with it.
+///
+/// A member is `None` where it is missing or faulty; a diagnostic then says so.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ArrayDocument {
+    /// Elements per dimension.
+    pub shape: Option<Vec<u64>>,
+    /// As written.
+    pub data_type: Option<Json>,
+    /// The grid; `None` also where the chunk shape does not fit the array.
+    pub chunk_grid: Option<ChunkGrid>,
+    /// How chunks are named.
+    pub chunk_key_encoding: Option<ChunkKeyEncoding>,
+    /// As written.
+    pub fill_value: Option<Json>,
+    /// The codecs whose form is right; their order and configurations are not looked at.
+    pub codecs: Option<Vec<CodecMetadata>>,
+    /// The attributes, if there are any.
+    pub attributes: Option<Object>,
+    /// One name or null per dimension, if there are any.
+    pub dimension_names: Option<Vec<Option<String>>>,
+    /// The storage transformers (each of them is an error).
+    pub storage_transformers: Vec<Json>,
+    /// Members that the specification does not have.
+    pub unknown: Object,
+    /// Every fault, in the order of the specification's members.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// An array's metadata with every member there, for a grid that this program decodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArrayMetadata {
+    /// Elements per dimension.
+    pub shape: Vec<u64>,
+    /// As written.
+    pub data_type: Json,
+    /// Elements per dimension of an object of the stored grid.
+    pub chunk_shape: Vec<u64>,
+    /// How chunks are named.
+    pub chunk_key_encoding: ChunkKeyEncoding,
+    /// As written.
+    pub fill_value: Json,
+    /// The codecs, in encode order.
+    pub codecs: Vec<CodecMetadata>,
+    /// Empty where there are none.
+    pub attributes: Object,
+    /// One name or null per dimension, if there are any.
+    pub dimension_names: Option<Vec<Option<String>>>,
+}
+
+impl ArrayDocument {
+    /// Reads what can be read; faults go to `diagnostics`.
+    pub fn read(document: &Json) -> Self {
+        let Some(object) = document.as_object() else {
+            let diagnostics = vec![type_fault(document, "an object", "")];
+            return ArrayDocument { diagnostics, ..Self::default() };
+        };
+        let mut diagnostics = Vec::new();
+        let found = &mut diagnostics;
+        read_head(object, "array", found);
+        let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
+        let data_type = required(object, "data_type", found).cloned();
+        let chunk_grid = required(object, "chunk_grid", found)
+            .and_then(|json| read_chunk_grid(json, shape.as_deref(), found));
+        let chunk_key_encoding = required(object, "chunk_key_encoding", found)
+            .and_then(|json| ChunkKeyEncoding::read(json, "/chunk_key_encoding", found));
+        let fill_value = required(object, "fill_value", found).cloned();
+        let codecs = required(object, "codecs", found).and_then(|json| read_codecs(json, "/codecs", found));
+        let attributes = read_attributes(object, found);
+        let dimension_names = object
+            .get("dimension_names")
+            .and_then(|json| read_dimension_names(json, shape.as_deref(), found));
+        let storage_transformers = read_storage_transformers(object, found);
+        let unknown = read_unknown(object, &MEMBERS, found);
+        read_repeated(document, found);
+        ArrayDocument {
+            shape,
+            data_type,
+            chunk_grid,
+            chunk_key_encoding,
+            fill_value,
+            codecs,
+            attributes,
+            dimension_names,
+            storage_transformers,
+            unknown,
+            diagnostics,
+        }
+    }
+
+    /// Whether a diagnostic is an error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// The metadata where nothing is missing (there may be errors elsewhere); `None` also for another grid than
+    /// `regular`.
+    pub fn metadata(&self) -> Option<ArrayMetadata> {
+        let Some(ChunkGrid::Regular { chunk_shape }) = &self.chunk_grid else { return None };
+        let shape = self.shape.clone()?;
+        (shape.len() == chunk_shape.len()).then_some(ArrayMetadata {
+            shape,
+            data_type: self.data_type.clone()?,
+            chunk_shape: chunk_shape.clone(),
+            chunk_key_encoding: self.chunk_key_encoding.clone()?,
+            fill_value: self.fill_value.clone()?,
+            codecs: self.codecs.clone()?,
+            attributes: self.attributes.clone().unwrap_or_default(),
+            dimension_names: self.dimension_names.clone(),
+        })
+    }
+}
+
+impl ArrayMetadata {
+    /// Chunks per dimension.
+    pub fn chunk_grid_shape(&self) -> Vec<u64> {
+        self.shape.iter().zip(&self.chunk_shape).map(|(&size, &chunk)| size.div_ceil(chunk.max(1))).collect()
+    }
+}
+
+fn read_dimension_names(
+    json: &Json,
+    shape: Option<&[u64]>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<Option<String>>> {
+    let pointer = "/dimension_names";
+    if json.is_null() {
+        let message = "`dimension_names` is null, which the specification wants left out";
+        diagnostics.push(Diagnostic::new(code::DIMENSION_NAMES_NULL, message).at_pointer(pointer));
+        return None;
+    }
+    let Some(elements) = json.as_array() else {
+        diagnostics.push(type_fault(json, "an array of strings and nulls", pointer));
+        return None;
+    };
+    if let Some(shape) = shape
+        && shape.len() != elements.len()
+    {
+        let message = format!("{} dimension names for {} dimensions", elements.len(), shape.len());
+        diagnostics.push(Diagnostic::new(code::DIMENSION_NAMES_LENGTH, message).at_pointer(pointer));
+        return None;
+    }
+    let mut names = Vec::with_capacity(elements.len());
+    for (index, element) in elements.iter().enumerate() {
+        match element {
+            Json::Null => names.push(None),
+            Json::String(name) => names.push(Some(name.clone())),
+            other if diagnostics.len() < MAX_FAULTS => {
+                diagnostics.push(type_fault(other, "a string or null", &format!("{pointer}/{index}")));
+            }
+            _ => {}
+        }
+    }
+    (names.len() == elements.len()).then_some(names)
+}
+
+fn read_storage_transformers(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Vec<Json> {
+    let pointer = "/storage_transformers";
+    match object.get("storage_transformers") {
+        None => Vec::new(),
+        Some(Json::Array(elements)) => {
+            if !elements.is_empty() {
+                let message = format!("{} storage transformer(s), of which none is known", elements.len());
+                diagnostics.push(Diagnostic::new(code::STORAGE_TRANSFORMER, message).at_pointer(pointer));
+            }
+            elements.clone()
+        }
+        Some(other) => {
+            diagnostics.push(type_fault(other, "an array", pointer));
+            Vec::new()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const VALID: &str = r#"{
+        "zarr_format": 3, "node_type": "array", "shape": [10, 7], "data_type": "float32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 7]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 0.0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "attributes": {"a": 1.0}, "dimension_names": ["y", null], "storage_transformers": []
+    }"#;
+
+    fn read_with(name: &str, value: Option<&str>) -> (ArrayDocument, Vec<&'static str>) {
+        let mut json = Json::parse_str(VALID).unwrap();
+        let object = json.as_object_mut().unwrap();
+        match value {
+            Some(value) => object.insert(name, Json::parse_str(value).unwrap()),
+            None => drop(object.remove(name)),
+        }
+        let document = ArrayDocument::read(&json);
+        let codes = document.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+        (document, codes)
+    }
+
+    #[test]
+    fn valid_document_is_read_whole() {
+        let document = ArrayDocument::read(&Json::parse_str(VALID).unwrap());
+        assert_eq!(document.diagnostics, []);
+        let metadata = document.metadata().unwrap();
+        assert_eq!(metadata.chunk_grid_shape(), [3, 1]);
+        assert_eq!(metadata.dimension_names, Some(vec![Some("y".to_owned()), None]));
+        assert_eq!(metadata.codecs.len(), 1);
+    }
+
+    #[test]
+    fn each_required_member_is_missed() {
+        for name in &MEMBERS[..8] {
+            let (document, codes) = read_with(name, None);
+            assert_eq!(codes, ["ZM101"], "{name}");
+            assert_eq!(
+                document.metadata().is_none(),
+                !matches!(*name, "zarr_format" | "node_type"),
+                "{name}"
+            );
+        }
+        for name in &MEMBERS[8..] {
+            assert!(read_with(name, None).1.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_fault_has_its_code() {
+        let grid = |shape: &str| format!(r#"{{"name":"regular","configuration":{{"chunk_shape":{shape}}}}}"#);
+        let long = format!("[{}1]", "1,".repeat(64));
+        let cases: Vec<(&str, &str, &[&str])> = vec![
+            ("zarr_format", "2", &["ZM104"]),
+            ("zarr_format", "3.0", &["ZM104"]),
+            ("node_type", "\"group\"", &["ZM105"]),
+            ("shape", "[10, -1]", &["ZM103"]),
+            ("shape", "[10.0, true]", &["ZM103", "ZM103"]),
+            ("shape", "10", &["ZM103"]),
+            ("shape", "[4294967296, 4294967296]", &["ZM107"]),
+            ("shape", &long, &["ZM106"]),
+            ("shape", "[0, 18446744073709551615]", &[]),
+            ("shape", "[1]", &["ZG104", "ZM108"]),
+            ("chunk_grid", "{\"name\":\"rectilinear\"}", &["ZG102"]),
+            ("chunk_grid", "{\"name\":\"mine\"}", &["ZG101"]),
+            ("chunk_grid", "{\"name\":\"regular\"}", &["ZG103"]),
+            ("chunk_grid", "[4]", &["ZM103"]),
+            ("chunk_key_encoding", "{\"name\":\"x\"}", &["ZK101"]),
+            ("codecs", "[]", &["ZC101"]),
+            ("attributes", "null", &["ZM103"]),
+            ("dimension_names", "null", &["ZM109"]),
+            ("dimension_names", "[\"y\"]", &["ZM108"]),
+            ("dimension_names", "[\"y\", 1]", &["ZM103"]),
+            ("storage_transformers", "[{\"name\":\"x\"}]", &["ZM110"]),
+            ("storage_transformers", "null", &["ZM103"]),
+            ("extra", "{\"must_understand\":false}", &[]),
+            ("extra", "{\"must_understand\":true}", &["ZM102"]),
+            ("extra", "false", &["ZM102"]),
+        ];
+        for (name, value, expected) in cases {
+            assert_eq!(read_with(name, Some(value)).1, expected, "{name} {value}");
+        }
+        for (shape, expected) in [
+            ("[4]", "ZG104"),
+            ("[0, 7]", "ZG105"),
+            ("[4294967296, 4294967296]", "ZG106"),
+            ("[4, 1.5]", "ZG103"),
+        ] {
+            let (document, codes) = read_with("chunk_grid", Some(&grid(shape)));
+            assert_eq!(codes, [expected], "{shape}");
+            assert!(document.chunk_grid.is_none());
+        }
+    }
+
+    #[test]
+    fn faults_do_not_hide_each_other() {
+        let document = ArrayDocument::read(
+            &Json::parse_str(r#"{"node_type":"array","shape":[1],"shape":"x","attributes":{"a":1,"a":2}}"#)
+                .unwrap(),
+        );
+        let codes: Vec<_> = document.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+        assert_eq!(codes, ["ZM101", "ZM103", "ZM101", "ZM101", "ZM101", "ZM101", "ZM101", "ZM011", "ZM012"]);
+        assert!(ArrayDocument::read(&Json::Null).has_errors());
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_documents_never_panic(
+            edits in proptest::collection::vec((any::<prop::sample::Index>(), "[\\[\\]{}\",:0-9e.\\-a]{0,3}"), 1..6),
+        ) {
+            let mut text = VALID.to_owned();
+            for (index, replacement) in edits {
+                let at = index.index(text.len());
+                text.replace_range(at..=at, &replacement);
+            }
+            if let Ok(json) = Json::parse_str(&text) {
+                let document = ArrayDocument::read(&json);
+                if let Some(metadata) = document.metadata() {
+                    prop_assert_eq!(metadata.chunk_grid_shape().len(), metadata.shape.len());
+                    let key = metadata.chunk_key_encoding.key(&metadata.chunk_grid_shape());
+                    prop_assert!(!key.contains("..") && !key.starts_with('/'));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Editing of a document: what is not named stays as it was written, in its place.
+
+use super::extension::CodecMetadata;
+use super::json::{Json, Object};
+
+/// The codecs as JSON, in the object form.
+pub fn codecs_json(codecs: &[CodecMetadata]) -> Json {
+    Json::Array(codecs.iter().map(CodecMetadata::to_json).collect())
+}
+
+/// Replaces a top-level member in its place, or appends it; a document that is no object becomes one.
+pub fn set_member(document: &mut Json, name: &str, value: impl Into<Json>) {
+    if let Some(object) = document.as_object_mut() {
+        object.insert(name, value);
+    } else {
+        *document = Object::new().with(name, value).into();
+    }
+}
+
+/// Removes a top-level member; true if it was there.
+pub fn remove_member(document: &mut Json, name: &str) -> bool {
+    document.as_object_mut().is_some_and(|object| object.remove(name).is_some())
+}
+
+/// Replaces the chunk shape of a regular grid, in its place.
+pub fn set_chunk_shape(document: &mut Json, chunk_shape: &[u64]) {
+    let value = Json::from(chunk_shape.to_vec());
+    if let Some(configuration) = document.pointer_mut("/chunk_grid/configuration") {
+        set_member(configuration, "chunk_shape", value);
+    } else {
+        let grid = Object::new().with("name", "regular");
+        let configuration = Object::new().with("chunk_shape", value);
+        set_member(document, "chunk_grid", grid.with("configuration", configuration));
+    }
+}
+
+/// Puts these attributes beside those that are there; those of the same name are replaced in their place.
+pub fn append_attributes(document: &mut Json, attributes: &Object) {
+    let mut merged = match document.get("attributes") {
+        Some(Json::Object(present)) => present.clone(),
+        _ => Object::new(),
+    };
+    for (name, value) in attributes.iter() {
+        merged.insert(name, value.clone());
+    }
+    set_member(document, "attributes", merged);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn editing_keeps_literals_and_places() {
+        let mut json =
+            Json::parse_str(r#"{"a":1.0,"codecs":[],"x":1e3,"attributes":{"p":0.10,"q":[1.0]}}"#).unwrap();
+        set_member(&mut json, "codecs", codecs_json(&[CodecMetadata::new("bytes", None)]));
+        append_attributes(&mut json, &Object::new().with("p", 5_u64).with("r", true));
+        assert_eq!(
+            json.to_string(),
+            r#"{"a":1.0,"codecs":[{"name":"bytes"}],"x":1e3,"attributes":{"p":5,"q":[1.0],"r":true}}"#
+        );
+        assert!(remove_member(&mut json, "attributes") && !remove_member(&mut json, "attributes"));
+        append_attributes(&mut json, &Object::new().with("s", "t"));
+        assert_eq!(json.get("attributes").unwrap().to_string(), r#"{"s":"t"}"#);
+    }
+
+    #[test]
+    fn chunk_shape_is_replaced_in_place() {
+        let mut json =
+            Json::parse_str(r#"{"chunk_grid":{"configuration":{"chunk_shape":[1]},"name":"regular"},"z":0}"#)
+                .unwrap();
+        set_chunk_shape(&mut json, &[2, 3]);
+        assert_eq!(
+            json.to_string(),
+            r#"{"chunk_grid":{"configuration":{"chunk_shape":[2,3]},"name":"regular"},"z":0}"#
+        );
+    }
+}

@@ -1,0 +1,253 @@
+//! Names with configurations: the form that grids, key encodings, storage transformers and codecs share.
+
+use super::json::{Json, Object};
+use crate::diagnostic::{Code, Diagnostic, code};
+
+/// The most faults of one kind that are reported of one list: a hostile document earns no more memory than that.
+pub(super) const MAX_FAULTS: usize = 100;
+
+/// The most codecs of one list.
+const MAX_CODECS: usize = 256;
+
+/// A codec as a document has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodecMetadata {
+    /// Its name.
+    pub name: String,
+    /// Its configuration, where there is one.
+    pub configuration: Option<Object>,
+    /// False only where the document says so.
+    pub must_understand: bool,
+    /// Whether it was written as its name alone.
+    pub shorthand: bool,
+    /// Where it is, as an RFC 6901 pointer into the document.
+    pub pointer: String,
+}
+
+impl CodecMetadata {
+    /// A codec that is made new.
+    pub fn new(name: impl Into<String>, configuration: Option<Object>) -> Self {
+        CodecMetadata {
+            name: name.into(),
+            configuration,
+            must_understand: true,
+            shorthand: false,
+            pointer: String::new(),
+        }
+    }
+
+    /// The object form; `configuration` is left out where it is absent.
+    pub fn to_json(&self) -> Json {
+        let mut object = Object::new().with("name", self.name.as_str());
+        if let Some(configuration) = &self.configuration {
+            object.insert("configuration", configuration.clone());
+        }
+        if !self.must_understand {
+            object.insert("must_understand", false);
+        }
+        object.into()
+    }
+
+    /// A member of the configuration.
+    pub fn member(&self, name: &str) -> Option<&Json> {
+        self.configuration.as_ref().and_then(|configuration| configuration.get(name))
+    }
+
+    /// Where a member of the configuration is, or would be.
+    pub fn member_pointer(&self, name: &str) -> String {
+        let mut pointer = format!("{}/configuration", self.pointer);
+        super::json::push_token(&mut pointer, name);
+        pointer
+    }
+
+    /// Whether two codecs are the same in name and configuration, wherever they stand; no configuration is an
+    /// empty one.
+    pub fn same_value(&self, other: &CodecMetadata) -> bool {
+        let empty = Object::new();
+        let configuration = |codec: &CodecMetadata| codec.configuration.clone().unwrap_or_default();
+        self.name == other.name
+            && self.configuration.as_ref().unwrap_or(&empty).same_value(&configuration(other))
+    }
+}
+
+/// Reads a list of codecs (of an array, or inside a codec's configuration) at `pointer`; those whose form is wrong
+/// are left out, with a diagnostic. `None` where it is no list.
+pub fn read_codecs(
+    codecs: &Json,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<CodecMetadata>> {
+    let Some(elements) = codecs.as_array() else {
+        diagnostics.push(type_fault(codecs, "an array of codecs", pointer));
+        return None;
+    };
+    if elements.is_empty() {
+        let message = "`codecs` is empty: at least one codec must turn the array into bytes";
+        diagnostics.push(
+            Diagnostic::new(code::CODECS_EMPTY, message)
+                .with_help("add {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}")
+                .at_pointer(pointer),
+        );
+    }
+    if elements.len() > MAX_CODECS {
+        let message = format!("there are {} codecs, of which {MAX_CODECS} are read", elements.len());
+        diagnostics.push(Diagnostic::new(code::JSON_LIMIT, message).at_pointer(pointer));
+        return None;
+    }
+    let read = |(index, element)| {
+        let pointer = format!("{pointer}/{index}");
+        let extension = Extension::read(element, &pointer, diagnostics)?;
+        Some(CodecMetadata {
+            name: extension.name,
+            configuration: extension.configuration,
+            must_understand: extension.must_understand,
+            shorthand: extension.shorthand,
+            pointer,
+        })
+    };
+    Some(elements.iter().enumerate().filter_map(read).collect())
+}
+
+/// A name with a configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Extension {
+    pub(super) name: String,
+    pub(super) configuration: Option<Object>,
+    pub(super) must_understand: bool,
+    pub(super) shorthand: bool,
+}
+
+impl Extension {
+    /// Reads either form; `None` where there is no name, or the configuration is no object.
+    pub(super) fn read(json: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+        if let Some(name) = json.as_str() {
+            let message = format!("{name:?} is written as its name alone, which most readers reject");
+            diagnostics.push(
+                Diagnostic::new(code::EXTENSION_STRING, message)
+                    .with_help(format!("write {{\"name\": {}}}", Json::from(name)))
+                    .at_pointer(pointer),
+            );
+            let name = name.to_owned();
+            return Some(Extension { name, configuration: None, must_understand: true, shorthand: true });
+        }
+        let Some(object) = json.as_object() else {
+            diagnostics.push(type_fault(json, "an object with a name", pointer));
+            return None;
+        };
+        unknown_members(object, &["name", "configuration", "must_understand"], pointer, diagnostics);
+        let name = read_name(object, pointer, diagnostics);
+        let configuration = match object.get("configuration") {
+            None => Some(None),
+            Some(Json::Object(configuration)) => Some(Some(configuration.clone())),
+            Some(other) => {
+                diagnostics.push(type_fault(other, "an object", &format!("{pointer}/configuration")));
+                None
+            }
+        };
+        let must_understand = match object.get("must_understand") {
+            None => true,
+            Some(Json::Bool(value)) => *value,
+            Some(other) => {
+                diagnostics.push(type_fault(other, "a boolean", &format!("{pointer}/must_understand")));
+                true
+            }
+        };
+        Some(Extension { name: name?, configuration: configuration?, must_understand, shorthand: false })
+    }
+}
+
+fn read_name(object: &Object, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
+    match object.get("name") {
+        Some(Json::String(name)) => Some(name.clone()),
+        Some(other) => {
+            diagnostics.push(type_fault(other, "a string", &format!("{pointer}/name")));
+            None
+        }
+        None => {
+            diagnostics.push(Diagnostic::new(code::MEMBER_MISSING, "`name` is missing").at_pointer(pointer));
+            None
+        }
+    }
+}
+
+/// A fault for each member that is not among `known`.
+fn unknown_members(object: &Object, known: &[&str], pointer: &str, diagnostics: &mut Vec<Diagnostic>) {
+    for name in object.names().filter(|name| !known.contains(name)).take(MAX_FAULTS) {
+        let mut member_pointer = pointer.to_owned();
+        super::json::push_token(&mut member_pointer, name);
+        let message = format!("unknown member {}", Json::from(name).excerpt());
+        let diagnostic = Diagnostic::new(code::MEMBER_UNKNOWN, message);
+        diagnostics
+            .push(diagnostic.with_help(format!("known are {}", known.join(", "))).at_pointer(member_pointer));
+    }
+}
+
+/// "expected ..., found ..." at `pointer`.
+pub(super) fn type_fault(json: &Json, expected: &str, pointer: &str) -> Diagnostic {
+    fault(code::MEMBER_TYPE, json, expected, pointer)
+}
+
+/// The same, of another code.
+pub(super) fn fault(code: Code, json: &Json, expected: &str, pointer: &str) -> Diagnostic {
+    let name = pointer.rsplit('/').next().unwrap_or_default();
+    let message = if name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
+        format!("expected {expected}, found {}", json.excerpt())
+    } else {
+        format!("`{name}`: expected {expected}, found {}", json.excerpt())
+    };
+    Diagnostic::new(code, message).at_pointer(pointer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Option<Vec<CodecMetadata>>, Vec<(&'static str, String)>) {
+        let mut diagnostics = Vec::new();
+        let codecs = read_codecs(&Json::parse_str(text).unwrap(), "/codecs", &mut diagnostics);
+        let found = |diagnostic: Diagnostic| (diagnostic.code, diagnostic.location.pointer.unwrap());
+        (codecs, diagnostics.into_iter().map(found).collect())
+    }
+
+    #[test]
+    fn codecs_are_read_in_every_form() {
+        let text = r#"["crc32c",{"name":"bytes","configuration":{"endian":"little"}},{"name":"x","must_understand":false}]"#;
+        let (codecs, found) = read(text);
+        let codecs = codecs.unwrap();
+        assert_eq!(found, [("ZM111", "/codecs/0".to_owned())]);
+        assert!(codecs[0].shorthand && !codecs[1].shorthand && !codecs[2].must_understand);
+        assert_eq!(codecs[1].member("endian").and_then(Json::as_str), Some("little"));
+        assert_eq!(codecs[1].member_pointer("endian"), "/codecs/1/configuration/endian");
+        assert_eq!(
+            codecs[1].to_json().to_string(),
+            r#"{"name":"bytes","configuration":{"endian":"little"}}"#
+        );
+    }
+
+    #[test]
+    fn codecs_of_wrong_form_are_reported_and_left_out() {
+        let text =
+            r#"[1,{"configuration":{}},{"name":"a","configuration":[]},{"name":"b","extra":1},{"name":2}]"#;
+        let (codecs, found) = read(text);
+        assert_eq!(codecs.unwrap().len(), 1);
+        let expected = [
+            ("ZM103", "/codecs/0"),
+            ("ZM101", "/codecs/1"),
+            ("ZM103", "/codecs/2/configuration"),
+            ("ZM102", "/codecs/3/extra"),
+            ("ZM103", "/codecs/4/name"),
+        ];
+        assert_eq!(found, expected.map(|(code, pointer)| (code, pointer.to_owned())));
+        assert_eq!(read("[]").1, [("ZC101", "/codecs".to_owned())]);
+        assert_eq!(read("{}").0, None);
+    }
+
+    #[test]
+    fn codecs_are_the_same_by_value() {
+        let codec = |text: &str| read(text).0.unwrap().remove(0);
+        let a = codec(r#"[{"name":"a","configuration":{"x":1.0,"y":2}}]"#);
+        assert!(a.same_value(&codec(r#"[{"name":"a","configuration":{"y":2,"x":1}}]"#)));
+        assert!(!a.same_value(&codec(r#"[{"name":"a","configuration":{"y":2,"x":1.5}}]"#)));
+        assert!(codec(r#"[{"name":"a"}]"#).same_value(&codec(r#"[{"name":"a","configuration":{}}]"#)));
+    }
+}

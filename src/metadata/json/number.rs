@@ -1,0 +1,296 @@
+//! Numbers by their literal, and the exact decimal that a literal stands for.
+
+use std::cmp::Ordering;
+
+/// A number as it was written: `1.0`, `1e3` and 30-digit integers stay what they are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Number(Box<str>);
+
+impl Number {
+    /// A number by its literal; `None` where the text is no JSON number.
+    pub fn parse(literal: &str) -> Option<Self> {
+        let unsigned = literal.strip_prefix('-').unwrap_or(literal);
+        let (mantissa, exponent) =
+            unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(m, e)| (m, Some(e)));
+        let (integer, fraction) = mantissa.split_once('.').map_or((mantissa, None), |(i, f)| (i, Some(f)));
+        let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let exponent_digits = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
+        let valid = is_digits(integer)
+            && (integer.len() == 1 || !integer.starts_with('0'))
+            && fraction.is_none_or(is_digits)
+            && exponent_digits.is_none_or(is_digits);
+        valid.then(|| Number::from_valid(literal))
+    }
+
+    /// A number by a literal that is known to be one.
+    pub(super) fn from_valid(literal: &str) -> Self {
+        Number(literal.into())
+    }
+
+    /// The literal.
+    pub fn literal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is written without fraction and exponent.
+    pub fn is_integer_literal(&self) -> bool {
+        !self.0.contains(['.', 'e', 'E'])
+    }
+
+    /// The value, where it is written as an integer from 0 to 2^64-1.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.as_i128().and_then(|value| u64::try_from(value).ok())
+    }
+
+    /// The value, where it is written as an integer that fits.
+    pub fn as_i128(&self) -> Option<i128> {
+        if self.is_integer_literal() { self.0.parse().ok() } else { None }
+    }
+
+    /// The value, where it is integral however written (`5.0`, `1e3`) and fits.
+    pub fn as_integral_i128(&self) -> Option<i128> {
+        self.as_i128().or_else(|| self.decimal().to_i128())
+    }
+
+    /// The nearest `f64` (ties to even); infinite beyond its range.
+    pub fn as_f64(&self) -> f64 {
+        // Every JSON number is a literal to `parse`, which rounds correctly.
+        self.0.parse().unwrap_or(f64::NAN)
+    }
+
+    /// The nearest `f32` (ties to even), rounded once; infinite beyond its range.
+    pub fn as_f32(&self) -> f32 {
+        self.0.parse().unwrap_or(f32::NAN)
+    }
+
+    /// The shortest decimal that gives this value back, always with a fraction or an exponent: `1.0`, `1e300`,
+    /// `-0.0`; `None` for NaN and infinities.
+    pub fn from_f64_shortest(value: f64) -> Option<Self> {
+        // `Debug` prints the shortest digits, with `.0` where there would be neither fraction nor exponent.
+        value.is_finite().then(|| Number(format!("{value:?}").into()))
+    }
+
+    /// The same for an `f32`: `0.1`, not `0.10000000149011612`.
+    pub fn from_f32_shortest(value: f32) -> Option<Self> {
+        value.is_finite().then(|| Number(format!("{value:?}").into()))
+    }
+
+    /// The exact value.
+    pub fn decimal(&self) -> Decimal {
+        Decimal::of(&self.0)
+    }
+
+    /// Whether two literals stand for the same number; `-0` is not `0`.
+    pub fn same_value(&self, other: &Number) -> bool {
+        self.0 == other.0 || self.decimal() == other.decimal()
+    }
+}
+
+impl From<u64> for Number {
+    fn from(value: u64) -> Self {
+        Number(value.to_string().into())
+    }
+}
+
+impl From<i64> for Number {
+    fn from(value: i64) -> Self {
+        Number(value.to_string().into())
+    }
+}
+
+impl From<i128> for Number {
+    fn from(value: i128) -> Self {
+        Number(value.to_string().into())
+    }
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Beyond this an exponent is as good as infinite: no literal has digits enough to make up for it.
+const EXPONENT_LIMIT: i128 = 1 << 100;
+
+/// The exact value of a literal: `±digits × 10^exponent`, digits without leading and trailing zeros.
+///
+/// Zero has no digits, and keeps its sign. Exponents beyond 2^100 are all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decimal {
+    negative: bool,
+    /// ASCII.
+    digits: Vec<u8>,
+    exponent: i128,
+}
+
+impl Decimal {
+    /// Of a JSON number's literal.
+    fn of(literal: &str) -> Self {
+        let (negative, unsigned) =
+            literal.strip_prefix('-').map_or((false, literal), |unsigned| (true, unsigned));
+        let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+        let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let mut digits: Vec<u8> = integer.bytes().chain(fraction.bytes()).collect();
+        let mut exponent = parse_exponent(exponent) - length(fraction.len());
+        while digits.last() == Some(&b'0') {
+            digits.pop();
+            exponent += 1;
+        }
+        let leading_zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+        digits.drain(..leading_zeros);
+        if digits.is_empty() {
+            exponent = 0;
+        }
+        Decimal { negative, digits, exponent }
+    }
+
+    /// Whether it is zero, of either sign.
+    pub fn is_zero(&self) -> bool {
+        self.digits.is_empty()
+    }
+
+    /// Whether it is below zero, or minus zero.
+    pub fn is_negative(&self) -> bool {
+        self.negative
+    }
+
+    /// Whether it has no fraction.
+    pub fn is_integral(&self) -> bool {
+        self.exponent >= 0
+    }
+
+    /// The value where it is integral and fits.
+    pub fn to_i128(&self) -> Option<i128> {
+        if self.is_zero() {
+            return Some(0);
+        }
+        if !self.is_integral() || self.magnitude() > 39 {
+            return None;
+        }
+        let zeros = usize::try_from(self.exponent).ok()?;
+        let mut literal = String::from(if self.negative { "-" } else { "" });
+        literal.push_str(std::str::from_utf8(&self.digits).ok()?);
+        literal.extend(std::iter::repeat_n('0', zeros));
+        literal.parse().ok()
+    }
+
+    /// Compares the absolute values, exactly.
+    pub fn compare_magnitude(&self, other: &Decimal) -> Ordering {
+        match (self.is_zero(), other.is_zero()) {
+            (true, true) => Ordering::Equal,
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            // Without trailing zeros the digits compare as strings do.
+            (false, false) => {
+                self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits))
+            }
+        }
+    }
+
+    /// The place of the first digit: 1 for units, 2 for tens.
+    fn magnitude(&self) -> i128 {
+        self.exponent + length(self.digits.len())
+    }
+}
+
+/// A length, which always fits.
+fn length(length: usize) -> i128 {
+    i128::try_from(length).unwrap_or(EXPONENT_LIMIT)
+}
+
+/// The exponent, limited to ±[`EXPONENT_LIMIT`].
+fn parse_exponent(text: &str) -> i128 {
+    let (negative, digits) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    // Only digits are left, so it fails by size alone.
+    let value = digits.parse::<i128>().unwrap_or(EXPONENT_LIMIT).min(EXPONENT_LIMIT);
+    if negative { -value } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(literal: &str) -> Number {
+        Number::parse(literal).unwrap()
+    }
+
+    #[test]
+    fn number_parse_takes_json_numbers_only() {
+        for literal in ["0", "-0", "10", "1.5", "-0.0", "1e5", "1E+05", "12.25e-3"] {
+            assert_eq!(number(literal).literal(), literal);
+        }
+        for text in [
+            "", "-", "+1", "01", "-01", ".5", "1.", "1e", "1e+", "0x1", "NaN", "1_0", " 1", "1 ", "1e1e1",
+            "1.2.3",
+        ] {
+            assert_eq!(Number::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn number_integers_are_exact() {
+        assert_eq!(number("18446744073709551615").as_u64(), Some(u64::MAX));
+        assert_eq!(number("18446744073709551616").as_u64(), None);
+        assert_eq!(number("5.0").as_u64(), None);
+        assert_eq!(number("-0").as_u64(), Some(0));
+        for (literal, value) in
+            [("5.0", 5), ("1e3", 1000), ("12500e-2", 125), ("-2.50e1", -25), ("0e-999", 0)]
+        {
+            assert_eq!(number(literal).as_integral_i128(), Some(value), "{literal}");
+        }
+        assert_eq!(number("9223372036854775807.0").as_integral_i128(), Some(i64::MAX.into()));
+        for literal in ["5.5", "1e-1", "1e400", "1e99999999999999999999999999999999999999999999"] {
+            assert_eq!(number(literal).as_integral_i128(), None, "{literal}");
+        }
+    }
+
+    #[test]
+    fn number_same_value_compares_exactly() {
+        for (a, b) in [("1.0", "1"), ("1e3", "1000"), ("0.10", "1e-1"), ("0.0", "0e7"), ("-2.5", "-25e-1")] {
+            assert!(number(a).same_value(&number(b)), "{a} {b}");
+        }
+        for (a, b) in [
+            ("0", "-0"),
+            ("1", "-1"),
+            ("9007199254740993", "9007199254740992"),
+            ("0.1", "0.1000000000000000055511151231257827"),
+        ] {
+            assert!(!number(a).same_value(&number(b)), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn number_shortest_always_has_fraction_or_exponent() {
+        for (value, literal) in
+            [(1.0, "1.0"), (-0.0, "-0.0"), (1e300, "1e300"), (0.1, "0.1"), (1e16, "1e16"), (5e-324, "5e-324")]
+        {
+            let number = Number::from_f64_shortest(value).unwrap();
+            assert_eq!(number.literal(), literal);
+            assert!(!number.is_integer_literal() && Number::parse(number.literal()).is_some());
+        }
+        assert_eq!(Number::from_f32_shortest(0.1).unwrap().literal(), "0.1");
+        assert_eq!(Number::from_f64_shortest(f64::NAN), None);
+    }
+
+    #[test]
+    fn number_as_float_survives_huge_exponents() {
+        assert!(number("1e99999999999999999999999").as_f64().is_infinite());
+        assert_eq!(number("0e99999999999999999999999").as_f64().to_bits(), 0);
+        assert_eq!(number("1e-99999999999999999999999").as_f64().to_bits(), 0);
+    }
+
+    #[test]
+    fn decimal_compares_magnitudes() {
+        let order = |a: &str, b: &str| number(a).decimal().compare_magnitude(&number(b).decimal());
+        assert_eq!(order("0.5", "-0.5"), Ordering::Equal);
+        assert_eq!(order("0.50000000000000000000000001", "0.5"), Ordering::Greater);
+        assert_eq!(order("9.99", "1e1"), Ordering::Less);
+        assert_eq!(order("0", "1e-9999"), Ordering::Less);
+        assert_eq!(order("123", "12"), Ordering::Greater);
+    }
+}

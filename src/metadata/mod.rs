@@ -1,0 +1,20 @@
+//! Zarr documents: a lenient parse that keeps every literal and knows where it is, and editing that changes
+//! nothing else.
+//!
+//! It knows the form of documents, not what data types and codecs mean.
+//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/core/>.
+
+pub mod array;
+mod chunk_grid;
+pub mod chunk_key;
+pub mod edit;
+pub mod extension;
+pub mod group;
+pub mod json;
+mod member;
+mod shape;
+
+pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid};
+pub use chunk_key::{ChunkKeyEncoding, Separator};
+pub use extension::CodecMetadata;
+pub use group::{GroupDocument, NodeKind, node_kind};

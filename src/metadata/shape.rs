@@ -1,0 +1,72 @@
+//! Shapes: lists of sizes whose product can be worked with.
+
+use super::extension::fault;
+use super::json::Json;
+use crate::diagnostic::{Code, Diagnostic, code};
+
+/// The most dimensions of an array (as numpy has).
+pub const MAX_RANK: usize = 64;
+
+/// The product of a shape; `None` where it does not fit into 64 bits (a zero anywhere makes it 0).
+pub fn num_elements(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1_u64, |product, &size| product.checked_mul(size))
+}
+
+/// A list of integers from 0 to 2^64-1, at most [`MAX_RANK`] of them; a list that is no such one is of code `fault_code`.
+pub(super) fn read_sizes(
+    json: &Json,
+    pointer: &str,
+    fault_code: Code,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<u64>> {
+    let Some(elements) = json.as_array() else {
+        diagnostics.push(fault(fault_code, json, "an array of integers", pointer));
+        return None;
+    };
+    if elements.len() > MAX_RANK {
+        let message = format!("{} dimensions, of which {MAX_RANK} are read", elements.len());
+        diagnostics.push(Diagnostic::new(code::RANK_LIMIT, message).at_pointer(pointer));
+        return None;
+    }
+    let mut sizes = Vec::with_capacity(elements.len());
+    for (index, element) in elements.iter().enumerate() {
+        match element.as_u64() {
+            Some(size) => sizes.push(size),
+            None => diagnostics.push(fault(
+                fault_code,
+                element,
+                "an integer from 0 to 2^64-1",
+                &format!("{pointer}/{index}"),
+            )),
+        }
+    }
+    (sizes.len() == elements.len()).then_some(sizes)
+}
+
+/// The shape of an array.
+pub(super) fn read_shape(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
+    let shape = read_sizes(json, "/shape", code::MEMBER_TYPE, diagnostics)?;
+    if num_elements(&shape).is_none() {
+        let message = format!("the number of elements of {shape:?} does not fit into 64 bits");
+        diagnostics.push(Diagnostic::new(code::SHAPE_OVERFLOW, message).at_pointer("/shape"));
+        return None;
+    }
+    Some(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn num_elements_is_checked() {
+        assert_eq!(num_elements(&[]), Some(1));
+        assert_eq!(num_elements(&[3, 4]), Some(12));
+        assert_eq!(num_elements(&[u64::MAX, u64::MAX, 0]), Some(0));
+        assert_eq!(num_elements(&[1 << 32, 1 << 32]), None);
+        assert_eq!(num_elements(&[u64::MAX, 1]), Some(u64::MAX));
+    }
+}

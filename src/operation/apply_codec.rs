@@ -1,0 +1,145 @@
+//! `apply-codec`: a codec chain, either way, over raw or `.npy` data or a stored chunk.
+
+mod data;
+mod measure;
+mod round_trip;
+mod subject;
+
+use super::apply_codec_result::{ApplyCodecResult, RoundTrip, StreamBytes};
+use super::error::OperationError;
+use super::options::{ApplyCodecOptions, Stream};
+use crate::codec::fault::ChainFaultKind;
+use crate::codec::{BoundChain, ChainFault};
+use crate::kernel::FaultKind;
+use crate::pipeline::Representation;
+use crate::store::file;
+use data::Input;
+use measure::{Direction, Passage};
+use subject::Subject;
+
+/// Runs the chain. Where OUTPUT is stdout, its bytes are in the result: who called writes them.
+pub fn apply_codec(options: &ApplyCodecOptions) -> Result<ApplyCodecResult, OperationError> {
+    let early = data::read_early(options)?;
+    let subject = Subject::new(options, early.as_ref())?;
+    let direction =
+        if options.decode || options.chunk.is_some() { Direction::Decode } else { Direction::Encode };
+    check_memory(options, &subject.chain)?;
+    let Input { name, file_bytes, bytes } = match early {
+        Some(early) => early.into_input(&subject, direction)?,
+        None => subject.read_input(options, direction)?,
+    };
+    let faulty = |fault: ChainFault| describe_fault(&name, direction, &subject.chain, fault);
+    let passage = Passage::run(&subject.chain, direction, &bytes, options.repeat).map_err(faulty)?;
+    let round_trip =
+        if options.round_trip { Some(round_trip(&subject, &bytes, &passage, faulty)?) } else { None };
+    let (output, standard_output) = write(options, direction, &subject.chain, &passage.bytes)?;
+    Ok(ApplyCodecResult {
+        direction: direction.name(),
+        input: StreamBytes { path: name, bytes: file_bytes },
+        output,
+        stages: passage.stages,
+        round_trip,
+        repeat: options.repeat,
+        warnings: subject.warnings,
+        standard_output,
+    })
+}
+
+/// The elements that went in against those that come back: encoded and decoded, or for a stored chunk decoded,
+/// encoded and decoded.
+fn round_trip(
+    subject: &Subject,
+    bytes: &[u8],
+    passage: &Passage,
+    faulty: impl Fn(ChainFault) -> OperationError,
+) -> Result<RoundTrip, OperationError> {
+    let run = |direction, bytes: &[u8]| Passage::run(&subject.chain, direction, bytes, None);
+    let decoded = subject.chain.decoded();
+    if subject.is_stored_chunk() {
+        let encoded = run(Direction::Encode, &passage.bytes).map_err(&faulty)?;
+        let back = run(Direction::Decode, &encoded.bytes).map_err(&faulty)?;
+        return Ok(round_trip::compare(decoded, &passage.bytes, &back.bytes));
+    }
+    let back = run(Direction::Decode, &passage.bytes).map_err(&faulty)?;
+    Ok(round_trip::compare(decoded, bytes, &back.bytes))
+}
+
+/// What is in memory at once: the input, and both sides of the largest codec.
+fn check_memory(options: &ApplyCodecOptions, chain: &BoundChain) -> Result<(), OperationError> {
+    let largest = chain.max_representation_bytes();
+    let needed = largest.saturating_mul(3);
+    match options.common.max_memory {
+        Some(allowed) if allowed < needed => {
+            let message =
+                format!("--max-memory of {allowed} bytes is too small: the chain needs {needed} bytes");
+            Err(OperationError::environment(message).with_help(format!("give --max-memory {needed} or more")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes OUTPUT, or gives what belongs on stdout.
+fn write(
+    options: &ApplyCodecOptions,
+    direction: Direction,
+    chain: &BoundChain,
+    bytes: &[u8],
+) -> Result<(Option<StreamBytes>, Option<Vec<u8>>), OperationError> {
+    let Some(stream) = &options.output else { return Ok((None, None)) };
+    let representation = match direction {
+        Direction::Encode => chain.encoded(),
+        Direction::Decode => Representation::Array(chain.decoded().clone()),
+    };
+    let contents = data::to_file(stream, &representation, bytes)?;
+    let written = |path: String| StreamBytes { path, bytes: contents.len() as u64 };
+    match stream {
+        Stream::Standard => Ok((Some(written("-".to_owned())), Some(contents))),
+        Stream::File(path) => {
+            file::write(path, &contents).map_err(|error| {
+                OperationError::environment(format!("OUTPUT `{}` is not written", path.display()))
+                    .because(error)
+            })?;
+            Ok((Some(written(path.display().to_string())), None))
+        }
+    }
+}
+
+/// A fault of the data: the codec and its place in the chain, the element, both bounds, and the way out.
+fn describe_fault(
+    input: &str,
+    direction: Direction,
+    chain: &BoundChain,
+    fault: ChainFault,
+) -> OperationError {
+    let element = match &fault.kind {
+        ChainFaultKind::Element { fault, position, .. } => {
+            let index = position.clone().unwrap_or_else(|| vec![fault.index as u64]);
+            format!(" at element {index:?} of the codec's input")
+        }
+        _ => String::new(),
+    };
+    let verb = direction.name();
+    let num_codecs = chain.codecs().len();
+    let message = format!("`{input}` cannot be {verb}d by the {num_codecs} codecs of the chain{element}");
+    let help = match fault.element() {
+        Some((FaultKind::OutOfRange, _)) => {
+            "\"out_of_range\": \"clamp\" in cast_value maps such values to the nearest bound; or choose another scale and offset"
+        }
+        Some((FaultKind::NotANumber, _)) => {
+            "an entry [\"NaN\", CODE] in cast_value's \"scalar_map\" maps NaN"
+        }
+        Some((FaultKind::Infinite, _)) => {
+            "entries [\"Infinity\", CODE] and [\"-Infinity\", CODE] in cast_value's \"scalar_map\" map infinities"
+        }
+        Some((FaultKind::Overflow, _)) => "choose another scale and offset, or a wider data type",
+        Some((FaultKind::Remainder, _)) => {
+            "these values were not made by this scale: check the configuration"
+        }
+        Some((FaultKind::NotOfType | FaultKind::ReservedCode, _)) => "check --data-type",
+        None if direction == Direction::Decode => {
+            "check that this chain, data type and shape are those with which the data were encoded"
+        }
+        None => "check the codec's configuration, --data-type and --shape",
+    };
+    OperationError::data(message).with_help(help).because(fault)
+}

@@ -1,0 +1,154 @@
+//! What is applied: the chain, bound to the data type, shape and fill value of the decoded array.
+
+use super::data::{self, Early, Input};
+use super::measure::Direction;
+use crate::codec::BoundChain;
+use crate::data_type::{DataType, FillValue, Leniency};
+use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::json::Json;
+use crate::operation::error::OperationError;
+use crate::operation::open::{self, OpenedArray, open_array};
+use crate::operation::options::ApplyCodecOptions;
+use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+
+/// A bound chain, and where it comes from.
+pub(super) struct Subject {
+    pub(super) chain: BoundChain,
+    pub(super) warnings: Vec<Diagnostic>,
+    /// `--like`.
+    array: Option<OpenedArray>,
+    /// `--chunk`.
+    chunk: Option<Vec<u64>>,
+}
+
+impl Subject {
+    /// Binds the chain; everything about it is proved here, before any data.
+    pub(super) fn new(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<Self, OperationError> {
+        let array = options.like.as_deref().map(|store| open_array(store, None)).transpose()?;
+        let mut diagnostics = Vec::new();
+        let (data_type, shape, codecs) = if let Some(array) = &array {
+            (array.data_type.clone(), array.metadata.chunk_shape.clone(), array.metadata.codecs.clone())
+        } else {
+            let (data_type, shape) = data::decoded_array(options, early)?;
+            (data_type, shape, given_codecs(options, &mut diagnostics))
+        };
+        let fill_value = match (&options.fill_value, &array) {
+            (Some(json), _) => Some(read_fill_value(json, &data_type, &mut diagnostics)?),
+            // A shard may lack inner chunks, which then hold the array's fill value.
+            (None, Some(array)) if options.decode || options.chunk.is_some() => array.fill_value.clone(),
+            (None, _) => None,
+        };
+        let about = format!("{data_type} of shape {shape:?}");
+        let input = ArrayRepresentation { data_type, shape, fill_value };
+        let pipeline = Pipeline::build(input, &codecs, Completeness::Partial, "", &mut diagnostics);
+        let warnings = accept(options, diagnostics, array.as_ref(), &about)?;
+        let chain = BoundChain::bind(&pipeline).map_err(|error| {
+            OperationError::data(format!("the codec chain cannot be applied to {about}")).because(error)
+        })?;
+        Ok(Subject { chain, warnings, array, chunk: options.chunk.clone() })
+    }
+
+    /// Whether the input is a chunk of `--like`.
+    pub(super) fn is_stored_chunk(&self) -> bool {
+        self.chunk.is_some()
+    }
+
+    /// Reads the stored chunk, or INPUT, whose size is known by now.
+    pub(super) fn read_input(
+        &self,
+        options: &ApplyCodecOptions,
+        direction: Direction,
+    ) -> Result<Input, OperationError> {
+        match (&self.array, &self.chunk, &options.input) {
+            (Some(array), Some(chunk), _) => self.read_chunk(array, chunk),
+            (_, _, Some(stream)) => data::read_raw(stream, &self.chain, direction),
+            _ => Err(OperationError::usage("INPUT is missing")),
+        }
+    }
+
+    fn read_chunk(&self, array: &OpenedArray, chunk: &[u64]) -> Result<Input, OperationError> {
+        let grid_shape = array.metadata.chunk_grid_shape();
+        let inside =
+            chunk.len() == grid_shape.len() && chunk.iter().zip(&grid_shape).all(|(index, end)| index < end);
+        if !inside {
+            let message =
+                format!("--chunk {chunk:?} is not in the chunk grid of `{}`, {grid_shape:?}", array.store);
+            return Err(OperationError::data(message).with_help("give one index for each dimension, from 0"));
+        }
+        let key = array.metadata.chunk_key_encoding.key(chunk);
+        let name = format!("{}/{key}", array.store);
+        let mut bytes = Vec::new();
+        let found =
+            array.node.read_into(&key, self.chain.max_encoded_bytes(), &mut bytes).map_err(|error| {
+                let message = format!("chunk {chunk:?} of `{}` cannot be read", array.store);
+                let fault = error.is_data_fault();
+                let error = if fault {
+                    OperationError::data(message).because(error)
+                } else {
+                    OperationError::environment(message).because(error)
+                };
+                error.with_help(format!("the chunk's key is {key}"))
+            })?;
+        if !found {
+            let message = format!("chunk {chunk:?} is not stored: `{name}` does not exist");
+            return Err(
+                OperationError::data(message).with_help("a missing chunk holds the fill value everywhere")
+            );
+        }
+        Ok(Input { name, file_bytes: bytes.len() as u64, bytes })
+    }
+}
+
+/// `--codecs`. An empty list is the chain that changes nothing.
+fn given_codecs(options: &ApplyCodecOptions, diagnostics: &mut Vec<Diagnostic>) -> Vec<CodecMetadata> {
+    match &options.codecs {
+        Some(codecs) if !codecs.is_empty() => {
+            read_codecs(&Json::Array(codecs.clone()), "", diagnostics).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn read_fill_value(
+    json: &Json,
+    data_type: &DataType,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<FillValue, OperationError> {
+    let read = data_type.fill_value_from_json(json).map_err(|error| {
+        OperationError::data(format!("--fill-value {json} is no value of {data_type}")).because(error)
+    })?;
+    diagnostics.extend(read.notes.iter().map(Leniency::diagnostic));
+    Ok(read.value)
+}
+
+/// Refuses what is wrong; gives what is only unusual. A given fill value must come back bit for bit, unless
+/// `--no-fill-check` was given.
+fn accept(
+    options: &ApplyCodecOptions,
+    mut diagnostics: Vec<Diagnostic>,
+    array: Option<&OpenedArray>,
+    about: &str,
+) -> Result<Vec<Diagnostic>, OperationError> {
+    for diagnostic in &mut diagnostics {
+        let is_lost = diagnostic.is(code::SCALE_OFFSET_FILL_VALUE_LOST)
+            || diagnostic.is(code::CAST_VALUE_FILL_VALUE_LOST);
+        if is_lost && options.no_fill_check {
+            diagnostic.severity = Severity::Warning;
+        } else if is_lost && options.fill_value.is_some() {
+            diagnostic.severity = Severity::Error;
+        } else if open::is_read_with_a_warning(diagnostic) {
+            diagnostic.severity = Severity::Warning;
+        }
+    }
+    let (errors, mut warnings): (Vec<_>, Vec<_>) = diagnostics.into_iter().partition(Diagnostic::is_error);
+    if !errors.is_empty() {
+        return Err(open::refusal(&format!("the codec chain does not fit {about}"), &errors));
+    }
+    if let Some(array) = array {
+        // What was found when the array was opened holds for the chain, too.
+        warnings.retain(|warning| !array.warnings.iter().any(|known| known.code == warning.code));
+        warnings.splice(0..0, array.warnings.iter().cloned());
+    }
+    Ok(warnings)
+}

@@ -1,0 +1,98 @@
+//! Why an operation ended without its result: a class, which decides the exit status, one clause, and the next step.
+//!
+//! Errors of the rows below (stores, codecs, metadata) become the cause; what is added here is what only the
+//! operation knows: the node, the option that would help, and whose fault it is.
+
+use std::error::Error;
+use std::fmt;
+
+/// Who is at fault. One class is one exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FaultClass {
+    /// The data, or what was asked of it: a value that cannot be encoded, a corrupt chunk, a shape that does not fit.
+    Data,
+    /// Contradictory options, or text that is not what its option takes.
+    Usage,
+    /// The work could not be done: nothing there, no permission, no space, DEST exists.
+    Environment,
+}
+
+/// An operation's error.
+///
+/// `Display` gives the message alone; the cause follows by [`Error::source`], the help by [`OperationError::help`].
+#[derive(Debug, thiserror::Error)]
+pub struct OperationError {
+    class: FaultClass,
+    message: String,
+    help: Option<String>,
+    #[source]
+    cause: Option<Box<dyn Error + Send + Sync + 'static>>,
+}
+
+impl fmt::Display for OperationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl OperationError {
+    /// An error of this class; `message` is one lower-case clause that names the thing.
+    pub fn new(class: FaultClass, message: impl Into<String>) -> Self {
+        OperationError { class, message: message.into(), help: None, cause: None }
+    }
+
+    /// [`FaultClass::Data`]: exit status 1.
+    pub fn data(message: impl Into<String>) -> Self {
+        Self::new(FaultClass::Data, message)
+    }
+
+    /// [`FaultClass::Usage`]: exit status 2.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(FaultClass::Usage, message)
+    }
+
+    /// [`FaultClass::Environment`]: exit status 3.
+    pub fn environment(message: impl Into<String>) -> Self {
+        Self::new(FaultClass::Environment, message)
+    }
+
+    /// Adds the next step: what to do about it, with the option in full.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds what was found below.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync + 'static>>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// Who is at fault.
+    pub fn class(&self) -> FaultClass {
+        self.class
+    }
+
+    /// The next step.
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_with_cause_displays_its_own_clause_only() {
+        let error = OperationError::environment("`a.zarr` cannot be opened")
+            .with_help("check the path")
+            .because(std::io::Error::other("permission denied"));
+        assert_eq!(error.to_string(), "`a.zarr` cannot be opened");
+        assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("permission denied"));
+        assert_eq!(error.help(), Some("check the path"));
+        assert_eq!(error.class(), FaultClass::Environment);
+    }
+}

@@ -1,0 +1,24 @@
+//! Numbers in JSON results: JSON has no infinities and no NaN, so these are strings.
+
+use serde::Serializer;
+
+/// A number, or "NaN", "Infinity", "-Infinity".
+pub fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if value.is_finite() {
+        serializer.serialize_f64(*value)
+    } else if value.is_nan() {
+        serializer.serialize_str("NaN")
+    } else if *value > 0.0 {
+        serializer.serialize_str("Infinity")
+    } else {
+        serializer.serialize_str("-Infinity")
+    }
+}
+
+/// [`number`], or null.
+pub fn optional_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => number(value, serializer),
+        None => serializer.serialize_none(),
+    }
+}

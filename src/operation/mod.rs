@@ -1,0 +1,14 @@
+//! What a command does, with no terminal in sight: options in, a result or an error out.
+
+pub mod apply_codec;
+pub mod apply_codec_result;
+pub mod error;
+pub mod figure;
+pub mod inspect;
+pub mod inspect_result;
+pub mod npy;
+pub mod open;
+pub mod options;
+pub use crate::engine::progress;
+pub mod transcode;
+pub mod transcode_result;

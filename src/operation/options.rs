@@ -1,0 +1,187 @@
+//! What was asked for, after parsing and before anything is opened.
+//!
+//! Text that is JSON, a number or a type name has been parsed here already: what cannot be parsed is a usage error.
+//! What parses but does not fit the data is found out by the operation.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use crate::data_type::DataType;
+use crate::element::NumberType;
+use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::json::{Json, Object};
+
+/// What every command takes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CommonOptions {
+    /// Worker threads; `None`: the cores available to the process.
+    pub threads: Option<NonZeroUsize>,
+    /// Bytes of chunk data in flight; `None`: a quarter of the memory available to the process.
+    pub max_memory: Option<u64>,
+}
+
+/// The last codecs of the innermost chain, as `--compress` gives them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Compression {
+    /// `none`: no bytes->bytes codec.
+    None,
+    /// `zstd:3`, `blosc:lz4:5:shuffle`, `gzip:6`.
+    Zstd {
+        /// Level.
+        level: i32,
+    },
+    /// Gzip, level 0 to 9.
+    Gzip {
+        /// Level.
+        level: u32,
+    },
+    /// Blosc.
+    Blosc {
+        /// Inner compressor.
+        compressor: String,
+        /// Level, 0 to 9.
+        level: u32,
+        /// `noshuffle`, `shuffle` or `bitshuffle`.
+        shuffle: String,
+    },
+}
+
+/// How the codes of a quantisation are written (`--as`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum QuantizeForm {
+    /// The float array, with `scale_offset` and `cast_value` in its chain.
+    #[default]
+    Codecs,
+    /// An integer array with CF attributes.
+    Cf,
+    /// An integer array.
+    Plain,
+}
+
+/// Values that count as NaN (`--missing`).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Missing {
+    /// The attributes `_FillValue` and `missing_value`.
+    Auto,
+    /// These: JSON numbers or strings in the fill value encoding.
+    Values(Vec<Json>),
+}
+
+/// `--quantize`, `--max-error` and what belongs to them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct QuantizeOptions {
+    /// TYPE; `None`: the narrowest unsigned type that keeps `max_error`.
+    pub data_type: Option<NumberType>,
+    /// `--max-error`.
+    pub max_error: Option<f64>,
+    /// `--as`.
+    pub form: QuantizeForm,
+    /// `--range LO,HI`, as JSON literals: parsed in the array's type.
+    pub range: Option<(Json, Json)>,
+    /// `--scale`, the codec's own.
+    pub scale: Option<Json>,
+    /// `--offset`, the codec's own.
+    pub offset: Option<Json>,
+    /// `--nan-value`.
+    pub nan_value: Option<i64>,
+    /// `--missing`.
+    pub missing: Option<Missing>,
+}
+
+/// `zarrcast transcode`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TranscodeOptions {
+    /// What every command takes.
+    pub common: CommonOptions,
+    /// SOURCE: a local directory.
+    pub source: PathBuf,
+    /// DEST: a local directory that does not exist.
+    pub destination: PathBuf,
+    /// `--codecs`: the whole chain.
+    pub codecs: Option<Vec<Json>>,
+    /// `--compress`.
+    pub compress: Option<Compression>,
+    /// `--data-type`.
+    pub data_type: Option<DataType>,
+    /// `--fill-value`.
+    pub fill_value: Option<Json>,
+    /// `--attributes`: all of them, anew.
+    pub attributes: Option<Object>,
+    /// `--attributes-append`: top-level members.
+    pub attributes_append: Option<Object>,
+    /// `--dimension-names`.
+    pub dimension_names: Option<Vec<String>>,
+    /// `--quantize` or `--max-error`.
+    pub quantize: Option<QuantizeOptions>,
+    /// `--rounding`, for `--data-type` and `--quantize`; `None`: nearest-even.
+    pub rounding: Option<Rounding>,
+    /// `--out-of-range`; `None`: an error.
+    pub out_of_range: Option<OutOfRange>,
+    /// `--nan-value` with `--data-type`: what NaN becomes in an integer type.
+    pub nan_value: Option<Json>,
+    /// `--unpack`.
+    pub unpack: bool,
+    /// `--verify`.
+    pub verify: bool,
+    /// `--dry-run`.
+    pub dry_run: bool,
+    /// `--allow-lossy-cast`.
+    pub allow_lossy_cast: bool,
+    /// `--no-fill-check`.
+    pub no_fill_check: bool,
+    /// `--write-empty-chunks`.
+    pub write_empty_chunks: bool,
+}
+
+/// A file or a standard stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stream {
+    /// `-`.
+    Standard,
+    /// A file.
+    File(PathBuf),
+}
+
+/// `zarrcast apply-codec`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApplyCodecOptions {
+    /// What every command takes.
+    pub common: CommonOptions,
+    /// INPUT; `None` with `--chunk`.
+    pub input: Option<Stream>,
+    /// OUTPUT; may be left out with `--round-trip` and `--repeat`.
+    pub output: Option<Stream>,
+    /// `--codecs`; `None` with `--like`.
+    pub codecs: Option<Vec<Json>>,
+    /// `--decode`.
+    pub decode: bool,
+    /// `--data-type`, of the decoded array.
+    pub data_type: Option<DataType>,
+    /// `--shape`, of the decoded array; empty for 0-D.
+    pub shape: Option<Vec<u64>>,
+    /// `--fill-value`.
+    pub fill_value: Option<Json>,
+    /// `--no-fill-check`.
+    pub no_fill_check: bool,
+    /// `--like STORE`.
+    pub like: Option<PathBuf>,
+    /// `--chunk I,J`.
+    pub chunk: Option<Vec<u64>>,
+    /// `--stages`.
+    pub stages: bool,
+    /// `--round-trip`.
+    pub round_trip: bool,
+    /// `--repeat N`.
+    pub repeat: Option<u32>,
+}
+
+/// `zarrcast inspect`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InspectOptions {
+    /// What every command takes.
+    pub threads: Option<NonZeroUsize>,
+    /// STORE.
+    pub store: PathBuf,
+    /// `--node`.
+    pub node: Option<String>,
+}

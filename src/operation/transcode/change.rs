@@ -1,0 +1,111 @@
+//! `--data-type`: values and the fill value converted by `cast_value`'s rules.
+
+use super::destination::{Draft, codec_names};
+use crate::codec::conversion::ValueChange;
+use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
+use crate::element::NumberType;
+use crate::kernel::cast::{Cast, CastOptions};
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::TranscodeOptions;
+use crate::pipeline::{BoundConfiguration, Pipeline};
+
+/// Codecs whose configuration was made for one data type.
+const BOUND_TO_A_TYPE: [&str; 7] = [
+    "bitround",
+    "cast_value",
+    "numcodecs.astype",
+    "numcodecs.delta",
+    "numcodecs.fixedscaleoffset",
+    "numcodecs.quantize",
+    "scale_offset",
+];
+
+/// Changes the draft's data type and fill value; what happens to the values, and what absent elements become.
+pub fn data_type(
+    source: &OpenedArray,
+    options: &TranscodeOptions,
+    data_type: &DataType,
+    draft: &mut Draft,
+) -> Result<(ValueChange, Option<FillValue>), OperationError> {
+    if *data_type == source.data_type {
+        return Ok((ValueChange::None, source.fill_value.clone()));
+    }
+    let (Some(from), Some(to)) = (source.data_type.number(), data_type.number()) else {
+        return Err(OperationError::data(format!(
+            "`{}` holds {}, which cannot be converted to {data_type}",
+            source.store, source.data_type
+        ))
+        .with_help("integers and real floats convert into each other"));
+    };
+    let names = codec_names(&source.metadata.codecs);
+    if let Some(name) = names.iter().find(|name| BOUND_TO_A_TYPE.contains(&name.as_str()))
+        && options.codecs.is_none()
+    {
+        return Err(OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"))
+            .with_help("give the chain anew with --codecs, or take the codec off with --unpack"));
+    }
+    if is_lossy(from, to) && !options.allow_lossy_cast {
+        return Err(lossy(from, to));
+    }
+    let scalar_map = match &options.nan_value {
+        Some(json) if from.is_float() => {
+            let read = value_from_json(to, json).map_err(|error| {
+                OperationError::data(format!("--nan-value {} is no {to}", json.to_string_compact()))
+                    .because(error)
+            })?;
+            let float = super::range::FloatType(from);
+            vec![(float.bits(f64::NAN), read.value)]
+        }
+        _ => Vec::new(),
+    };
+    let cast = Cast::new(CastOptions {
+        source: from,
+        target: to,
+        rounding: options.rounding.unwrap_or_default(),
+        out_of_range: options.out_of_range.unwrap_or_default(),
+        scalar_map,
+    });
+    draft.set_data_type(data_type.clone());
+    super::plan::follow(draft);
+    let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
+    match cast.convert_one(bits) {
+        Ok(converted) => {
+            let converted = FillValue::from_bits(to, converted);
+            draft.set_fill_value(converted.clone())?;
+            Ok((ValueChange::DataType(Box::new(cast)), Some(converted)))
+        }
+        Err(kind) => {
+            let fill = value_to_json(from, bits).to_string_compact();
+            Err(OperationError::data(format!("the fill value {fill} cannot be converted to {to}"))
+                .with_help(crate::codec::fault::element_help(kind).unwrap_or("choose a type that holds it")))
+        }
+    }
+}
+
+fn lossy(from: NumberType, to: NumberType) -> OperationError {
+    OperationError::data(format!("{to} does not hold all values of {from}: the conversion can lose bits"))
+        .with_help("accept it with --allow-lossy-cast, or choose float64 or an integer type")
+}
+
+/// Whether a float type lacks values of an integer type.
+fn is_lossy(from: NumberType, to: NumberType) -> bool {
+    match (from.integer_bounds(), to.significand_bits()) {
+        (Some((_, greatest)), Some(significand)) => greatest >= 1_i128 << significand,
+        _ => false,
+    }
+}
+
+/// Refuses to write a chain that encodes integers as floats that do not hold them all (SEMANTICS: B1).
+pub fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationError> {
+    for stage in &pipeline.stages {
+        match &stage.configuration {
+            BoundConfiguration::CastValue { encode, .. } if is_lossy(encode.source, encode.target) => {
+                return Err(lossy(encode.source, encode.target));
+            }
+            BoundConfiguration::Sharding(sharding) => refuse_lossy_casts(&sharding.inner)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}

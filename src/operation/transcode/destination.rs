@@ -1,0 +1,185 @@
+//! The destination's metadata: the source's document with what was asked for changed, and all else as it was written.
+
+use crate::data_type::{DataType, FillValue};
+use crate::metadata::edit::{append_attributes, codecs_json, set_member};
+use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::json::{Json, Object};
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::{Compression, TranscodeOptions};
+use crate::pipeline::{CodecKind, codec_kind};
+
+/// The metadata of DEST in the making.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The document.
+    pub document: Json,
+    /// The chain.
+    pub codecs: Vec<CodecMetadata>,
+    /// The array's data type.
+    pub data_type: DataType,
+    /// The fill value; `None` for a type that is not decoded.
+    pub fill_value: Option<FillValue>,
+    /// Whether the chain was made new, so that it is held to the rules for writing.
+    pub new_chain: bool,
+}
+
+impl Draft {
+    /// A copy of the source.
+    pub fn of(source: &OpenedArray) -> Self {
+        Draft {
+            document: source.document.clone(),
+            codecs: source.metadata.codecs.clone(),
+            data_type: source.data_type.clone(),
+            fill_value: source.fill_value.clone(),
+            new_chain: false,
+        }
+    }
+
+    /// Puts another chain in the place of the present one.
+    pub fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
+        set_member(&mut self.document, "codecs", codecs_json(&codecs));
+        self.codecs = codecs;
+        self.new_chain = true;
+    }
+
+    /// Changes the innermost chain: that of the array, or that of the inner chunks of its shards.
+    pub fn edit_innermost(&mut self, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
+        let mut codecs = self.codecs.clone();
+        edit_innermost(&mut codecs, edit);
+        self.set_codecs(codecs);
+    }
+
+    /// Changes the array's data type; `bytes` and `blosc` follow.
+    pub fn set_data_type(&mut self, data_type: DataType) {
+        set_member(&mut self.document, "data_type", data_type.to_metadata());
+        self.data_type = data_type;
+    }
+
+    /// Changes the fill value.
+    pub fn set_fill_value(&mut self, fill_value: FillValue) -> Result<(), OperationError> {
+        let json = self
+            .data_type
+            .fill_value_to_json(&fill_value)
+            .map_err(|error| OperationError::data("the fill value cannot be written").because(error))?;
+        set_member(&mut self.document, "fill_value", json);
+        self.fill_value = Some(fill_value);
+        Ok(())
+    }
+
+    /// The attributes, to change them.
+    pub fn attributes(&self) -> Object {
+        self.document.get("attributes").and_then(Json::as_object).cloned().unwrap_or_default()
+    }
+
+    /// Replaces the attributes.
+    pub fn set_attributes(&mut self, attributes: Object) {
+        set_member(&mut self.document, "attributes", Json::Object(attributes));
+    }
+
+    /// Applies `--attributes`, `--attributes-append` and `--dimension-names`.
+    pub fn describe(&mut self, options: &TranscodeOptions, rank: usize) -> Result<(), OperationError> {
+        if let Some(attributes) = &options.attributes {
+            self.set_attributes(attributes.clone());
+        }
+        if let Some(attributes) = &options.attributes_append {
+            append_attributes(&mut self.document, attributes);
+        }
+        if let Some(names) = &options.dimension_names {
+            if names.len() != rank {
+                let found = names.len();
+                return Err(OperationError::data(format!(
+                    "--dimension-names gives {found} names, but the array has {rank} dimensions"
+                )));
+            }
+            let names = names.iter().map(|name| Json::from(name.as_str())).collect();
+            set_member(&mut self.document, "dimension_names", Json::Array(names));
+        }
+        Ok(())
+    }
+}
+
+/// The codecs of `--codecs`, or the errors in their form.
+pub fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetadata>, OperationError> {
+    let mut diagnostics = Vec::new();
+    let read = read_codecs(&Json::Array(codecs.to_vec()), "", &mut diagnostics);
+    diagnostics.retain(crate::diagnostic::Diagnostic::is_error);
+    match read {
+        Some(codecs) if diagnostics.is_empty() => Ok(codecs),
+        _ => Err(crate::operation::open::refusal(&format!("{option} is no codec chain"), &diagnostics)),
+    }
+}
+
+/// Runs `edit` on the chain inside the innermost shards.
+fn edit_innermost(codecs: &mut Vec<CodecMetadata>, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
+    let sharding = codecs.iter_mut().find(|codec| codec.name == "sharding_indexed");
+    let inside = sharding.and_then(|codec| codec.configuration.as_mut()).and_then(|c| c.get_mut("codecs"));
+    let Some(inside) = inside else { return edit(codecs) };
+    let mut inner = read_codecs(inside, "", &mut Vec::new()).unwrap_or_default();
+    edit_innermost(&mut inner, edit);
+    *inside = codecs_json(&inner);
+}
+
+/// The names of all codecs of a chain, those inside shards too.
+pub fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
+    let mut names = Vec::new();
+    for codec in codecs {
+        names.push(codec.name.clone());
+        if let Some(inside) = codec.configuration.as_ref().and_then(|c| c.get("codecs")) {
+            names.extend(codec_names(&read_codecs(inside, "", &mut Vec::new()).unwrap_or_default()));
+        }
+    }
+    names
+}
+
+/// Puts the compressor of `--compress` in the place of all bytes->bytes codecs.
+pub fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression, element_size: usize) {
+    chain.retain(|codec| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes));
+    let number = |value: u64| Json::from(value);
+    let codec = match compression {
+        Compression::None => return,
+        Compression::Zstd { level } => {
+            let configuration = Object::new().with("level", i64::from(*level)).with("checksum", false);
+            CodecMetadata::new("zstd", Some(configuration))
+        }
+        Compression::Gzip { level } => {
+            CodecMetadata::new("gzip", Some(Object::new().with("level", number(u64::from(*level)))))
+        }
+        Compression::Blosc { compressor, level, shuffle } => {
+            let mut configuration = Object::new()
+                .with("cname", compressor.as_str())
+                .with("clevel", number(u64::from(*level)))
+                .with("shuffle", shuffle.as_str());
+            if shuffle != "noshuffle" {
+                configuration = configuration.with("typesize", number(element_size as u64));
+            }
+            CodecMetadata::new("blosc", Some(configuration.with("blocksize", number(0))))
+        }
+    };
+    chain.push(codec);
+}
+
+/// Makes `bytes` and `blosc` fit elements of another type: `endian` where it means something (little, where it was
+/// not given), and `typesize`.
+pub fn follow_data_type(chain: &mut [CodecMetadata], data_type: &DataType) {
+    let has_order = crate::codec::conversion::has_byte_order(data_type);
+    for codec in chain {
+        match codec.name.as_str() {
+            "bytes" if has_order => {
+                let mut configuration = codec.configuration.take().unwrap_or_default();
+                if !configuration.contains("endian") {
+                    configuration.insert("endian", "little");
+                }
+                codec.configuration = Some(configuration);
+            }
+            "bytes" => codec.configuration = None,
+            "blosc" => {
+                let typesize = codec.configuration.as_mut().and_then(|c| c.get_mut("typesize"));
+                if let (Some(typesize), Some(size)) = (typesize, data_type.size()) {
+                    *typesize = Json::from(size as u64);
+                }
+            }
+            _ => {}
+        }
+    }
+}

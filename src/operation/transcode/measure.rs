@@ -1,0 +1,47 @@
+//! Error figures of a quantisation over all data, with nothing written: for `--max-error`.
+
+use super::quantization::Quantization;
+use super::reader::{CellReader, ReadBuffers};
+use crate::engine::ChunkSet;
+use crate::engine::driver::{ChunkFault, Driver};
+use crate::engine::object::Side;
+use crate::engine::progress::Progress;
+use crate::kernel::quantize::QuantizeFigures;
+
+/// What a thread keeps from object to object.
+#[derive(Debug, Default)]
+struct Buffers {
+    read: ReadBuffers,
+    codes: Vec<u8>,
+}
+
+/// The figures of all elements of `present`.
+pub fn figures(
+    side: &Side,
+    present: &ChunkSet,
+    quantization: &Quantization,
+    driver: &Driver,
+    progress: &dyn Progress,
+) -> Result<QuantizeFigures, ChunkFault> {
+    let kernel = quantization.bind();
+    let mut all = QuantizeFigures::default();
+    let (source_size, target_size) = (quantization.source.size(), quantization.target.size());
+    driver.run::<Buffers, QuantizeFigures>(
+        present,
+        |buffers, index| {
+            let mut figures = QuantizeFigures::default();
+            let Buffers { read, codes } = buffers;
+            CellReader { side }.each(index, read, |cell, elements| {
+                let Some(elements) = elements else { return Ok(()) };
+                codes.resize(elements.len() / source_size * target_size, 0);
+                kernel.convert(elements, codes, &mut figures).map_err(|fault| {
+                    cell.element_fault(fault, elements, quantization.source, quantization.target)
+                })
+            })?;
+            progress.advance(side.chunk_bytes());
+            Ok(figures)
+        },
+        |_, figures| all.merge(&figures),
+    )?;
+    Ok(all)
+}

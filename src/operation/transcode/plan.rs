@@ -1,0 +1,402 @@
+//! What will be done, settled and proved before DEST is touched.
+
+use super::change;
+use super::destination::{Draft, compress, follow_data_type, read_chain};
+use super::layout::side;
+use super::quantization::{Quantization, Request};
+use super::survey::{Survey, Surveyor, scans};
+use super::{missing, normalize, unpack};
+use crate::codec::conversion::{Conversion, ValueChange};
+use crate::data_type::FillValue;
+use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::engine::chunk_set::{self, Listing};
+use crate::engine::driver::Driver;
+use crate::engine::object::{ObjectJob, ObjectWay, Side};
+use crate::engine::progress::Progress;
+use crate::metadata::array::{ArrayDocument, ArrayMetadata};
+use crate::metadata::json::Json;
+use crate::operation::error::OperationError;
+use crate::operation::open::{OpenedArray, refusal};
+use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+use crate::store::LocalNode;
+
+/// A settled plan.
+#[derive(Debug)]
+pub struct Plan {
+    /// The array as it is.
+    pub source: OpenedArray,
+    /// The array as it will be.
+    pub destination: Planned,
+    /// Its keys.
+    pub listing: Listing,
+    /// Encoded objects move as they are.
+    pub is_copy: bool,
+    /// The work on the objects; `None` where a copy needs no chain.
+    pub job: Option<ObjectJob>,
+    /// What happens to the values.
+    pub change: ValueChange,
+    /// The quantisation, where one is asked for and its range is known.
+    pub quantization: Option<Quantization>,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// DEST's metadata.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// The document.
+    pub document: Json,
+    /// Its members.
+    pub metadata: ArrayMetadata,
+    /// The way of a stored object through the chain.
+    pub pipeline: Pipeline,
+}
+
+/// Makes plans.
+#[derive(Debug)]
+pub struct Planner<'a> {
+    /// What was asked for.
+    pub options: &'a TranscodeOptions,
+    /// The pool, for a first pass.
+    pub driver: &'a Driver,
+}
+
+/// What changes in the values.
+struct Changed {
+    change: ValueChange,
+    quantization: Option<Quantization>,
+    /// What absent elements become, in DEST's data type.
+    absent: Option<FillValue>,
+}
+
+impl Planner<'_> {
+    /// Settles the plan for an opened array.
+    pub fn plan(&self, source: OpenedArray, progress: &dyn Progress) -> Result<Plan, OperationError> {
+        let unreadable = |error| {
+            OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
+        };
+        let listing = chunk_set::list(&source.node, &source.metadata).map_err(unreadable)?;
+        if let Some(folder) = listing.folders.first() {
+            return Err(OperationError::data(format!(
+                "a folder stands where the chunk `{folder}` should be"
+            )));
+        }
+        let mut warnings = source.warnings.clone();
+        if !listing.unknown_keys.is_empty() {
+            warnings.push(unknown_keys(&source, &listing));
+        }
+        let mut draft = Draft::of(&source);
+        let changed = self.change(&source, &listing, &mut draft, progress)?;
+        if let Some(compression) = &self.options.compress {
+            let size = draft_element_size(&draft, &source, changed.quantization.as_ref());
+            draft.edit_innermost(|chain| compress(chain, compression, size));
+        }
+        self.set_fill_value(&mut draft)?;
+        draft.describe(self.options, source.metadata.shape.len())?;
+        let destination = self.check(&mut draft, &source, &mut warnings)?;
+        if let Some(quantization) = &changed.quantization {
+            warnings.extend(quantization.warnings.iter().cloned());
+            warnings.extend(packed_warning(quantization));
+        }
+        let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
+        let (is_copy, job) = self.job(&source, &destination, &listing, changed)?;
+        Ok(Plan { source, destination, listing, is_copy, job, change, quantization, warnings })
+    }
+
+    /// Applies the options that change values or the chain to the draft.
+    fn change(
+        &self,
+        source: &OpenedArray,
+        listing: &Listing,
+        draft: &mut Draft,
+        progress: &dyn Progress,
+    ) -> Result<Changed, OperationError> {
+        let plain = |change| Changed { change, quantization: None, absent: source.fill_value.clone() };
+        if let Some(quantize) = &self.options.quantize {
+            let request = Request::new(source, self.options, quantize)?;
+            if self.options.dry_run && request.needs_first_pass() {
+                return Ok(plain(ValueChange::None));
+            }
+            let quantization = self.quantization(&request, listing, progress)?;
+            quantization.apply(draft)?;
+            let kernel = Box::new(quantization.bind());
+            let codecs = quantization.num_codecs();
+            let absent = quantization.absent_value();
+            let change = ValueChange::Quantize { kernel, codecs };
+            return Ok(Changed { change, quantization: Some(quantization), absent: Some(absent) });
+        }
+        if self.options.unpack {
+            let (change, absent) = unpack::apply(source, self.options, draft)?;
+            return Ok(Changed { change, quantization: None, absent });
+        }
+        let mut changed = plain(ValueChange::None);
+        if let Some(data_type) = &self.options.data_type {
+            let (change, absent) = change::data_type(source, self.options, data_type, draft)?;
+            changed = Changed { change, quantization: None, absent };
+        }
+        if let Some(codecs) = &self.options.codecs {
+            draft.set_codecs(read_chain(codecs, "--codecs")?);
+        }
+        Ok(changed)
+    }
+
+    /// Surveys the data as far as needed and settles a quantisation, trying wider codes under `--max-error`.
+    fn quantization(
+        &self,
+        request: &Request<'_>,
+        listing: &Listing,
+        progress: &dyn Progress,
+    ) -> Result<Quantization, OperationError> {
+        let source = request.source;
+        let side =
+            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
+        let declared = missing::declared(source, request.number_type);
+        let (scan, declared) = scans(request.number_type, &request.missing, &declared);
+        let reads_values = request.needs_first_pass();
+        let needs_survey = reads_values || !request.fill_is_nan();
+        let surveyor = Surveyor { source: &side, present: &listing.present, reads_values, scan, declared };
+        let survey = if needs_survey {
+            progress.start("first pass", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
+            let survey = surveyor.run(self.driver, progress);
+            progress.finish();
+            survey.map_err(|fault| super::fault::explain(fault, &side, &source.store, None))?
+        } else {
+            Survey::default()
+        };
+        let Some(max_error) = request.quantize.max_error else {
+            return request.settle(request.candidates()[0], &survey);
+        };
+        let mut least = f64::INFINITY;
+        for target in request.candidates() {
+            let quantization = request.settle(target, &survey)?;
+            let measured = self.measure(&side, listing, &quantization, progress)?;
+            if measured <= max_error {
+                return Ok(quantization);
+            }
+            least = least.min(measured);
+        }
+        let tried: Vec<String> = request.candidates().iter().map(ToString::to_string).collect();
+        Err(OperationError::data(format!(
+            "--max-error {max_error} cannot be kept with {}: the least error that was reached is {least}",
+            tried.join(", ")
+        ))
+        .with_help("allow a larger error, or give a wider --quantize TYPE"))
+    }
+
+    /// The greatest error of a quantisation, measured over all data without writing anything.
+    fn measure(
+        &self,
+        side: &Side,
+        listing: &Listing,
+        quantization: &Quantization,
+        progress: &dyn Progress,
+    ) -> Result<f64, OperationError> {
+        progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
+        let figures = super::measure::figures(side, &listing.present, quantization, self.driver, progress);
+        progress.finish();
+        figures.map(|figures| figures.max_abs_error).map_err(|fault| {
+            super::fault::explain(fault, side, &side.node.root().display().to_string(), Some(quantization))
+        })
+    }
+
+    fn set_fill_value(&self, draft: &mut Draft) -> Result<(), OperationError> {
+        let Some(json) = &self.options.fill_value else { return Ok(()) };
+        let read = draft.data_type.fill_value_from_json(json).map_err(|error| {
+            OperationError::data(format!(
+                "--fill-value {} is no {}",
+                json.to_string_compact(),
+                draft.data_type
+            ))
+            .because(error)
+        })?;
+        draft.new_chain = true;
+        draft.set_fill_value(read.value)
+    }
+
+    /// Proves the draft: the document, the chain, the fill value through it.
+    fn check(
+        &self,
+        draft: &mut Draft,
+        source: &OpenedArray,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Planned, OperationError> {
+        let store = &source.store;
+        let (metadata, pipeline, found) = build(draft, store)?;
+        let (mut errors, mut lenient): (Vec<_>, Vec<_>) = found.into_iter().partition(Diagnostic::is_error);
+        if self.options.no_fill_check {
+            let (accepted, others): (Vec<_>, Vec<_>) =
+                errors.into_iter().partition(|error| error.is(code::CAST_VALUE_FILL_VALUE_LOST));
+            lenient.extend(accepted.into_iter().map(|accepted| accepted.with_severity(Severity::Warning)));
+            errors = others;
+        } else if draft.new_chain {
+            let lost = |found: &Diagnostic| found.is(code::SCALE_OFFSET_FILL_VALUE_LOST);
+            errors.extend(lenient.iter().filter(|found| lost(found)).cloned());
+        }
+        if !errors.is_empty() {
+            return Err(refusal("the destination's metadata would be in error", &errors));
+        }
+        if !draft.new_chain {
+            return Ok(Planned { document: draft.document.clone(), metadata, pipeline });
+        }
+        if !self.options.allow_lossy_cast {
+            change::refuse_lossy_casts(&pipeline)?;
+        }
+        let known: Vec<String> = warnings.iter().map(|known| known.message.clone()).collect();
+        warnings.extend(lenient.into_iter().filter(|found| !known.contains(&found.message)));
+        // Written anew, the chain says what it means: permutations, byte orders, numbers in their own form.
+        let codecs = normalize::codecs(&pipeline);
+        draft.set_codecs(codecs);
+        let (metadata, pipeline, _) = build(draft, store)?;
+        Ok(Planned { document: draft.document.clone(), metadata, pipeline })
+    }
+
+    /// The work on the objects.
+    fn job(
+        &self,
+        source: &OpenedArray,
+        destination: &Planned,
+        listing: &Listing,
+        changed: Changed,
+    ) -> Result<(bool, Option<ObjectJob>), OperationError> {
+        let options = self.options;
+        let fill = &destination.pipeline.input.fill_value;
+        let absent_stays = changed.absent.is_none() || changed.absent == *fill;
+        let writes_absent = changed.quantization.as_ref().is_some_and(|q| q.writes_absent);
+        let same_chain = crate::metadata::edit::codecs_json(&source.metadata.codecs)
+            .same_value(&crate::metadata::edit::codecs_json(&destination.metadata.codecs));
+        let same_type = source.data_type == destination.pipeline.input.data_type;
+        let unchanged = matches!(changed.change, ValueChange::None);
+        let is_copy = same_chain && same_type && unchanged && absent_stays;
+        let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
+        let sides =
+            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
+                .and_then(|from| {
+                    let node = LocalNode::new(crate::operation::open::local_path(&options.destination));
+                    let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
+                    let to = side(node, metadata, &destination.pipeline, &source.store, hoisted, empty)?;
+                    Ok((from, to))
+                });
+        let (from, to) = match sides {
+            Ok(sides) => sides,
+            Err(_) if is_copy => return Ok((true, None)),
+            Err(error) => return Err(error),
+        };
+        let way = if is_copy {
+            ObjectWay::Copy
+        } else {
+            object_way(&from, &to, &changed.change, options.write_empty_chunks, &source.store)?
+        };
+        let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
+        Ok((
+            is_copy,
+            Some(ObjectJob {
+                source: from,
+                destination: to,
+                way,
+                present: listing.present.clone(),
+                absent_element,
+            }),
+        ))
+    }
+}
+
+/// How objects are converted: as streams of inner chunks where both sides have the same ones.
+fn object_way(
+    from: &Side,
+    to: &Side,
+    change: &ValueChange,
+    write_empty: bool,
+    store: &str,
+) -> Result<ObjectWay, OperationError> {
+    let unsupported =
+        |error| OperationError::data(format!("the chunks of `{store}` cannot be converted")).because(error);
+    let cells = match (&from.layout, &to.layout) {
+        (Some(a), Some(b)) => a.cell.decoded().shape == b.cell.decoded().shape,
+        _ => false,
+    };
+    if let (true, Some(a), Some(b)) = (cells, &from.layout, &to.layout) {
+        let conversion =
+            Conversion::new(a.cell.clone(), b.cell.clone(), change, write_empty).map_err(unsupported)?;
+        return Ok(ObjectWay::Cells(Box::new(conversion)));
+    }
+    let nested = to.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed");
+    if nested && matches!(change, ValueChange::Quantize { codecs: 1.., .. }) {
+        return Err(OperationError::data(format!(
+            "shards inside shards, or compressed shards, of `{store}` cannot be quantised"
+        ))
+        .with_help("give the array a simpler chain with --codecs first"));
+    }
+    let conversion =
+        Conversion::new(from.chain.clone(), to.chain.clone(), change, write_empty).map_err(unsupported)?;
+    Ok(ObjectWay::Convert(Box::new(conversion)))
+}
+
+/// Reads the draft as any reader would.
+fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>), OperationError> {
+    let mut members = ArrayDocument::read(&draft.document);
+    let mut found = std::mem::take(&mut members.diagnostics);
+    let Some(metadata) = members.metadata() else {
+        return Err(refusal(&format!("the metadata made from `{store}` are in error"), &found));
+    };
+    let input = ArrayRepresentation {
+        data_type: draft.data_type.clone(),
+        shape: metadata.chunk_shape.clone(),
+        fill_value: draft.fill_value.clone(),
+    };
+    let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut found);
+    for diagnostic in &mut found {
+        if crate::operation::open::is_read_with_a_warning(diagnostic) {
+            diagnostic.severity = Severity::Warning;
+        }
+    }
+    Ok((metadata, pipeline, found))
+}
+
+/// Bytes of an element where the innermost compressor meets it.
+fn draft_element_size(draft: &Draft, source: &OpenedArray, quantization: Option<&Quantization>) -> usize {
+    if let Some(quantization) = quantization {
+        return quantization.target.size();
+    }
+    let built = build(draft, &source.store).ok();
+    let encoded = built.and_then(|(_, pipeline, _)| innermost_encoded_size(&pipeline));
+    encoded.or_else(|| draft.data_type.size()).unwrap_or(1)
+}
+
+fn innermost_encoded_size(pipeline: &Pipeline) -> Option<usize> {
+    if let Some((_, sharding)) = pipeline.sharding() {
+        return innermost_encoded_size(&sharding.inner);
+    }
+    let arrays = pipeline.stages.iter().filter_map(|stage| stage.output.as_ref()?.array());
+    arrays.last().unwrap_or(&pipeline.input).data_type.size()
+}
+
+fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Diagnostic {
+    let (first, count) = (&listing.unknown_keys[0], listing.unknown_keys.len());
+    let message = if count == 1 {
+        format!("the key `{first}` belongs to no chunk and is not copied")
+    } else {
+        format!("{count} keys belong to no chunk and are not copied, the first `{first}`")
+    };
+    Diagnostic::new(code::KEY_UNKNOWN, message).in_store(source.store.clone()).at_key(first.clone())
+}
+
+/// Few readers know `packbits` and the types that are stored by it.
+fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
+    let target = quantization.target;
+    let packed = !(target.is_whole() && target.bits().is_power_of_two());
+    let form = if quantization.form == QuantizeForm::Codecs { "the codes are" } else { "the array is" };
+    packed.then(|| {
+        Diagnostic::new(
+            code::DATA_TYPE_SUB_BYTE,
+            format!("{form} {target}, stored by `packbits`, which few readers know"),
+        )
+        .with_help("uint8 and uint16 are read everywhere")
+    })
+}
+
+/// Applies a data type change to the parts of the innermost chain that depend on the type.
+pub fn follow(draft: &mut Draft) {
+    let data_type = draft.data_type.clone();
+    draft.edit_innermost(|chain| follow_data_type(chain, &data_type));
+}

@@ -1,0 +1,303 @@
+//! From the least and greatest value to `offset` and `scale`: CLI.md, "Quantising", *Range* and *Special data*.
+//!
+//! Values of the array's type are held as `f64` here, which holds each exactly; what is computed is rounded to the
+//! type before it is used, and both ends are proved through the real kernel.
+
+use crate::element::{ElementType, NumberType};
+use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
+use crate::kernel::{OutOfRange, Rounding};
+
+/// What `scale_offset` gets; `None` is the identity, which is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Scaling {
+    /// Subtracted first.
+    pub offset: Option<f64>,
+    /// Multiplied then.
+    pub scale: Option<f64>,
+}
+
+/// The codes that numbers may get, and the one that stands for NaN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Codes {
+    /// The least.
+    pub first: i64,
+    /// The greatest.
+    pub last: i64,
+    /// NaN's, where one is set aside.
+    pub nan: Option<i64>,
+}
+
+impl Codes {
+    /// All codes of `target` whose magnitude `source` holds exactly, less the NaN code; `None` where none is left.
+    pub fn of(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
+        let exact = 1_i128 << source.significand_bits()?;
+        let (least, greatest) = target.integer_bounds()?;
+        let mut first = i64::try_from(least.max(-exact)).ok()?;
+        let mut last = i64::try_from(greatest.min(exact)).ok()?;
+        if nan == Some(first) {
+            first += 1;
+        } else if nan == Some(last) {
+            last -= 1;
+        }
+        (first < last).then_some(Codes { first, last, nan })
+    }
+
+    /// The lowest code of a type, which stands for NaN unless another is named.
+    pub fn default_nan(target: NumberType) -> Option<i64> {
+        i64::try_from(target.integer_bounds()?.0).ok()
+    }
+}
+
+/// A float type's arithmetic, on values held as `f64`.
+#[derive(Debug, Clone, Copy)]
+pub struct FloatType(pub NumberType);
+
+impl FloatType {
+    /// Rounds to the type; infinite beyond its range, or the greatest finite value when rounding towards zero.
+    pub fn round(self, value: f64, rounding: Rounding) -> f64 {
+        if self.0.element() == ElementType::Float64 || !value.is_finite() {
+            return value;
+        }
+        let cast = Cast::new(CastOptions {
+            source: NumberType::of(ElementType::Float64),
+            target: self.0,
+            rounding,
+            out_of_range: OutOfRange::Error,
+            scalar_map: Vec::new(),
+        });
+        match cast.convert_one(value.to_bits()) {
+            Ok(bits) => self.value(bits),
+            Err(_) if rounding == Rounding::TowardsZero => self.greatest().copysign(value),
+            Err(_) => f64::INFINITY.copysign(value),
+        }
+    }
+
+    /// The value of a bit pattern of the type.
+    pub fn value(self, bits: u64) -> f64 {
+        match self.0.element() {
+            ElementType::Float16 => half::f16::from_bits(low_bits(bits)).to_f64(),
+            ElementType::Float32 => f64::from(f32::from_bits(low_bits(bits))),
+            _ => f64::from_bits(bits),
+        }
+    }
+
+    /// The bit pattern of a value that the type holds.
+    #[expect(clippy::cast_possible_truncation, reason = "the value is one of the type, so nothing is lost")]
+    pub fn bits(self, value: f64) -> u64 {
+        match self.0.element() {
+            ElementType::Float16 => u64::from(half::f16::from_f64(value).to_bits()),
+            ElementType::Float32 => u64::from((value as f32).to_bits()),
+            _ => value.to_bits(),
+        }
+    }
+
+    /// The greatest finite value.
+    fn greatest(self) -> f64 {
+        match self.0.element() {
+            ElementType::Float16 => half::f16::MAX.to_f64(),
+            ElementType::Float32 => f64::from(f32::MAX),
+            _ => f64::MAX,
+        }
+    }
+
+    /// The positive value `ulps` steps nearer to zero (never zero).
+    fn towards_zero(self, value: f64, ulps: u64) -> f64 {
+        self.value(self.bits(value).saturating_sub(ulps).max(1))
+    }
+
+    /// The value `steps` away in the order of all values (±0 are one step apart); `None` beyond the finite ones.
+    pub fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
+        let sign = 1_u64 << (self.0.bits() - 1);
+        let bits = self.bits(value);
+        let place =
+            if bits & sign == 0 { i64::try_from(bits).ok()? } else { !i64::try_from(bits & !sign).ok()? };
+        let moved = place.checked_add(steps)?;
+        let bits = if moved >= 0 { moved.cast_unsigned() } else { (!moved).cast_unsigned() | sign };
+        Some(self.value(bits)).filter(|value| value.is_finite())
+    }
+
+    /// The smallest power of two, 2^-126 or more, that is at least a unit in the last place of `value`.
+    fn unit_in_last_place(self, value: f64) -> f64 {
+        let significand_bits = self.0.significand_bits().map_or(53, u32::cast_signed);
+        let least_exponent = match self.0.element() {
+            ElementType::Float16 => -14,
+            ElementType::Float32 => -126,
+            _ => -1022,
+        };
+        let exponent = if value == 0.0 { least_exponent } else { exponent_of(value) };
+        2_f64.powi((exponent - (significand_bits - 1)).max(least_exponent))
+    }
+}
+
+/// The exponent of the leading bit of a finite value that is not zero.
+fn exponent_of(value: f64) -> i32 {
+    let biased = i32::try_from((value.to_bits() >> 52) & 0x7ff).unwrap_or(0);
+    if biased == 0 { -1022 } else { biased - 1023 }
+}
+
+/// The low bits of a pattern as a narrower unsigned type.
+fn low_bits<T: TryFrom<u64> + Default>(bits: u64) -> T {
+    T::try_from(bits).unwrap_or_default()
+}
+
+/// Why there is no `offset` and `scale`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RangeFault {
+    /// `hi - lo` and what follows from it leave the array's type.
+    #[error("the range is too wide for the arithmetic of the array's data type")]
+    TooWide,
+    /// No scale brings both ends inside.
+    #[error("no scale of the array's data type brings both ends of the range inside the codes")]
+    NotFound,
+}
+
+/// What a quantisation is made of, but for its scaling.
+#[derive(Debug, Clone)]
+pub struct RangeFinder {
+    /// The array's float type.
+    pub source: NumberType,
+    /// The integer type of the codes.
+    pub target: NumberType,
+    /// The codes.
+    pub codes: Codes,
+    /// `cast_value`'s rounding.
+    pub rounding: Rounding,
+}
+
+impl RangeFinder {
+    /// The scaling that gives `lo` the first code and `hi` the last.
+    pub fn find(&self, lo: f64, hi: f64) -> Result<Scaling, RangeFault> {
+        if lo >= hi {
+            return self.constant(lo);
+        }
+        let float = FloatType(self.source);
+        // Halves first: the difference of two float64 may overflow.
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "codes are at most 2^53 in magnitude; their difference is near enough"
+        )]
+        let span = (self.codes.last as f64 - self.codes.first as f64) / 2.0;
+        let ideal = float.round(span / (hi / 2.0 - lo / 2.0), Rounding::TowardsZero).min(float.greatest());
+        if !(ideal > 0.0) {
+            return Err(RangeFault::TooWide);
+        }
+        let attempt = |ulps: u64| self.attempt(float.towards_zero(ideal, ulps), lo, hi);
+        let mut failed = match attempt(0) {
+            Some(scaling) => return Ok(scaling),
+            None => 0,
+        };
+        for ulps in 1..=64 {
+            match attempt(ulps) {
+                Some(scaling) => return Ok(scaling),
+                None => failed = ulps,
+            }
+        }
+        // The offset is too coarse for its codes: the scale must give way by more. Double, then halve the gap.
+        let mut ulps = failed * 2;
+        while attempt(ulps).is_none() {
+            failed = ulps;
+            ulps =
+                ulps.checked_mul(2).filter(|ulps| *ulps < float.bits(ideal)).ok_or(RangeFault::NotFound)?;
+        }
+        while ulps - failed > 1 {
+            let middle = failed + (ulps - failed) / 2;
+            if attempt(middle).is_some() { ulps = middle } else { failed = middle }
+        }
+        attempt(ulps).ok_or(RangeFault::NotFound)
+    }
+
+    /// The scaling with this scale, if both ends land inside.
+    fn attempt(&self, scale: f64, lo: f64, hi: f64) -> Option<Scaling> {
+        let float = FloatType(self.source);
+        #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
+        let first = self.codes.first as f64;
+        let offset =
+            if self.codes.first == 0 { lo } else { float.round(lo - first / scale, Rounding::NearestEven) };
+        let scaling =
+            Scaling { offset: Some(offset).filter(|o| *o != 0.0), scale: Some(scale).filter(|s| *s != 1.0) };
+        (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi))
+            .then_some(scaling)
+    }
+
+    fn lands_inside(&self, scaling: Scaling, value: f64) -> bool {
+        self.encode(scaling, value).is_some()
+    }
+
+    /// The code of a value through the real kernel; `None` where it is refused.
+    pub fn encode(&self, scaling: Scaling, value: f64) -> Option<i64> {
+        let float = FloatType(self.source);
+        let quantize = Quantize::new(self.options(scaling));
+        let (mut code, mut figures) = ([0_u8; 8], QuantizeFigures::default());
+        let code = code.get_mut(..self.target.size())?;
+        quantize.convert(&float_bytes(float, value), code, &mut figures).ok()?;
+        Some(integer_of(self.target, code))
+    }
+
+    /// The options of the kernel for this scaling, with nothing out of range allowed.
+    pub fn options(&self, scaling: Scaling) -> QuantizeOptions {
+        let float = FloatType(self.source);
+        QuantizeOptions {
+            source: self.source,
+            target: self.target,
+            offset: scaling.offset.map(|value| float.bits(value)),
+            scale: scaling.scale.map(|value| float.bits(value)),
+            rounding: self.rounding,
+            out_of_range: OutOfRange::Error,
+            codes: (self.codes.first, self.codes.last),
+            nan_code: self.codes.nan,
+            missing: Vec::new(),
+        }
+    }
+
+    /// A scaling under which one value comes back bit for bit (-0.0 as 0.0).
+    fn constant(&self, value: f64) -> Result<Scaling, RangeFault> {
+        let usable =
+            |code: i64| (self.codes.first..=self.codes.last).contains(&code) && self.codes.nan != Some(code);
+        let float = FloatType(self.source);
+        let scaling = if usable(0) {
+            // (x - x) * 1 is code 0, and 0 / 1 + x is x.
+            Scaling { offset: Some(value).filter(|o| *o != 0.0), scale: None }
+        } else {
+            // One step of a power of two below the value: code 1, and every operation is exact.
+            let step = float.unit_in_last_place(value);
+            Scaling {
+                offset: Some(value - step).filter(|o| *o != 0.0),
+                scale: Some(1.0 / step).filter(|s| *s != 1.0),
+            }
+        };
+        if self.lands_inside(scaling, value) { Ok(scaling) } else { Err(RangeFault::NotFound) }
+    }
+}
+
+/// The bytes of a value of a float type, in the order of this machine.
+fn float_bytes(float: FloatType, value: f64) -> Vec<u8> {
+    number_bytes(float.0, float.bits(value))
+}
+
+/// The bytes of an element from its zero-extended bits, in the order of this machine.
+pub fn number_bytes(number_type: NumberType, bits: u64) -> Vec<u8> {
+    let all = bits.to_le_bytes();
+    let mut bytes = all.get(..number_type.size()).unwrap_or_default().to_vec();
+    if cfg!(target_endian = "big") {
+        bytes.reverse();
+    }
+    bytes
+}
+
+/// The zero-extended bits of an element, from bytes in the order of this machine.
+pub fn number_bits(bytes: &[u8]) -> u64 {
+    let fold = |bits: u64, byte: &u8| (bits << 8) | u64::from(*byte);
+    if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
+}
+
+/// The integer that an element's bytes hold.
+pub fn integer_of(number_type: NumberType, bytes: &[u8]) -> i64 {
+    let bits = number_bits(bytes);
+    let unused = 64 - u32::try_from(number_type.size() * 8).unwrap_or(64);
+    if number_type.element().is_signed_integer() {
+        (bits << unused).cast_signed() >> unused
+    } else {
+        bits.cast_signed()
+    }
+}

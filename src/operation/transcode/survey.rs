@@ -1,0 +1,102 @@
+//! A first pass over an array: the extent of its values, and whether any are absent.
+
+use super::reader::{CellReader, ReadBuffers};
+use crate::element::NumberType;
+use crate::engine::ChunkSet;
+use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::object::Side;
+use crate::engine::progress::Progress;
+use crate::kernel::statistics::{Extent, ExtentScan};
+
+/// What a first pass over the data found.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// Of all elements inside the array; `None` where no pass was made.
+    pub extent: Option<Extent>,
+    /// Elements equal to a value that the attributes declare missing, without `--missing`.
+    pub declared_missing: u64,
+    /// Whether elements are absent: chunks, or inner chunks.
+    pub absent_elements: bool,
+}
+
+/// How a pass is made.
+#[derive(Debug)]
+pub struct Surveyor<'a> {
+    /// The array.
+    pub source: &'a Side,
+    /// Its objects.
+    pub present: &'a ChunkSet,
+    /// Whether the values are read, or only what is there.
+    pub reads_values: bool,
+    /// The scan; missing values count as NaN.
+    pub scan: ExtentScan,
+    /// Counts the values that the attributes declare missing as NaN too; `None` where none are, or all count.
+    pub declared: Option<ExtentScan>,
+}
+
+/// What a pass found in an object.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    extent: Extent,
+    declared: Extent,
+    absent: bool,
+}
+
+impl Surveyor<'_> {
+    /// Makes the pass; `progress` is told of the bytes of decoded objects.
+    pub fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Survey, ChunkFault> {
+        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        let mut all = self.nothing();
+        all.absent = self.present.len() < total;
+        let is_sharded = self.source.layout.is_some();
+        if self.reads_values || (is_sharded && !all.absent) {
+            let work = |buffers: &mut ReadBuffers, index| {
+                let found = self.object(buffers, index)?;
+                progress.advance(self.source.chunk_bytes());
+                Ok(found)
+            };
+            driver.run::<ReadBuffers, Found>(self.present, work, |_, found| {
+                self.scan.merge(&mut all.extent, &found.extent);
+                self.scan.merge(&mut all.declared, &found.declared);
+                all.absent |= found.absent;
+            })?;
+        }
+        let declared_missing = match self.declared {
+            Some(_) => all.declared.nan.saturating_sub(all.extent.nan),
+            None => 0,
+        };
+        let extent = self.reads_values.then_some(all.extent);
+        Ok(Survey { extent, declared_missing, absent_elements: all.absent })
+    }
+
+    fn nothing(&self) -> Found {
+        Found { extent: self.scan.empty(), declared: self.scan.empty(), absent: false }
+    }
+
+    fn object(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Found, Fault> {
+        let mut found = self.nothing();
+        CellReader { side: self.source }.each(index, buffers, |_, elements| {
+            let Some(elements) = elements else {
+                found.absent = true;
+                return Ok(());
+            };
+            if self.reads_values {
+                self.scan.scan(elements, &mut found.extent);
+                if let Some(declared) = &self.declared {
+                    declared.scan(elements, &mut found.declared);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+/// The scans for an array: missing values count as NaN; declared ones are counted by themselves where they are not
+/// among them.
+pub fn scans(number_type: NumberType, missing: &[u64], declared: &[u64]) -> (ExtentScan, Option<ExtentScan>) {
+    let unnamed: Vec<u64> = declared.iter().copied().filter(|bits| !missing.contains(bits)).collect();
+    let all = missing.iter().copied().chain(unnamed.iter().copied()).collect();
+    let declared = (!unnamed.is_empty()).then(|| ExtentScan::new(number_type, all));
+    (ExtentScan::new(number_type, missing.to_vec()), declared)
+}

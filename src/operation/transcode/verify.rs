@@ -1,0 +1,327 @@
+//! `--verify`: DEST read back and compared, unit by unit.
+//!
+//! A copy is compared byte by byte. Else each unit of SOURCE is converted in memory to what any reader must get of
+//! DEST, and that is compared bit for bit with what DEST gives; the greatest difference from SOURCE's own values
+//! is reported beside it, and under quantisation held to its bound.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::fault::explain;
+use super::plan::Plan;
+use super::quantization::Quantization;
+use super::reader::{CellReader, ReadBuffers};
+use crate::codec::chain::Workspace;
+use crate::codec::conversion::{ValueChange, push_change, round_trip};
+use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
+use crate::diagnostic::{Diagnostic, code};
+use crate::engine::ChunkSet;
+use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::object::{ObjectJob, ObjectWay, Side};
+use crate::engine::progress::Progress;
+use crate::kernel::quantize::QuantizeFigures;
+use crate::operation::error::OperationError;
+use crate::operation::transcode_result::VerifyResult;
+use crate::store::LocalNode;
+
+/// What `--verify` found.
+#[derive(Debug, Clone)]
+pub struct Verification {
+    /// As it is reported.
+    pub result: VerifyResult,
+    /// Codes that occur, of types up to 16 bits.
+    pub distinct_codes: Option<u64>,
+    /// A finding, where something differs.
+    pub warning: Option<Diagnostic>,
+}
+
+/// What was compared.
+#[derive(Debug, Clone, Copy, Default)]
+struct Compared {
+    elements: u64,
+    differing: u64,
+    max_abs_error: f64,
+}
+
+/// What a thread keeps from object to object.
+#[derive(Debug, Default)]
+struct Buffers {
+    source: ReadBuffers,
+    destination: ReadBuffers,
+    changed: Vec<u8>,
+    expected: Vec<u8>,
+    workspace: Workspace,
+}
+
+/// Reads DEST back. A difference is an error, and leaves no DEST.
+pub fn verify(
+    plan: &Plan,
+    destination: &LocalNode,
+    driver: &Driver,
+    progress: &dyn Progress,
+) -> Result<Verification, OperationError> {
+    let present = &plan.listing.present;
+    let bytes = plan.job.as_ref().map_or(0, |job| job.source.chunk_bytes());
+    progress.start("verify", Some(present.len().saturating_mul(bytes)));
+    let verified = match &plan.job {
+        Some(job) if !matches!(job.way, ObjectWay::Copy) => values(plan, job, driver, progress),
+        _ => copies(plan, destination, driver, progress),
+    };
+    progress.finish();
+    let verification = verified?;
+    let result = &verification.result;
+    if result.equal {
+        return Ok(verification);
+    }
+    Err(OperationError::data(format!(
+        "the destination differs from what was meant: {} of {} elements, greatest error {} (bound {})",
+        result.differing,
+        result.elements,
+        result.max_abs_error.unwrap_or(0.0),
+        result.bound.unwrap_or(0.0)
+    ))
+    .with_help("the storage or its cache returned other bytes than were written; nothing was kept"))
+}
+
+/// Byte by byte, for objects that were copied.
+fn copies(
+    plan: &Plan,
+    destination: &LocalNode,
+    driver: &Driver,
+    progress: &dyn Progress,
+) -> Result<Verification, OperationError> {
+    let metadata = &plan.source.metadata;
+    let key = |index| metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
+    let mut differing = 0;
+    let work = |(a, b): &mut (Vec<u8>, Vec<u8>), index| {
+        let key = key(index);
+        let read = plan.source.node.read_into(&key, u64::MAX - 1, a)?;
+        let written = destination.read_into(&key, u64::MAX - 1, b)?;
+        progress.advance(a.len() as u64);
+        Ok(read == written && a == b)
+    };
+    driver
+        .run::<(Vec<u8>, Vec<u8>), bool>(&plan.listing.present, work, |_, equal| {
+            differing += u64::from(!equal)
+        })
+        .map_err(|fault| {
+            OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
+                .because(fault.fault)
+        })?;
+    let elements = crate::metadata::array::num_elements(&metadata.shape).unwrap_or(u64::MAX);
+    let result =
+        VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(0.0), bound: None };
+    Ok(Verification { result, distinct_codes: None, warning: None })
+}
+
+/// Value by value.
+fn values(
+    plan: &Plan,
+    job: &ObjectJob,
+    driver: &Driver,
+    progress: &dyn Progress,
+) -> Result<Verification, OperationError> {
+    let (mut source, mut destination) = (job.source.clone(), job.destination.clone());
+    if !matches!(job.way, ObjectWay::Cells(_)) {
+        // Units that differ between the sides are compared by whole objects.
+        (source.layout, destination.layout) = (None, None);
+    }
+    let comparison = Comparison::new(plan, job, &source, &destination);
+    let compared = comparison
+        .run(driver, progress)
+        .map_err(|fault| explain(fault, &source, &plan.source.store, plan.quantization.as_ref()))?;
+    let quantization = plan.quantization.as_ref();
+    let bound = quantization.map(Quantization::bound);
+    let within = bound.is_none_or(|bound| compared.max_abs_error <= bound);
+    let distinct_codes = comparison.distinct_codes();
+    let result = VerifyResult {
+        equal: compared.differing == 0 && within,
+        elements: compared.elements,
+        differing: compared.differing,
+        max_abs_error: Some(compared.max_abs_error),
+        bound,
+    };
+    let warning = (quantization.is_none() && compared.max_abs_error > 0.0).then(|| {
+        Diagnostic::new(
+            code::CAST_VALUE_LOSSY,
+            format!("the destination's chain rounds values: by up to {}", compared.max_abs_error),
+        )
+    });
+    Ok(Verification { result, distinct_codes, warning })
+}
+
+/// A comparison of values.
+struct Comparison<'a> {
+    source: &'a Side,
+    destination: &'a Side,
+    objects: ChunkSet,
+    /// SOURCE's values to DEST's array.
+    change: ValueProgram,
+    /// DEST's array to what any reader gets of it; for quantised codes, from the codes.
+    read_back: ValueProgram,
+    /// Under quantisation to codecs, the codes come first and are read back.
+    quantizes: bool,
+    /// What absent elements of either side are, in DEST's array.
+    source_absent: Vec<u8>,
+    destination_fill: Vec<u8>,
+    /// Which codes occur, up to 16 bits.
+    codes: Option<Mutex<Vec<bool>>>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(plan: &Plan, job: &ObjectJob, source: &'a Side, destination: &'a Side) -> Self {
+        let mut change = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
+        push_change(&mut change, &plan.change);
+        let chain = destination.layout.as_ref().map_or(&destination.chain, |layout| &layout.cell);
+        let (read_back, quantizes) = match (&plan.change, &plan.quantization) {
+            (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
+            (ValueChange::Quantize { .. }, _) => (ValueProgram::new(change.sizes().1), true),
+            _ => (round_trip(chain), false),
+        };
+        let fill =
+            destination.chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();
+        let few = plan.quantization.as_ref().filter(|quantization| quantization.target.bits() <= 16);
+        let objects = match job.absent_element {
+            Some(_) => ChunkSet::full(source.metadata.chunk_grid_shape().iter().product()),
+            None => job.present.clone(),
+        };
+        Comparison {
+            source,
+            destination,
+            objects,
+            change,
+            read_back,
+            quantizes,
+            source_absent: job.absent_element.clone().unwrap_or_else(|| fill.clone()),
+            destination_fill: fill,
+            codes: few.map(|_| Mutex::new(vec![false; 1 << 16])),
+        }
+    }
+
+    fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Compared, ChunkFault> {
+        let mut all = Compared::default();
+        driver.run::<Buffers, Compared>(
+            &self.objects,
+            |buffers, index| {
+                let compared = self.object(buffers, index)?;
+                progress.advance(self.source.chunk_bytes());
+                Ok(compared)
+            },
+            |_, compared| {
+                all.elements += compared.elements;
+                all.differing += compared.differing;
+                all.max_abs_error = all.max_abs_error.max(compared.max_abs_error);
+            },
+        )?;
+        Ok(all)
+    }
+
+    fn distinct_codes(&self) -> Option<u64> {
+        let codes = self.codes.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(codes.iter().filter(|occurs| **occurs).count() as u64)
+    }
+
+    fn object(&self, buffers: &mut Buffers, index: u64) -> Result<Compared, Fault> {
+        let mut compared = Compared::default();
+        let Buffers {
+            source: source_buffers,
+            destination: destination_buffers,
+            changed,
+            expected,
+            workspace,
+        } = buffers;
+        let source = CellReader { side: self.source }.open(index, source_buffers)?;
+        let destination = CellReader { side: self.destination }.open(index, destination_buffers)?;
+        source.each_place(|place| {
+            let cell = source.cell(place);
+            compared.elements += cell.num_elements();
+            let count = crate::codec::region::as_index(cell.num_elements());
+            let from = source.read(place, &cell, source_buffers)?;
+            let to = destination.read(place, &cell, destination_buffers)?;
+            let filled;
+            let to = match to {
+                Some(elements) => elements,
+                None => {
+                    filled = self.destination_fill.repeat(count);
+                    filled.as_slice()
+                }
+            };
+            let Some(from) = from else {
+                if self.source_absent != self.destination_fill || to != self.destination_fill.repeat(count) {
+                    compared.differing +=
+                        differing(&self.source_absent.repeat(count), to, self.source_absent.len());
+                }
+                return Ok(());
+            };
+            self.cell(from, to, changed, expected, workspace, &mut compared)
+        })?;
+        Ok(compared)
+    }
+
+    fn cell(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        changed: &mut Vec<u8>,
+        expected: &mut Vec<u8>,
+        workspace: &mut Workspace,
+        compared: &mut Compared,
+    ) -> Result<(), Fault> {
+        let mut figures = QuantizeFigures::default();
+        let fault = |fault: crate::codec::value_program::ProgramFault| {
+            Fault::Other(format!("the values cannot be converted again: {:?}", fault.fault.kind))
+        };
+        self.change.run(from, changed, &mut workspace.tiles, Some(&mut figures)).map_err(fault)?;
+        self.read_back.run(changed, expected, &mut workspace.tiles, None).map_err(fault)?;
+        let size = self.read_back.sizes().1;
+        compared.differing += differing(expected, to, size);
+        let max = if self.quantizes {
+            figures.max_abs_error
+        } else {
+            max_abs_difference(changed, to, self.destination.chain.decoded().data_type.number())
+        };
+        compared.max_abs_error = compared.max_abs_error.max(max);
+        if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
+            let mut codes = codes.lock().unwrap_or_else(PoisonError::into_inner);
+            for code in changed.chunks_exact(self.change.sizes().1) {
+                if let Some(occurs) =
+                    codes.get_mut(crate::codec::region::as_index(crate::codec::element_bits(code)))
+                {
+                    *occurs = true;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// From codes to values, as any reader decodes them.
+fn decode(quantization: &Quantization) -> ValueProgram {
+    let (cast, scale_offset) = quantization.decoders();
+    let mut program = ValueProgram::new(quantization.target.size());
+    let size = quantization.source.size();
+    program.push(ValueStep::Cast(cast), StepOrigin::DataType, size);
+    program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType, size);
+    program
+}
+
+/// Elements whose bytes differ.
+fn differing(expected: &[u8], found: &[u8], size: usize) -> u64 {
+    if expected == found {
+        return 0;
+    }
+    let pairs = expected.chunks_exact(size).zip(found.chunks_exact(size));
+    pairs.filter(|(expected, found)| expected != found).count() as u64
+}
+
+/// The greatest difference of numbers; 0 where the type is no number, and between NaN.
+fn max_abs_difference(a: &[u8], b: &[u8], number_type: Option<crate::element::NumberType>) -> f64 {
+    if a == b {
+        return 0.0;
+    }
+    let Some(number_type) = number_type else { return 0.0 };
+    let value =
+        |bytes: &[u8]| crate::codec::fault::number_value(number_type, crate::codec::element_bits(bytes));
+    let size = number_type.size();
+    let pairs = a.chunks_exact(size).zip(b.chunks_exact(size));
+    pairs.map(|(a, b)| (value(a) - value(b)).abs()).filter(|d| !d.is_nan()).fold(0.0, f64::max)
+}

@@ -1,0 +1,208 @@
+//! What `transcode` did, or with `--dry-run` would do: the members of its `--json`, by their names.
+//!
+//! A member that does not apply, or is not known, is `None`, which is null.
+
+use serde::Serialize;
+
+use super::figure;
+use crate::diagnostic::Diagnostic;
+use crate::metadata::json::Json;
+
+/// The result of a whole run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TranscodeResult {
+    /// SOURCE, as the user named it.
+    pub source: String,
+    /// DEST, as the user named it.
+    pub destination: String,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// Whether DEST is there and whole.
+    pub complete: bool,
+    /// Wall time.
+    #[serde(serialize_with = "figure::number")]
+    pub seconds: f64,
+    /// The nodes, by path.
+    pub nodes: Vec<NodeResult>,
+    /// Sums over the nodes.
+    pub totals: Totals,
+    /// Findings that did not stop the run.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The way a node's chunks take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Route {
+    /// Encoded bytes as they are.
+    Copy,
+    /// The grid stays, codecs change.
+    Recode,
+    /// Inner chunks as they are, other shards.
+    Reshard,
+    /// Another grid.
+    Rechunk,
+    /// No chunk data.
+    Metadata,
+}
+
+/// What became of one node.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodeResult {
+    /// `/` for SOURCE itself, else `/a/b`.
+    pub path: String,
+    /// `array` or `group`.
+    pub node_type: &'static str,
+    /// The way of its chunks.
+    pub route: Route,
+    /// As it was read; `None` for a group.
+    pub source: Option<ArrayDescription>,
+    /// As it is written; `None` for a group.
+    pub destination: Option<ArrayDescription>,
+    /// Chunks and bytes.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Bytes read by bytes needed.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub read_amplification: Option<f64>,
+    /// Peak of the chunk data in flight, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// What a quantisation did.
+    pub quantization: Option<QuantizationResult>,
+    /// What `--verify` found.
+    pub verify: Option<VerifyResult>,
+}
+
+/// An array's metadata, in v3 form.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArrayDescription {
+    /// 2 or 3.
+    pub zarr_format: u32,
+    /// Metadata form: a name or an object.
+    pub data_type: Json,
+    /// As in the metadata.
+    pub fill_value: Json,
+    /// The smallest unit that can be decoded alone, in elements.
+    pub chunk_shape: Vec<u64>,
+    /// The stored object of a sharded array, in elements.
+    pub shard_shape: Option<Vec<u64>>,
+    /// The whole chain.
+    pub codecs: Vec<Json>,
+}
+
+/// Chunks (stored objects of the grid) and bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// Of DEST's grid.
+    pub chunks: Option<u64>,
+    /// Of SOURCE's grid, not stored.
+    pub chunks_absent: Option<u64>,
+    /// Read from SOURCE.
+    pub chunks_read: Option<u64>,
+    /// Written to DEST.
+    pub chunks_written: Option<u64>,
+    /// Of chunks, encoded, from SOURCE.
+    pub bytes_read: Option<u64>,
+    /// Of chunks, encoded, to DEST.
+    pub bytes_written: Option<u64>,
+    /// Of intermediate data.
+    pub bytes_temporary: Option<u64>,
+    /// Of the whole array's elements, in DEST's data type.
+    pub bytes_logical: Option<u64>,
+}
+
+/// Sums over the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Totals {
+    /// Chunks and bytes.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Keys copied that belong to no node.
+    pub other_keys: u64,
+}
+
+/// What a quantisation did to an array.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct QuantizationResult {
+    /// `codecs`, `cf` or `plain`.
+    #[serde(rename = "as")]
+    pub form: &'static str,
+    /// The codes' type.
+    pub data_type: String,
+    /// The values of the first and the last code, as literals of the array's type.
+    pub range: Option<[Json; 2]>,
+    /// The codec's offset, a literal of the array's type.
+    pub offset: Json,
+    /// The codec's scale, likewise.
+    pub scale: Json,
+    /// `|1/scale|`, the distance of two codes' values.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub step: Option<f64>,
+    /// The first and the last code that numbers get.
+    pub codes: [i64; 2],
+    /// NaN's code.
+    pub nan_code: Option<i64>,
+    /// Elements.
+    pub count: u64,
+    /// Elements that are NaN, missing values included.
+    pub nan: u64,
+    /// Elements that got a bound.
+    pub clamped: u64,
+    /// Over finite unclamped elements.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub max_abs_error: Option<f64>,
+    /// Over clamped elements.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub max_abs_error_clamped: Option<f64>,
+    /// Over finite unclamped elements.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub rms_error: Option<f64>,
+    /// What the greatest error may be: `--max-error`, or what the step and the rounding give.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub bound: Option<f64>,
+    /// With `--verify`, up to 16 bits.
+    pub distinct_codes: Option<u64>,
+    /// Of stored chunks.
+    pub bytes_source: Option<u64>,
+    /// Of stored chunks.
+    pub bytes_destination: Option<u64>,
+}
+
+/// What `--verify` found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VerifyResult {
+    /// Equal in value, or under quantisation within the bound.
+    pub equal: bool,
+    /// Elements compared.
+    pub elements: u64,
+    /// Elements that differ (under quantisation: by more than the bound).
+    pub differing: u64,
+    /// The greatest difference.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub max_abs_error: Option<f64>,
+    /// The bound under quantisation.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub bound: Option<f64>,
+}
+
+impl Totals {
+    /// Sums what is known of the nodes.
+    pub fn of(nodes: &[NodeResult], other_keys: u64) -> Self {
+        let sum = |member: fn(&Counts) -> Option<u64>| {
+            nodes.iter().filter_map(|node| member(&node.counts)).reduce(u64::saturating_add)
+        };
+        Totals {
+            counts: Counts {
+                chunks: sum(|counts| counts.chunks),
+                chunks_absent: sum(|counts| counts.chunks_absent),
+                chunks_read: sum(|counts| counts.chunks_read),
+                chunks_written: sum(|counts| counts.chunks_written),
+                bytes_read: sum(|counts| counts.bytes_read),
+                bytes_written: sum(|counts| counts.bytes_written),
+                bytes_temporary: sum(|counts| counts.bytes_temporary),
+                bytes_logical: sum(|counts| counts.bytes_logical),
+            },
+            other_keys,
+        }
+    }
+}

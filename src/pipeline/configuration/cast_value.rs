@@ -1,0 +1,194 @@
+//! `cast_value`: the type of the encoded values, and how values that it does not have are treated.
+//!
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>
+
+mod lossy;
+mod scalar_map;
+mod write;
+
+use super::Parsed;
+use super::members::Members;
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
+use crate::kernel::cast::CastOptions;
+use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::json::{Json, Object};
+
+/// The configuration of `cast_value`, without the type that it casts from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CastValueConfiguration {
+    /// The type of the encoded values.
+    pub data_type: NumberType,
+    /// How values between two of the target are rounded, in both directions.
+    pub rounding: Rounding,
+    /// What becomes of values outside of the target's range, in both directions.
+    pub out_of_range: OutOfRange,
+    /// `scalar_map.encode`: entries whose value is of `data_type`.
+    encode: Vec<HalfRead>,
+    /// `scalar_map.decode`: entries whose key is of `data_type`.
+    decode: Vec<HalfRead>,
+}
+
+/// An entry of `scalar_map` of which only the side of `data_type` has been read.
+#[derive(Debug, Clone, PartialEq)]
+struct HalfRead {
+    /// Its position in the list.
+    index: usize,
+    /// The bits of the side that has been read.
+    bits: u64,
+    /// The side whose type is not known yet.
+    unread: Json,
+}
+
+/// `cast_value` from one data type to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundCastValue {
+    /// The type of the decoded values.
+    pub decoded: NumberType,
+    /// The type of the encoded values.
+    pub encoded: NumberType,
+    /// How values between two of the target are rounded, in both directions.
+    pub rounding: Rounding,
+    /// What becomes of values outside of the target's range, in both directions.
+    pub out_of_range: OutOfRange,
+    /// `scalar_map.encode`: decoded bits, encoded bits; no key twice.
+    pub encode: Vec<(u64, u64)>,
+    /// `scalar_map.decode`: encoded bits, decoded bits; no key twice.
+    pub decode: Vec<(u64, u64)>,
+}
+
+const ROUNDINGS: [(&str, Rounding); 5] = [
+    ("nearest-even", Rounding::NearestEven),
+    ("towards-zero", Rounding::TowardsZero),
+    ("towards-positive", Rounding::TowardsPositive),
+    ("towards-negative", Rounding::TowardsNegative),
+    ("nearest-away", Rounding::NearestAway),
+];
+const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
+
+/// Parses the configuration of the codec at `pointer`.
+pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<CastValueConfiguration> {
+    let known = &["data_type", "rounding", "out_of_range", "scalar_map"];
+    let mut members = Members::of_codec("cast_value", configuration, pointer, known);
+    let data_type = members.require("data_type").and_then(|json| target(&mut members, json));
+    let rounding = match members.get("rounding") {
+        Some(json) => members.choice("rounding", json, &ROUNDINGS),
+        None => Some(Rounding::default()),
+    };
+    let mut out_of_range = match members.get("out_of_range") {
+        Some(json) => members.choice("out_of_range", json, &OUT_OF_RANGE),
+        None => Some(OutOfRange::Error),
+    };
+    if out_of_range == Some(OutOfRange::Wrap) && data_type.is_some_and(NumberType::is_float) {
+        let message =
+            "`out_of_range` of `cast_value` is \"wrap\", which only an integer `data_type` may have";
+        members.report(code::CAST_VALUE_WRAP, "out_of_range", message);
+        out_of_range = None;
+    }
+    let (encode, decode) = scalar_map::parse(&mut members, data_type);
+    let configuration = (|| {
+        Some(CastValueConfiguration {
+            data_type: data_type?,
+            rounding: rounding?,
+            out_of_range: out_of_range?,
+            encode,
+            decode,
+        })
+    })();
+    members.finish(configuration)
+}
+
+/// The type that is cast to.
+fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
+    let pointer = members.pointer_to("data_type");
+    let read = match DataType::read(json) {
+        Ok(read) => read,
+        Err(error) => {
+            members.report(
+                code::DATA_TYPE_INVALID,
+                "data_type",
+                format!("`data_type` of `cast_value`: {error}"),
+            );
+            return None;
+        }
+    };
+    let notes = read.notes.iter().map(|note| super::lenient(note.diagnostic()).at_pointer(pointer.as_str()));
+    members.diagnostics.extend(notes);
+    if let DataType::Number(number_type) = read.value {
+        return Some(number_type);
+    }
+    let name = read.value.name();
+    if is_castable_elsewhere(&name) {
+        let message = format!("`cast_value` to `{name}` is registered, but this program does not decode it");
+        members.report(code::DATA_TYPE_UNSUPPORTED, "data_type", message);
+    } else {
+        let message = format!("`cast_value` casts to integers and real floats, not to `{name}`");
+        members.report(code::CAST_VALUE_DATA_TYPE, "data_type", message);
+    }
+    None
+}
+
+/// The types of the registry page that are not decoded here: those of fewer than 8 bits, and the small floats.
+fn is_castable_elsewhere(name: &str) -> bool {
+    matches!(name, "int2" | "int4" | "uint2" | "uint4" | "bfloat16")
+        || ["float4_", "float6_", "float8_"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+impl CastValueConfiguration {
+    /// Binds the codec at `pointer` to the data type that reaches it.
+    ///
+    /// A type that this program does not decode gives nothing, not even a finding: the type has its own.
+    pub fn bind(&self, data_type: &DataType, pointer: &str) -> Parsed<BoundCastValue> {
+        let decoded = match data_type {
+            DataType::Number(number_type) => *number_type,
+            DataType::Other(_) => return (None, Vec::new()),
+            DataType::Bool | DataType::Complex(_) | DataType::Raw(_) => {
+                let message =
+                    format!("`cast_value` casts from integers and real floats, but `{data_type}` reaches it");
+                let diagnostic = Diagnostic::new(code::CAST_VALUE_DATA_TYPE, message).at_pointer(pointer);
+                return (None, vec![diagnostic]);
+            }
+        };
+        let mut diagnostics = Vec::new();
+        let encode = scalar_map::bind_encode(&self.encode, decoded, pointer, &mut diagnostics);
+        let decode = scalar_map::bind_decode(&self.decode, decoded, pointer, &mut diagnostics);
+        let (Some(encode), Some(decode)) = (encode, decode) else {
+            return (None, diagnostics);
+        };
+        let bound = BoundCastValue {
+            decoded,
+            encoded: self.data_type,
+            rounding: self.rounding,
+            out_of_range: self.out_of_range,
+            encode,
+            decode,
+        };
+        diagnostics.extend(bound.lossy_diagnostic(pointer));
+        (Some(bound), diagnostics)
+    }
+}
+
+impl BoundCastValue {
+    /// What encoding does.
+    pub fn encode_options(&self) -> CastOptions {
+        CastOptions {
+            source: self.decoded,
+            target: self.encoded,
+            rounding: self.rounding,
+            out_of_range: self.out_of_range,
+            scalar_map: self.encode.clone(),
+        }
+    }
+
+    /// What decoding does.
+    pub fn decode_options(&self) -> CastOptions {
+        CastOptions {
+            source: self.encoded,
+            target: self.decoded,
+            rounding: self.rounding,
+            out_of_range: self.out_of_range,
+            scalar_map: self.decode.clone(),
+        }
+    }
+}

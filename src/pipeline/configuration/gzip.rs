@@ -1,0 +1,35 @@
+//! `gzip`, and the codecs of numcodecs that have a level alone as well: `numcodecs.zlib`, `numcodecs.bz2`.
+//!
+//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/>
+
+use super::Parsed;
+use super::members::Members;
+use crate::metadata::json::Object;
+
+/// The configuration of `gzip`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GzipConfiguration {
+    /// 0 (stored) to 9.
+    pub level: u32,
+}
+
+/// Parses the configuration of the codec at `pointer`.
+pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<GzipConfiguration> {
+    let mut members = Members::of_codec("gzip", configuration, pointer, &["level"]);
+    let level = members.require("level").and_then(|json| members.integer("level", json, 0..=9));
+    members.finish(level.map(|level| GzipConfiguration { level }))
+}
+
+/// Parses the configuration of a `numcodecs.zlib` at `pointer`: a level from 0 to 9.
+pub fn parse_zlib(configuration: Option<&Object>, pointer: &str) -> Parsed<u32> {
+    let mut members = Members::of_codec("numcodecs.zlib", configuration, pointer, &["level"]);
+    let level = members.require("level").and_then(|json| members.integer("level", json, 0..=9));
+    members.finish(level)
+}
+
+/// Parses the configuration of a `numcodecs.bz2` at `pointer`: a level from 1 to 9.
+pub fn parse_bz2(configuration: Option<&Object>, pointer: &str) -> Parsed<u32> {
+    let mut members = Members::of_codec("numcodecs.bz2", configuration, pointer, &["level"]);
+    let level = members.require("level").and_then(|json| members.integer("level", json, 1..=9));
+    members.finish(level)
+}

@@ -1,0 +1,112 @@
+//! `transpose`: the order of the dimensions.
+//!
+//! It reads "C" and "F", which version 1.0 of the specification had, and the empty permutation of an array without
+//! dimensions; it writes permutations.
+//!
+//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>
+
+use super::members::{Members, shown};
+use super::{Parsed, lenient};
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+
+/// `order` as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum TransposeOrder {
+    /// "C": nothing moves.
+    C,
+    /// "F": the dimensions are reversed.
+    F,
+    /// A permutation of 0 to n-1.
+    Permutation(Vec<usize>),
+}
+
+/// The configuration of `transpose`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransposeConfiguration {
+    /// The order.
+    pub order: TransposeOrder,
+}
+
+/// Parses the configuration of the codec at `pointer`.
+pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<TransposeConfiguration> {
+    let mut members = Members::of_codec("transpose", configuration, pointer, &["order"]);
+    let order = members.require("order").and_then(|json| match json {
+        Json::Array(entries) => permutation(&mut members, entries),
+        Json::String(letter) => self::letter(&mut members, letter, json),
+        other => {
+            members.report_found(code::CONFIGURATION_TYPE, "order", "a permutation of the dimensions", other);
+            None
+        }
+    });
+    members.finish(order.map(|order| TransposeConfiguration { order }))
+}
+
+fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<TransposeOrder> {
+    let order = match letter {
+        "C" => TransposeOrder::C,
+        "F" => TransposeOrder::F,
+        _ => {
+            members.report_found(code::TRANSPOSE_ORDER, "order", "a permutation of the dimensions", json);
+            return None;
+        }
+    };
+    let message = format!("`order` of `transpose` is {letter:?}, which the specification no longer has");
+    let diagnostic = Diagnostic::new(code::TRANSPOSE_ORDER_LETTER, message)
+        .with_help("write it as a permutation: zarr-python and zarrs reject the letter")
+        .at_pointer(members.pointer_to("order"));
+    members.diagnostics.push(lenient(diagnostic));
+    Some(order)
+}
+
+fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<TransposeOrder> {
+    let mut order = Vec::with_capacity(entries.len());
+    let mut seen = vec![false; entries.len()];
+    let mut is_valid = true;
+    for (position, entry) in entries.iter().enumerate() {
+        let dimension = entry.as_u64().and_then(|value| usize::try_from(value).ok());
+        let fault = match dimension.and_then(|dimension| seen.get_mut(dimension)) {
+            Some(seen) if !*seen => {
+                *seen = true;
+                order.extend(dimension);
+                continue;
+            }
+            Some(_) => "given before".to_owned(),
+            None if entries.len() == 1 => "expected 0".to_owned(),
+            None => format!("expected an integer from 0 to {}", entries.len() - 1),
+        };
+        is_valid = false;
+        let message = format!("`order` of `transpose` has {} at position {position}: {fault}", shown(entry));
+        let pointer = format!("{}/{position}", members.pointer_to("order"));
+        members.diagnostics.push(Diagnostic::new(code::TRANSPOSE_ORDER, message).at_pointer(pointer));
+    }
+    is_valid.then_some(TransposeOrder::Permutation(order))
+}
+
+impl TransposeConfiguration {
+    /// The permutation for an array of `dimensions` dimensions, for the codec at `pointer`.
+    pub fn bind(&self, dimensions: usize, pointer: &str) -> Parsed<Vec<usize>> {
+        match &self.order {
+            TransposeOrder::C => (Some((0..dimensions).collect()), Vec::new()),
+            TransposeOrder::F => (Some((0..dimensions).rev().collect()), Vec::new()),
+            TransposeOrder::Permutation(order) if order.len() == dimensions => {
+                (Some(order.clone()), Vec::new())
+            }
+            TransposeOrder::Permutation(order) => {
+                let message = format!(
+                    "`order` of `transpose` permutes {} dimensions, but the array that reaches it has {dimensions}",
+                    order.len()
+                );
+                let pointer = format!("{pointer}/configuration/order");
+                (None, vec![Diagnostic::new(code::TRANSPOSE_ORDER, message).at_pointer(pointer)])
+            }
+        }
+    }
+}
+
+/// The metadata of a `transpose` with this permutation.
+pub fn to_metadata(order: &[usize]) -> CodecMetadata {
+    let order: Vec<u64> = order.iter().map(|&dimension| dimension as u64).collect();
+    CodecMetadata::new("transpose", Some(Object::new().with("order", order)))
+}

@@ -1,0 +1,205 @@
+//! What a codec chain makes of a chunk, from the metadata alone: the representation after each codec.
+//!
+//! Building goes on after a fault, so that `inspect` and `validate` can show the rest; every fault is a diagnostic.
+//! Nothing here runs a codec over data; fill values alone pass through the kernels.
+
+mod binding;
+pub mod configuration;
+mod fill;
+mod registry;
+pub mod representation;
+
+pub use registry::{CodecKind, codec_kind};
+pub use representation::{ArrayRepresentation, BytesSize, Representation};
+
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
+use crate::kernel::cast::CastOptions;
+use crate::metadata::extension::CodecMetadata;
+
+/// A codec's configuration, bound to the chunk that reaches it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BoundConfiguration {
+    /// `scale_offset`: bits of both parameters in the type.
+    ScaleOffset {
+        /// The type on both sides.
+        number_type: NumberType,
+        /// Subtracted first; absent: nothing.
+        offset: Option<u64>,
+        /// Multiplied then; absent: nothing.
+        scale: Option<u64>,
+    },
+    /// `cast_value`: both directions.
+    CastValue {
+        /// From the array's type.
+        encode: CastOptions,
+        /// And back.
+        decode: CastOptions,
+    },
+    /// `transpose`.
+    Transpose {
+        /// `encoded_shape[i] = decoded_shape[order[i]]`.
+        order: Vec<usize>,
+    },
+    /// `bytes`.
+    Bytes {
+        /// Whether the stored elements are big endian.
+        big_endian: bool,
+    },
+    /// `packbits`.
+    PackBits(configuration::BoundPackBits),
+    /// `sharding_indexed`.
+    Sharding(ShardingStage),
+    /// Any other codec: its configuration as it stands.
+    Other,
+}
+
+/// What is inside a shard.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShardingStage {
+    /// The chain of an inner chunk.
+    pub inner: Pipeline,
+    /// The chain of the index.
+    pub index: Pipeline,
+    /// Where the index stands.
+    pub index_location: IndexLocation,
+}
+
+pub use configuration::IndexLocation;
+
+/// A codec in the chain, and the chunk after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// The codec's name.
+    pub name: String,
+    /// As the document has it.
+    pub metadata: CodecMetadata,
+    /// What it turns into what; `None` for a codec that is not known.
+    pub kind: Option<CodecKind>,
+    /// Its configuration; `Other` also where it is faulty.
+    pub configuration: BoundConfiguration,
+    /// The chunk after it; `None` after a fault.
+    pub output: Option<Representation>,
+}
+
+/// A chunk's way through a chain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pipeline {
+    /// The chunk as an array.
+    pub input: ArrayRepresentation,
+    /// The codecs, in encode order.
+    pub stages: Vec<Stage>,
+}
+
+/// What a chain must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completeness {
+    /// It ends in bytes, as an array's must.
+    ToBytes,
+    /// It may stop at array->array codecs.
+    Partial,
+}
+
+impl Pipeline {
+    /// Follows a chunk through `codecs`. Faults go to `diagnostics`; `pointer` is where the list stands.
+    pub fn build(
+        input: ArrayRepresentation,
+        codecs: &[CodecMetadata],
+        completeness: Completeness,
+        pointer: &str,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Pipeline {
+        check_order(codecs, completeness, pointer, diagnostics);
+        let mut before = Some(Representation::Array(input.clone()));
+        let mut stages = Vec::with_capacity(codecs.len());
+        for codec in codecs {
+            let kind = codec_kind(&codec.name);
+            let (configuration, output) = binding::bind(codec, kind, before.as_ref(), diagnostics);
+            stages.push(Stage {
+                name: codec.name.clone(),
+                metadata: codec.clone(),
+                kind,
+                configuration,
+                output: output.clone(),
+            });
+            before = output;
+        }
+        Pipeline { input, stages }
+    }
+
+    /// The chunk after the last codec; `None` after a fault.
+    pub fn output(&self) -> Option<Representation> {
+        match self.stages.last() {
+            Some(stage) => stage.output.clone(),
+            None => Some(Representation::Array(self.input.clone())),
+        }
+    }
+
+    /// The `sharding_indexed` stage and its place, where there is one.
+    pub fn sharding(&self) -> Option<(usize, &ShardingStage)> {
+        self.stages.iter().enumerate().find_map(|(place, stage)| match &stage.configuration {
+            BoundConfiguration::Sharding(sharding) => Some((place, sharding)),
+            _ => None,
+        })
+    }
+
+    /// The shape of the innermost chunk, in the dimensions of the array that goes in.
+    ///
+    /// Permuted back through the transposes in front of each `sharding_indexed`.
+    pub fn innermost_chunk_shape(&self) -> Vec<u64> {
+        let Some((place, sharding)) = self.sharding() else { return self.input.shape.clone() };
+        let mut shape = sharding.inner.innermost_chunk_shape();
+        for stage in self.stages[..place].iter().rev() {
+            if let BoundConfiguration::Transpose { order } = &stage.configuration {
+                let encoded = shape.clone();
+                for (length, dimension) in encoded.iter().zip(order) {
+                    shape[*dimension] = *length;
+                }
+            }
+        }
+        shape
+    }
+}
+
+/// Zero or more array->array codecs, exactly one array->bytes, zero or more bytes->bytes (Zarr v3 core, "codecs").
+fn check_order(
+    codecs: &[CodecMetadata],
+    completeness: Completeness,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let kinds: Vec<_> = codecs.iter().map(|codec| codec_kind(&codec.name)).collect();
+    if kinds.contains(&None) {
+        return; // What an unknown codec takes and gives is not known; it is reported by itself.
+    }
+    let mut is_bytes = false;
+    for (codec, kind) in codecs.iter().zip(&kinds) {
+        let (takes_bytes, gives_bytes) = match kind {
+            Some(CodecKind::ArrayToArray) | None => (false, false),
+            Some(CodecKind::ArrayToBytes) => (false, true),
+            Some(CodecKind::BytesToBytes) => (true, true),
+        };
+        if takes_bytes != is_bytes {
+            let (found, wanted) = if is_bytes { ("bytes", "an array") } else { ("an array", "bytes") };
+            diagnostics.push(
+                Diagnostic::new(
+                    code::CODEC_ORDER,
+                    format!("codec `{}` takes {wanted}, but {found} reaches it", codec.name),
+                )
+                .with_help(
+                    "order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes",
+                )
+                .at_pointer(codec.pointer.clone()),
+            );
+            return;
+        }
+        is_bytes = gives_bytes;
+    }
+    if !is_bytes && completeness == Completeness::ToBytes {
+        diagnostics.push(
+            Diagnostic::new(code::CODEC_ORDER, "no codec turns the array into bytes")
+                .with_help("add an array->bytes codec: {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}")
+                .at_pointer(pointer),
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! What a chunk is between two codecs: an array of elements, or bytes.
+
+use crate::data_type::{DataType, FillValue};
+
+/// A chunk as an array: C order, elements in the byte order of this machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArrayRepresentation {
+    /// The type of its elements.
+    pub data_type: DataType,
+    /// Its shape, in elements.
+    pub shape: Vec<u64>,
+    /// What absent elements hold; `None` where no fill value is followed through the chain.
+    pub fill_value: Option<FillValue>,
+}
+
+/// The size of a chunk as bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BytesSize {
+    /// Always this many.
+    Fixed(u64),
+    /// At most this many.
+    Bounded(u64),
+    /// Not known from the metadata.
+    Unbounded,
+}
+
+/// A chunk before or after a codec.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Representation {
+    /// An array.
+    Array(ArrayRepresentation),
+    /// Bytes.
+    Bytes(BytesSize),
+}
+
+impl ArrayRepresentation {
+    /// Elements of the chunk; `None` where the product overflows.
+    pub fn num_elements(&self) -> Option<u64> {
+        self.shape.iter().try_fold(1_u64, |product, length| product.checked_mul(*length))
+    }
+
+    /// Bytes of the chunk in memory; `None` where the type has no fixed size or the product overflows.
+    pub fn num_bytes(&self) -> Option<u64> {
+        self.num_elements()?.checked_mul(u64::try_from(self.data_type.size()?).ok()?)
+    }
+}
+
+impl BytesSize {
+    /// The most bytes that there can be.
+    pub fn bound(self) -> Option<u64> {
+        match self {
+            BytesSize::Fixed(bytes) | BytesSize::Bounded(bytes) => Some(bytes),
+            BytesSize::Unbounded => None,
+        }
+    }
+}
+
+impl Representation {
+    /// The array, where it is one.
+    pub fn array(&self) -> Option<&ArrayRepresentation> {
+        match self {
+            Representation::Array(array) => Some(array),
+            Representation::Bytes(_) => None,
+        }
+    }
+
+    /// The most bytes of it in memory.
+    pub fn max_bytes(&self) -> Option<u64> {
+        match self {
+            Representation::Array(array) => array.num_bytes(),
+            Representation::Bytes(size) => size.bound(),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `inspect` as text: the metadata, then a row for each codec.
+
+use std::io::{self, Write};
+
+use super::quantity;
+use super::table::{Side, Table, write_members};
+use super::terminal::{Role, Style};
+use crate::metadata::json::Json;
+use crate::operation::inspect_result::{Decoded, InspectResult, StageRow};
+
+/// Writes it.
+pub fn write(result: &InspectResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let name =
+        if result.path == "/" { result.store.clone() } else { format!("{}{}", result.store, result.path) };
+    let format = result.zarr_format.map_or_else(String::new, |format| format!(", Zarr v{format}"));
+    writeln!(output, "{}: {}{format}", style.paint(Role::Heading, &name), result.node_type)?;
+    write_members(&members(result), style, output)?;
+    write_attributes(result.attributes.as_ref(), style, output)?;
+    if let Some(stages) = &result.pipeline {
+        writeln!(output)?;
+        let unit = if result.shard_shape.is_some() { "shard" } else { "chunk" };
+        writeln!(
+            output,
+            "{}",
+            style.paint(Role::Heading, &format!("pipeline of a {unit}, in encode order"))
+        )?;
+        let mut table = Table::new(&[
+            ("codec", Side::Left),
+            ("kind", Side::Left),
+            ("data type", Side::Left),
+            ("shape", Side::Left),
+            ("fill value", Side::Left),
+            ("bytes", Side::Right),
+        ]);
+        push_stages(result.decoded.as_ref(), stages, 0, &mut table);
+        table.write(style, output)?;
+    }
+    Ok(())
+}
+
+fn members(result: &InspectResult) -> Vec<(&'static str, String)> {
+    let mut members = Vec::new();
+    let mut push = |label, value: Option<String>| {
+        if let Some(value) = value {
+            members.push((label, value));
+        }
+    };
+    push("shape", result.shape.as_deref().map(|shape| named(shape, result.dimension_names.as_deref())));
+    let v2 =
+        result.data_type_v2.as_ref().map_or_else(String::new, |v2| format!(" (v2: {})", quantity::json(v2)));
+    push("data type", result.data_type.as_ref().map(|name| quantity::json(name) + &v2));
+    push("fill value", result.fill_value.as_ref().map(quantity::json));
+    push("chunk shape", result.chunk_shape.as_deref().map(quantity::shape));
+    push("shard shape", result.shard_shape.as_deref().map(quantity::shape));
+    push("key encoding", result.chunk_key_encoding.as_ref().map(extension));
+    members
+}
+
+/// `time=12, lat=180`; lengths alone where there are no names.
+fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
+    let Some(names) = names.filter(|names| names.len() == shape.len() && !shape.is_empty()) else {
+        return quantity::shape(shape);
+    };
+    let lengths: Vec<String> = shape
+        .iter()
+        .zip(names)
+        .map(|(length, name)| {
+            name.as_ref().map_or_else(|| length.to_string(), |name| format!("{name}={length}"))
+        })
+        .collect();
+    lengths.join(", ")
+}
+
+/// An extension point: its name, and its configuration where there is one.
+fn extension(metadata: &Json) -> String {
+    let configuration = metadata.get("configuration").map_or_else(String::new, |json| format!(" {json}"));
+    metadata
+        .get("name")
+        .map_or_else(|| quantity::json(metadata), |name| quantity::json(name) + &configuration)
+}
+
+fn write_attributes(attributes: Option<&Json>, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let Some(attributes) = attributes.and_then(Json::as_object).filter(|attributes| !attributes.is_empty())
+    else {
+        return Ok(());
+    };
+    writeln!(output)?;
+    writeln!(output, "{}", style.paint(Role::Heading, "attributes"))?;
+    let members: Vec<(&str, String)> =
+        attributes.iter().map(|(name, value)| (name, value.to_string())).collect();
+    write_members(&members, style, output)
+}
+
+fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, table: &mut Table) {
+    let indent = "  ".repeat(depth);
+    if let Some(decoded) = decoded {
+        let name = if depth == 0 { "(decoded)" } else { "(inner chunk)" };
+        table.push(
+            vec![
+                format!("{indent}{name}"),
+                String::new(),
+                quantity::json(&decoded.data_type),
+                quantity::shape(&decoded.shape),
+                decoded.fill_value.as_ref().map_or_else(String::new, quantity::json),
+                decoded.bytes.map_or_else(String::new, quantity::count),
+            ],
+            None,
+        );
+    }
+    for stage in stages {
+        let text = |json: &Option<Json>| json.as_ref().map_or_else(String::new, quantity::json);
+        // A shard's own rows say what its configuration says.
+        let configuration = stage.configuration.as_ref().filter(|_| stage.pipeline.is_none());
+        table.push(
+            vec![
+                format!("{indent}{}", stage.codec),
+                stage.kind.unwrap_or("unknown").to_owned(),
+                text(&stage.data_type),
+                stage.shape.as_deref().map_or_else(String::new, quantity::shape),
+                text(&stage.fill_value),
+                stage.bytes.map_or_else(|| "varies".to_owned(), quantity::count),
+            ],
+            configuration
+                .filter(|json| json.as_object().is_none_or(|object| !object.is_empty()))
+                .map(Json::to_string),
+        );
+        if let Some(inner) = &stage.pipeline {
+            push_stages(stage.inner_decoded.as_deref(), inner, depth + 1, table);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Progress on stderr: a bar with rate and time left.
+
+use std::io::{self, Write, stderr};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
+
+use super::quantity;
+use super::table::WIDTH;
+use super::terminal::Output;
+use crate::operation::progress::Progress;
+
+/// Ten times a second is enough.
+const REDRAWS_PER_SECOND: u8 = 10;
+
+/// A bar for the work that is being done.
+#[derive(Debug, Default)]
+pub struct Bar {
+    current: Mutex<Option<ProgressBar>>,
+}
+
+impl Bar {
+    /// No work yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn replace(&self, bar: Option<ProgressBar>) {
+        // A poisoned lock means that a worker panicked: the bar is still only a bar.
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(finished) = std::mem::replace(&mut *current, bar) {
+            finished.finish_and_clear();
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn start(&self, name: &str, length: Option<u64>) {
+        let target = if Output::Error.is_terminal() {
+            ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND)
+        } else {
+            ProgressDrawTarget::term_like_with_hz(Box::new(Stream), 1)
+        };
+        let bar = ProgressBar::with_draw_target(length, target).with_message(name.to_owned());
+        bar.set_style(style(length.is_some()));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        self.replace(Some(bar));
+    }
+
+    fn advance(&self, bytes: u64) {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bar) = &*current {
+            bar.inc(bytes);
+        }
+    }
+
+    fn finish(&self) {
+        self.replace(None);
+    }
+}
+
+/// The bar's looks: what is done of what, how fast, and how long it will take.
+fn style(has_length: bool) -> ProgressStyle {
+    let template = if has_length {
+        "{msg} [{bar:24}] {done} of {all}, {rate}, {left} left"
+    } else {
+        "{msg} {spinner} {done}, {rate}"
+    };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let write = |text: String, out: &mut dyn std::fmt::Write| {
+        // The bar writes into a string, which takes everything.
+        let _ = out.write_str(&text);
+    };
+    style
+        .with_key("done", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            write(quantity::bytes(state.pos()), out);
+        })
+        .with_key("all", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            write(quantity::bytes(state.len().unwrap_or(0)), out);
+        })
+        .with_key("rate", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            write(quantity::rate(state.per_sec()), out);
+        })
+        .with_key("left", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            write(quantity::seconds(state.eta().as_secs_f64().ceil()), out);
+        })
+        .progress_chars("=> ")
+}
+
+/// stderr where it is no terminal, for `--progress always`: the bar is written over itself.
+#[derive(Debug)]
+struct Stream;
+
+impl TermLike for Stream {
+    fn width(&self) -> u16 {
+        u16::try_from(WIDTH).unwrap_or(80)
+    }
+
+    fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        writeln!(stderr(), "{text}")
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        stderr().write_all(text.as_bytes())
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        stderr().write_all(b"\r")
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        stderr().flush()
+    }
+}

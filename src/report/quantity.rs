@@ -1,0 +1,153 @@
+//! Sizes, rates, durations, counts and shapes for people.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use crate::metadata::json::Json;
+
+/// Bytes in binary units, with three or four digits: `1.53 MiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let place = bytes.ilog2() / 10;
+    let amount = approximate(bytes) / approximate(1 << (place * 10));
+    let unit = UNITS.get(place as usize - 1).copied().unwrap_or("EiB");
+    format!("{} {unit}", three_digits(amount))
+}
+
+/// Bytes in a second.
+pub fn rate(bytes_per_second: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
+    UNITS.iter().find(|(unit, _)| bytes_per_second >= *unit).map_or_else(
+        || format!("{} B/s", three_digits(bytes_per_second)),
+        |(unit, name)| format!("{} {name}", three_digits(bytes_per_second / unit)),
+    )
+}
+
+/// Seconds: `12.3 ms`, `4.56 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn seconds(seconds: f64) -> String {
+    if seconds <= 0.0 {
+        return "0 s".to_owned();
+    }
+    let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
+    if seconds < 1e-3 {
+        format!("{} us", three_digits(seconds * 1e6))
+    } else if seconds < 1.0 {
+        format!("{} ms", three_digits(seconds * 1e3))
+    } else if whole < 60 {
+        format!("{} s", three_digits(seconds))
+    } else if whole < 3600 {
+        format!("{} min {} s", whole / 60, whole % 60)
+    } else {
+        format!("{} h {} min", whole / 3600, whole % 3600 / 60)
+    }
+}
+
+/// A count with its thousands apart: `1,234,567`.
+pub fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A measured number: six significant digits, as it would be written by hand.
+pub fn figure(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    if (1e-4..1e15).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
+}
+
+/// A share of something, in per cent.
+pub fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "0 %".to_owned();
+    }
+    format!("{} %", figure((approximate(part) / approximate(whole) * 1e4).round() / 100.0))
+}
+
+/// How many times smaller: `3.97 times smaller`.
+pub fn ratio(before: u64, after: u64) -> Option<String> {
+    if before == 0 || after == 0 {
+        return None;
+    }
+    let share = approximate(before) / approximate(after);
+    Some(match before.cmp(&after) {
+        Ordering::Equal => "as much".to_owned(),
+        Ordering::Greater => format!("{} times smaller", three_digits(share)),
+        Ordering::Less => format!("{} times larger", three_digits(share.recip())),
+    })
+}
+
+/// A shape: `12, 180, 360`; `scalar` for 0-D.
+pub fn shape(shape: &[u64]) -> String {
+    if shape.is_empty() {
+        return "scalar".to_owned();
+    }
+    shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// JSON on one line, a plain name without its quotes.
+pub fn json(json: &Json) -> String {
+    match json {
+        Json::String(text) if !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && c != '"') => {
+            text.clone()
+        }
+        other => other.to_string(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "at most four digits of it are shown")]
+fn approximate(count: u64) -> f64 {
+    count as f64
+}
+
+fn three_digits(value: f64) -> String {
+    let places = usize::from(value < 9.995) + usize::from(value < 99.95);
+    format!("{value:.places$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_use_binary_units_with_three_digits() {
+        let texts = [0, 1023, 1024, 1536, 10 << 20, 1023 << 20, u64::MAX].map(bytes);
+        assert_eq!(texts, ["0 B", "1023 B", "1.00 KiB", "1.50 KiB", "10.0 MiB", "1023 MiB", "16.0 EiB"]);
+    }
+
+    #[test]
+    fn seconds_choose_their_unit() {
+        let texts = [0.000_012_3, 0.123, 4.56, 200.0, 7500.0].map(seconds);
+        assert_eq!(texts, ["12.3 us", "123 ms", "4.56 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn count_sets_thousands_apart() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn figure_keeps_six_significant_digits() {
+        let texts = [0.062_745_098, 0.0, -1234.5, 1.234_567_89e-7, 5e300].map(figure);
+        assert_eq!(texts, ["0.0627451", "0", "-1234.5", "1.23457e-7", "5e300"]);
+    }
+
+    #[test]
+    fn ratio_says_which_way() {
+        assert_eq!(ratio(400, 100).as_deref(), Some("4.00 times smaller"));
+        assert_eq!(ratio(100, 150).as_deref(), Some("1.50 times larger"));
+        assert_eq!(ratio(100, 100).as_deref(), Some("as much"));
+        assert_eq!(ratio(0, 100), None);
+    }
+}

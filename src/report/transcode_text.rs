@@ -1,0 +1,199 @@
+//! `transcode` as text: what became of each array, and what a quantisation did to its values.
+
+use std::io::{self, Write};
+
+use super::quantity::{self, bytes, count, figure};
+use super::table::write_members;
+use super::terminal::{Role, Style};
+use crate::metadata::json::Json;
+use crate::operation::transcode_result::{
+    ArrayDescription, Counts, NodeResult, QuantizationResult, Route, TranscodeResult, VerifyResult,
+};
+
+/// Writes it.
+pub fn write(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let headline = format!("{} -> {}", result.source, result.destination);
+    let state = if result.dry_run {
+        style.paint(Role::Warning, "plan, nothing written")
+    } else if result.complete {
+        style.paint(Role::Good, "complete")
+    } else {
+        style.paint(Role::Error, "not complete")
+    };
+    writeln!(output, "{}: {state}", style.paint(Role::Heading, &headline))?;
+    for node in &result.nodes {
+        write_node(node, result.dry_run, style, output)?;
+    }
+    if !result.dry_run {
+        write_members(&[("time", time(result))], style, output)?;
+    }
+    Ok(())
+}
+
+/// The time, and the rate of logical bytes.
+#[expect(clippy::cast_precision_loss, reason = "a rate of three digits")]
+fn time(result: &TranscodeResult) -> String {
+    let time = quantity::seconds(result.seconds);
+    match result.totals.counts.bytes_logical {
+        Some(logical) if result.seconds > 0.0 && logical > 0 => {
+            format!("{time}, {}", quantity::rate(logical as f64 / result.seconds))
+        }
+        _ => time,
+    }
+}
+
+fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    if node.path != "/" {
+        writeln!(output, "{}", style.paint(Role::Heading, &node.path))?;
+    }
+    let mut members = Vec::new();
+    if let (Some(source), Some(destination)) = (&node.source, &node.destination) {
+        describe_change(source, destination, &mut members);
+    }
+    members.push(("route", route(node.route).to_owned()));
+    describe_counts(node, dry_run, &mut members);
+    write_members(&members, style, output)?;
+    if let Some(quantization) = &node.quantization {
+        writeln!(
+            output,
+            "{}",
+            style.paint(Role::Heading, &format!("quantised to {}", quantization.data_type))
+        )?;
+        write_members(&describe_quantization(quantization), style, output)?;
+    }
+    match &node.verify {
+        Some(verify) => write_verify(verify, style, output),
+        None => Ok(()),
+    }
+}
+
+fn route(route: Route) -> &'static str {
+    match route {
+        Route::Copy => "copy: encoded chunks as they are",
+        Route::Recode => "recode: the chunk grid stays, codecs change",
+        Route::Reshard => "reshard: encoded inner chunks as they are, in other shards",
+        Route::Rechunk => "rechunk: another chunk grid",
+        Route::Metadata => "metadata only",
+    }
+}
+
+/// What is the same is told once, what changes with an arrow.
+fn describe_change(
+    source: &ArrayDescription,
+    destination: &ArrayDescription,
+    members: &mut Vec<(&'static str, String)>,
+) {
+    let changed = |before: String, after: String| {
+        if before == after { before } else { format!("{before} -> {after}") }
+    };
+    members.push((
+        "data type",
+        changed(quantity::json(&source.data_type), quantity::json(&destination.data_type)),
+    ));
+    members.push((
+        "fill value",
+        changed(quantity::json(&source.fill_value), quantity::json(&destination.fill_value)),
+    ));
+    members.push((
+        "chunk shape",
+        changed(quantity::shape(&source.chunk_shape), quantity::shape(&destination.chunk_shape)),
+    ));
+    let shards = [source, destination].map(|array| array.shard_shape.as_deref().map(quantity::shape));
+    if shards.iter().any(Option::is_some) {
+        let [before, after] = shards.map(|shard| shard.unwrap_or_else(|| "none".to_owned()));
+        members.push(("shard shape", changed(before, after)));
+    }
+    members.push(("codecs", changed(chain(&source.codecs), chain(&destination.codecs))));
+}
+
+/// The names of a chain's codecs, those of a shard in brackets.
+fn chain(codecs: &[Json]) -> String {
+    let name = |codec: &Json| {
+        let name = codec.get("name").unwrap_or(codec);
+        let inner = codec.pointer("/configuration/codecs").and_then(Json::as_array);
+        quantity::json(name) + &inner.map_or_else(String::new, |inner| format!(" [{}]", chain(inner)))
+    };
+    codecs.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static str, String)>) {
+    let Counts { chunks, chunks_absent, chunks_read, chunks_written, .. } = node.counts;
+    if let Some(chunks) = chunks {
+        let parts = [
+            (chunks_absent.filter(|absent| *absent > 0), "absent"),
+            (chunks_read, if dry_run { "to read" } else { "read" }),
+            (chunks_written, if dry_run { "to write" } else { "written" }),
+        ];
+        let known = parts.iter().filter_map(|(number, word)| Some(format!("{} {word}", count((*number)?))));
+        members.push(("chunks", [count(chunks)].into_iter().chain(known).collect::<Vec<_>>().join(", ")));
+    }
+    if let Some(read) = node.counts.bytes_read {
+        let written = node.counts.bytes_written;
+        let after = written.map_or_else(|| "not known before".to_owned(), bytes);
+        let ratio = written.and_then(|written| quantity::ratio(read, written));
+        let ratio = ratio.map_or_else(String::new, |ratio| format!(", {ratio}"));
+        members.push(("stored", format!("{} -> {after}{ratio}", bytes(read))));
+    }
+    if let Some(temporary) = node.counts.bytes_temporary.filter(|temporary| *temporary > 0) {
+        members.push(("temporary", bytes(temporary)));
+    }
+    if let Some(logical) = node.counts.bytes_logical {
+        members.push(("logical", bytes(logical)));
+    }
+    if let Some(amplification) = node.read_amplification.filter(|amplification| *amplification > 1.0) {
+        members.push(("read", format!("{} times what is needed", figure(amplification))));
+    }
+    if dry_run && let Some(memory) = node.memory_bytes {
+        members.push(("memory", bytes(memory)));
+    }
+}
+
+fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, String)> {
+    let mut members = Vec::new();
+    if let Some([low, high]) = &result.range {
+        members.push(("range", format!("{} to {}", quantity::json(low), quantity::json(high))));
+    }
+    let [first, last] = result.codes;
+    let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
+    members.push(("codes", format!("{first} to {last}{nan_code}")));
+    if let Some(step) = result.step {
+        members.push(("step", figure(step)));
+    }
+    if let Some(error) = result.max_abs_error {
+        let bound = result.bound.map_or_else(String::new, |bound| format!(" (bound {})", figure(bound)));
+        members.push(("greatest error", figure(error) + &bound));
+    }
+    if let Some(error) = result.rms_error {
+        members.push(("rms error", figure(error)));
+    }
+    let share = |number| {
+        format!("{} of {} ({})", count(number), count(result.count), quantity::percent(number, result.count))
+    };
+    if result.clamped > 0 {
+        let error = result
+            .max_abs_error_clamped
+            .map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
+        members.push(("clamped", share(result.clamped) + &error));
+    } else {
+        members.push(("clamped", "none".to_owned()));
+    }
+    members.push(("NaN", if result.nan > 0 { share(result.nan) } else { "none".to_owned() }));
+    if let Some(distinct) = result.distinct_codes {
+        members.push(("distinct codes", count(distinct)));
+    }
+    members
+}
+
+fn write_verify(verify: &VerifyResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let compared = format!("{} elements compared", count(verify.elements));
+    let text = if verify.equal {
+        let what = if verify.bound.is_some() { "within the bound" } else { "equal" };
+        format!("{}, {compared}", style.paint(Role::Good, what))
+    } else {
+        let differing = format!("{} elements differ", count(verify.differing));
+        format!("{}, {compared}", style.paint(Role::Error, &differing))
+    };
+    let error = verify.max_abs_error.filter(|error| *error > 0.0);
+    let error = error.map_or_else(String::new, |error| format!(", greatest difference {}", figure(error)));
+    writeln!(output, "{} {text}{error}", style.paint(Role::Heading, "verified:"))
+}

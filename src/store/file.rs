@@ -1,0 +1,126 @@
+//! Plain files that are no part of a store: documents given by `@FILE`, and what `apply-codec` reads and writes.
+
+#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The operating system refused.
+    #[error("cannot {action} {}", .path.display())]
+    Io {
+        /// What was attempted: `read`, `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It holds more than it may.
+    #[error("{} holds more than {limit} bytes", .path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that it may hold.
+        limit: u64,
+    },
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+    let path = path.to_owned();
+    move |source| FileError::Io { action, path, source }
+}
+
+/// The whole of a file that holds at most `limit` bytes. Memory grows with what is read, not with what is claimed.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let file = File::open(path).map_err(io_error("read", path))?;
+    read_stream(file, path, limit)
+}
+
+/// The same of stdin.
+pub fn read_standard_input(limit: u64) -> Result<Vec<u8>, FileError> {
+    read_stream(io::stdin().lock(), Path::new("stdin"), limit)
+}
+
+fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    stream.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(io_error("read", path))?;
+    if bytes.len() as u64 > limit {
+        return Err(FileError::TooLarge { path: path.to_owned(), limit });
+    }
+    Ok(bytes)
+}
+
+/// Writes a file under another name beside it and moves it into place, replacing what was there. After an error
+/// there is neither, and what was there still is.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let failed = || io_error("write", path);
+    let name = path.file_name().ok_or_else(|| failed()(io::Error::other("it has no file name")))?;
+    if path.is_dir() {
+        return Err(failed()(io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    // A device or a pipe has no contents to protect, and must not be replaced by a file.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        let mut file = fs::OpenOptions::new().write(true).open(path).map_err(failed())?;
+        return file.write_all(bytes).map_err(failed());
+    }
+    // A link stays a link: what it points to is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut temporary_name = std::ffi::OsString::from(".");
+    temporary_name.push(name);
+    temporary_name.push(format!(".{}.partial", std::process::id()));
+    let temporary = target.with_file_name(temporary_name);
+    let outcome = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, &target));
+    if outcome.is_err() {
+        // It may not have been created at all.
+        let _ = fs::remove_file(&temporary);
+    }
+    outcome.map_err(failed())
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Creates a folder and those above it, if need be.
+pub fn create_directory(path: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(path).map_err(io_error("create", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn write_replaces_a_file_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write(&path, b"first").unwrap();
+        write(&path, b"second").unwrap();
+        assert_eq!(read(&path, 6).unwrap(), b"second");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn write_into_a_missing_folder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(write(&folder.path().join("missing/a"), b"x").is_err());
+        assert!(write(folder.path(), b"x").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn read_refuses_more_than_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write(&path, b"seven b").unwrap();
+        assert!(matches!(read(&path, 6), Err(FileError::TooLarge { limit: 6, .. })));
+        assert_eq!(read(&path, 7).unwrap().len(), 7);
+    }
+}

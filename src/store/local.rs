@@ -1,0 +1,313 @@
+//! A node in a local directory: its objects by key.
+//!
+//! Only regular files are read, and none larger than its caller allows; a FIFO never blocks. A key never leads out
+//! of the node.
+#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::StoreError;
+
+/// Documents larger than this are not read: 64 MiB.
+pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
+
+/// A node in a local directory.
+#[derive(Debug, Clone)]
+pub struct LocalNode {
+    root: PathBuf,
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_path_buf();
+    move |source| StoreError::Io { action, path, source }
+}
+
+/// What stands at a path that is no regular file.
+fn describe(file_type: std::fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    if file_type.is_dir() {
+        "a folder"
+    } else if file_type.is_fifo() {
+        "a FIFO"
+    } else if file_type.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+/// Opens a regular file for reading, with its size; `None` where nothing is.
+fn open_regular(path: &Path) -> Result<Option<(File, u64)>, StoreError> {
+    // Not blocking: opening a FIFO would wait for a writer for ever.
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(io_error("open", path)(error)),
+    };
+    let metadata = file.metadata().map_err(io_error("read", path))?;
+    if !metadata.is_file() {
+        return Err(StoreError::NotAFile { path: path.to_path_buf(), found: describe(metadata.file_type()) });
+    }
+    Ok(Some((file, metadata.len())))
+}
+
+impl LocalNode {
+    /// The node at a directory; nothing is read.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        LocalNode { root: root.into() }
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a key.
+    fn path(&self, key: &str) -> Result<PathBuf, StoreError> {
+        let inside = key.split('/').all(|name| !matches!(name, "" | "." | "..") && !name.contains('\0'));
+        if inside { Ok(self.root.join(key)) } else { Err(StoreError::Key { key: key.to_owned() }) }
+    }
+
+    /// Reads a whole object into `bytes` (replaced); false where it is absent.
+    pub fn read_into(&self, key: &str, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let path = self.path(key)?;
+        let Some((mut file, length)) = open_regular(&path)? else {
+            bytes.clear();
+            return Ok(false);
+        };
+        let size = usize::try_from(length).ok().filter(|_| length <= max_bytes);
+        let Some(size) = size else {
+            return Err(StoreError::TooLarge { path, found: length, bound: max_bytes });
+        };
+        // What the buffer held before is overwritten: clearing it first would fill it with zeros for nothing.
+        bytes.resize(size, 0);
+        let filled = fill(&mut file, bytes).map_err(io_error("read", &path))?;
+        bytes.truncate(filled);
+        Ok(true)
+    }
+
+    /// Reads a document of at most [`MAX_DOCUMENT_BYTES`]; `None` where it is absent.
+    pub fn read_document(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut bytes = Vec::new();
+        Ok(self.read_into(key, MAX_DOCUMENT_BYTES, &mut bytes)?.then_some(bytes))
+    }
+
+    /// Opens an object for reading in parts; `None` where it is absent.
+    pub fn open(&self, key: &str) -> Result<Option<ObjectReader>, StoreError> {
+        let path = self.path(key)?;
+        Ok(open_regular(&path)?.map(|(file, length)| ObjectReader { file, length, path }))
+    }
+
+    /// Creates an object to be written in order; its folders are made as needed.
+    pub fn create(&self, key: &str) -> Result<ObjectWriter, StoreError> {
+        let path = self.path(key)?;
+        let file = create_file(&path)?;
+        Ok(ObjectWriter { file, path })
+    }
+
+    /// Writes a whole object in place.
+    pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.path(key)?;
+        create_file(&path)?.write_all(bytes).map_err(io_error("write", &path))
+    }
+
+    /// Writes a whole object under a temporary name beside it, syncs it, and renames it into place.
+    pub fn publish(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.path(key)?;
+        let temporary = path.with_extension("zarrcast-partial");
+        let mut file = create_file(&temporary)?;
+        file.write_all(bytes).map_err(io_error("write", &temporary))?;
+        file.sync_all().map_err(io_error("sync", &temporary))?;
+        std::fs::rename(&temporary, &path).map_err(io_error("rename", &temporary))?;
+        let folder = path.parent().unwrap_or(&self.root);
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_error("sync", folder))
+    }
+
+    /// Copies an object of another node byte for byte (by reference where the file system can); its size in bytes.
+    pub fn copy_from(&self, source: &LocalNode, key: &str) -> Result<u64, StoreError> {
+        let from = source.path(key)?;
+        let to = self.path(key)?;
+        let Some((mut reader, length)) = open_regular(&from)? else {
+            return Err(io_error("read", &from)(io::ErrorKind::NotFound.into()));
+        };
+        let mut writer = create_file(&to)?;
+        // `io::copy` moves the bytes inside the kernel (copy_file_range) where it can.
+        let copied = io::copy(&mut reader, &mut writer).map_err(io_error("copy", &from))?;
+        if copied == length {
+            Ok(copied)
+        } else {
+            Err(io_error("copy", &from)(io::Error::other(format!("{copied} of {length} bytes were copied"))))
+        }
+    }
+
+    /// Makes all that was written to the node's file system durable.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        let folder = File::open(&self.root).map_err(io_error("open", &self.root))?;
+        #[cfg(target_os = "linux")]
+        rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &self.root)(e.into()))?;
+        #[cfg(not(target_os = "linux"))]
+        folder.sync_all().map_err(io_error("sync", &self.root))?;
+        Ok(())
+    }
+
+    /// Creates the node's directory; an error where something stands there.
+    pub fn create_root(&self) -> Result<(), StoreError> {
+        if let Some(parent) = self.root.parent() {
+            std::fs::create_dir_all(parent).map_err(io_error("create", parent))?;
+        }
+        std::fs::create_dir(&self.root).map_err(io_error("create", &self.root))
+    }
+
+    /// Removes the node's directory and all below it, without following links.
+    pub fn remove_root(&self) -> Result<(), StoreError> {
+        std::fs::remove_dir_all(&self.root).map_err(io_error("remove", &self.root))
+    }
+
+    /// Whether anything stands at the node's path, a dangling link included.
+    pub fn exists(&self) -> Result<bool, StoreError> {
+        match std::fs::symlink_metadata(&self.root) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(false)
+            }
+            Err(error) => Err(io_error("read", &self.root)(error)),
+        }
+    }
+
+    /// The path with every link resolved; what does not exist yet keeps its name below what does.
+    pub fn resolved_root(&self) -> Result<PathBuf, StoreError> {
+        let absolute = std::path::absolute(&self.root).map_err(io_error("resolve", &self.root))?;
+        let mut missing = Vec::new();
+        let mut existing = absolute.as_path();
+        loop {
+            match existing.canonicalize() {
+                Ok(resolved) => return Ok(missing.iter().rev().fold(resolved, |path, name| path.join(name))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
+                        return Err(io_error("resolve", &self.root)(error));
+                    };
+                    missing.push(name.to_owned());
+                    existing = parent;
+                }
+                Err(error) => return Err(io_error("resolve", &self.root)(error)),
+            }
+        }
+    }
+
+    /// Calls `visit` with the key of each file below the folder of a key prefix (`""`: the node), links to folders
+    /// not followed, in no order. Folder names for which `enter(key, depth)` is false are passed over.
+    pub fn list(
+        &self,
+        prefix: &str,
+        enter: &mut dyn FnMut(&str, usize) -> bool,
+        visit: &mut dyn FnMut(&str),
+    ) -> Result<(), StoreError> {
+        let mut folders = vec![(prefix.to_owned(), 0)];
+        while let Some((folder, depth)) = folders.pop() {
+            let path = if folder.is_empty() { self.root.clone() } else { self.path(&folder)? };
+            let entries = match std::fs::read_dir(&path) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(io_error("list", &path)(error)),
+            };
+            for entry in entries {
+                let entry = entry.map_err(io_error("list", &path))?;
+                let name = entry.file_name();
+                let Some(name) = name.to_str() else { continue };
+                let key = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+                let file_type = entry.file_type().map_err(io_error("list", &path))?;
+                if !file_type.is_dir() {
+                    visit(&key);
+                } else if enter(&key, depth) {
+                    folders.push((key, depth + 1));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads until the buffer is full or the file ends; how many bytes were read.
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Creates a file; its folder is made when it is missing, which costs nothing when it is not.
+fn create_file(path: &Path) -> Result<File, StoreError> {
+    match File::create(path) {
+        Ok(file) => Ok(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = path.parent().unwrap_or(path);
+            std::fs::create_dir_all(folder).map_err(io_error("create", folder))?;
+            File::create(path).map_err(io_error("create", path))
+        }
+        Err(error) => Err(io_error("create", path)(error)),
+    }
+}
+
+/// An object that is read in parts.
+#[derive(Debug)]
+pub struct ObjectReader {
+    file: File,
+    length: u64,
+    path: PathBuf,
+}
+
+impl ObjectReader {
+    /// Its size in bytes when it was opened.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Reads `length` bytes from `offset` into `bytes` (replaced). The range must lie inside the object.
+    pub fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        let inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
+        let size = usize::try_from(length).ok().filter(|_| inside).ok_or_else(|| StoreError::TooLarge {
+            path: self.path.clone(),
+            found: length,
+            bound: self.length,
+        })?;
+        bytes.resize(size, 0);
+        self.file.read_exact_at(bytes, offset).map_err(io_error("read", &self.path))
+    }
+}
+
+/// An object that is written in order.
+#[derive(Debug)]
+pub struct ObjectWriter {
+    file: File,
+    path: PathBuf,
+}
+
+impl ObjectWriter {
+    /// Appends bytes.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.file.write_all(bytes).map_err(io_error("write", &self.path))
+    }
+
+    /// Overwrites bytes at the start of the object.
+    pub fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.file
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| self.file.write_all(bytes))
+            .map_err(io_error("write", &self.path))
+    }
+}

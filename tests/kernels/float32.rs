@@ -1,0 +1,149 @@
+//! Every float32 to uint8 and int16, under every rounding and every behaviour out of range: 2^32 values where
+//! `ZARRCAST_EXHAUSTIVE=1`, else every 16,381st and the landmarks.
+//!
+//! One rounding by the reference serves both targets and the three behaviours; that this is right is checked
+//! against the reference itself on the sample.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use zarrcast::kernel::{ElementFault, FaultKind, InstructionSet};
+
+use crate::reference::{self, Fault, Kind, OutOfRange, Rounding};
+use crate::strategies::landmarks_of;
+use crate::subject::{CastCase, instruction_sets, stored};
+
+const TARGETS: [Kind; 2] = [Kind::uint(8), Kind::int(16)];
+
+/// A float32 rounded to an integer, saturated at the bounds of int64.
+fn rounded(bits: u32, rounding: Rounding) -> Result<i64, FaultKind> {
+    let int64 = Kind::int(64);
+    match reference::cast(u64::from(bits), Kind::F32, int64, rounding, OutOfRange::Clamp, &[]) {
+        Ok(value) => Ok(value.cast_signed()),
+        Err(Fault::NotANumber) => Err(FaultKind::NotANumber),
+        Err(_) => Err(FaultKind::Infinite),
+    }
+}
+
+/// What becomes of it in one of the targets.
+fn expected(
+    rounded: Result<i64, FaultKind>,
+    target: Kind,
+    out_of_range: OutOfRange,
+) -> Result<u64, FaultKind> {
+    let value = rounded?;
+    let (least, greatest) = if target == Kind::uint(8) { (0, 255) } else { (-32_768, 32_767) };
+    let bits = |value: i64| value.cast_unsigned() & reference::number::mask(target.width());
+    match out_of_range {
+        _ if (least..=greatest).contains(&value) => Ok(bits(value)),
+        OutOfRange::Error => Err(FaultKind::OutOfRange),
+        OutOfRange::Clamp => Ok(bits(value.clamp(least, greatest))),
+        // From 2^40 on float32 has only multiples of 2^17, and their residue is 0.
+        OutOfRange::Wrap if value.unsigned_abs() >= 1 << 40 => Ok(0),
+        OutOfRange::Wrap => Ok(bits(value)),
+    }
+}
+
+fn values_of(patterns: &[u32]) -> Vec<u8> {
+    patterns.iter().flat_map(|bits| bits.to_ne_bytes()).collect()
+}
+
+/// Converts the patterns, the faulty ones replaced by zero, and then some of the faulty ones among zeros.
+fn check(patterns: &[u32], stride_of_faults: usize, instruction_set: InstructionSet) {
+    for rounding in Rounding::ALL {
+        let rounded: Vec<_> = patterns.iter().map(|bits| rounded(*bits, rounding)).collect();
+        for target in TARGETS {
+            for out_of_range in OutOfRange::ALL {
+                let case = CastCase::new(Kind::F32, target).rounding(rounding).out_of_range(out_of_range);
+                let kernel = case.kernel(instruction_set);
+                let expected: Vec<_> =
+                    rounded.iter().map(|value| expected(*value, target, out_of_range)).collect();
+                let is_fault = |(_, result): &(&u32, &Result<u64, FaultKind>)| result.is_err();
+                let good: Vec<u32> = patterns
+                    .iter()
+                    .zip(&expected)
+                    .map(|(bits, result)| if result.is_ok() { *bits } else { 0 })
+                    .collect();
+                let target_size = if target == Kind::uint(8) { 1 } else { 2 };
+                let mut converted = vec![0xa5; patterns.len() * target_size];
+                if let Err(fault) = kernel.convert(&values_of(&good), &mut converted) {
+                    panic!("{case:?} on {instruction_set:?}: {fault:?} at {:#x}", good[fault.index]);
+                }
+                for ((bits, expected), actual) in
+                    good.iter().zip(&expected).zip(converted.chunks_exact(target_size))
+                {
+                    let actual = match *actual {
+                        [byte] => u64::from(byte),
+                        _ => u64::from(u16::from_ne_bytes([actual[0], actual[1]])),
+                    };
+                    assert_eq!(actual, expected.unwrap_or(0), "{case:?} on {instruction_set:?} of {bits:#x}");
+                }
+                let faults = patterns.iter().zip(&expected).filter(is_fault);
+                for (index, (bits, expected)) in faults.enumerate().step_by(stride_of_faults) {
+                    let index = index % 64;
+                    let mut source = [0; 64];
+                    source[index] = *bits;
+                    let actual = kernel.convert(&values_of(&source), &mut vec![0; 64 * target_size]);
+                    let fault = ElementFault { kind: expected.unwrap_err(), index };
+                    assert_eq!(actual, Err(fault), "{case:?} on {instruction_set:?} of {bits:#x}");
+                }
+            }
+        }
+    }
+}
+
+fn sample() -> Vec<u32> {
+    let landmarks = landmarks_of(Kind::F32).into_iter().map(|bits| u32::try_from(bits).unwrap());
+    let around_bounds = [-32_768.5_f32, -32_769.0, -0.5, -1.0, 0.5, 255.0, 255.5, 256.0, 32_767.5, 32_768.0];
+    let around_bounds = around_bounds.into_iter().flat_map(|value| {
+        let bits = value.to_bits();
+        bits - 300..bits + 300
+    });
+    (0..=u32::MAX).step_by(16_381).chain(landmarks).chain(around_bounds).collect()
+}
+
+#[test]
+fn float32_sample_derives_from_one_rounding_what_the_reference_says() {
+    for bits in sample() {
+        for rounding in Rounding::ALL {
+            for target in TARGETS {
+                for out_of_range in OutOfRange::ALL {
+                    let case = CastCase::new(Kind::F32, target).rounding(rounding).out_of_range(out_of_range);
+                    let derived = expected(rounded(bits, rounding), target, out_of_range);
+                    assert_eq!(
+                        derived.map(|value| stored(value, target)),
+                        case.expected(u64::from(bits)),
+                        "{bits:#x}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn float32_to_uint8_and_int16_equals_the_reference() {
+    let is_exhaustive = std::env::var_os("ZARRCAST_EXHAUSTIVE").is_some_and(|value| value == "1");
+    if !is_exhaustive {
+        for instruction_set in instruction_sets() {
+            check(&sample(), 97, instruction_set);
+        }
+        return;
+    }
+    // 4096 runs of 2^20 neighbouring bit patterns, taken by as many threads as there are processors.
+    let next = AtomicU32::new(0);
+    let num_threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..num_threads {
+            scope.spawn(|| {
+                loop {
+                    let run = next.fetch_add(1, Ordering::Relaxed);
+                    if run >= 4096 {
+                        return;
+                    }
+                    let patterns: Vec<u32> = (0..1 << 20).map(|low| (run << 20) | low).collect();
+                    check(&patterns, 1021, InstructionSet::detect());
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,200 @@
+//! The layers: a row may use the rows below it, never above, and some crates belong to one row.
+
+#![expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
+#![expect(clippy::unwrap_used, reason = "a test that fails says where")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rows, from the top. `metadata::json` is a row of its own: data types are read from it, and documents hold types.
+const ROWS: [&str; 14] = [
+    "cli",
+    "report",
+    "operation",
+    "engine",
+    "rule",
+    "codec",
+    "pipeline",
+    "store",
+    "metadata",
+    "data_type",
+    "metadata::json",
+    "kernel",
+    "element",
+    "diagnostic",
+];
+
+/// What only some rows may name: a path, and those rows.
+const OWNED: [(&str, &[&str]); 17] = [
+    ("clap", &["cli"]),
+    ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
+    ("anyhow", &["cli"]),
+    ("println!", &[]),
+    ("eprintln!", &[]),
+    ("print!", &[]),
+    ("stdout()", &["cli", "report"]),
+    ("stderr()", &["cli", "report"]),
+    ("process::exit", &[]),
+    ("indicatif", &["report"]),
+    ("anstyle", &["report"]),
+    ("rayon", &["engine"]),
+    ("std::fs", &["store"]),
+    ("fs::", &["store"]),
+    ("rustix", &["store", "engine"]),
+    ("zarrs", &["codec"]),
+];
+
+/// A source file: its row, and its lines of code without comments and unit tests.
+struct Source {
+    path: PathBuf,
+    row: &'static str,
+    lines: Vec<(usize, String)>,
+}
+
+#[test]
+fn row_uses_only_rows_below_it() {
+    let mut faults = String::new();
+    for source in sources() {
+        let place = ROWS.iter().position(|row| *row == source.row).unwrap();
+        for (number, used) in used_paths(&source) {
+            let Some(row) = row_of(&used) else { continue };
+            let used_place = ROWS.iter().position(|other| *other == row).unwrap();
+            if used_place < place {
+                let Source { path, row: own, .. } = &source;
+                writeln!(faults, "{}:{number}: `{own}` uses `{row}`, above it", path.display()).unwrap();
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn crate_of_one_row_is_named_in_no_other() {
+    let mut faults = String::new();
+    for source in sources() {
+        for (number, line) in &source.lines {
+            for (name, owners) in OWNED {
+                if names(line, name) && !owners.contains(&source.row) {
+                    writeln!(faults, "{}:{number}: `{name}` in `{}`", source.path.display(), source.row)
+                        .unwrap();
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn every_module_of_the_library_is_a_row() {
+    let library = fs::read_to_string(source_folder().join("lib.rs")).unwrap();
+    for line in library.lines() {
+        if let Some(module) = line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';')) {
+            assert!(ROWS.contains(&module), "`{module}` is in no row");
+        }
+    }
+}
+
+#[test]
+fn main_is_a_thin_shell() {
+    let program = fs::read_to_string(source_folder().join("main.rs")).unwrap();
+    assert!(program.lines().count() < 60);
+}
+
+fn source_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn sources() -> Vec<Source> {
+    let mut files = Vec::new();
+    collect(&source_folder(), &mut files);
+    assert!(files.len() > 10, "the sources are somewhere else");
+    files.into_iter().filter_map(|path| Source::read(&path)).collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+impl Source {
+    /// `None` for `lib.rs` and `main.rs`, which are in no row, and for unit tests.
+    fn read(path: &Path) -> Option<Source> {
+        let relative = path.strip_prefix(source_folder()).unwrap();
+        let module = relative.with_extension("");
+        let parts: Vec<_> = module.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        if module.ends_with("tests") {
+            return None;
+        }
+        let row = row_of(&parts.join("::"))?;
+        let text = fs::read_to_string(path).unwrap();
+        let lines = text
+            .lines()
+            .enumerate()
+            .take_while(|(_, line)| *line != "#[cfg(test)]")
+            .filter(|(_, line)| !line.trim_start().starts_with("//"))
+            .map(|(index, line)| (index + 1, line.to_owned()))
+            .collect();
+        Some(Source { path: relative.to_owned(), row, lines })
+    }
+}
+
+/// The row of a path inside the crate: the longest that it begins with.
+fn row_of(path: &str) -> Option<&'static str> {
+    let holds =
+        |row: &&&str| path == **row || path.strip_prefix(**row).is_some_and(|rest| rest.starts_with("::"));
+    ROWS.iter().filter(holds).max_by_key(|row| row.len()).copied()
+}
+
+/// The paths after `crate::`, with the lines where they stand; groups in braces are taken apart.
+fn used_paths(source: &Source) -> Vec<(usize, String)> {
+    let mut paths = Vec::new();
+    let lines: Vec<&str> = source.lines.iter().map(|(_, line)| line.as_str()).collect();
+    let text = lines.join("\n");
+    for (start, _) in text.match_indices("crate::") {
+        let line = source.lines[text[..start].matches('\n').count()].0;
+        let rest = &text[start + "crate::".len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            let mut depth = 0;
+            let mut member = String::new();
+            for letter in group.chars() {
+                match letter {
+                    '{' => depth += 1,
+                    '}' if depth == 0 => break,
+                    '}' => depth -= 1,
+                    ',' if depth == 0 => paths.push((line, std::mem::take(&mut member))),
+                    _ if letter.is_whitespace() => {}
+                    _ if depth == 0 => member.push(letter),
+                    _ => {}
+                }
+            }
+            paths.push((line, member));
+        } else {
+            let end = rest.find(|letter: char| !(letter.is_alphanumeric() || "_:".contains(letter)));
+            paths.push((line, rest[..end.unwrap_or(rest.len())].trim_end_matches(':').to_owned()));
+        }
+    }
+    paths
+}
+
+/// Whether a line of code names a crate, path or macro, as a word of its own and outside a string.
+fn names(line: &str, name: &str) -> bool {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    line.match_indices(name).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        let after = line[start + name.len()..].chars().next();
+        let is_crate = name.chars().all(is_word);
+        let in_string = line[..start].matches('"').count() % 2 == 1;
+        !in_string
+            && before.is_none_or(|letter| !is_word(letter) && letter != '.' && letter != '#')
+            // A crate is followed by a path, or ends a `use`.
+            && (!is_crate || after.is_some_and(|letter| letter == ':' || letter == ';') || line.contains("extern crate"))
+    })
+}

@@ -1,0 +1,145 @@
+//! What the tests of the program share: a temporary folder and a way to run `zarrcast` in it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A temporary folder in which the program runs.
+pub(crate) struct CliTest {
+    folder: tempfile::TempDir,
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// The exit status; 128 and the signal's number where one ended it.
+    pub(crate) status: i32,
+    /// stdout, bytes.
+    pub(crate) output: Vec<u8>,
+    /// stderr, with the temporary folder's path taken out.
+    pub(crate) error: String,
+}
+
+impl CliTest {
+    /// An empty folder.
+    pub(crate) fn new() -> Self {
+        CliTest { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+        self
+    }
+
+    /// Reads a file.
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Whether there is something of that name.
+    pub(crate) fn exists(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    /// The names in the folder, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Runs the program in the folder with nothing on stdin.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Run {
+        self.run_with_input(arguments, b"")
+    }
+
+    /// Runs it with these bytes on stdin.
+    pub(crate) fn run_with_input<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+        input: &[u8],
+    ) -> Run {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_zarrcast"))
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_remove("NO_COLOR")
+            .env("RUST_BACKTRACE", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The inputs of tests are smaller than a pipe; one that is not read is a broken pipe.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        let output = child.wait_with_output().unwrap();
+        let folder = self.folder.path().to_string_lossy().into_owned();
+        Run {
+            status: exit_status(output.status),
+            output: output.stdout,
+            error: String::from_utf8(output.stderr).unwrap().replace(&folder, "[FOLDER]"),
+        }
+    }
+}
+
+fn exit_status(status: std::process::ExitStatus) -> i32 {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = None;
+    status.code().or(signal.map(|signal| 128 + signal)).unwrap()
+}
+
+impl Run {
+    /// stdout as text.
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.output).expect("stdout is text")
+    }
+
+    /// stdout as JSON.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.output).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    /// Asserts that it went well and said nothing on stderr.
+    #[track_caller]
+    pub(crate) fn succeeds(self) -> Self {
+        assert_eq!((self.status, self.error.as_str()), (0, ""), "{}", String::from_utf8_lossy(&self.output));
+        self
+    }
+
+    /// Asserts an exit status, an error on stderr that holds each of `parts`, and nothing on stdout.
+    #[track_caller]
+    pub(crate) fn fails(self, status: i32, parts: &[&str]) -> Self {
+        assert_eq!(self.status, status, "{}", self.error);
+        assert_eq!(self.output, b"");
+        assert!(self.error.starts_with("error: "), "{}", self.error);
+        for part in parts.iter().chain([&""]) {
+            assert!(self.error.contains(part), "{part:?} is not in:\n{}", self.error);
+        }
+        assert!(!self.error.contains("panicked"), "{}", self.error);
+        assert!(!self.error.contains("stack backtrace"), "{}", self.error);
+        self
+    }
+}
+
+/// A committed fixture.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/valid").join(name)
+}
+
+/// The bytes of float32 elements, little endian.
+pub(crate) fn float32(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}

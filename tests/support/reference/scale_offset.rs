@@ -1,0 +1,187 @@
+//! `scale_offset`, one element: two operations, each rounded once to the element's type.
+
+use super::number::{Exact, Number, canonical_nan, infinity, mask, number, to_float};
+use super::{Fault, Kind, Rounding};
+
+#[derive(Clone, Copy)]
+enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+/// `(x - offset) * scale`; an operation whose parameter is absent is left out.
+pub(crate) fn scale_offset_encode(
+    bits: u64,
+    kind: Kind,
+    offset: Option<u64>,
+    scale: Option<u64>,
+) -> Result<u64, Fault> {
+    let shifted = apply(bits & mask(kind.width()), Operation::Subtract, offset, kind)?;
+    apply(shifted, Operation::Multiply, scale, kind)
+}
+
+/// `x / scale + offset`; an operation whose parameter is absent is left out.
+pub(crate) fn scale_offset_decode(
+    bits: u64,
+    kind: Kind,
+    offset: Option<u64>,
+    scale: Option<u64>,
+) -> Result<u64, Fault> {
+    let divided = apply(bits & mask(kind.width()), Operation::Divide, scale, kind)?;
+    apply(divided, Operation::Add, offset, kind)
+}
+
+fn apply(left: u64, operation: Operation, right: Option<u64>, kind: Kind) -> Result<u64, Fault> {
+    let Some(right) = right else { return Ok(left) };
+    match kind {
+        Kind::Int { signed, bits } => integer(left, operation, right, signed, bits),
+        Kind::Float { exponent_bits, mantissa_bits } => {
+            float(left, operation, right, exponent_bits, mantissa_bits)
+        }
+    }
+}
+
+fn integer(left: u64, operation: Operation, right: u64, signed: bool, width: u32) -> Result<u64, Fault> {
+    let value = |bits: u64| -> i128 {
+        let bits = i128::from(bits & mask(width));
+        if signed && bits >> (width - 1) == 1 { bits - (1 << width) } else { bits }
+    };
+    let (left, right) = (value(left), value(right));
+    // At most 64 bits each, with a sign: no operation leaves i128, except the greatest product of two uint64.
+    let result = match operation {
+        Operation::Add => left.checked_add(right),
+        Operation::Subtract => left.checked_sub(right),
+        Operation::Multiply => left.checked_mul(right),
+        Operation::Divide if right == 0 => return Err(Fault::ZeroScale),
+        Operation::Divide if left % right != 0 => return Err(Fault::Inexact),
+        Operation::Divide => left.checked_div(right),
+    };
+    let (least, greatest) = if signed {
+        (-(1_i128 << (width - 1)), (1_i128 << (width - 1)) - 1)
+    } else {
+        (0, (1_i128 << width) - 1)
+    };
+    let result = result.filter(|result| (least..=greatest).contains(result)).ok_or(Fault::Overflow)?;
+    let residue = if result < 0 { result + (1_i128 << width) } else { result };
+    Ok(u64::try_from(residue).expect("in the range of the type"))
+}
+
+/// An IEEE 754 operation, rounded to nearest, ties to even. A finite value that becomes infinite is a fault;
+/// infinities and NaNs that come in pass.
+fn float(
+    left: u64,
+    operation: Operation,
+    right: u64,
+    exponent_bits: u32,
+    mantissa_bits: u32,
+) -> Result<u64, Fault> {
+    let kind = Kind::Float { exponent_bits, mantissa_bits };
+    let is_negative = |bits: u64| (bits >> (exponent_bits + mantissa_bits)) & 1 == 1;
+    let quiet = 1_u64 << (mantissa_bits - 1);
+    // x - y is x + (-y), of zeros and infinities too; a NaN is not touched by it.
+    let right_negated = right ^ (1 << (exponent_bits + mantissa_bits));
+    let (operation, addend) = match operation {
+        Operation::Subtract => (Operation::Add, right_negated),
+        other => (other, right),
+    };
+    let is_product_negative = is_negative(left) != is_negative(right);
+    let nan = canonical_nan(exponent_bits, mantissa_bits);
+    let infinite = |negative: bool| infinity(negative, exponent_bits, mantissa_bits);
+    match (number(left, kind), number(addend, kind)) {
+        (Number::Nan, _) => Ok(left | quiet),
+        (_, Number::Nan) => Ok(right | quiet),
+        (Number::Infinite { .. }, Number::Infinite { .. }) => Ok(match operation {
+            Operation::Multiply => infinite(is_product_negative),
+            Operation::Add | Operation::Subtract if left == addend => left,
+            // inf / inf and inf - inf
+            Operation::Divide | Operation::Add | Operation::Subtract => nan,
+        }),
+        (Number::Infinite { negative }, Number::Finite(value)) => Ok(match operation {
+            Operation::Add | Operation::Subtract => infinite(negative),
+            Operation::Multiply if value.is_zero() => nan,
+            Operation::Multiply | Operation::Divide => infinite(is_product_negative),
+        }),
+        (Number::Finite(value), Number::Infinite { .. }) => match operation {
+            Operation::Multiply if value.is_zero() => Ok(nan),
+            Operation::Divide => Ok(u64::from(is_product_negative) << (exponent_bits + mantissa_bits)),
+            _ => Err(Fault::Overflow),
+        },
+        (Number::Finite(left), Number::Finite(right)) => {
+            let result = match operation {
+                Operation::Add | Operation::Subtract => sum(left, right),
+                Operation::Multiply => product(left, right),
+                Operation::Divide if right.is_zero() => return Err(Fault::ZeroScale),
+                Operation::Divide => quotient(left, right),
+            };
+            to_float(result, exponent_bits, mantissa_bits, Rounding::NearestEven).ok_or(Fault::Overflow)
+        }
+    }
+}
+
+/// Exact to 60 bits at least, with [`Exact::more`] for what is below them.
+fn sum(left: Exact, right: Exact) -> Exact {
+    match (left.is_zero(), right.is_zero()) {
+        (true, true) => return Exact { negative: left.negative && right.negative, ..left },
+        (true, false) => return right,
+        (false, true) => return left,
+        (false, false) => {}
+    }
+    let (great, small) =
+        if left.leading_exponent() >= right.leading_exponent() { (left, right) } else { (right, left) };
+    // The greater one gets its leading bit at 2^124, which leaves room for a carry; elements have at most 64
+    // bits, so a smaller one that then loses bits is less than a 2^50th of it.
+    let exponent = great.leading_exponent() - 124;
+    let great_magnitude = great.magnitude << (great.exponent - exponent);
+    let (small_magnitude, is_cut) = in_units_of(small, exponent);
+    let (negative, magnitude) = if great.negative == small.negative {
+        (great.negative, great_magnitude + small_magnitude)
+    } else if great_magnitude >= small_magnitude {
+        // What was cut off is taken away as well: one unit less, and then a bit more than that.
+        (great.negative, great_magnitude - small_magnitude - u128::from(is_cut))
+    } else {
+        (small.negative, small_magnitude - great_magnitude)
+    };
+    // x + (-x) is +0 under every rounding but towards-negative.
+    let negative = negative && (magnitude != 0 || is_cut);
+    Exact { negative, magnitude, exponent, more: is_cut }
+}
+
+/// The magnitude in units of `2^exponent`, and whether anything was below them.
+fn in_units_of(value: Exact, exponent: i32) -> (u128, bool) {
+    let shift = (value.exponent - exponent).unsigned_abs();
+    if value.exponent >= exponent {
+        (value.magnitude << shift, false)
+    } else {
+        let kept = value.magnitude.checked_shr(shift).unwrap_or(0);
+        (kept, kept.checked_shl(shift) != Some(value.magnitude))
+    }
+}
+
+fn product(left: Exact, right: Exact) -> Exact {
+    Exact {
+        negative: left.negative != right.negative,
+        magnitude: left.magnitude * right.magnitude,
+        exponent: left.exponent + right.exponent,
+        more: false,
+    }
+}
+
+/// Exact to 63 bits at least, with [`Exact::more`] for the remainder.
+fn quotient(left: Exact, right: Exact) -> Exact {
+    let negative = left.negative != right.negative;
+    if left.is_zero() {
+        return Exact { negative, ..left };
+    }
+    let dividend_shift = left.magnitude.leading_zeros();
+    let divisor_shift = right.magnitude.leading_zeros() - 64;
+    let (dividend, divisor) = (left.magnitude << dividend_shift, right.magnitude << divisor_shift);
+    Exact {
+        negative,
+        magnitude: dividend / divisor,
+        exponent: (left.exponent - dividend_shift.cast_signed())
+            - (right.exponent - divisor_shift.cast_signed()),
+        more: dividend % divisor != 0,
+    }
+}
