@@ -44,6 +44,7 @@ impl Progress for Bar {
         };
         let bar = ProgressBar::with_draw_target(length, target).with_message(name.to_owned());
         bar.set_style(style(length.is_some()));
+        bar.tick();
         bar.enable_steady_tick(Duration::from_millis(200));
         self.replace(Some(bar));
     }
