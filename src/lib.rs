@@ -12,3 +12,5 @@ pub mod operation;
 pub mod pipeline;
 pub mod report;
 pub mod store;
+
+pub use codec::plugin::register;

@@ -5,6 +5,7 @@ pub mod chain;
 pub mod conversion;
 pub mod fault;
 pub mod packbits;
+pub mod plugin;
 pub mod region;
 pub mod sharding;
 pub mod transpose;

@@ -58,7 +58,6 @@ pub enum PackBitsError {
 /// Where things are in the encoded bytes of so many elements.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
-    num_components: usize,
     packed: usize,
     padding: u8,
 }
@@ -108,7 +107,7 @@ impl PackBits {
         let packed = usize::try_from(bits.div_ceil(8)).ok().filter(|&size| isize::try_from(size).is_ok())?;
         let padding = u8::try_from(packed as u128 * 8 - bits).ok()?;
         packed.checked_add(self.num_padding_bytes())?;
-        Some(Layout { num_components, packed, padding })
+        Some(Layout { packed, padding })
     }
 
     /// Packs the elements of `decoded` (native-endian) into `encoded`, whose contents are replaced.
@@ -203,12 +202,12 @@ impl PackBits {
         if found != layout.padding {
             return Err(PackBitsError::PaddingByte { expected: layout.padding, found });
         }
-        match packed.last() {
-            Some(&last) if u16::from(last) >> (8 - layout.padding) != 0 => {
-                Err(PackBitsError::PaddingBits { count: layout.padding, found: last })
-            }
-            _ => Ok(packed),
+        if let Some(&last) = packed.last()
+            && u16::from(last) >> (8 - layout.padding) != 0
+        {
+            return Err(PackBitsError::PaddingBits { count: layout.padding, found: last });
         }
+        Ok(packed)
     }
 
     fn unpack<const SIZE: usize>(&self, packed: &[u8], decoded: &mut [u8]) {
@@ -221,16 +220,12 @@ impl PackBits {
         let mut rest = packed;
         for component in decoded.as_chunks_mut::<SIZE>().0 {
             while filled < width {
-                let (next, size) = match rest.split_first_chunk::<8>() {
-                    Some((next, following)) => {
-                        rest = following;
-                        (u64::from_le_bytes(*next), 64)
-                    }
-                    None => {
-                        let (next, following) = rest.split_at(usize::from(!rest.is_empty()));
-                        rest = following;
-                        (next.first().map_or(0, |&byte| u64::from(byte)), 8)
-                    }
+                let (next, size);
+                (next, size, rest) = match (rest.split_first_chunk::<8>(), rest.split_first()) {
+                    (Some((word, following)), _) => (u64::from_le_bytes(*word), 64, following),
+                    (None, Some((&byte, following))) => (u64::from(byte), 8, following),
+                    // The length has been checked: there is always a byte left.
+                    (None, None) => (0, 8, rest),
                 };
                 word |= u128::from(next) << filled;
                 filled += size;

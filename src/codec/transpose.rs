@@ -295,6 +295,7 @@ struct Block<'a, const SIZE: usize> {
 
 impl<const SIZE: usize> Block<'_, SIZE> {
     #[inline]
+    #[expect(clippy::needless_range_loop, reason = "a row is gathered from every column")]
     fn transpose_whole<const BLOCK: usize>(self) {
         let mut elements = [[[0_u8; SIZE]; BLOCK]; BLOCK];
         for (column, line) in elements.iter_mut().enumerate() {
@@ -362,7 +363,8 @@ mod tests {
 
     fn check(shape: &[usize], order: &[usize], size: usize) {
         let length = shape.iter().product::<usize>() * size;
-        let decoded: Vec<u8> = (0..length).map(|byte| (byte * 31 % 251) as u8 ^ (byte >> 8) as u8).collect();
+        let sample = |byte: usize| u8::try_from(byte * 31 % 251).unwrap() ^ byte.to_le_bytes()[1];
+        let decoded: Vec<u8> = (0..length).map(sample).collect();
         let wide: Vec<u64> = shape.iter().map(|&extent| extent as u64).collect();
         let transpose = Transpose::new(&wide, order, size).unwrap();
         let (mut encoded, mut back) = (vec![0; length], vec![0; length]);

@@ -3,8 +3,15 @@
 //! [`Cast`] is one direction of the codec. Every rule is in the exact path, `convert_one`; the loops of the modules
 //! below give the same results for the values that need no rule, and flag the tiles that hold others.
 
+mod loops;
+mod scalar_map;
+mod select;
+
+use self::loops::CastParameters;
+use self::scalar_map::Rules;
+use self::select::CastKernel;
 use super::exact::{FloatFormat, Value, integer_bits, integer_of};
-use super::tile::{for_each_tile, read_bits, write_bits};
+use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
 use super::{ElementFault, FaultKind, InstructionSet, OutOfRange, Rounding};
 use crate::element::NumberType;
 
@@ -27,6 +34,16 @@ pub struct CastOptions {
 #[derive(Debug, Clone)]
 pub struct Cast {
     options: CastOptions,
+    fast: Option<FastCast>,
+}
+
+/// The loop of a cast.
+#[derive(Debug, Clone)]
+struct FastCast {
+    kernel: CastKernel,
+    parameters: CastParameters,
+    /// What of the scalar map the loop does not do itself.
+    rules: Option<Rules>,
 }
 
 impl Cast {
@@ -36,8 +53,9 @@ impl Cast {
     }
 
     /// Binds a cast to the loop of one instruction set (falls back to the baseline where the machine lacks it).
-    pub fn with_instruction_set(options: CastOptions, _instruction_set: InstructionSet) -> Self {
-        Cast { options }
+    pub fn with_instruction_set(options: CastOptions, instruction_set: InstructionSet) -> Self {
+        let fast = FastCast::new(&options, instruction_set);
+        Cast { options, fast }
     }
 
     /// What was bound.
@@ -51,6 +69,9 @@ impl Cast {
     pub fn convert(&self, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
         let (source_size, target_size) = (self.options.source.size(), self.options.target.size());
         for_each_tile((source, source_size), (target, target_size), |source, target, first| {
+            if self.fast.as_ref().is_some_and(|fast| fast.convert(source, target)) {
+                return Ok(());
+            }
             self.convert_exactly(source, target, first)
         })
     }
@@ -133,6 +154,40 @@ impl Cast {
         } else {
             None
         }
+    }
+}
+
+impl FastCast {
+    /// `None` where the scalar map is too long for a loop.
+    fn new(options: &CastOptions, instruction_set: InstructionSet) -> Option<Self> {
+        let format = FloatFormat::of(options.source.element());
+        let nan_bits = match (options.scalar_map.as_slice(), format) {
+            ([(key, value)], Some(format))
+                if *key == format.canonical_nan() && !options.target.is_float() =>
+            {
+                select::nan_bits(*value, options)
+            }
+            _ => None,
+        };
+        let rules = if options.scalar_map.is_empty() || nan_bits.is_some() {
+            None
+        } else {
+            let sizes = (options.source.size(), options.target.size());
+            Some(Rules::new(&options.scalar_map, format, sizes, instruction_set)?)
+        };
+        let (kernel, parameters) = select::select(options, nan_bits, instruction_set);
+        Some(FastCast { kernel, parameters, rules })
+    }
+
+    /// Converts a tile; `false` where it holds what the loop does not know.
+    fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
+        let Some(rules) = &self.rules else { return !self.kernel.run(source, target, &self.parameters) };
+        let mut buffer = TileBuffer::new();
+        let harmless = buffer.bytes_mut(source.len());
+        rules.disarm(source, harmless);
+        let is_flagged = self.kernel.run(harmless, target, &self.parameters);
+        rules.replace(source, target);
+        !is_flagged
     }
 }
 

@@ -7,6 +7,8 @@
 pub mod cast;
 mod dispatch;
 mod exact;
+mod integer;
+mod narrow;
 pub mod quantize;
 mod round;
 pub mod scale_offset;

@@ -3,6 +3,8 @@
 //! Encode is `(x - offset) * scale`, decode `x / scale + offset`: two operations in the element's own arithmetic, each
 //! rounded once, never fused. What leaves the type's range at either step is a fault.
 
+mod loops;
+
 use half::f16;
 
 use super::cast::{is_of_type, low_bits};
@@ -17,6 +19,8 @@ pub struct ScaleOffset {
     number_type: NumberType,
     offset: Option<u64>,
     scale: Option<u64>,
+    encode: Option<loops::Kernel>,
+    decode: Option<loops::Kernel>,
 }
 
 /// The two directions of the codec.
@@ -37,9 +41,11 @@ impl ScaleOffset {
         number_type: NumberType,
         offset: Option<u64>,
         scale: Option<u64>,
-        _instruction_set: InstructionSet,
+        instruction_set: InstructionSet,
     ) -> Self {
-        ScaleOffset { number_type, offset, scale }
+        let select = |direction| loops::select(number_type, (offset, scale), direction, instruction_set);
+        let (encode, decode) = (select(Direction::Encode), select(Direction::Decode));
+        ScaleOffset { number_type, offset, scale, encode, decode }
     }
 
     /// The type of the elements, on both sides.
@@ -79,7 +85,14 @@ impl ScaleOffset {
 
     fn convert(&self, direction: Direction, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
         let size = self.number_type.size();
+        let kernel = match direction {
+            Direction::Encode => self.encode,
+            Direction::Decode => self.decode,
+        };
         for_each_tile((source, size), (target, size), |source, target, first| {
+            if kernel.is_some_and(|(kernel, parameters)| !kernel.run(source, target, &parameters)) {
+                return Ok(());
+            }
             self.convert_exactly(direction, source, target, first)
         })
     }

@@ -106,20 +106,26 @@ impl<T: Ordered> TileLoop for ExtentLoop<T> {
     #[inline(always)]
     fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], (): &()) -> TileExtent {
         let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
-        let (mut least, mut greatest) = (T::GREATEST, T::LEAST);
-        let mut finite = 0_u32;
-        for element in elements {
-            let key = element.key();
-            let is_finite = element.is_finite();
-            least = least.min(if is_finite { key } else { T::GREATEST });
-            greatest = greatest.max(if is_finite { key } else { T::LEAST });
-            finite += u32::from(is_finite);
+        let (least, greatest) = extent::<T>(elements.iter().map(|element| element.key()));
+        let mut not_finite = 0;
+        let mut finite = (T::of_key(least), T::of_key(greatest));
+        // Infinities and NaN lie outside the finite values in the order of bits.
+        if !(finite.0.is_finite() && finite.1.is_finite()) {
+            let substitute = elements.iter().find(|element| element.is_finite());
+            let key = substitute.map_or(least, |element| element.key());
+            let keys = elements.iter().map(|element| if element.is_finite() { element.key() } else { key });
+            let (least, greatest) = extent::<T>(keys);
+            finite = (T::of_key(least), T::of_key(greatest));
+            not_finite = elements.iter().filter(|element| !element.is_finite()).count();
         }
-        TileExtent {
-            finite: (T::of_key(least).to_bits64(), T::of_key(greatest).to_bits64()),
-            not_finite: elements.len().saturating_sub(finite as usize),
-        }
+        TileExtent { finite: (finite.0.to_bits64(), finite.1.to_bits64()), not_finite }
     }
+}
+
+/// The least and the greatest of some keys, as maxima of integers, which vectorise.
+#[inline(always)]
+fn extent<T: Ordered>(keys: impl Iterator<Item = T::Key>) -> (T::Key, T::Key) {
+    keys.fold((T::GREATEST, T::LEAST), |(least, greatest), key| (least.min(key), greatest.max(key)))
 }
 
 impl ExtentScan {

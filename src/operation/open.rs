@@ -30,6 +30,8 @@ pub struct ArrayReading {
     pub store: String,
     /// Its `zarr.json`, every literal as written.
     pub document: Json,
+    /// The same, byte for byte.
+    pub document_bytes: Vec<u8>,
     /// Its members, as far as they are right.
     pub members: ArrayDocument,
     /// All members, where none is missing.
@@ -51,6 +53,8 @@ pub struct OpenedArray {
     pub store: String,
     /// Its `zarr.json`.
     pub document: Json,
+    /// The same, byte for byte.
+    pub document_bytes: Vec<u8>,
     /// Its members.
     pub metadata: ArrayMetadata,
     /// Its data type.
@@ -74,7 +78,7 @@ pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, Oper
     let root = node.map_or_else(|| root.to_path_buf(), |node| root.join(node.trim_start_matches('/')));
     let name = root.display().to_string();
     let node = LocalNode::new(&root);
-    let document = read_document(&node, &name)?;
+    let (document, document_bytes) = read_document(&node, &name)?;
     let mut members = ArrayDocument::read(&document);
     let mut diagnostics = std::mem::take(&mut members.diagnostics);
     let data_type = members.data_type.as_ref().and_then(|json| match DataType::read(json) {
@@ -101,11 +105,21 @@ pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, Oper
             diagnostic.severity = Severity::Warning;
         }
     }
-    Ok(ArrayReading { node, store: name, document, members, metadata, data_type, pipeline, diagnostics })
+    Ok(ArrayReading {
+        node,
+        store: name,
+        document,
+        document_bytes,
+        members,
+        metadata,
+        data_type,
+        pipeline,
+        diagnostics,
+    })
 }
 
 /// The `zarr.json` of an array.
-fn read_document(node: &LocalNode, name: &str) -> Result<Json, OperationError> {
+fn read_document(node: &LocalNode, name: &str) -> Result<(Json, Vec<u8>), OperationError> {
     let unreadable = |error| OperationError::environment(format!("`{name}` cannot be read")).because(error);
     let exists = |key: &str| node.open(key).is_ok_and(|found| found.is_some());
     let Some(bytes) = node.read_document("zarr.json").map_err(unreadable)? else {
@@ -129,7 +143,7 @@ fn read_document(node: &LocalNode, name: &str) -> Result<Json, OperationError> {
             "name an array inside it: the path of a folder whose `zarr.json` has \"node_type\": \"array\"",
         ));
     }
-    Ok(document)
+    Ok((document, bytes))
 }
 
 /// The pipeline of a stored object, its fill value followed through the chain.
@@ -176,6 +190,7 @@ pub fn open_array(store: &Path, node: Option<&str>) -> Result<OpenedArray, Opera
         node: reading.node,
         store: reading.store,
         document: reading.document,
+        document_bytes: reading.document_bytes,
         metadata,
         data_type,
         fill_value,

@@ -127,11 +127,9 @@ impl Binding<'_> {
     }
 
     fn bytes(&mut self, configuration: BytesConfiguration) -> Bound {
-        // Types of one byte have no order.
         let endian = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics);
-        let endian = endian.unwrap_or(Endian::NATIVE);
         let size = self.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
-        let bound = BoundConfiguration::Bytes { big_endian: endian == Endian::Big };
+        let bound = BoundConfiguration::Bytes { big_endian: endian == Some(Endian::Big) };
         Some((bound, Some(Representation::Bytes(size))))
     }
 

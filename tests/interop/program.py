@@ -32,14 +32,14 @@ class Zarrcast:
         command = [self.path, *map(str, arguments)]
         process = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_SECONDS)
         if "panicked at" in process.stderr or process.returncode not in (0, 1, 2, 3):
-            raise AssertionError(f"status {process.returncode}: {shown(command)}\n{process.stderr.strip()}")
+            raise AssertionError(f"status {process.returncode}: {process.stderr.strip()}\n    {shown(command)}")
         return process
 
     def ok(self, *arguments):
         """Run it, demand success, return stdout."""
         process = self.run(*arguments)
         if process.returncode != 0:
-            raise Refused(f"status {process.returncode}: {shown([self.path, *map(str, arguments)])}\n{process.stderr.strip()}")
+            raise Refused(f"status {process.returncode}: {process.stderr.strip()}\n    {shown([self.path, *map(str, arguments)])}")
         return process.stdout
 
     def json(self, *arguments):
@@ -51,7 +51,7 @@ class Zarrcast:
         process = self.run(*arguments)
         if process.returncode != expected:
             raise AssertionError(
-                f"status {process.returncode}, not {expected}: {shown([self.path, *map(str, arguments)])}\n{process.stderr.strip()}"
+                f"status {process.returncode}, not {expected}: {process.stderr.strip()}\n    {shown([self.path, *map(str, arguments)])}"
             )
         assert expected == 0 or process.stderr.strip(), "a failure without a message"
         return process.stderr

@@ -13,14 +13,19 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cast;
-mod cast_value_specification;
+mod cast_value_configuration;
+mod cast_value_procedure;
 mod disagreements;
 mod float32;
+mod one_element;
 mod other_implementation;
+mod quantize;
+mod quantize_case;
 #[path = "../support/reference/mod.rs"]
 mod reference;
 mod reference_itself;
 mod scale_offset;
 mod scale_offset_specification;
+mod statistics;
 mod strategies;
 mod subject;

@@ -145,7 +145,7 @@ fn scale_offset_of_random_elements_equals_the_reference() {
 fn scale_offset_of_every_bound_and_its_neighbours_equals_the_reference() {
     for kind in CORE {
         let landmarks = landmarks_of(kind);
-        let parameters: Vec<u64> = landmarks.iter().copied().step_by(landmarks.len() / 25 + 1).collect();
+        let parameters: Vec<u64> = landmarks.iter().copied().step_by(landmarks.len() / 14 + 1).collect();
         for offset in parameters.iter().copied().map(Some).chain([None]) {
             for scale in
                 parameters.iter().copied().filter(|bits| !is_zero(*bits, kind)).map(Some).chain([None])

@@ -6,47 +6,9 @@
 use zarrcast::kernel::FaultKind;
 use zarrcast::kernel::scale_offset::ScaleOffset;
 
-use crate::cast_value_specification::convert;
+use crate::one_element::{both, convert, decode, encode, f32_bits};
 use crate::reference::Kind;
-use crate::subject::{CORE, CastCase, instruction_sets, number_type, pack, unpack};
-
-type Outcome = Result<u64, FaultKind>;
-
-/// One element encoded and decoded, as a slice in every instruction set and as one value: all must agree.
-pub(crate) fn both(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u64) -> (Outcome, Outcome) {
-    let kernel = ScaleOffset::new(number_type(kind), offset, scale);
-    let (encoded, decoded) = (kernel.encode_one(bits), kernel.decode_one(bits));
-    for instruction_set in instruction_sets() {
-        let kernel = ScaleOffset::with_instruction_set(number_type(kind), offset, scale, instruction_set);
-        let source = pack(&[bits; 67], kind);
-        let mut target = vec![0; source.len()];
-        let result = kernel.encode(&source, &mut target).map(|()| unpack(&target, kind));
-        assert_eq!(
-            result.map_err(|fault| fault.kind),
-            encoded.map(|value| vec![value; 67]),
-            "{instruction_set:?}"
-        );
-        let result = kernel.decode(&source, &mut target).map(|()| unpack(&target, kind));
-        assert_eq!(
-            result.map_err(|fault| fault.kind),
-            decoded.map(|value| vec![value; 67]),
-            "{instruction_set:?}"
-        );
-    }
-    (encoded, decoded)
-}
-
-pub(crate) fn encode(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u64) -> Outcome {
-    both(kind, offset, scale, bits).0
-}
-
-pub(crate) fn decode(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u64) -> Outcome {
-    both(kind, offset, scale, bits).1
-}
-
-fn f32_bits(value: f32) -> u64 {
-    u64::from(value.to_bits())
-}
+use crate::subject::{CORE, CastCase, number_type};
 
 // "If neither `scale` nor `offset` are specified, ... the codec is effectively a no-op."
 #[test]

@@ -23,6 +23,8 @@ pub(super) fn bound(decoded: u64) -> Option<u64> {
 const GREATEST_RATIO: usize = 1032;
 
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
+/// What the header says of the system that wrote it.
+const UNKNOWN_SYSTEM: u8 = 255;
 const HEADER: usize = 10;
 const TRAILER: usize = 8;
 
@@ -38,7 +40,6 @@ impl DeflateContexts {
             0 | 1 => 4,
             _ => 0,
         };
-        const UNKNOWN_SYSTEM: u8 = 255;
         encoded.extend_from_slice(&MAGIC);
         encoded.extend_from_slice(&[0, 0, 0, 0, 0, extra_flags, UNKNOWN_SYSTEM]);
         self.deflate(level, false, decoded, encoded)?;

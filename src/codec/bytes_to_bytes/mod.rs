@@ -68,7 +68,9 @@ impl BytesCodec {
                     .map(|level| Kind::Bz2 { level }),
                 _ => match CodecConfiguration::parse(&CodecMetadata::new(name, configuration.cloned())) {
                     None => foreign::create(name, configuration).map(Kind::Foreign),
-                    Some(parsed) => checked(parsed).and_then(Kind::of_configuration),
+                    Some(parsed) => {
+                        checked(parsed).and_then(|configuration| Kind::of_configuration(&configuration))
+                    }
                 },
             };
         let kind =
@@ -129,8 +131,7 @@ impl BytesCodec {
     pub fn encoded_size(&self, decoded: EncodedSize) -> EncodedSize {
         match &self.kind {
             Kind::Zstd(_) => decoded.bounded_by(zstd::bound),
-            Kind::Gzip { .. } => decoded.bounded_by(deflate::bound),
-            Kind::Zlib { .. } => decoded.bounded_by(deflate::bound),
+            Kind::Gzip { .. } | Kind::Zlib { .. } => decoded.bounded_by(deflate::bound),
             Kind::Bz2 { .. } => decoded.bounded_by(bz2::bound),
             Kind::Blosc(_) => decoded.bounded_by(blosc::bound),
             Kind::Crc32c => decoded.plus(crc32c::SIZE as u64),
@@ -140,11 +141,11 @@ impl BytesCodec {
 }
 
 impl Kind {
-    fn of_configuration(configuration: CodecConfiguration) -> Result<Self, String> {
+    fn of_configuration(configuration: &CodecConfiguration) -> Result<Self, String> {
         Ok(match configuration {
-            CodecConfiguration::Zstd(configuration) => Kind::Zstd(configuration),
+            CodecConfiguration::Zstd(configuration) => Kind::Zstd(*configuration),
             CodecConfiguration::Gzip(configuration) => Kind::Gzip { level: configuration.level },
-            CodecConfiguration::Blosc(configuration) => Kind::Blosc(configuration),
+            CodecConfiguration::Blosc(configuration) => Kind::Blosc(*configuration),
             CodecConfiguration::Crc32c(_) => Kind::Crc32c,
             _ => return Err("it does not turn bytes into bytes".to_owned()),
         })

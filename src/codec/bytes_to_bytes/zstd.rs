@@ -15,7 +15,9 @@ pub(super) struct ZstdContexts {
 
 impl std::fmt::Debug for ZstdContexts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ZstdContexts").field("encode", &self.encode.as_ref().map(|entry| entry.0)).finish()
+        f.debug_struct("ZstdContexts")
+            .field("encode", &self.encode.as_ref().map(|entry| entry.0))
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Against the definition bit by bit, and against the codec of zarrs.
 
+#![expect(clippy::cast_possible_truncation, reason = "the number of padding bits is below 8")]
+
 use std::num::NonZeroU64;
 
 use proptest::prelude::*;
@@ -49,7 +51,11 @@ fn elements(bound: &BoundPackBits, values: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
         let low = value & low_bits(width);
-        let value = if bound.is_signed { ((low << (64 - width)) as i64 >> (64 - width)) as u64 } else { low };
+        let value = if bound.is_signed {
+            ((low << (64 - width)).cast_signed() >> (64 - width)).cast_unsigned()
+        } else {
+            low
+        };
         bytes.extend_from_slice(&(value << bound.first_bit).to_le_bytes()[..bound.component_size]);
     }
     bytes

@@ -134,10 +134,18 @@ fn write(
         copied?;
     }
     destination.sync().map_err(cannot_write)?;
+    destination.publish("zarr.json", &document_bytes(plan)).map_err(cannot_write)?;
+    Ok(tally)
+}
+
+/// DEST's `zarr.json`: as it was written, where nothing changed.
+fn document_bytes(plan: &Plan) -> Vec<u8> {
+    if plan.destination.document == plan.source.document {
+        return plan.source.document_bytes.clone();
+    }
     let mut document = plan.destination.document.to_string_pretty();
     document.push('\n');
-    destination.publish("zarr.json", document.as_bytes()).map_err(cannot_write)?;
-    Ok(tally)
+    document.into_bytes()
 }
 
 /// Copies objects whose chain cannot be bound here.

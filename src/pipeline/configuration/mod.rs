@@ -93,3 +93,6 @@ fn lenient(diagnostic: Diagnostic) -> Diagnostic {
     let severity = diagnostic.severity.min(Severity::Warning);
     diagnostic.with_severity(severity)
 }
+
+#[cfg(test)]
+mod tests;

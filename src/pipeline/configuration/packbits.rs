@@ -6,6 +6,7 @@ use super::Parsed;
 use super::members::Members;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
 use crate::metadata::json::Object;
 
 /// Where the number of padding bits is written.
@@ -50,6 +51,19 @@ pub struct BoundPackBits {
     pub padding_encoding: PaddingEncoding,
 }
 
+/// What an element is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Components {
+    /// Bytes of a component in memory.
+    pub component_size: usize,
+    /// Components of an element.
+    pub num_components: usize,
+    /// Whether a component has a sign that is extended.
+    pub is_signed: bool,
+    /// Bits of a component that count.
+    pub bits: u32,
+}
+
 /// Parses the configuration of the codec at `pointer`.
 pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<PackBitsConfiguration> {
     let known = &["padding_encoding", "first_bit", "last_bit"];
@@ -90,18 +104,32 @@ impl PackBitsConfiguration {
     ///
     /// A type that this program does not decode gives nothing, not even a finding: the type has its own.
     pub fn bind(self, data_type: &DataType, pointer: &str) -> Parsed<BoundPackBits> {
-        let (component_size, num_components, is_signed, bits) = match data_type {
-            DataType::Bool => (1, 1, false, 1),
-            DataType::Number(number) => {
-                (number.size(), 1, number.element().is_signed_integer(), number.bits())
-            }
-            DataType::Complex(number) => (number.size(), 2, false, number.bits()),
+        let components = |number: &NumberType, num_components| Components {
+            component_size: number.size(),
+            num_components,
+            is_signed: number.element().is_signed_integer(),
+            bits: number.bits(),
+        };
+        let components = match data_type {
+            DataType::Bool => Components { component_size: 1, num_components: 1, is_signed: false, bits: 1 },
+            DataType::Number(number) => components(number, 1),
+            DataType::Complex(number) => components(number, 2),
             DataType::Raw(_) => {
                 let message = format!("`packbits` does not encode `{data_type}`");
                 return (None, vec![Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer)]);
             }
             DataType::Other(_) => return (None, Vec::new()),
         };
+        self.bind_components(components, data_type, pointer)
+    }
+
+    /// Binds the codec at `pointer` to elements of such components; `data_type` is for messages.
+    pub fn bind_components(
+        self,
+        Components { component_size, num_components, is_signed, bits }: Components,
+        data_type: &DataType,
+        pointer: &str,
+    ) -> Parsed<BoundPackBits> {
         let first_bit = self.first_bit.unwrap_or(0);
         let last_bit = self.last_bit.unwrap_or(bits - 1);
         if last_bit >= bits || first_bit > last_bit {

@@ -33,30 +33,29 @@ pub struct BoundScaleOffset {
 /// Parses the configuration of the codec at `pointer`.
 pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<ScaleOffsetConfiguration> {
     let mut members = Members::of_codec("scale_offset", configuration, pointer, &["offset", "scale"]);
-    let offset = scalar_form(&mut members, "offset");
-    let scale = scalar_form(&mut members, "scale");
-    if let Some(Some(Json::Number(number))) = &scale
+    let are_scalars = ["offset", "scale"].map(|name| has_scalar_form(&mut members, name));
+    let (offset, scale) = (members.get("offset").cloned(), members.get("scale").cloned());
+    if let Some(Json::Number(number)) = &scale
         && number.as_f64() == 0.0
     {
         members.report(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
         return members.finish(None);
     }
-    members.finish(offset.zip(scale).map(|(offset, scale)| ScaleOffsetConfiguration { offset, scale }))
+    let is_usable = are_scalars == [true, true];
+    members.finish(is_usable.then_some(ScaleOffsetConfiguration { offset, scale }))
 }
 
 const ZERO: &str = "`scale` of `scale_offset` is zero: nothing could be decoded";
 
-/// A member that has the form of some number: a number, or a string as floats have them.
-fn scalar_form(members: &mut Members<'_>, name: &str) -> Option<Option<Json>> {
-    match members.get(name) {
-        None => Some(None),
-        Some(json @ (Json::Number(_) | Json::String(_))) => Some(Some(json.clone())),
-        Some(other) => {
-            let message = format!("`{name}` of `scale_offset`: expected a number, found {}", shown(other));
-            members.report(code::SCALE_OFFSET_SCALAR, name, message);
-            None
-        }
+/// Whether a member, where there is one, has the form of some number: a number, or a string as floats have them.
+fn has_scalar_form(members: &mut Members<'_>, name: &str) -> bool {
+    let Some(json) = members.get(name) else { return true };
+    let is_scalar = matches!(json, Json::Number(_) | Json::String(_));
+    if !is_scalar {
+        let message = format!("`{name}` of `scale_offset`: expected a number, found {}", shown(json));
+        members.report(code::SCALE_OFFSET_SCALAR, name, message);
     }
+    is_scalar
 }
 
 impl ScaleOffsetConfiguration {

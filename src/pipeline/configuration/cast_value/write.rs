@@ -32,7 +32,7 @@ impl BoundCastValue {
     }
 }
 
-fn name<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+fn name<T: PartialEq + Copy>(names: &[(&'static str, T)], value: T) -> &'static str {
     names.iter().find(|entry| entry.1 == value).map_or("", |entry| entry.0)
 }
 

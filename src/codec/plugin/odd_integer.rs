@@ -1,0 +1,179 @@
+//! Integers of 2 to 31 bits whose width is no power of two, `uint10` and its family, as data types of zarrs.
+//!
+//! No registry has them. In memory they are in the smallest primitive that holds them, so that `Vec<u16>` serves for
+//! `uint10`. A fill value outside of the range is refused; elements are checked by the `bytes` and `packbits` of this
+//! crate and by `cast_value` and `scale_offset`. `zarrs::array::codec::BytesCodec` that a program makes itself
+//! (as `ArrayBuilder` does where no codec is given) asks the data type alone, which checks as well but can only
+//! answer that an endianness is missing.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+
+use zarrs::array::data_type::api::codec_traits::bytes::{
+    BytesCodecEndiannessMissingError, BytesDataTypePlugin, BytesDataTypeTraits,
+};
+use zarrs::array::data_type::api::{DataTypeFillValueError, DataTypeFillValueMetadataError};
+use zarrs::array::{DataType as ZarrsDataType, DataTypeTraits, FillValue as ZarrsFillValue};
+use zarrs::metadata::v3::MetadataV3;
+use zarrs::metadata::{Configuration, DataTypeSize, Endianness, FillValueMetadata};
+use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
+
+use crate::codec::element_bits;
+use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
+use crate::element::{ElementType, NumberType};
+use crate::kernel::{ElementFault, FaultKind};
+use crate::metadata::json::Json;
+
+/// An integer type of an odd width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OddIntegerDataType {
+    number_type: NumberType,
+}
+
+impl OddIntegerDataType {
+    /// The data type of integers that do not fill their primitive; `None` for those that do, and for floats.
+    pub fn new(number_type: NumberType) -> Option<Self> {
+        (!number_type.is_whole()).then_some(OddIntegerDataType { number_type })
+    }
+
+    /// What the values mean.
+    pub fn number_type(&self) -> NumberType {
+        self.number_type
+    }
+}
+
+/// Whether it is the name of such a type.
+pub(super) fn is_name(name: &str) -> bool {
+    of_name(name).is_some()
+}
+
+fn of_name(name: &str) -> Option<OddIntegerDataType> {
+    DataType::from_name(name)?.number().and_then(OddIntegerDataType::new)
+}
+
+/// The type that metadata name.
+pub(super) fn create(metadata: &MetadataV3) -> Result<ZarrsDataType, PluginCreateError> {
+    let name = metadata.name();
+    if !metadata.configuration_is_none_or_empty() {
+        return Err(PluginCreateError::from(format!("the data type `{name}` has no configuration")));
+    }
+    let data_type = of_name(name)
+        .ok_or_else(|| PluginCreateError::from(format!("`{name}` is no integer of an odd width")))?;
+    Ok(ZarrsDataType::new(data_type))
+}
+
+/// The first native-endian element that is no value of the type.
+pub(super) fn check(bytes: &[u8], number_type: NumberType) -> Result<(), ElementFault> {
+    let Some((least, greatest)) = number_type.integer_bounds() else { return Ok(()) };
+    let unused = 64 - number_type.size() * 8;
+    let is_signed = number_type.element().is_signed_integer();
+    let is_wrong = |element: &[u8]| {
+        let bits = element_bits(element);
+        let value =
+            if is_signed { i128::from((bits << unused).cast_signed() >> unused) } else { i128::from(bits) };
+        !(least..=greatest).contains(&value)
+    };
+    match bytes.chunks_exact(number_type.size()).position(is_wrong) {
+        Some(index) => Err(ElementFault { kind: FaultKind::NotOfType, index }),
+        None => Ok(()),
+    }
+}
+
+impl ExtensionName for OddIntegerDataType {
+    fn name(&self, version: ZarrVersion) -> Option<Cow<'static, str>> {
+        (version == ZarrVersion::V3).then(|| Cow::Owned(self.number_type.name()))
+    }
+}
+
+impl DataTypeTraits for OddIntegerDataType {
+    fn configuration(&self, _version: ZarrVersion) -> Configuration {
+        Configuration::default()
+    }
+
+    fn size(&self) -> DataTypeSize {
+        DataTypeSize::Fixed(self.number_type.size())
+    }
+
+    fn fill_value(
+        &self,
+        fill_value_metadata: &FillValueMetadata,
+        _version: ZarrVersion,
+    ) -> Result<ZarrsFillValue, DataTypeFillValueMetadataError> {
+        let json = serde_json::to_value(fill_value_metadata).map_err(|_| DataTypeFillValueMetadataError)?;
+        let read = value_from_json(self.number_type, &Json::from(&json));
+        let bits = read.map_err(|_| DataTypeFillValueMetadataError)?.value;
+        Ok(ZarrsFillValue::new(FillValue::from_bits(self.number_type, bits).0))
+    }
+
+    fn metadata_fill_value(
+        &self,
+        fill_value: &ZarrsFillValue,
+    ) -> Result<FillValueMetadata, DataTypeFillValueError> {
+        let bytes = fill_value.as_ne_bytes();
+        if bytes.len() != self.number_type.size() || check(bytes, self.number_type).is_err() {
+            return Err(DataTypeFillValueError);
+        }
+        let json = value_to_json(self.number_type, element_bits(bytes)).to_value();
+        serde_json::from_value(json).map_err(|_| DataTypeFillValueError)
+    }
+
+    fn eq(&self, other: &dyn DataTypeTraits) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn compatible_element_types(&self) -> &'static [TypeId] {
+        match self.number_type.element() {
+            ElementType::Int8 => const { &[TypeId::of::<i8>()] },
+            ElementType::Int16 => const { &[TypeId::of::<i16>()] },
+            ElementType::Int32 => const { &[TypeId::of::<i32>()] },
+            ElementType::UInt8 => const { &[TypeId::of::<u8>()] },
+            ElementType::UInt16 => const { &[TypeId::of::<u16>()] },
+            ElementType::UInt32 => const { &[TypeId::of::<u32>()] },
+            _ => &[],
+        }
+    }
+}
+
+impl BytesDataTypeTraits for OddIntegerDataType {
+    fn encode<'a>(
+        &self,
+        bytes: Cow<'a, [u8]>,
+        endianness: Option<Endianness>,
+    ) -> Result<Cow<'a, [u8]>, BytesCodecEndiannessMissingError> {
+        let endianness = endianness.ok_or(BytesCodecEndiannessMissingError)?;
+        check(&bytes, self.number_type).map_err(|_| BytesCodecEndiannessMissingError)?;
+        Ok(in_order(bytes, endianness, self.number_type.size()))
+    }
+
+    fn decode<'a>(
+        &self,
+        bytes: Cow<'a, [u8]>,
+        endianness: Option<Endianness>,
+    ) -> Result<Cow<'a, [u8]>, BytesCodecEndiannessMissingError> {
+        let endianness = endianness.ok_or(BytesCodecEndiannessMissingError)?;
+        let bytes = in_order(bytes, endianness, self.number_type.size());
+        check(&bytes, self.number_type).map_err(|_| BytesCodecEndiannessMissingError)?;
+        Ok(bytes)
+    }
+}
+
+/// Elements between the order of this machine and another.
+fn in_order(bytes: Cow<'_, [u8]>, endianness: Endianness, size: usize) -> Cow<'_, [u8]> {
+    if endianness == Endianness::native() {
+        return bytes;
+    }
+    let mut bytes = bytes.into_owned();
+    bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+    Cow::Owned(bytes)
+}
+
+inventory::submit! {
+    BytesDataTypePlugin {
+        type_id: TypeId::of::<OddIntegerDataType>(),
+        caster: |data_type| data_type.downcast_ref::<OddIntegerDataType>().map(|odd| odd as &dyn BytesDataTypeTraits),
+    }
+}

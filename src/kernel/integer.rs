@@ -1,0 +1,124 @@
+//! Integers as the loops see them: cut to a size, and converted to floats without a second rounding.
+
+use super::Rounding;
+use super::round::RoundingMode;
+use crate::element::Element;
+
+/// An integer element.
+pub(crate) trait IntegerElement: Element {
+    /// Its bits.
+    const BITS: u32;
+    /// The nearest float32, ties to even.
+    fn nearest_f32(self) -> f32;
+    /// The nearest float64, ties to even.
+    fn nearest_f64(self) -> f64;
+    /// The nearest float64, ties to even, and what it lacks of the integer, exactly.
+    fn split_f64(self) -> (f64, f64);
+}
+
+/// The low bits of an integer, extended by its sign where the target is wider.
+pub(crate) trait CutTo<T> {
+    fn cut(self) -> T;
+}
+
+macro_rules! integer_element {
+    ($($type:ty: $half:ty),*) => {$(
+        #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
+        #[allow(
+            clippy::cast_precision_loss, clippy::cast_lossless, clippy::cast_possible_truncation, clippy::cast_sign_loss,
+            reason = "rounding and cutting are the contract"
+        )]
+        impl IntegerElement for $type {
+            const BITS: u32 = <$type>::BITS;
+            #[inline(always)]
+            fn nearest_f32(self) -> f32 {
+                self as f32
+            }
+            #[inline(always)]
+            fn nearest_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn split_f64(self) -> (f64, f64) {
+                if Self::BITS <= 32 {
+                    return (self as f64, 0.0);
+                }
+                // Both halves are exact, and the lower is less than the upper or that is 0: so the rest is exact too.
+                let upper = f64::from((self as u64 >> 32) as u32 as $half) * 4_294_967_296.0;
+                let lower = f64::from(self as u32);
+                let sum = upper + lower;
+                (sum, lower - (sum - upper))
+            }
+        }
+        cut!($type: u8, u16, u32, u64);
+    )*};
+}
+
+macro_rules! cut {
+    ($source:ty: $($target:ty),*) => {$(
+        #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
+        #[allow(
+            clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_lossless, trivial_numeric_casts,
+            reason = "cutting to the low bits is the contract"
+        )]
+        impl CutTo<$target> for $source {
+            #[inline(always)]
+            fn cut(self) -> $target {
+                self as $target
+            }
+        }
+    )*};
+}
+
+integer_element!(i8: i32, i16: i32, i32: i32, i64: i32, u8: u32, u16: u32, u32: u32, u64: u32);
+
+/// The float64 of an integer, rounded to odd: a second rounding to two bits fewer or less is then the only one.
+#[inline(always)]
+pub(crate) fn odd_f64<S: IntegerElement>(integer: S) -> f64 {
+    let (nearest, rest) = integer.split_f64();
+    let bits = nearest.to_bits();
+    let towards = if (rest > 0.0) == (nearest > 0.0) { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    f64::from_bits(if (rest == 0.0) | (bits & 1 == 1) { bits } else { towards })
+}
+
+/// The float64 of an integer, rounded by `M`.
+#[inline(always)]
+pub(crate) fn rounded_f64<S: IntegerElement, M: RoundingMode>(integer: S) -> f64 {
+    if S::BITS <= 32 || M::ROUNDING == Rounding::NearestEven {
+        return integer.nearest_f64();
+    }
+    let (nearest, rest) = integer.split_f64();
+    let is_positive = nearest > 0.0;
+    let bits = nearest.to_bits();
+    let (outwards, inwards) = (bits.wrapping_add(1), bits.wrapping_sub(1));
+    let rounded = match M::ROUNDING {
+        Rounding::TowardsPositive => {
+            if rest > 0.0 {
+                if is_positive { outwards } else { inwards }
+            } else {
+                bits
+            }
+        }
+        Rounding::TowardsNegative => {
+            if rest < 0.0 {
+                if is_positive { inwards } else { outwards }
+            } else {
+                bits
+            }
+        }
+        Rounding::TowardsZero => {
+            if (rest != 0.0) & ((rest > 0.0) != is_positive) {
+                inwards
+            } else {
+                bits
+            }
+        }
+        Rounding::NearestAway | Rounding::NearestEven => {
+            // Twice the rest leads to a neighbour just where the integer is half-way to it.
+            let other = nearest + (rest + rest);
+            let is_tie = other - nearest == rest + rest;
+            if is_tie & (other.abs() > nearest.abs()) { other.to_bits() } else { bits }
+        }
+    };
+    f64::from_bits(rounded)
+}

@@ -1,0 +1,135 @@
+//! Floats to other float formats in integer arithmetic: each rounding, rounded once, NaN payloads kept.
+
+use half::f16;
+
+use super::Rounding;
+use super::round::{FloatElement, RoundingMode};
+use crate::element::Element;
+
+/// A conversion of every value of this type to `T`, rounded once by `M`.
+pub(crate) trait ConvertFloat<T>: Element {
+    /// The result, an infinity where the value is out of range, and whether it is.
+    fn convert_float<M: RoundingMode>(self) -> (T, bool);
+}
+
+macro_rules! narrow {
+    ($name:ident: $wide:ty, $bits:ty, $fraction:literal, $bias:literal => $narrow:ty, $narrow_bits:ty, $narrow_fraction:literal,
+     $narrow_bias:literal) => {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_lossless,
+            reason = "bits of the narrow type, and back"
+        )]
+        #[inline(always)]
+        fn $name<M: RoundingMode>(value: $wide) -> ($narrow, bool) {
+            const BITS: $bits = <$bits>::BITS as $bits;
+            const INFINITY: $bits = <$wide>::INFINITY.to_bits();
+            const NARROW_INFINITY: $bits = <$narrow>::INFINITY.to_bits() as $bits;
+            const QUIET: $bits = 1 << ($narrow_fraction - 1);
+            const DROPPED: $bits = $fraction - $narrow_fraction;
+            // The exponent field of the wide type for the least normal number of the narrow one.
+            const LEAST: $bits = $bias - $narrow_bias + 1;
+            let is_negative = value.to_bits() >> (BITS - 1) != 0;
+            let magnitude = value.to_bits() & (<$bits>::MAX >> 1);
+            let field = magnitude >> $fraction;
+            let hidden: $bits = if field == 0 { 0 } else { 1 << $fraction };
+            let significand = magnitude & ((1 << $fraction) - 1) | hidden;
+            // Below the normal numbers each step of the exponent drops one bit more; the last of the type is as
+            // good as any beyond, since the significand is then less than a quarter.
+            let below = if field < LEAST { LEAST - if field == 0 { 1 } else { field } } else { 0 };
+            let shift = if DROPPED + below < BITS - 1 { DROPPED + below } else { BITS - 1 };
+            let one: $bits = 1;
+            let half = one << (shift - 1);
+            let all = (one << shift) - 1;
+            let added = match M::ROUNDING {
+                Rounding::NearestEven => half - 1 + (significand >> shift & 1),
+                Rounding::NearestAway => half,
+                Rounding::TowardsZero => 0,
+                Rounding::TowardsPositive => {
+                    if is_negative {
+                        0
+                    } else {
+                        all
+                    }
+                }
+                Rounding::TowardsNegative => {
+                    if is_negative {
+                        all
+                    } else {
+                        0
+                    }
+                }
+            };
+            let steps = if field < LEAST { 0 } else { field - LEAST };
+            let rounded = (steps << $narrow_fraction) + (significand + added >> shift);
+            let bounded = if rounded < NARROW_INFINITY { rounded } else { NARROW_INFINITY };
+            let payload = magnitude >> DROPPED & ((1 << $narrow_fraction) - 1);
+            let result = if magnitude > INFINITY { NARROW_INFINITY | QUIET | payload } else { bounded };
+            let sign = value.to_bits() >> (BITS - 1) << (<$narrow_bits>::BITS - 1);
+            let is_out_of_range = (rounded >= NARROW_INFINITY) & (magnitude < INFINITY);
+            (<$narrow>::from_bits((result | sign) as $narrow_bits), is_out_of_range)
+        }
+    };
+}
+
+narrow!(float32_to_float16: f32, u32, 23, 127 => f16, u16, 10, 15);
+narrow!(float64_to_float16: f64, u64, 52, 1023 => f16, u16, 10, 15);
+narrow!(float64_to_float32: f64, u64, 52, 1023 => f32, u32, 23, 127);
+
+impl ConvertFloat<f16> for f32 {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (f16, bool) {
+        float32_to_float16::<M>(self)
+    }
+}
+
+impl ConvertFloat<f16> for f64 {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (f16, bool) {
+        float64_to_float16::<M>(self)
+    }
+}
+
+impl ConvertFloat<f32> for f64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounding to nearest, ties to even, is what `as` does"
+    )]
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (f32, bool) {
+        if M::ROUNDING != Rounding::NearestEven {
+            return float64_to_float32::<M>(self);
+        }
+        let bits = self.to_bits();
+        let nan = (bits >> 32 & 0x8000_0000) | 0x7fc0_0000 | (bits >> 29 & 0x003f_ffff);
+        let narrow = self as f32;
+        let is_out_of_range = (narrow.abs() == f32::INFINITY) & (self.abs() < f64::INFINITY);
+        (if self.is_nan() { f32::from_bits(nan as u32) } else { narrow }, is_out_of_range)
+    }
+}
+
+impl ConvertFloat<f64> for f32 {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (f64, bool) {
+        const QUIET: u64 = 0x7ff8_0000_0000_0000;
+        let bits = u64::from(self.to_bits());
+        // Which payload a conversion gives a NaN is the machine's choice; this one is the same everywhere.
+        let nan = (bits & 0x8000_0000) << 32 | QUIET | (bits & 0x003f_ffff) << 29;
+        let wide = f64::from(self);
+        (if self.is_nan() { f64::from_bits(nan) } else { wide }, false)
+    }
+}
+
+impl ConvertFloat<f32> for f16 {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (f32, bool) {
+        (self.widen(), false)
+    }
+}
+
+impl ConvertFloat<f64> for f16 {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (f64, bool) {
+        self.widen().convert_float::<M>()
+    }
+}

@@ -1,0 +1,73 @@
+//! The codecs and data types of this crate in a program that uses zarrs, on stores in memory.
+
+#![allow(clippy::float_cmp, clippy::cast_precision_loss, reason = "tests compare exact values")]
+
+mod data_types;
+mod refused;
+mod transpose;
+mod values;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zarrs::array::{Array, ArrayCreateError, ArrayMetadata};
+use zarrs::storage::store::MemoryStore;
+use zarrs::storage::{ReadableStorageTraits, StoreKey, WritableStorageTraits};
+
+/// The metadata of an array in chunks of `chunk`.
+fn metadata(data_type: &str, fill_value: Value, shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
+    json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": shape,
+        "data_type": data_type,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default"},
+        "fill_value": fill_value,
+        "codecs": codecs,
+    })
+}
+
+/// A store that holds an array with these metadata, and the array as it opens.
+fn open(metadata: &Value) -> Result<Array<MemoryStore>, ArrayCreateError> {
+    zarrcast::register();
+    zarrcast::register();
+    let store = Arc::new(MemoryStore::new());
+    let key = StoreKey::new("zarr.json").unwrap();
+    store.set(&key, serde_json::to_vec(metadata).unwrap().into()).unwrap();
+    let opened = Array::open(store.clone(), "/");
+    let made =
+        Array::new_with_metadata(store, "/", ArrayMetadata::try_from(metadata.to_string().as_str()).unwrap());
+    assert_eq!(opened.is_ok(), made.is_ok());
+    opened
+}
+
+/// What is stored under a key.
+fn stored(array: &Array<MemoryStore>, key: &str) -> Option<Vec<u8>> {
+    array.storage().get(&StoreKey::new(key).unwrap()).unwrap().map(|bytes| bytes.to_vec())
+}
+
+/// A shard of inner chunks with these codecs.
+fn sharded(chunk: &[u64], codecs: &Value) -> Value {
+    json!({"name": "sharding_indexed", "configuration": {
+        "chunk_shape": chunk,
+        "codecs": codecs,
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
+    }})
+}
+
+/// `bytes`, little endian.
+fn little() -> Value {
+    json!({"name": "bytes", "configuration": {"endian": "little"}})
+}
+
+/// `scale_offset` and `cast_value` from degrees to codes, NaN to 255.
+fn quantizing() -> Vec<Value> {
+    vec![
+        json!({"name": "scale_offset", "configuration": {"offset": -10, "scale": 4}}),
+        json!({"name": "cast_value", "configuration": {
+            "data_type": "uint8",
+            "scalar_map": {"encode": [["NaN", 255]], "decode": [[255, "NaN"]]},
+        }}),
+    ]
+}
