@@ -180,4 +180,6 @@ fn progress_is_shown_only_when_asked_for_without_a_terminal() {
     assert_eq!(run.status, 0);
     assert!(run.error.contains(" left"), "{:?}", run.error);
     test.run(["transcode", "--progress", "never", "a", "d"]).succeeds();
+    let run = test.run(["transcode", "--verbose", "--quantize", "uint8", "a", "e"]);
+    assert!(run.error.lines().all(|line| line.contains("16 B in ")), "{:?}", run.error);
 }
