@@ -79,20 +79,19 @@ impl LocalNode {
 
     /// Reads a whole object into `bytes` (replaced); false where it is absent.
     pub fn read_into(&self, key: &str, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<bool, StoreError> {
-        bytes.clear();
         let path = self.path(key)?;
-        let Some((mut file, length)) = open_regular(&path)? else { return Ok(false) };
-        if length > max_bytes {
+        let Some((mut file, length)) = open_regular(&path)? else {
+            bytes.clear();
+            return Ok(false);
+        };
+        let size = usize::try_from(length).ok().filter(|_| length <= max_bytes);
+        let Some(size) = size else {
             return Err(StoreError::TooLarge { path, found: length, bound: max_bytes });
-        }
-        // The file may grow while it is read: never more than was allowed.
-        Read::by_ref(&mut file)
-            .take(max_bytes.saturating_add(1))
-            .read_to_end(bytes)
-            .map_err(io_error("read", &path))?;
-        if bytes.len() as u64 > max_bytes {
-            return Err(StoreError::TooLarge { path, found: bytes.len() as u64, bound: max_bytes });
-        }
+        };
+        // What the buffer held before is overwritten: clearing it first would fill it with zeros for nothing.
+        bytes.resize(size, 0);
+        let filled = fill(&mut file, bytes).map_err(io_error("read", &path))?;
+        bytes.truncate(filled);
         Ok(true)
     }
 
@@ -237,6 +236,20 @@ impl LocalNode {
     }
 }
 
+/// Reads until the buffer is full or the file ends; how many bytes were read.
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
 /// Creates a file; its folder is made when it is missing, which costs nothing when it is not.
 fn create_file(path: &Path) -> Result<File, StoreError> {
     match File::create(path) {
@@ -266,7 +279,6 @@ impl ObjectReader {
 
     /// Reads `length` bytes from `offset` into `bytes` (replaced). The range must lie inside the object.
     pub fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        bytes.clear();
         let inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
         let size = usize::try_from(length).ok().filter(|_| inside).ok_or_else(|| StoreError::TooLarge {
             path: self.path.clone(),
@@ -275,20 +287,6 @@ impl ObjectReader {
         })?;
         bytes.resize(size, 0);
         self.file.read_exact_at(bytes, offset).map_err(io_error("read", &self.path))
-    }
-
-    /// Reads the next bytes of the object into `tile`, as many as fit; how many were read (0 at the end).
-    pub fn read_next(&mut self, tile: &mut [u8]) -> Result<usize, StoreError> {
-        let mut filled = 0;
-        while filled < tile.len() {
-            match self.file.read(&mut tile[filled..]) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(io_error("read", &self.path)(error)),
-            }
-        }
-        Ok(filled)
     }
 }
 
