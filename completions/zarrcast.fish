@@ -43,7 +43,7 @@ always\t'In any case'
 never\t'Not at all'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Say more about what is done'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'The whole codec chain, as JSON or @FILE' -r
@@ -86,7 +86,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan, reading no chunk'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Say more about what is done'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l codecs -d 'The codec chain, as JSON or @FILE' -r
@@ -110,7 +110,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l stages
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l round-trip -d 'Encode, decode and compare'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s v -l verbose -d 'Say more about what is done'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s h -l help -d 'Print help'

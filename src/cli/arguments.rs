@@ -44,7 +44,7 @@ pub(super) struct CommonArguments {
     #[arg(short, long, conflicts_with = "verbose")]
     pub(super) quiet: bool,
 
-    /// Say more about what is done
+    /// Say on stderr what was done, and how long it took
     #[arg(short, long, action = ArgAction::Count)]
     pub(super) verbose: u8,
 

@@ -11,7 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::operation::error::OperationError;
 use crate::operation::progress::{Progress, Silent};
 use crate::report::failure;
-use crate::report::progress::Bar;
+use crate::report::progress::{Bar, Log};
 use crate::report::terminal::{Colour, Output, Style};
 
 /// The streams, and how to write on them.
@@ -28,6 +28,7 @@ impl Session {
         let colour = |output| common.map_or(Colour::Off, |common| common.colour(output));
         let progress: Box<dyn Progress> = match common {
             Some(common) if common.shows_progress() => Box::new(Bar::new()),
+            Some(common) if common.verbose > 0 => Box::new(Log::new()),
             _ => Box::new(Silent),
         };
         Session {

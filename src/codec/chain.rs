@@ -13,7 +13,7 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{ElementFault, OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
-use crate::pipeline::{ArrayRepresentation, BoundConfiguration, CodecKind, Pipeline, Representation, Stage};
+use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage};
 
 /// What a codec does to a chunk.
 #[derive(Debug, Clone)]
@@ -305,7 +305,7 @@ impl BoundCodec {
         encoded: &mut Vec<u8>,
         ws: &mut Workspace,
     ) -> Result<(), ChainFaultKind> {
-        self.expect_array(&self.decoded, decoded)?;
+        self.expect_fixed_size(&self.decoded, decoded)?;
         match &self.codec {
             Codec::ScaleOffset(codec) => {
                 encoded.resize(decoded.len(), 0);
@@ -342,7 +342,7 @@ impl BoundCodec {
         decoded: &mut Vec<u8>,
         ws: &mut Workspace,
     ) -> Result<(), ChainFaultKind> {
-        self.expect_array(&self.encoded, encoded)?;
+        self.expect_fixed_size(&self.encoded, encoded)?;
         match &self.codec {
             Codec::ScaleOffset(codec) => {
                 decoded.resize(encoded.len(), 0);
@@ -390,10 +390,13 @@ impl BoundCodec {
         cast.convert(source, target).map_err(|fault| element_fault(fault, Some((from, to)), source, frame))
     }
 
-    /// An array representation has one size; anything else would be read past its end.
-    fn expect_array(&self, representation: &Representation, bytes: &[u8]) -> Result<(), ChainFaultKind> {
+    /// An array has one size, and anything else would be read past its end; so have bytes that nothing compressed,
+    /// and anything else is a truncated chunk.
+    fn expect_fixed_size(&self, representation: &Representation, bytes: &[u8]) -> Result<(), ChainFaultKind> {
         match representation {
-            Representation::Array(_) => expect_size(representation, bytes.len()),
+            Representation::Array(_) | Representation::Bytes(BytesSize::Fixed(_)) => {
+                expect_size(representation, bytes.len())
+            }
             Representation::Bytes(_) => Ok(()),
         }
     }
@@ -406,7 +409,6 @@ fn expect_size(representation: &Representation, found: usize) -> Result<(), Chai
 
 /// The size that a bytes->bytes codec may decode to.
 pub(super) fn decoded_size(decoded: &Representation) -> DecodedSize {
-    use crate::pipeline::BytesSize;
     match decoded {
         Representation::Bytes(BytesSize::Fixed(bytes)) => DecodedSize::Exact(super::region::as_index(*bytes)),
         Representation::Bytes(BytesSize::Bounded(bytes)) => {

@@ -1,8 +1,8 @@
-//! Progress on stderr: a bar with rate and time left.
+//! Progress on stderr: a bar with rate and time left, or a line for each piece of work.
 
 use std::io::{self, Write, stderr};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
 
@@ -44,6 +44,7 @@ impl Progress for Bar {
         };
         let bar = ProgressBar::with_draw_target(length, target).with_message(name.to_owned());
         bar.set_style(style(length.is_some()));
+        bar.tick();
         bar.enable_steady_tick(Duration::from_millis(200));
         self.replace(Some(bar));
     }
@@ -57,6 +58,49 @@ impl Progress for Bar {
 
     fn finish(&self) {
         self.replace(None);
+    }
+}
+
+/// A line for each piece of work when it ends, for `--verbose`.
+#[derive(Debug, Default)]
+pub struct Log {
+    current: Mutex<Option<Work>>,
+}
+
+#[derive(Debug)]
+struct Work {
+    name: String,
+    begin: Instant,
+    bytes: u64,
+}
+
+impl Log {
+    /// No work yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Progress for Log {
+    fn start(&self, name: &str, _length: Option<u64>) {
+        self.finish();
+        let work = Work { name: name.to_owned(), begin: Instant::now(), bytes: 0 };
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
+    }
+
+    fn advance(&self, bytes: u64) {
+        if let Some(work) = &mut *self.current.lock().unwrap_or_else(PoisonError::into_inner) {
+            work.bytes += bytes;
+        }
+    }
+
+    fn finish(&self) {
+        let ended = self.current.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Work { name, begin, bytes }) = ended {
+            let time = quantity::seconds(begin.elapsed().as_secs_f64());
+            // A closed stderr cannot be told about.
+            let _ = writeln!(stderr(), "{name}: {} in {time}", quantity::bytes(bytes));
+        }
     }
 }
 

@@ -7,7 +7,9 @@
 mod support;
 
 mod apply_codec;
+mod bad_input;
 mod exit_status;
 mod generators;
 mod help;
 mod inspect;
+mod transcode;

@@ -143,3 +143,27 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 pub(crate) fn float32(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
+
+impl CliTest {
+    /// Writes a float32 array of one dimension with chunks of 4 elements, uncompressed; `None` is a chunk that is
+    /// not stored.
+    pub(crate) fn write_float32(&self, name: &str, fill_value: &str, chunks: &[Option<[f32; 4]>]) -> &Self {
+        self.write(
+            &format!("{name}/zarr.json"),
+            format!(
+                r#"{{"zarr_format":3,"node_type":"array","shape":[{}],"data_type":"float32",
+                "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},
+                "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},
+                "fill_value":{fill_value},"codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}],
+                "attributes":{{"units":"K"}}}}"#,
+                chunks.len() * 4
+            ),
+        );
+        for (index, chunk) in chunks.iter().enumerate() {
+            if let Some(chunk) = chunk {
+                self.write(&format!("{name}/c/{index}"), float32(chunk));
+            }
+        }
+        self
+    }
+}
