@@ -307,7 +307,7 @@ impl BoundCodec {
         encoded: &mut Vec<u8>,
         ws: &mut Workspace,
     ) -> Result<(), ChainFaultKind> {
-        self.expect_fixed_size(&self.decoded, decoded)?;
+        Self::expect_fixed_size(&self.decoded, decoded)?;
         match &self.codec {
             Codec::ScaleOffset(codec) => {
                 encoded.resize(decoded.len(), 0);
@@ -316,14 +316,14 @@ impl BoundCodec {
                     .encode(decoded, encoded)
                     .map_err(|fault| element_fault(fault, types, decoded, &self.decoded))
             }
-            Codec::Cast { encode, .. } => self.cast(encode, decoded, encoded, &self.decoded),
+            Codec::Cast { encode, .. } => Self::cast(encode, decoded, encoded, &self.decoded),
             Codec::Transpose(codec) => {
                 encoded.resize(decoded.len(), 0);
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
             Codec::Bytes { swap: width, check } => {
                 if let Some(check) = check {
-                    self.cast(check, decoded, encoded, &self.decoded)?;
+                    Self::cast(check, decoded, encoded, &self.decoded)?;
                 }
                 copy_swapped(decoded, encoded, *width);
                 Ok(())
@@ -344,7 +344,7 @@ impl BoundCodec {
         decoded: &mut Vec<u8>,
         ws: &mut Workspace,
     ) -> Result<(), ChainFaultKind> {
-        self.expect_fixed_size(&self.encoded, encoded)?;
+        Self::expect_fixed_size(&self.encoded, encoded)?;
         match &self.codec {
             Codec::ScaleOffset(codec) => {
                 decoded.resize(encoded.len(), 0);
@@ -353,7 +353,7 @@ impl BoundCodec {
                     .decode(encoded, decoded)
                     .map_err(|fault| element_fault(fault, types, encoded, &self.encoded))
             }
-            Codec::Cast { decode, .. } => self.cast(decode, encoded, decoded, &self.encoded),
+            Codec::Cast { decode, .. } => Self::cast(decode, encoded, decoded, &self.encoded),
             Codec::Transpose(codec) => {
                 decoded.resize(encoded.len(), 0);
                 codec.decode(encoded, decoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
@@ -363,7 +363,7 @@ impl BoundCodec {
                 copy_swapped(encoded, decoded, *width);
                 let Some(check) = check else { return Ok(()) };
                 let elements = std::mem::take(decoded);
-                let checked = self.cast(check, &elements, decoded, &self.decoded);
+                let checked = Self::cast(check, &elements, decoded, &self.decoded);
                 *decoded = elements;
                 checked
             }
@@ -381,7 +381,6 @@ impl BoundCodec {
     }
 
     fn cast(
-        &self,
         cast: &Cast,
         source: &[u8],
         target: &mut Vec<u8>,
@@ -394,7 +393,7 @@ impl BoundCodec {
 
     /// An array has one size, and anything else would be read past its end; so have bytes that nothing compressed,
     /// and anything else is a truncated chunk.
-    fn expect_fixed_size(&self, representation: &Representation, bytes: &[u8]) -> Result<(), ChainFaultKind> {
+    fn expect_fixed_size(representation: &Representation, bytes: &[u8]) -> Result<(), ChainFaultKind> {
         match representation {
             Representation::Array(_) | Representation::Bytes(BytesSize::Fixed(_)) => {
                 expect_size(representation, bytes.len())

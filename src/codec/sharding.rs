@@ -6,7 +6,7 @@ use super::chain::{BindError, BoundChain, Workspace};
 use super::fault::ChainFaultKind;
 use super::is_filled_with;
 use super::region::{RegionCopy, advance, as_index};
-use crate::pipeline::{ArrayRepresentation, IndexLocation, Representation, ShardingStage};
+use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representation, ShardingStage};
 
 /// A bound `sharding_indexed` codec.
 #[derive(Debug, Clone)]
@@ -36,9 +36,8 @@ impl BoundSharding {
             name: "sharding_indexed".to_owned(),
             because: because.to_owned(),
         };
-        let index_bytes = match index.encoded() {
-            Representation::Bytes(crate::pipeline::BytesSize::Fixed(bytes)) => bytes,
-            _ => return Err(unsupported(": its index codecs do not give a fixed size")),
+        let Representation::Bytes(BytesSize::Fixed(index_bytes)) = index.encoded() else {
+            return Err(unsupported(": its index codecs do not give a fixed size"));
         };
         let grid_shape =
             shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
@@ -170,7 +169,7 @@ impl BoundSharding {
                 entries.push(None);
             } else {
                 let result = self.inner.encode(&chunk, &mut chunk_encoded, workspace.inner());
-                result.map_err(|fault| self.inner_fault(&position, &fault))?;
+                result.map_err(|fault| Self::inner_fault(&position, &fault))?;
                 entries.push(Some((encoded.len() as u64, chunk_encoded.len() as u64)));
                 encoded.extend_from_slice(&chunk_encoded);
             }
@@ -204,7 +203,7 @@ impl BoundSharding {
             if let Some((offset, length)) = entry {
                 let bytes = &encoded[as_index(offset)..as_index(offset + length)];
                 let result = self.inner.decode(bytes, &mut chunk, workspace.inner());
-                result.map_err(|fault| self.inner_fault(&position, &fault))?;
+                result.map_err(|fault| Self::inner_fault(&position, &fault))?;
             } else {
                 let Some(fill) = &self.inner.decoded().fill_value else {
                     let message = format!("inner chunk {position:?} is absent, and no fill value is given");
@@ -254,7 +253,7 @@ impl BoundSharding {
         }
     }
 
-    fn inner_fault(&self, position: &[u64], fault: &super::fault::ChainFault) -> ChainFaultKind {
+    fn inner_fault(position: &[u64], fault: &super::fault::ChainFault) -> ChainFaultKind {
         ChainFaultKind::Shard(format!("inner chunk {position:?}: {fault}"))
     }
 }

@@ -209,13 +209,7 @@ impl ValueProgram {
         first: usize,
     ) -> ProgramFault {
         let bytes = input.get(fault.index * size..(fault.index + 1) * size).unwrap_or_default();
-        let bits = match *bytes {
-            [a] => u64::from(a),
-            [a, b] => u64::from(u16::from_ne_bytes([a, b])),
-            [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
-            [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
-            _ => 0,
-        };
+        let bits = super::element_bits(bytes);
         let fault = ElementFault { index: first + fault.index, ..fault };
         ProgramFault { fault, origin, bits, types: step.types() }
     }

@@ -170,8 +170,11 @@ macro_rules! element {
                 let $value = self;
                 u64::from($to_bits)
             }
-            #[expect(clippy::cast_possible_truncation, reason = "the low bits are the element")]
-            #[allow(trivial_numeric_casts, reason = "u64 is its own pattern")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                trivial_numeric_casts,
+                reason = "the low bits are the element"
+            )]
             fn from_bits64(bits: u64) -> Self {
                 let $bits = bits as $unsigned;
                 $from_bits

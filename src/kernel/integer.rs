@@ -28,6 +28,7 @@ macro_rules! integer_element {
         #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
         #[allow(
             clippy::cast_precision_loss, clippy::cast_lossless, clippy::cast_possible_truncation, clippy::cast_sign_loss,
+            clippy::cast_possible_wrap,
             reason = "rounding and cutting are the contract"
         )]
         impl IntegerElement for $type {

@@ -15,11 +15,7 @@ pub(crate) trait ConvertFloat<T>: Element {
 macro_rules! narrow {
     ($name:ident: $wide:ty, $bits:ty, $fraction:literal, $bias:literal => $narrow:ty, $narrow_bits:ty, $narrow_fraction:literal,
      $narrow_bias:literal) => {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_lossless,
-            reason = "bits of the narrow type, and back"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "bits of the narrow type, and back")]
         #[inline(always)]
         fn $name<M: RoundingMode>(value: $wide) -> ($narrow, bool) {
             const BITS: $bits = <$bits>::BITS as $bits;
@@ -85,7 +81,7 @@ fn nearest_float16(value: f32) -> (f16, bool) {
     const INFINITY: u32 = f32::INFINITY.to_bits();
     let bits = value.to_bits();
     let magnitude = bits & 0x7fff_ffff;
-    let normal = (magnitude + 0xfff + (magnitude >> 13 & 1) >> 13).wrapping_sub(112 << 10);
+    let normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13).wrapping_sub(112 << 10);
     // The floats around a half are as far apart as subnormal float16s.
     let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
     let rounded = if magnitude < LEAST_NORMAL { subnormal } else { normal };

@@ -122,7 +122,7 @@ impl Quantize {
         let found = with_element!(number_type.element(), T => {
             let code = T::from_bits64(code);
             let codes: &[T] = bytemuck::try_cast_slice(target).unwrap_or_default();
-            codes.iter().filter(|found| **found == code).count()
+            codes.iter().map(|found| usize::from(*found == code)).sum::<usize>()
         });
         found != nan
     }

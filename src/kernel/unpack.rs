@@ -23,8 +23,11 @@ trait Code: Element {
 macro_rules! code {
     ($($type:ty),*) => {
         $(impl Code for $type {
-            #[expect(clippy::cast_precision_loss, clippy::cast_lossless, reason = "CF packing is defined in the float type; integers beyond 2^53 are rounded once")]
-            #[allow(clippy::cast_precision_loss, reason = "as above, where it applies")]
+            #[allow(
+                clippy::cast_precision_loss,
+                clippy::cast_lossless,
+                reason = "CF packing is defined in float64; integers beyond 2^53 are rounded once"
+            )]
             fn to_f64(self) -> f64 {
                 self as f64
             }

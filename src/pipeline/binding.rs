@@ -104,7 +104,7 @@ impl Binding<'_> {
                 let output = ArrayRepresentation { shape, ..self.array.clone() };
                 Some((BoundConfiguration::Transpose { order }, Some(Representation::Array(output))))
             }
-            CodecConfiguration::Bytes(configuration) => self.bytes(configuration),
+            CodecConfiguration::Bytes(configuration) => Some(self.bytes(configuration)),
             CodecConfiguration::PackBits(configuration) => {
                 let bound = keep(configuration.bind(data_type, self.pointer), self.diagnostics)?;
                 let size = self.array.num_elements().and_then(|count| packed_size(&bound, count));
@@ -126,11 +126,11 @@ impl Binding<'_> {
         through(self.array.fill_value.as_ref()?, self.pointer, self.diagnostics)
     }
 
-    fn bytes(&mut self, configuration: BytesConfiguration) -> Bound {
+    fn bytes(&mut self, configuration: BytesConfiguration) -> (BoundConfiguration, Option<Representation>) {
         let endian = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics);
         let size = self.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
         let bound = BoundConfiguration::Bytes { big_endian: endian == Some(Endian::Big) };
-        Some((bound, Some(Representation::Bytes(size))))
+        (bound, Some(Representation::Bytes(size)))
     }
 
     fn sharding(&mut self, configuration: &ShardingIndexedConfiguration) -> Bound {

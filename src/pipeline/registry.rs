@@ -84,6 +84,6 @@ pub fn codec_kind(name: &str) -> Option<CodecKind> {
 }
 
 /// Whether the core specification or the zarr-extensions registry has the name.
-pub fn is_registered(name: &str) -> bool {
+pub(super) fn is_registered(name: &str) -> bool {
     !name.starts_with("numcodecs.") && !name.starts_with("zarrs.") && codec_kind(name).is_some()
 }

@@ -1,5 +1,13 @@
 //! The codecs and data types of this crate in a program that uses zarrs, on stores in memory.
-
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::single_range_in_vec_init,
+    clippy::match_overlapping_arm,
+    clippy::needless_pass_by_value,
+    reason = "a test fails by panicking, and its helpers take what is at hand"
+)]
 #![allow(clippy::float_cmp, clippy::cast_precision_loss, reason = "tests compare exact values")]
 
 mod data_types;

@@ -24,7 +24,7 @@ struct Rule {
 /// The rules of a map, the first that matches last: they are applied in turn.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
-    rules: Vec<Rule>,
+    in_turn: Vec<Rule>,
     disarm: TileKernel<Vec<Rule>, ()>,
     replace: TileKernel<Vec<Rule>, ()>,
 }
@@ -64,18 +64,18 @@ impl Rules {
             4 => select::<u32>(target_size, instruction_set),
             _ => select::<u64>(target_size, instruction_set),
         };
-        Some(Rules { rules, disarm, replace })
+        Some(Rules { in_turn: rules, disarm, replace })
     }
 
     /// Copies a tile with 0, which every type holds, for each element that matches.
     pub(super) fn disarm(&self, source: &[u8], copy: &mut [u8]) {
         copy.copy_from_slice(source);
-        self.disarm.run(source, copy, &self.rules);
+        self.disarm.run(source, copy, &self.in_turn);
     }
 
     /// Replaces the results of the elements that match.
     pub(super) fn replace(&self, source: &[u8], target: &mut [u8]) {
-        self.replace.run(source, target, &self.rules);
+        self.replace.run(source, target, &self.in_turn);
     }
 }
 

@@ -131,13 +131,13 @@ impl ExactQuantize {
     fn beside_nan_code(&self, scaled: Value, rounded: RoundedInteger) -> i128 {
         let (least, greatest) = (i128::from(self.options.codes.0), i128::from(self.options.codes.1));
         let code = rounded.value.unwrap_or_default();
-        let is_below = self.is_below(scaled, code);
+        let is_below = Self::is_below(scaled, code);
         let beside = if is_below { code - 1 } else { code + 1 };
         beside.max(least).min(greatest)
     }
 
     /// Whether a value is less than the integer that it was rounded to.
-    fn is_below(&self, scaled: Value, code: i128) -> bool {
+    fn is_below(scaled: Value, code: i128) -> bool {
         // Near the code its float is exact, or the value is an integer itself.
         scaled.to_f64() < Value::from_integer(code).to_f64()
     }

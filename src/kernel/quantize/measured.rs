@@ -103,7 +103,7 @@ impl Measured for f32 {
         // 16 additions in float32, then float64: together with the square's own rounding below 1e-6 of the root.
         const LANES: usize = 64;
         // Squares of less than this would lose bits to gradual underflow.
-        const LEAST_NORMALIZED: f64 = 1.0 / (1_u64 << 40) as f64;
+        const LEAST_NORMALIZED: f64 = 1.0 / 1_099_511_627_776.0;
         let mut total = 0_f64;
         let blocks = errors.chunks_exact(LANES * 16);
         let rest = blocks.remainder();

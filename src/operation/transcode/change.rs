@@ -22,7 +22,7 @@ const BOUND_TO_A_TYPE: [&str; 7] = [
 ];
 
 /// Changes the draft's data type and fill value; what happens to the values, and what absent elements become.
-pub fn data_type(
+pub(super) fn data_type(
     source: &OpenedArray,
     options: &TranscodeOptions,
     data_type: &DataType,
@@ -97,7 +97,7 @@ fn is_lossy(from: NumberType, to: NumberType) -> bool {
 }
 
 /// Refuses to write a chain that encodes integers as floats that do not hold them all (SEMANTICS: B1).
-pub fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationError> {
+pub(super) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationError> {
     for stage in &pipeline.stages {
         match &stage.configuration {
             BoundConfiguration::CastValue { encode, .. } if is_lossy(encode.source, encode.target) => {

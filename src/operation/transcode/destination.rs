@@ -11,7 +11,7 @@ use crate::pipeline::{CodecKind, codec_kind};
 
 /// The metadata of DEST in the making.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub(super) struct Draft {
     /// The document.
     pub document: Json,
     /// The chain.
@@ -26,7 +26,7 @@ pub struct Draft {
 
 impl Draft {
     /// A copy of the source.
-    pub fn of(source: &OpenedArray) -> Self {
+    pub(super) fn of(source: &OpenedArray) -> Self {
         Draft {
             document: source.document.clone(),
             codecs: source.metadata.codecs.clone(),
@@ -37,27 +37,27 @@ impl Draft {
     }
 
     /// Puts another chain in the place of the present one.
-    pub fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
+    pub(super) fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
         set_member(&mut self.document, "codecs", codecs_json(&codecs));
         self.codecs = codecs;
         self.new_chain = true;
     }
 
     /// Changes the innermost chain: that of the array, or that of the inner chunks of its shards.
-    pub fn edit_innermost(&mut self, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
+    pub(super) fn edit_innermost(&mut self, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
         let mut codecs = self.codecs.clone();
         edit_innermost(&mut codecs, edit);
         self.set_codecs(codecs);
     }
 
     /// Changes the array's data type; `bytes` and `blosc` follow.
-    pub fn set_data_type(&mut self, data_type: DataType) {
+    pub(super) fn set_data_type(&mut self, data_type: DataType) {
         set_member(&mut self.document, "data_type", data_type.to_metadata());
         self.data_type = data_type;
     }
 
     /// Changes the fill value.
-    pub fn set_fill_value(&mut self, fill_value: FillValue) -> Result<(), OperationError> {
+    pub(super) fn set_fill_value(&mut self, fill_value: FillValue) -> Result<(), OperationError> {
         let json = self
             .data_type
             .fill_value_to_json(&fill_value)
@@ -68,17 +68,17 @@ impl Draft {
     }
 
     /// The attributes, to change them.
-    pub fn attributes(&self) -> Object {
+    pub(super) fn attributes(&self) -> Object {
         self.document.get("attributes").and_then(Json::as_object).cloned().unwrap_or_default()
     }
 
     /// Replaces the attributes.
-    pub fn set_attributes(&mut self, attributes: Object) {
+    pub(super) fn set_attributes(&mut self, attributes: Object) {
         set_member(&mut self.document, "attributes", Json::Object(attributes));
     }
 
     /// Applies `--attributes`, `--attributes-append` and `--dimension-names`.
-    pub fn describe(&mut self, options: &TranscodeOptions, rank: usize) -> Result<(), OperationError> {
+    pub(super) fn describe(&mut self, options: &TranscodeOptions, rank: usize) -> Result<(), OperationError> {
         if let Some(attributes) = &options.attributes {
             self.set_attributes(attributes.clone());
         }
@@ -100,7 +100,7 @@ impl Draft {
 }
 
 /// The codecs of `--codecs`, or the errors in their form.
-pub fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetadata>, OperationError> {
+pub(super) fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetadata>, OperationError> {
     let mut diagnostics = Vec::new();
     let read = read_codecs(&Json::Array(codecs.to_vec()), "", &mut diagnostics);
     diagnostics.retain(crate::diagnostic::Diagnostic::is_error);
@@ -121,7 +121,7 @@ fn edit_innermost(codecs: &mut Vec<CodecMetadata>, edit: impl FnOnce(&mut Vec<Co
 }
 
 /// The names of all codecs of a chain, those inside shards too.
-pub fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
+pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
     let mut names = Vec::new();
     for codec in codecs {
         names.push(codec.name.clone());
@@ -133,7 +133,7 @@ pub fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
 }
 
 /// Puts the compressor of `--compress` in the place of all bytes->bytes codecs.
-pub fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression, element_size: usize) {
+pub(super) fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression, element_size: usize) {
     chain.retain(|codec| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes));
     let number = |value: u64| Json::from(value);
     let codec = match compression {
@@ -161,7 +161,7 @@ pub fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression, eleme
 
 /// Makes `bytes` and `blosc` fit elements of another type: `endian` where it means something (little, where it was
 /// not given), and `typesize`.
-pub fn follow_data_type(chain: &mut [CodecMetadata], data_type: &DataType) {
+pub(super) fn follow_data_type(chain: &mut [CodecMetadata], data_type: &DataType) {
     let has_order = crate::codec::conversion::has_byte_order(data_type);
     for codec in chain {
         match codec.name.as_str() {

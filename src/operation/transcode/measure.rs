@@ -16,7 +16,7 @@ struct Buffers {
 }
 
 /// The figures of all elements of `present`.
-pub fn figures(
+pub(super) fn figures(
     side: &Side,
     present: &ChunkSet,
     quantization: &Quantization,

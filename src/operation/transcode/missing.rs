@@ -8,7 +8,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::options::Missing;
 
 /// The bits of the values that `--missing` names.
-pub fn values(
+pub(super) fn values(
     source: &OpenedArray,
     number_type: NumberType,
     missing: Option<&Missing>,
@@ -32,11 +32,11 @@ pub fn values(
 }
 
 /// The bits of the values that the attributes declare missing, NaN left out; what is no value of the type declares none.
-pub fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
+pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
     let attributes = ["_FillValue", "missing_value"].map(|name| source.metadata.attributes.get(name));
     let mut bits: Vec<u64> = Vec::new();
     for json in attributes.into_iter().flatten() {
-        let elements = json.as_array().map_or_else(|| std::slice::from_ref(json), |elements| elements);
+        let elements = json.as_array().unwrap_or_else(|| std::slice::from_ref(json));
         for value in elements.iter().filter_map(|element| scalar(number_type, element)) {
             if !is_nan(number_type, value) && !bits.contains(&value) {
                 bits.push(value);

@@ -23,7 +23,7 @@ use crate::store::LocalNode;
 
 /// A settled plan.
 #[derive(Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     /// The array as it is.
     pub source: OpenedArray,
     /// The array as it will be.
@@ -44,7 +44,7 @@ pub struct Plan {
 
 /// DEST's metadata.
 #[derive(Debug, Clone)]
-pub struct Planned {
+pub(super) struct Planned {
     /// The document.
     pub document: Json,
     /// Its members.
@@ -55,7 +55,7 @@ pub struct Planned {
 
 /// Makes plans.
 #[derive(Debug)]
-pub struct Planner<'a> {
+pub(super) struct Planner<'a> {
     /// What was asked for.
     pub options: &'a TranscodeOptions,
     /// The pool, for a first pass.
@@ -72,7 +72,7 @@ struct Changed {
 
 impl Planner<'_> {
     /// Settles the plan for an opened array.
-    pub fn plan(&self, source: OpenedArray, progress: &dyn Progress) -> Result<Plan, OperationError> {
+    pub(super) fn plan(&self, source: OpenedArray, progress: &dyn Progress) -> Result<Plan, OperationError> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
@@ -367,8 +367,8 @@ fn innermost_encoded_size(pipeline: &Pipeline) -> Option<usize> {
     if let Some((_, sharding)) = pipeline.sharding() {
         return innermost_encoded_size(&sharding.inner);
     }
-    let arrays = pipeline.stages.iter().filter_map(|stage| stage.output.as_ref()?.array());
-    arrays.last().unwrap_or(&pipeline.input).data_type.size()
+    let mut arrays = pipeline.stages.iter().filter_map(|stage| stage.output.as_ref()?.array());
+    arrays.next_back().unwrap_or(&pipeline.input).data_type.size()
 }
 
 fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Diagnostic {
@@ -396,7 +396,7 @@ fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
 }
 
 /// Applies a data type change to the parts of the innermost chain that depend on the type.
-pub fn follow(draft: &mut Draft) {
+pub(super) fn follow(draft: &mut Draft) {
     let data_type = draft.data_type.clone();
     draft.edit_innermost(|chain| follow_data_type(chain, &data_type));
 }

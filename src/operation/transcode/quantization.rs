@@ -19,7 +19,7 @@ use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset};
 
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone)]
-pub struct Quantization {
+pub(super) struct Quantization {
     /// How the codes are written.
     pub form: QuantizeForm,
     /// The array's float type.
@@ -52,7 +52,7 @@ pub struct Quantization {
 
 /// What is asked for, before the range is known.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub(super) struct Request<'a> {
     /// The array.
     pub source: &'a OpenedArray,
     /// The options of the run.
@@ -69,7 +69,7 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Checks that the array can be quantised at all.
-    pub fn new(
+    pub(super) fn new(
         source: &'a OpenedArray,
         options: &'a TranscodeOptions,
         quantize: &'a QuantizeOptions,
@@ -102,23 +102,23 @@ impl<'a> Request<'a> {
     }
 
     /// The array's arithmetic.
-    pub fn float(&self) -> FloatType {
+    pub(super) fn float(&self) -> FloatType {
         FloatType(self.number_type)
     }
 
     /// Whether the range must be looked for in the data.
-    pub fn needs_first_pass(&self) -> bool {
+    pub(super) fn needs_first_pass(&self) -> bool {
         self.quantize.range.is_none() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
     }
 
     /// Whether the fill value stands for NaN.
-    pub fn fill_is_nan(&self) -> bool {
+    pub(super) fn fill_is_nan(&self) -> bool {
         let fill = self.float().value(self.fill_bits);
         fill.is_nan() || self.missing.iter().any(|bits| self.float().value(*bits) == fill)
     }
 
     /// The candidates for the codes' type, narrowest first.
-    pub fn candidates(&self) -> Vec<NumberType> {
+    pub(super) fn candidates(&self) -> Vec<NumberType> {
         use crate::element::ElementType::{UInt8, UInt16, UInt32};
         match self.quantize.data_type {
             Some(data_type) => vec![data_type],
@@ -127,7 +127,7 @@ impl<'a> Request<'a> {
     }
 
     /// Settles everything for one type of codes.
-    pub fn settle(&self, target: NumberType, survey: &Survey) -> Result<Quantization, OperationError> {
+    pub(super) fn settle(&self, target: NumberType, survey: &Survey) -> Result<Quantization, OperationError> {
         let fill = self.float().value(self.fill_bits);
         let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
         if fill.is_infinite() && fill_is_data {
@@ -347,7 +347,7 @@ impl ValueCodecs {
 
 impl Quantization {
     /// The kernel's options.
-    pub fn kernel(&self) -> KernelOptions {
+    pub(super) fn kernel(&self) -> KernelOptions {
         let finder = RangeFinder {
             source: self.source,
             target: self.target,
@@ -359,7 +359,7 @@ impl Quantization {
     }
 
     /// The bound kernel.
-    pub fn bind(&self) -> Quantize {
+    pub(super) fn bind(&self) -> Quantize {
         Quantize::new(self.kernel())
     }
 
@@ -395,19 +395,19 @@ impl Quantization {
     }
 
     /// Both codecs backward: the cast, then the scaling.
-    pub fn decoders(&self) -> (Cast, ScaleOffset) {
+    pub(super) fn decoders(&self) -> (Cast, ScaleOffset) {
         let codecs = self.codecs();
         (codecs.decode, codecs.scale_offset)
     }
 
     /// The value of a code, through the real decode.
-    pub fn value_of(&self, code: i64) -> Option<f64> {
+    pub(super) fn value_of(&self, code: i64) -> Option<f64> {
         let decoded = self.codecs().decode(code.cast_unsigned() & mask(self.target))?;
         Some(FloatType(self.source).value(decoded))
     }
 
     /// What absent elements become, in DEST's data type.
-    pub fn absent_value(&self) -> FillValue {
+    pub(super) fn absent_value(&self) -> FillValue {
         match self.form {
             QuantizeForm::Codecs if self.writes_absent => FillValue::from_bits(self.source, self.absent_bits),
             QuantizeForm::Codecs => FillValue::from_bits(self.source, self.fill_value),
@@ -419,13 +419,13 @@ impl Quantization {
     }
 
     /// `|1/scale|`.
-    pub fn step(&self) -> f64 {
+    pub(super) fn step(&self) -> f64 {
         (1.0 / self.scaling.scale.unwrap_or(1.0)).abs()
     }
 
     /// What the greatest error over values in range may be: `--max-error`; else half a step, or a whole one where
     /// the rounding is directed, and what the arithmetic of the float type adds.
-    pub fn bound(&self) -> f64 {
+    pub(super) fn bound(&self) -> f64 {
         if let Some(max_error) = self.max_error {
             return max_error;
         }
@@ -440,20 +440,20 @@ impl Quantization {
     }
 
     /// `offset` and `scale` as literals of the array's type.
-    pub fn literals(&self) -> (Json, Json) {
+    pub(super) fn literals(&self) -> (Json, Json) {
         let float = FloatType(self.source);
         let literal = |value: f64| value_to_json(self.source, float.bits(value));
         (literal(self.scaling.offset.unwrap_or(0.0)), literal(self.scaling.scale.unwrap_or(1.0)))
     }
 
     /// The range as literals of the array's type.
-    pub fn range_literals(&self) -> Option<[Json; 2]> {
+    pub(super) fn range_literals(&self) -> Option<[Json; 2]> {
         let float = FloatType(self.source);
         self.range.map(|(lo, hi)| [lo, hi].map(|value| value_to_json(self.source, float.bits(value))))
     }
 
     /// How many codecs the kernel stands for.
-    pub fn num_codecs(&self) -> usize {
+    pub(super) fn num_codecs(&self) -> usize {
         match self.form {
             QuantizeForm::Codecs => self.metadata().len(),
             QuantizeForm::Cf | QuantizeForm::Plain => 0,
@@ -468,7 +468,7 @@ impl Quantization {
     }
 
     /// Writes the quantisation into DEST's metadata.
-    pub fn apply(&self, draft: &mut Draft) -> Result<(), OperationError> {
+    pub(super) fn apply(&self, draft: &mut Draft) -> Result<(), OperationError> {
         let codes = DataType::Number(self.target);
         let packed = !(self.target.is_whole() && self.target.bits().is_power_of_two());
         let heading = if self.form == QuantizeForm::Codecs { self.metadata() } else { Vec::new() };

@@ -10,7 +10,7 @@ use crate::kernel::{OutOfRange, Rounding};
 
 /// What `scale_offset` gets; `None` is the identity, which is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Scaling {
+pub(super) struct Scaling {
     /// Subtracted first.
     pub offset: Option<f64>,
     /// Multiplied then.
@@ -19,7 +19,7 @@ pub struct Scaling {
 
 /// The codes that numbers may get, and the one that stands for NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Codes {
+pub(super) struct Codes {
     /// The least.
     pub first: i64,
     /// The greatest.
@@ -30,7 +30,7 @@ pub struct Codes {
 
 impl Codes {
     /// All codes of `target` whose magnitude `source` holds exactly, less the NaN code; `None` where none is left.
-    pub fn of(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
+    pub(super) fn of(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
         let exact = 1_i128 << source.significand_bits()?;
         let (least, greatest) = target.integer_bounds()?;
         let mut first = i64::try_from(least.max(-exact)).ok()?;
@@ -44,18 +44,18 @@ impl Codes {
     }
 
     /// The lowest code of a type, which stands for NaN unless another is named.
-    pub fn default_nan(target: NumberType) -> Option<i64> {
+    pub(super) fn default_nan(target: NumberType) -> Option<i64> {
         i64::try_from(target.integer_bounds()?.0).ok()
     }
 }
 
 /// A float type's arithmetic, on values held as `f64`.
 #[derive(Debug, Clone, Copy)]
-pub struct FloatType(pub NumberType);
+pub(super) struct FloatType(pub NumberType);
 
 impl FloatType {
     /// Rounds to the type; infinite beyond its range, or the greatest finite value when rounding towards zero.
-    pub fn round(self, value: f64, rounding: Rounding) -> f64 {
+    pub(super) fn round(self, value: f64, rounding: Rounding) -> f64 {
         if self.0.element() == ElementType::Float64 || !value.is_finite() {
             return value;
         }
@@ -74,7 +74,7 @@ impl FloatType {
     }
 
     /// The value of a bit pattern of the type.
-    pub fn value(self, bits: u64) -> f64 {
+    pub(super) fn value(self, bits: u64) -> f64 {
         match self.0.element() {
             ElementType::Float16 => half::f16::from_bits(low_bits(bits)).to_f64(),
             ElementType::Float32 => f64::from(f32::from_bits(low_bits(bits))),
@@ -84,7 +84,7 @@ impl FloatType {
 
     /// The bit pattern of a value that the type holds.
     #[expect(clippy::cast_possible_truncation, reason = "the value is one of the type, so nothing is lost")]
-    pub fn bits(self, value: f64) -> u64 {
+    pub(super) fn bits(self, value: f64) -> u64 {
         match self.0.element() {
             ElementType::Float16 => u64::from(half::f16::from_f64(value).to_bits()),
             ElementType::Float32 => u64::from((value as f32).to_bits()),
@@ -107,7 +107,7 @@ impl FloatType {
     }
 
     /// The value `steps` away in the order of all values (±0 are one step apart); `None` beyond the finite ones.
-    pub fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
+    pub(super) fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
         let sign = 1_u64 << (self.0.bits() - 1);
         let bits = self.bits(value);
         let place =
@@ -143,7 +143,7 @@ fn low_bits<T: TryFrom<u64> + Default>(bits: u64) -> T {
 
 /// Why there is no `offset` and `scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RangeFault {
+pub(super) enum RangeFault {
     /// `hi - lo` and what follows from it leave the array's type.
     #[error("the range is too wide for the arithmetic of the array's data type")]
     TooWide,
@@ -154,7 +154,7 @@ pub enum RangeFault {
 
 /// What a quantisation is made of, but for its scaling.
 #[derive(Debug, Clone)]
-pub struct RangeFinder {
+pub(super) struct RangeFinder {
     /// The array's float type.
     pub source: NumberType,
     /// The integer type of the codes.
@@ -167,7 +167,7 @@ pub struct RangeFinder {
 
 impl RangeFinder {
     /// The scaling that gives `lo` the first code and `hi` the last.
-    pub fn find(&self, lo: f64, hi: f64) -> Result<Scaling, RangeFault> {
+    pub(super) fn find(&self, lo: f64, hi: f64) -> Result<Scaling, RangeFault> {
         if lo >= hi {
             return self.constant(lo);
         }
@@ -179,7 +179,7 @@ impl RangeFinder {
         )]
         let span = (self.codes.last as f64 - self.codes.first as f64) / 2.0;
         let ideal = float.round(span / (hi / 2.0 - lo / 2.0), Rounding::TowardsZero).min(float.greatest());
-        if !(ideal > 0.0) {
+        if ideal.is_nan() || ideal <= 0.0 {
             return Err(RangeFault::TooWide);
         }
         let attempt = |ulps: u64| self.attempt(float.towards_zero(ideal, ulps), lo, hi);
@@ -225,7 +225,7 @@ impl RangeFinder {
     }
 
     /// The code of a value through the real kernel; `None` where it is refused.
-    pub fn encode(&self, scaling: Scaling, value: f64) -> Option<i64> {
+    pub(super) fn encode(&self, scaling: Scaling, value: f64) -> Option<i64> {
         let float = FloatType(self.source);
         let quantize = Quantize::new(self.options(scaling));
         let (mut code, mut figures) = ([0_u8; 8], QuantizeFigures::default());
@@ -235,7 +235,7 @@ impl RangeFinder {
     }
 
     /// The options of the kernel for this scaling, with nothing out of range allowed.
-    pub fn options(&self, scaling: Scaling) -> QuantizeOptions {
+    pub(super) fn options(&self, scaling: Scaling) -> QuantizeOptions {
         let float = FloatType(self.source);
         QuantizeOptions {
             source: self.source,
@@ -276,7 +276,7 @@ fn float_bytes(float: FloatType, value: f64) -> Vec<u8> {
 }
 
 /// The bytes of an element from its zero-extended bits, in the order of this machine.
-pub fn number_bytes(number_type: NumberType, bits: u64) -> Vec<u8> {
+pub(super) fn number_bytes(number_type: NumberType, bits: u64) -> Vec<u8> {
     let all = bits.to_le_bytes();
     let mut bytes = all.get(..number_type.size()).unwrap_or_default().to_vec();
     if cfg!(target_endian = "big") {
@@ -286,13 +286,13 @@ pub fn number_bytes(number_type: NumberType, bits: u64) -> Vec<u8> {
 }
 
 /// The zero-extended bits of an element, from bytes in the order of this machine.
-pub fn number_bits(bytes: &[u8]) -> u64 {
+pub(super) fn number_bits(bytes: &[u8]) -> u64 {
     let fold = |bits: u64, byte: &u8| (bits << 8) | u64::from(*byte);
     if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
 }
 
 /// The integer that an element's bytes hold.
-pub fn integer_of(number_type: NumberType, bytes: &[u8]) -> i64 {
+pub(super) fn integer_of(number_type: NumberType, bytes: &[u8]) -> i64 {
     let bits = number_bits(bytes);
     let unused = 64 - u32::try_from(number_type.size() * 8).unwrap_or(64);
     if number_type.element().is_signed_integer() {

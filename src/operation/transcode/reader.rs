@@ -14,14 +14,14 @@ use crate::store::ObjectReader;
 
 /// Reads an array.
 #[derive(Debug)]
-pub struct CellReader<'a> {
+pub(super) struct CellReader<'a> {
     /// The array.
     pub side: &'a Side,
 }
 
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
-pub struct ReadBuffers {
+pub(super) struct ReadBuffers {
     read: Vec<u8>,
     decoded: Vec<u8>,
     cropped: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct ReadBuffers {
 
 impl ReadBuffers {
     /// A buffer of so many bytes, whatever it holds.
-    pub fn piece(&mut self, length: usize) -> &mut [u8] {
+    pub(super) fn piece(&mut self, length: usize) -> &mut [u8] {
         self.read.resize(length, 0);
         &mut self.read
     }
@@ -39,7 +39,7 @@ impl ReadBuffers {
 
 /// A unit of the array.
 #[derive(Debug, Clone)]
-pub struct Cell {
+pub(super) struct Cell {
     /// Its first element in the array.
     pub start: Vec<u64>,
     /// The part of it that lies inside the array, in elements.
@@ -48,12 +48,12 @@ pub struct Cell {
 
 impl Cell {
     /// Elements of the cell.
-    pub fn num_elements(&self) -> u64 {
+    pub(super) fn num_elements(&self) -> u64 {
         self.shape.iter().product()
     }
 
     /// A kernel's fault on the cell's elements, with the element's place in the array.
-    pub fn element_fault(
+    pub(super) fn element_fault(
         &self,
         fault: ElementFault,
         elements: &[u8],
@@ -72,7 +72,7 @@ impl Cell {
 
 /// A stored object that is being read.
 #[derive(Debug)]
-pub struct OpenedObject<'a> {
+pub(super) struct OpenedObject<'a> {
     side: &'a Side,
     key: String,
     start: Vec<u64>,
@@ -89,7 +89,7 @@ struct OpenedShard<'a> {
 
 impl<'a> CellReader<'a> {
     /// Opens an object; one that is not there is absent whole.
-    pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'a>, Fault> {
+    pub(super) fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'a>, Fault> {
         let side = self.side;
         let key = side.key(index);
         let shard = match &side.layout {
@@ -107,7 +107,7 @@ impl<'a> CellReader<'a> {
     }
 
     /// Gives each unit of an object to `visit`, with its elements, or none where it is absent.
-    pub fn each(
+    pub(super) fn each(
         &self,
         index: u64,
         buffers: &mut ReadBuffers,
@@ -123,7 +123,7 @@ impl<'a> CellReader<'a> {
 
 impl OpenedObject<'_> {
     /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
-    pub fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
+    pub(super) fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
         let grid = match &self.shard {
             Some(shard) => shard.layout.cell_grid_shape(),
             None => vec![1; self.start.len()],
@@ -140,7 +140,7 @@ impl OpenedObject<'_> {
     }
 
     /// The unit at a place, cut at the edge of the array.
-    pub fn cell(&self, place: &[u64]) -> Cell {
+    pub(super) fn cell(&self, place: &[u64]) -> Cell {
         let shape = match &self.shard {
             Some(shard) => &shard.layout.cell.decoded().shape,
             None => &self.side.metadata.chunk_shape,
@@ -151,7 +151,7 @@ impl OpenedObject<'_> {
     }
 
     /// The elements of a unit; `None` where it is absent.
-    pub fn read<'b>(
+    pub(super) fn read<'b>(
         &self,
         place: &[u64],
         cell: &Cell,

@@ -10,7 +10,7 @@ use crate::kernel::statistics::{Extent, ExtentScan};
 
 /// What a first pass over the data found.
 #[derive(Debug, Clone, Default)]
-pub struct Survey {
+pub(super) struct Survey {
     /// Of all elements inside the array; `None` where no pass was made.
     pub extent: Option<Extent>,
     /// Elements equal to a value that the attributes declare missing, without `--missing`.
@@ -21,7 +21,7 @@ pub struct Survey {
 
 /// How a pass is made.
 #[derive(Debug)]
-pub struct Surveyor<'a> {
+pub(super) struct Surveyor<'a> {
     /// The array.
     pub source: &'a Side,
     /// Its objects.
@@ -44,7 +44,7 @@ struct Found {
 
 impl Surveyor<'_> {
     /// Makes the pass; `progress` is told of the bytes of decoded objects.
-    pub fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Survey, ChunkFault> {
+    pub(super) fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Survey, ChunkFault> {
         let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
         let mut all = self.nothing();
         all.absent = self.present.len() < total;
@@ -137,7 +137,11 @@ impl Surveyor<'_> {
 
 /// The scans for an array: missing values count as NaN; declared ones are counted by themselves where they are not
 /// among them.
-pub fn scans(number_type: NumberType, missing: &[u64], declared: &[u64]) -> (ExtentScan, Option<ExtentScan>) {
+pub(super) fn scans(
+    number_type: NumberType,
+    missing: &[u64],
+    declared: &[u64],
+) -> (ExtentScan, Option<ExtentScan>) {
     let unnamed: Vec<u64> = declared.iter().copied().filter(|bits| !missing.contains(bits)).collect();
     let all = missing.iter().copied().chain(unnamed.iter().copied()).collect();
     let declared = (!unnamed.is_empty()).then(|| ExtentScan::new(number_type, all));

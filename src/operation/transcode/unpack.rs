@@ -25,7 +25,7 @@ const PACKING_ATTRIBUTES: [&str; 8] = [
 ];
 
 /// Changes the draft; what happens to the values, and what absent elements become.
-pub fn apply(
+pub(super) fn apply(
     source: &OpenedArray,
     options: &TranscodeOptions,
     draft: &mut Draft,

@@ -25,7 +25,7 @@ use crate::store::LocalNode;
 
 /// What `--verify` found.
 #[derive(Debug, Clone)]
-pub struct Verification {
+pub(super) struct Verification {
     /// As it is reported.
     pub result: VerifyResult,
     /// Codes that occur, of types up to 16 bits.
@@ -53,7 +53,7 @@ struct Buffers {
 }
 
 /// Reads DEST back. A difference is an error, and leaves no DEST.
-pub fn verify(
+pub(super) fn verify(
     plan: &Plan,
     destination: &LocalNode,
     driver: &Driver,
@@ -101,7 +101,7 @@ fn copies(
     };
     driver
         .run::<(Vec<u8>, Vec<u8>), bool>(&plan.listing.present, work, |_, equal| {
-            differing += u64::from(!equal)
+            differing += u64::from(!equal);
         })
         .map_err(|fault| {
             OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
@@ -238,12 +238,11 @@ impl<'a> Comparison<'a> {
             let from = source.read(place, &cell, source_buffers)?;
             let to = destination.read(place, &cell, destination_buffers)?;
             let filled;
-            let to = match to {
-                Some(elements) => elements,
-                None => {
-                    filled = self.destination_fill.repeat(count);
-                    filled.as_slice()
-                }
+            let to = if let Some(elements) = to {
+                elements
+            } else {
+                filled = self.destination_fill.repeat(count);
+                filled.as_slice()
             };
             let Some(from) = from else {
                 if self.source_absent != self.destination_fill || to != self.destination_fill.repeat(count) {
