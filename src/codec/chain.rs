@@ -13,7 +13,9 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{ElementFault, OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
-use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage};
+use crate::pipeline::{
+    ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage,
+};
 
 /// What a codec does to a chunk.
 #[derive(Debug, Clone)]

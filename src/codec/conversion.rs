@@ -136,8 +136,12 @@ impl Conversion {
         match (&self.way, valid) {
             (Way::Bytes { keep }, _) => {
                 let ConversionBuffers { first, workspace, .. } = buffers;
-                self.source.decode_to(*keep, source, first, workspace)?;
-                self.destination.encode_from(*keep, first, target, workspace)?;
+                if *keep == self.source.codecs().len() {
+                    self.destination.encode_from(*keep, source, target, workspace)?;
+                } else {
+                    self.source.decode_to(*keep, source, first, workspace)?;
+                    self.destination.encode_from(*keep, first, target, workspace)?;
+                }
                 Ok(Converted::Written)
             }
             (Way::Fused(fused), Some(valid)) if fused.program.is_fallible() => {
@@ -146,6 +150,48 @@ impl Conversion {
             (Way::Fused(fused), _) => self.run_fused(fused, source, target, buffers, figures),
             (Way::Whole, valid) => self.run_whole(source, valid, target, buffers, figures),
         }
+    }
+
+    /// Whether encoded chunks are elements that one pass turns into an encoded chunk: such a chunk can be converted
+    /// piece by piece while it is read. The bytes of both elements.
+    pub fn streams(&self) -> Option<(usize, usize)> {
+        let Way::Fused(fused) = &self.way else { return None };
+        let plain = |chain: &BoundChain| {
+            chain.codecs().last().is_some_and(|codec| matches!(codec.codec, Codec::Bytes { .. }))
+        };
+        let straight = fused.transpose.is_none() && plain(&self.source) && plain(&self.destination);
+        straight.then(|| fused.program.sizes()).filter(|(source, _)| source.is_power_of_two())
+    }
+
+    /// Bytes of an encoded chunk of the source that streams.
+    pub fn streamed_bytes(&self) -> u64 {
+        self.source.encoded().max_bytes().unwrap_or(0)
+    }
+
+    /// Converts a piece of a chunk that streams, from byte `offset` of the encoded chunk on.
+    pub fn run_piece(
+        &self,
+        piece: &[u8],
+        offset: u64,
+        target: &mut [u8],
+        buffers: &mut ConversionBuffers,
+        figures: &mut QuantizeFigures,
+    ) -> Result<(), ChainFault> {
+        let Way::Fused(fused) = &self.way else { return Ok(()) };
+        let size = fused.program.sizes().0.max(1);
+        fused.program.run_into(piece, target, &mut buffers.workspace.tiles, Some(figures)).map_err(
+            |mut fault| {
+                fault.fault.index += as_index(offset) / size;
+                self.element_fault(&fault, &fused.encoded_shape, Some(&fused.to_array))
+            },
+        )
+    }
+
+    /// Whether an encoded chunk of the destination that streams holds nothing but the fill value.
+    pub fn is_streamed_empty(&self, encoded: &[u8]) -> bool {
+        let Way::Fused(fused) = &self.way else { return false };
+        let fill = fused.fill.as_ref().filter(|_| !self.write_empty);
+        fill.is_some_and(|fill| is_filled_with(encoded, fill))
     }
 
     /// Every codec by itself, in the array's frame.

@@ -144,10 +144,21 @@ impl ValueProgram {
         source: &[u8],
         target: &mut Vec<u8>,
         tiles: &mut Tiles,
-        mut figures: Option<&mut QuantizeFigures>,
+        figures: Option<&mut QuantizeFigures>,
     ) -> Result<(), ProgramFault> {
         let count = source.len() / self.source_size;
         target.resize(count * self.target_size, 0);
+        self.run_into(source, target, tiles, figures)
+    }
+
+    /// The same into a slice that has room for as many elements.
+    pub fn run_into(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        tiles: &mut Tiles,
+        mut figures: Option<&mut QuantizeFigures>,
+    ) -> Result<(), ProgramFault> {
         let [(step, origin, _)] = self.steps.as_slice() else {
             return self.run_tiles(source, target, tiles, figures);
         };

@@ -1,5 +1,6 @@
 //! Which chunks of an array are there, from its keys.
 
+use super::driver::Driver;
 use crate::codec::region::{ravel, unravel};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{LocalNode, StoreError};
@@ -80,8 +81,8 @@ impl ChunkSet {
     }
 }
 
-/// Lists the chunks of an array on a local store.
-pub fn list(node: &LocalNode, metadata: &ArrayMetadata) -> Result<Listing, StoreError> {
+/// Lists the chunks of an array on a local store, folders of one depth in parallel.
+pub fn list(node: &LocalNode, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing, StoreError> {
     let grid_shape = metadata.chunk_grid_shape();
     let rank = metadata.shape.len();
     let encoding = &metadata.chunk_key_encoding;
@@ -91,24 +92,25 @@ pub fn list(node: &LocalNode, metadata: &ArrayMetadata) -> Result<Listing, Store
         inside.then(|| ravel(&indices, &grid_shape))
     };
     let (mut indices, mut unknown, mut folders) = (Vec::new(), Vec::new(), Vec::new());
-    node.list(
-        "",
-        &mut |key, depth| {
-            if chunk_of(key).is_some() {
-                folders.push(key.to_owned());
-                return false;
+    let mut level = vec![String::new()];
+    // A key has at most the prefix and an index for each dimension: folders deeper than that are not walked.
+    for _ in 0..=rank + 1 {
+        let listings = driver.map_plain(&level, |folder| node.list(folder));
+        level.clear();
+        for listing in listings {
+            let listing = listing?;
+            for key in listing.files {
+                if let Some(index) = chunk_of(&key) {
+                    indices.push(index);
+                } else if key != "zarr.json" && unknown.len() < Listing::MOST_UNKNOWN {
+                    unknown.push(key);
+                }
             }
-            // Folders deeper than any key are not walked.
-            depth <= rank
-        },
-        &mut |key| {
-            if let Some(index) = chunk_of(key) {
-                indices.push(index);
-            } else if key != "zarr.json" && unknown.len() < Listing::MOST_UNKNOWN {
-                unknown.push(key.to_owned());
+            for key in listing.folders {
+                if chunk_of(&key).is_some() { folders.push(key) } else { level.push(key) }
             }
-        },
-    )?;
+        }
+    }
     unknown.sort_unstable();
     folders.sort_unstable();
     Ok(Listing { present: ChunkSet::from_indices(indices), unknown_keys: unknown, folders })

@@ -121,6 +121,13 @@ impl Driver {
     }
 }
 
+impl Driver {
+    /// Does something with each item, many at a time; the results in order.
+    pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+        self.pool.install(|| items.par_iter().map(work).collect())
+    }
+}
+
 /// Runs work; a panic becomes a fault.
 fn guarded<R>(work: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {

@@ -68,6 +68,10 @@ pub struct ObjectReport {
     pub figures: QuantizeFigures,
 }
 
+/// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
+/// leaves room in a level 2 cache.
+pub const PIECE: usize = 1 << 18;
+
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub struct ObjectBuffers {
@@ -173,6 +177,53 @@ impl ObjectJob {
         }
     }
 
+    /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache.
+    fn stream(
+        &self,
+        conversion: &Conversion,
+        (source_size, target_size): (usize, usize),
+        buffers: &mut ObjectBuffers,
+        key: &str,
+        start: &[u64],
+    ) -> Result<ObjectReport, Fault> {
+        let mut report = ObjectReport::default();
+        let reader = self.source.node.open(key)?;
+        let mut reader =
+            reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
+        let (expected, found) = (conversion.streamed_bytes(), reader.length());
+        let wrong_size = |found| {
+            let kind = ChainFaultKind::Size { expected, found };
+            Fault::Chain(crate::codec::ChainFault { place: "0".to_owned(), codec: "bytes".to_owned(), kind })
+        };
+        if expected != found {
+            return Err(wrong_size(found));
+        }
+        let ObjectBuffers { read, written, conversion: work, .. } = buffers;
+        read.resize(PIECE.min(as_index(expected)), 0);
+        written.resize(as_index(expected) / source_size * target_size, 0);
+        let mut offset = 0;
+        while offset < expected {
+            let length = as_index((expected - offset).min(PIECE as u64));
+            let filled = reader.read_next(&mut read[..length])?;
+            if filled < length {
+                return Err(wrong_size(offset + filled as u64));
+            }
+            let target = as_index(offset) / source_size * target_size;
+            let target = &mut written[target..target + length / source_size * target_size];
+            conversion
+                .run_piece(&read[..length], offset, target, work, &mut report.figures)
+                .map_err(|fault| at(fault, start))?;
+            offset += length as u64;
+        }
+        report.bytes_read = expected;
+        if !conversion.is_streamed_empty(written) {
+            self.destination.node.write(key, written)?;
+            report.written = true;
+            report.bytes_written = written.len() as u64;
+        }
+        Ok(report)
+    }
+
     /// Writes an object whose every element is what absent ones become.
     fn fill_object(
         &self,
@@ -202,12 +253,15 @@ impl ObjectJob {
         if !self.present.contains(index) {
             return self.fill_object(conversion, buffers, key);
         }
+        let start = self.source.start_of(index);
+        let valid = self.source.cropped(&start, &self.source.metadata.chunk_shape);
+        if let (None, Some(sizes)) = (&valid, conversion.streams()) {
+            return self.stream(conversion, sizes, buffers, key, &start);
+        }
         if !self.source.node.read_into(key, self.source.chain.max_encoded_bytes(), &mut buffers.read)? {
             return Err(Fault::Other(format!("the object {key} went away while it was read")));
         }
         report.bytes_read = buffers.read.len() as u64;
-        let start = self.source.start_of(index);
-        let valid = self.source.cropped(&start, &self.source.metadata.chunk_shape);
         let converted = conversion
             .run(
                 &buffers.read,

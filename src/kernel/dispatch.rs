@@ -22,6 +22,29 @@ pub(crate) trait TileLoop {
     ) -> Self::Outcome;
 }
 
+/// Converts each element of `source`; `true` where a conversion said that its element needs the exact path, or where the
+/// bytes are not aligned.
+///
+/// A macro, since a closure that is not inlined is compiled without the CPU features of the loop around it.
+macro_rules! convert_each {
+    ($source:expr, $target:expr, $S:ty => $T:ty, $x:ident => $convert:expr) => {{
+        let (Ok(source), Ok(target)) =
+            (bytemuck::try_cast_slice::<u8, $S>($source), bytemuck::try_cast_slice_mut::<u8, $T>($target))
+        else {
+            return true;
+        };
+        let mut is_flagged = false;
+        for (source, target) in source.iter().zip(target) {
+            let $x = *source;
+            let (converted, needs_exact_path) = $convert;
+            *target = converted;
+            is_flagged |= needs_exact_path;
+        }
+        is_flagged
+    }};
+}
+pub(crate) use convert_each;
+
 /// A [`TileLoop`] compiled for one instruction set, which this machine has.
 #[derive(Debug)]
 pub(crate) struct TileKernel<P, O> {

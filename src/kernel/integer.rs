@@ -10,6 +10,8 @@ pub(crate) trait IntegerElement: Element {
     const BITS: u32;
     /// The nearest float32, ties to even.
     fn nearest_f32(self) -> f32;
+    /// The float32 of an integer of at most 20 bits, exact; what is greater becomes ±2^20.
+    fn limited_f32(self) -> f32;
     /// The nearest float64, ties to even.
     fn nearest_f64(self) -> f64;
     /// The nearest float64, ties to even, and what it lacks of the integer, exactly.
@@ -33,6 +35,14 @@ macro_rules! integer_element {
             #[inline(always)]
             fn nearest_f32(self) -> f32 {
                 self as f32
+            }
+            #[inline(always)]
+            fn limited_f32(self) -> f32 {
+                if Self::BITS <= 16 {
+                    return self as f32;
+                }
+                let (least, greatest) = ((<$half>::MIN >> 11) as $type, 1_048_576_u64 as $type);
+                (self.clamp(least, greatest) as i32) as f32
             }
             #[inline(always)]
             fn nearest_f64(self) -> f64 {

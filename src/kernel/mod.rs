@@ -4,6 +4,18 @@
 //! loops hold no branch that depends on a value: a fault raises a flag, and only then is the slice walked again by
 //! the exact path, which names the element. Nothing here allocates per call or knows of Zarr metadata.
 
+#![expect(
+    clippy::inline_always,
+    clippy::needless_bitwise_bool,
+    clippy::float_cmp,
+    clippy::eq_op,
+    clippy::manual_range_contains,
+    clippy::neg_cmp_op_on_partial_ord,
+    clippy::similar_names,
+    clippy::match_same_arms,
+    reason = "a loop vectorises where all of it is inlined, without branches, and NaN compares as the hardware does"
+)]
+
 pub mod cast;
 mod dispatch;
 mod exact;

@@ -73,20 +73,64 @@ macro_rules! narrow {
 }
 
 narrow!(float32_to_float16: f32, u32, 23, 127 => f16, u16, 10, 15);
-narrow!(float64_to_float16: f64, u64, 52, 1023 => f16, u16, 10, 15);
 narrow!(float64_to_float32: f64, u64, 52, 1023 => f32, u32, 23, 127);
+
+/// The default rounding in fewer operations: subnormal results are rounded by an addition.
+#[expect(clippy::cast_possible_truncation, reason = "the result has 16 bits")]
+#[inline(always)]
+fn nearest_float16(value: f32) -> (f16, bool) {
+    const LEAST_NORMAL: u32 = 0x3880_0000;
+    /// 65520, half-way to what would be 2^16.
+    const BEYOND: u32 = 0x477f_f000;
+    const INFINITY: u32 = f32::INFINITY.to_bits();
+    let bits = value.to_bits();
+    let magnitude = bits & 0x7fff_ffff;
+    let normal = (magnitude + 0xfff + (magnitude >> 13 & 1) >> 13).wrapping_sub(112 << 10);
+    // The floats around a half are as far apart as subnormal float16s.
+    let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+    let rounded = if magnitude < LEAST_NORMAL { subnormal } else { normal };
+    let bounded = if magnitude >= BEYOND { 0x7c00 } else { rounded };
+    let nan = 0x7e00 | magnitude >> 13 & 0x3ff;
+    let result = if magnitude > INFINITY { nan } else { bounded };
+    (f16::from_bits((result | bits >> 16 & 0x8000) as u16), (magnitude >= BEYOND) & (magnitude < INFINITY))
+}
+
+/// The float32 of a float64 in its range, rounded to odd: a second rounding to float16 is then the only one.
+#[expect(clippy::cast_possible_truncation, reason = "the nearest float32 is where it starts from")]
+#[inline(always)]
+fn odd_float32(value: f64) -> f32 {
+    let nearest = value as f32;
+    let (magnitude, rounded) = (value.abs(), f64::from(nearest).abs());
+    let bits = nearest.to_bits();
+    let outwards = if rounded < magnitude { bits.wrapping_add(1) } else { bits };
+    let odd = if rounded > magnitude { bits.wrapping_sub(1) } else { outwards };
+    let nan = (value.to_bits() >> 32) as u32 & 0x8000_0000
+        | 0x7fc0_0000
+        | (value.to_bits() >> 29) as u32 & 0x003f_ffff;
+    let result = if bits & 1 == 1 { bits } else { odd };
+    f32::from_bits(if value.is_nan() { nan } else { result })
+}
 
 impl ConvertFloat<f16> for f32 {
     #[inline(always)]
     fn convert_float<M: RoundingMode>(self) -> (f16, bool) {
-        float32_to_float16::<M>(self)
+        if M::ROUNDING == Rounding::NearestEven {
+            nearest_float16(self)
+        } else {
+            float32_to_float16::<M>(self)
+        }
     }
 }
 
 impl ConvertFloat<f16> for f64 {
     #[inline(always)]
     fn convert_float<M: RoundingMode>(self) -> (f16, bool) {
-        float64_to_float16::<M>(self)
+        // Far out of range, but in that of float32.
+        const FAR: f64 = 1_048_576.0;
+        let limited = if self > FAR { FAR } else { self };
+        let limited = if limited < -FAR { -FAR } else { limited };
+        let (narrow, is_out_of_range) = odd_float32(limited).convert_float::<M>();
+        (narrow, is_out_of_range & (self.abs() < f64::INFINITY))
     }
 }
 

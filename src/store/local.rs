@@ -8,6 +8,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::StoreError;
 
@@ -18,6 +20,8 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct LocalNode {
     root: PathBuf,
+    /// Whether the last object that was created needed a new folder: then the next likely does too.
+    makes_folders: Arc<AtomicBool>,
 }
 
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
@@ -63,7 +67,7 @@ fn open_regular(path: &Path) -> Result<Option<(File, u64)>, StoreError> {
 impl LocalNode {
     /// The node at a directory; nothing is read.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        LocalNode { root: root.into() }
+        LocalNode { root: root.into(), makes_folders: Arc::default() }
     }
 
     /// The directory.
@@ -110,21 +114,21 @@ impl LocalNode {
     /// Creates an object to be written in order; its folders are made as needed.
     pub fn create(&self, key: &str) -> Result<ObjectWriter, StoreError> {
         let path = self.path(key)?;
-        let file = create_file(&path)?;
+        let file = self.create_file(&path)?;
         Ok(ObjectWriter { file, path })
     }
 
     /// Writes a whole object in place.
     pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.path(key)?;
-        create_file(&path)?.write_all(bytes).map_err(io_error("write", &path))
+        self.create_file(&path)?.write_all(bytes).map_err(io_error("write", &path))
     }
 
     /// Writes a whole object under a temporary name beside it, syncs it, and renames it into place.
     pub fn publish(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.path(key)?;
         let temporary = path.with_extension("zarrcast-partial");
-        let mut file = create_file(&temporary)?;
+        let mut file = self.create_file(&temporary)?;
         file.write_all(bytes).map_err(io_error("write", &temporary))?;
         file.sync_all().map_err(io_error("sync", &temporary))?;
         std::fs::rename(&temporary, &path).map_err(io_error("rename", &temporary))?;
@@ -139,13 +143,35 @@ impl LocalNode {
         let Some((mut reader, length)) = open_regular(&from)? else {
             return Err(io_error("read", &from)(io::ErrorKind::NotFound.into()));
         };
-        let mut writer = create_file(&to)?;
+        let mut writer = self.create_file(&to)?;
         // `io::copy` moves the bytes inside the kernel (copy_file_range) where it can.
         let copied = io::copy(&mut reader, &mut writer).map_err(io_error("copy", &from))?;
         if copied == length {
             Ok(copied)
         } else {
             Err(io_error("copy", &from)(io::Error::other(format!("{copied} of {length} bytes were copied"))))
+        }
+    }
+
+    /// Creates a file, and its folder where that is missing.
+    ///
+    /// Where each object has a folder of its own, making the folder first saves an attempt for each.
+    fn create_file(&self, path: &Path) -> Result<File, StoreError> {
+        let folder = path.parent().unwrap_or(&self.root);
+        if self.makes_folders.load(Ordering::Relaxed)
+            && let Err(error) = std::fs::create_dir(folder)
+            && error.kind() == io::ErrorKind::AlreadyExists
+        {
+            self.makes_folders.store(false, Ordering::Relaxed);
+        }
+        match File::create(path) {
+            Ok(file) => Ok(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                std::fs::create_dir_all(folder).map_err(io_error("create", folder))?;
+                self.makes_folders.store(true, Ordering::Relaxed);
+                File::create(path).map_err(io_error("create", path))
+            }
+            Err(error) => Err(io_error("create", path)(error)),
         }
     }
 
@@ -203,36 +229,34 @@ impl LocalNode {
         }
     }
 
-    /// Calls `visit` with the key of each file below the folder of a key prefix (`""`: the node), links to folders
-    /// not followed, in no order. Folder names for which `enter(key, depth)` is false are passed over.
-    pub fn list(
-        &self,
-        prefix: &str,
-        enter: &mut dyn FnMut(&str, usize) -> bool,
-        visit: &mut dyn FnMut(&str),
-    ) -> Result<(), StoreError> {
-        let mut folders = vec![(prefix.to_owned(), 0)];
-        while let Some((folder, depth)) = folders.pop() {
-            let path = if folder.is_empty() { self.root.clone() } else { self.path(&folder)? };
-            let entries = match std::fs::read_dir(&path) {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(io_error("list", &path)(error)),
-            };
-            for entry in entries {
-                let entry = entry.map_err(io_error("list", &path))?;
-                let name = entry.file_name();
-                let Some(name) = name.to_str() else { continue };
-                let key = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-                let file_type = entry.file_type().map_err(io_error("list", &path))?;
-                if !file_type.is_dir() {
-                    visit(&key);
-                } else if enter(&key, depth) {
-                    folders.push((key, depth + 1));
-                }
-            }
+    /// What a folder of the node holds (`""`: the node itself); links to folders count as files.
+    pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
+        let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
+        let mut listing = FolderListing::default();
+        let entries = match std::fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(listing),
+            Err(error) => return Err(io_error("list", &path)(error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(io_error("list", &path))?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let key = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+            let file_type = entry.file_type().map_err(io_error("list", &path))?;
+            if file_type.is_dir() { listing.folders.push(key) } else { listing.files.push(key) }
         }
-        Ok(())
+        Ok(listing)
+    }
+
+    /// The size of an object in bytes; `None` where it is absent.
+    pub fn size(&self, key: &str) -> Result<Option<u64>, StoreError> {
+        let path = self.path(key)?;
+        match std::fs::metadata(&path) {
+            Ok(metadata) => Ok(Some(metadata.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error("read", &path)(error)),
+        }
     }
 }
 
@@ -250,17 +274,13 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Creates a file; its folder is made when it is missing, which costs nothing when it is not.
-fn create_file(path: &Path) -> Result<File, StoreError> {
-    match File::create(path) {
-        Ok(file) => Ok(file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let folder = path.parent().unwrap_or(path);
-            std::fs::create_dir_all(folder).map_err(io_error("create", folder))?;
-            File::create(path).map_err(io_error("create", path))
-        }
-        Err(error) => Err(io_error("create", path)(error)),
-    }
+/// What a folder holds, by keys relative to the node.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FolderListing {
+    /// Its folders.
+    pub folders: Vec<String>,
+    /// Everything else in it.
+    pub files: Vec<String>,
 }
 
 /// An object that is read in parts.
@@ -287,6 +307,13 @@ impl ObjectReader {
         })?;
         bytes.resize(size, 0);
         self.file.read_exact_at(bytes, offset).map_err(io_error("read", &self.path))
+    }
+}
+
+impl ObjectReader {
+    /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
+    pub fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
+        fill(&mut self.file, piece).map_err(io_error("read", &self.path))
     }
 }
 

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-MAX_SHOWN_FAILURES = 200
+MAX_SHOWN_FAILURES = 40
 TIME_LIMIT_SECONDS = 120
 
 

@@ -91,6 +91,42 @@ fn cast_with_special_keys_equals_the_reference() {
     }
 }
 
+#[test]
+fn cast_with_one_entry_for_nan_equals_the_reference() {
+    for (source, canonical) in [(Kind::F16, 0x7e00), (Kind::F32, 0x7fc0_0000), (Kind::F64, 0x7ff8 << 48)] {
+        let landmarks = landmarks_of(source);
+        let elements: Vec<u64> =
+            landmarks.iter().copied().step_by(97).chain([canonical, canonical + 1, canonical - 1]).collect();
+        for target in all_kinds() {
+            let values = landmarks_of(target);
+            for value in values.iter().copied().step_by(values.len() / 20 + 1).chain(values.last().copied()) {
+                for case in
+                    CastCase::new(source, target).scalar_map(&[(canonical, value)]).variants().step_by(4)
+                {
+                    case.check(&elements);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn cast_with_long_scalar_map_equals_the_reference() {
+    for source in CORE {
+        for target in [Kind::uint(8), Kind::int(64), Kind::F16, Kind::F32] {
+            let entries = prop::collection::vec((bits_of(source), bits_of(target)), 6..30);
+            run(6, &(entries, prop::collection::vec(bits_of(source), 1..30)), |(entries, mut elements)| {
+                elements.extend(entries.iter().map(|(key, _)| *key));
+                CastCase::new(source, target)
+                    .scalar_map(&entries)
+                    .variants()
+                    .for_each(|case| case.check(&elements));
+                Ok(())
+            });
+        }
+    }
+}
+
 /// Every element of a source of 16 bits and fewer, to every target.
 fn check_every_element(source: Kind) {
     let elements: Vec<u64> = (0..=mask(source.width())).collect();

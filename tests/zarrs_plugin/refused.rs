@@ -100,7 +100,7 @@ fn configurations_that_are_wrong_in_the_data_type_are_errors_of_the_first_use() 
             "data_type": "uint8", "scalar_map": {"encode": [["NaN", 0]]}}}),
             "entry 0",
         ),
-        ("int8", json!({"name": "transpose", "configuration": {"order": [1, 0]}}), "1"),
+        ("int8", json!({"name": "transpose", "configuration": {"order": [1, 0]}}), "transpose"),
     ] {
         let fill_value = match data_type {
             "bool" => json!(false),

@@ -1,7 +1,8 @@
 //! `transpose` for zarrs, which reads "C", "F" and the empty permutation.
 //!
-//! Whole chunks of fixed-size elements are permuted here; parts of chunks, and elements of variable size, by the codec
-//! that zarrs brings.
+//! Any other permutation is left to the codec that zarrs brings. Of the letters, whole chunks of fixed-size elements are
+//! permuted here; parts of chunks, and elements of variable size, by that codec. Its asynchronous partial decoder is
+//! not offered for a letter: zarrs is used without its feature `async` here.
 
 use std::any::Any;
 use std::num::NonZeroU64;
@@ -21,9 +22,9 @@ use zarrs::plugin::{PluginCreateError, ZarrVersion};
 
 use super::{checked, members};
 use crate::codec::transpose::{Transpose, inverse};
-use crate::pipeline::configuration::{TransposeConfiguration, transpose};
+use crate::pipeline::configuration::{TransposeConfiguration, TransposeOrder, transpose};
 
-/// `transpose` as zarrs has it.
+/// `transpose` by a letter or by the empty permutation, as zarrs has it.
 #[derive(Debug)]
 pub(super) struct TransposeCodec {
     /// What was read, to be written again.
@@ -63,6 +64,11 @@ fn is_plain(data_type: &DataType) -> bool {
 impl CodecTraitsV3 for TransposeCodec {
     fn create(metadata: &MetadataV3) -> Result<Codec, PluginCreateError> {
         let configuration = checked(transpose::parse(members(metadata.configuration()).as_ref(), ""))?;
+        if let TransposeOrder::Permutation(order) = &configuration.order
+            && !order.is_empty()
+        {
+            return Ok(Codec::ArrayToArray(Arc::new(ZarrsTranspose::new(ZarrsOrder(order.clone())))));
+        }
         let metadata = metadata.configuration().cloned().unwrap_or_default();
         Ok(Codec::ArrayToArray(Arc::new(Self { metadata, configuration })))
     }

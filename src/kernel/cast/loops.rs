@@ -6,7 +6,7 @@ use half::f16;
 
 use crate::element::Element;
 use crate::kernel::Rounding;
-use crate::kernel::dispatch::TileLoop;
+use crate::kernel::dispatch::{TileLoop, convert_each};
 use crate::kernel::integer::{CutTo, IntegerElement, odd_f64, rounded_f64};
 use crate::kernel::narrow::ConvertFloat;
 use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round};
@@ -24,27 +24,6 @@ pub(super) struct CastParameters {
     pub(super) nan: u64,
     /// Whether a float target's overflow is a matter for the exact path.
     pub(super) is_checked: bool,
-}
-
-/// Calls `convert` on each element; `true` where one of them said so, or where the bytes are not aligned.
-#[inline(always)]
-fn convert_each<S: Element, T: Element>(
-    source: &[u8],
-    target: &mut [u8],
-    convert: impl Fn(S) -> (T, bool),
-) -> bool {
-    let (Ok(source), Ok(target)) =
-        (bytemuck::try_cast_slice::<u8, S>(source), bytemuck::try_cast_slice_mut::<u8, T>(target))
-    else {
-        return true;
-    };
-    let mut is_flagged = false;
-    for (source, target) in source.iter().zip(target) {
-        let (converted, is_odd) = convert(*source);
-        *target = converted;
-        is_flagged |= is_odd;
-    }
-    is_flagged
 }
 
 /// Bytes as they are.
@@ -70,7 +49,7 @@ impl<S: IntegerElement + CutTo<T>, T: Element> TileLoop for IntegerToInteger<S, 
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &CastParameters) -> bool {
         let accepted = (S::from_bits64(parameters.accepted.0), S::from_bits64(parameters.accepted.1));
         let bounds = (S::from_bits64(parameters.bounds.0), S::from_bits64(parameters.bounds.1));
-        convert_each::<S, T>(source, target, |x| {
+        convert_each!(source, target, S => T, x => {
             let bounded = if x < bounds.0 { bounds.0 } else { x };
             let bounded = if bounded > bounds.1 { bounds.1 } else { bounded };
             (bounded.cut(), (x < accepted.0) | (x > accepted.1))
@@ -89,11 +68,7 @@ pub(super) trait OfInteger: Element {
 impl OfInteger for f16 {
     #[inline(always)]
     fn of_integer<S: IntegerElement, M: RoundingMode>(integer: S) -> (f16, bool) {
-        if S::BITS <= 16 {
-            integer.nearest_f32().convert_float::<M>()
-        } else {
-            odd_f64(integer).convert_float::<M>()
-        }
+        integer.limited_f32().convert_float::<M>()
     }
 }
 
@@ -122,7 +97,7 @@ impl<S: IntegerElement, T: OfInteger, M: RoundingMode> TileLoop for IntegerToFlo
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &CastParameters) -> bool {
         let accepted = (S::from_bits64(parameters.accepted.0), S::from_bits64(parameters.accepted.1));
         let is_checked = parameters.is_checked;
-        convert_each::<S, T>(source, target, |x| {
+        convert_each!(source, target, S => T, x => {
             let (converted, is_out_of_range) = T::of_integer::<S, M>(x);
             (converted, (x < accepted.0) | (x > accepted.1) | (is_out_of_range & is_checked))
         })
@@ -138,7 +113,7 @@ impl<S: ConvertFloat<T>, T: Element, M: RoundingMode> TileLoop for FloatToFloat<
     #[inline(always)]
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &CastParameters) -> bool {
         let is_checked = parameters.is_checked;
-        convert_each::<S, T>(source, target, |x| {
+        convert_each!(source, target, S => T, x => {
             let (converted, is_out_of_range) = x.convert_float::<M>();
             (converted, is_out_of_range & is_checked)
         })
@@ -218,7 +193,7 @@ impl<S: FloatElement<Wide: ToInteger>, T: OfFloat, M: RoundingMode> TileLoop for
         let bounds = (number(parameters.bounds.0), number(parameters.bounds.1));
         let nan = number(parameters.nan);
         let greatest = T::from_bits64(parameters.greatest);
-        convert_each::<S, T>(source, target, |x| {
+        convert_each!(source, target, S => T, x => {
             let x = x.widen();
             let x = if x == x { x } else { nan };
             let rounded = round::<S::Wide, M, ROUNDS>(x);

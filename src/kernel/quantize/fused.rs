@@ -22,6 +22,8 @@ pub(super) struct FusedParameters {
     /// What decoding adds: where the offset is absent -0.0, which changes nothing.
     added: u64,
     scale: u64,
+    /// The reciprocal of the scale in two parts, the first with so few bits that its product with a code is exact.
+    reciprocal: (u64, u64),
     codes: (u64, u64),
     nan_code: u64,
     normalizer: f64,
@@ -69,19 +71,26 @@ pub(super) fn bind(
     }
     with_float!(options.source.element(), S => {
         let parameters = parameters::<S>(options, nan_code, normalizer);
-        Some((select_code::<S>(options, instruction_set), parameters))
+        let divides = !has_reciprocal::<S>(options, &parameters);
+        Some((select_code::<S>(options, divides, instruction_set), parameters))
     }, else None)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "`bind` has seen that the codes are exact in the float type")]
-fn parameters<S: FloatElement>(options: &QuantizeOptions, nan_code: i64, normalizer: f64) -> FusedParameters {
+fn parameters<S: FloatElement<Wide: Measured>>(
+    options: &QuantizeOptions,
+    nan_code: i64,
+    normalizer: f64,
+) -> FusedParameters {
     let wide = |bits: u64| S::from_bits64(bits).widen();
-    let code = |code: i64| S::Wide::of_f64(code as f64).to_bits64();
+    let code = |code: i64| S::Wide::of_code(code).to_bits64();
     let zero = S::Wide::ZERO;
+    let scale = options.scale.map_or(S::Wide::ONE, wide);
+    let reciprocal = scale.split_reciprocal();
     FusedParameters {
         offset: options.offset.map_or(zero, wide).to_bits64(),
         added: options.offset.map_or(zero.with_sign_of(S::Wide::of_f64(-1.0)), wide).to_bits64(),
-        scale: options.scale.map_or(S::Wide::ONE, wide).to_bits64(),
+        scale: scale.to_bits64(),
+        reciprocal: (reciprocal.0.to_bits64(), reciprocal.1.to_bits64()),
         codes: (code(options.codes.0), code(options.codes.1)),
         nan_code: code(nan_code),
         normalizer,
@@ -89,32 +98,52 @@ fn parameters<S: FloatElement>(options: &QuantizeOptions, nan_code: i64, normali
     }
 }
 
+/// Whether multiplying by the reciprocal gives what dividing gives, bit for bit, for every code of 8 bits.
+///
+/// Decoding divides, and a division costs as much as the rest of the loop.
+fn has_reciprocal<S: FloatElement<Wide: Measured>>(
+    options: &QuantizeOptions,
+    parameters: &FusedParameters,
+) -> bool {
+    let constants = Constants::<S::Wide>::of(parameters);
+    options.target.size() == 1
+        && (options.codes.0..=options.codes.1).all(|code| {
+            let code = S::Wide::of_code(code);
+            let (divided, multiplied) = (constants.unscale::<true>(code), constants.unscale::<false>(code));
+            divided.to_bits64() == multiplied.to_bits64()
+        })
+}
+
 /// Codes of one size are the same bits, signed or not; 32 bits are converted by different instructions.
 fn select_code<S: FloatElement<Wide: Measured>>(
     options: &QuantizeOptions,
+    divides: bool,
     instruction_set: InstructionSet,
 ) -> FusedKernel {
     match options.target.element() {
-        ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8>(options, instruction_set),
-        ElementType::Int16 | ElementType::UInt16 => select_rounding::<S, u16>(options, instruction_set),
-        ElementType::Int32 => select_rounding::<S, i32>(options, instruction_set),
-        ElementType::UInt32 => select_rounding::<S, u32>(options, instruction_set),
-        _ => select_rounding::<S, i64>(options, instruction_set),
+        ElementType::Int8 | ElementType::UInt8 if divides => {
+            select_rounding::<S, u8, true>(options, instruction_set)
+        }
+        ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8, false>(options, instruction_set),
+        ElementType::Int16 | ElementType::UInt16 => select_rounding::<S, u16, true>(options, instruction_set),
+        ElementType::Int32 => select_rounding::<S, i32, true>(options, instruction_set),
+        ElementType::UInt32 => select_rounding::<S, u32, true>(options, instruction_set),
+        _ => select_rounding::<S, i64, true>(options, instruction_set),
     }
 }
 
-fn select_rounding<S: FloatElement<Wide: Measured>, T: Code>(
+fn select_rounding<S: FloatElement<Wide: Measured>, T: Code, const DIVIDE: bool>(
     options: &QuantizeOptions,
     instruction_set: InstructionSet,
 ) -> FusedKernel {
     with_rounding!(options.rounding, M => if options.out_of_range == OutOfRange::Clamp {
-        TileKernel::select::<FusedLoop<S, T, M, true>>(instruction_set)
+        TileKernel::select::<FusedLoop<S, T, M, true, DIVIDE>>(instruction_set)
     } else {
-        TileKernel::select::<FusedLoop<S, T, M, false>>(instruction_set)
+        TileKernel::select::<FusedLoop<S, T, M, false, DIVIDE>>(instruction_set)
     })
 }
 
-struct FusedLoop<S, T, M, const CLAMP: bool>(PhantomData<(S, T, M)>);
+struct FusedLoop<S, T, M, const CLAMP: bool, const DIVIDE: bool>(PhantomData<(S, T, M)>);
 
 /// The constants as floats.
 #[derive(Clone, Copy)]
@@ -122,6 +151,7 @@ struct Constants<W> {
     offset: W,
     added: W,
     scale: W,
+    reciprocal: (W, W),
     codes: (W, W),
     nan_code: W,
 }
@@ -138,23 +168,51 @@ struct Passed<W> {
 
 impl<W: WideFloat> Constants<W> {
     #[inline(always)]
-    fn pass<S: FloatElement<Wide = W>, M: RoundingMode, const ROUNDS: bool>(&self, x: W) -> Passed<W> {
+    fn of(parameters: &FusedParameters) -> Self {
+        let number = |bits| W::from_bits64(bits);
+        let pair = |bits: (u64, u64)| (number(bits.0), number(bits.1));
+        Constants {
+            offset: number(parameters.offset),
+            added: number(parameters.added),
+            scale: number(parameters.scale),
+            reciprocal: pair(parameters.reciprocal),
+            codes: pair(parameters.codes),
+            nan_code: number(parameters.nan_code),
+        }
+    }
+
+    #[inline(always)]
+    fn pass<S: FloatElement<Wide = W>, M: RoundingMode, const ROUNDS: bool, const DIVIDE: bool>(
+        &self,
+        x: W,
+    ) -> Passed<W> {
         let scaled = S::settle(S::settle(x - self.offset) * self.scale);
         let rounded = round::<W, M, ROUNDS>(scaled);
         // In this order NaN becomes the first code, and never equals it.
         let code = if rounded > self.codes.0 { rounded } else { self.codes.0 };
         let code = if code < self.codes.1 { code } else { self.codes.1 };
-        Passed { scaled, code, is_in_range: code == rounded, error: (self.decode::<S>(code) - x).magnitude() }
+        Passed {
+            scaled,
+            code,
+            is_in_range: code == rounded,
+            error: (self.decode::<S, DIVIDE>(code) - x).magnitude(),
+        }
     }
 
     #[inline(always)]
-    fn decode<S: FloatElement<Wide = W>>(&self, code: W) -> W {
-        S::settle(S::settle(code / self.scale) + self.added)
+    fn decode<S: FloatElement<Wide = W>, const DIVIDE: bool>(&self, code: W) -> W {
+        S::settle(S::settle(self.unscale::<DIVIDE>(code)) + self.added)
+    }
+
+    /// The code by the scale, rounded once.
+    #[inline(always)]
+    fn unscale<const DIVIDE: bool>(&self, code: W) -> W {
+        if DIVIDE { code / self.scale } else { code * self.reciprocal.0 + code * self.reciprocal.1 }
     }
 }
 
-impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: bool> TileLoop
-    for FusedLoop<S, T, M, CLAMP>
+impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: bool, const DIVIDE: bool>
+    TileLoop for FusedLoop<S, T, M, CLAMP, DIVIDE>
 {
     type Parameters = FusedParameters;
     type Outcome = TileFigures;
@@ -170,21 +228,14 @@ impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: boo
         else {
             return TileFigures::default();
         };
-        let number = |bits| S::Wide::from_bits64(bits);
-        let constants = Constants {
-            offset: number(parameters.offset),
-            added: number(parameters.added),
-            scale: number(parameters.scale),
-            codes: (number(parameters.codes.0), number(parameters.codes.1)),
-            nan_code: number(parameters.nan_code),
-        };
+        let constants = Constants::<S::Wide>::of(parameters);
         let zero = S::Wide::ZERO;
         let mut errors = [const { MaybeUninit::<S::Wide>::uninit() }; TILE];
         let (mut in_range, mut nan, mut finite) = Default::default();
         let (mut greatest, mut greatest_clamped) = (zero.order(), zero.order());
         for ((x, code), error) in source.iter().zip(&mut *target).zip(&mut errors) {
             let x = x.widen();
-            let passed = constants.pass::<S, M, ROUNDS>(x);
+            let passed = constants.pass::<S, M, ROUNDS, DIVIDE>(x);
             let is_nan = x != x;
             let value = if is_nan { constants.nan_code } else { passed.code };
             // SAFETY: `value` lies between the codes or is the NaN code; `bind` has seen them to be in T, and exact.
@@ -257,8 +308,8 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Close
             if *error == marked {
                 let x = x.widen();
                 // Without an instruction for it: this function is compiled for the baseline.
-                let code = self.constants.pass::<S, M, false>(x).code;
-                greatest = greatest.max((self.constants.decode::<S>(code).to_f64() - x.to_f64()).abs());
+                let code = self.constants.pass::<S, M, false, true>(x).code;
+                greatest = greatest.max((self.constants.decode::<S, true>(code).to_f64() - x.to_f64()).abs());
             }
         }
         greatest

@@ -53,6 +53,13 @@ pub(super) trait Measured: WideFloat {
     /// # Safety
     /// `self` is an integer that [`Code`] permits.
     unsafe fn to_code<T: Code>(self) -> T;
+    /// The reciprocal in two parts, the first short by the 8 bits of a code and one.
+    fn split_reciprocal(self) -> (Self, Self);
+    /// A code of at most 53 bits, which this type holds exactly.
+    #[expect(clippy::cast_precision_loss, reason = "the codes of the loop are exact in its float type")]
+    fn of_code(code: i64) -> Self {
+        Self::of_f64(code as f64)
+    }
     /// Sum of the squares of `error * normalizer`, where a negative error counts as 0; `greatest` is the greatest error.
     fn sum_of_squares(errors: &[Self], greatest: Self, normalizer: f64) -> f64;
 }
@@ -61,6 +68,13 @@ impl Measured for f32 {
     const IS_FLOAT64: bool = false;
     type Order = i32;
     type Count = u32;
+
+    fn split_reciprocal(self) -> (f32, f32) {
+        let short = f32::from_bits((1.0 / self).to_bits() & !0x1ff);
+        // The product is exact in float64, and so is the difference.
+        let scale = f64::from(self);
+        (short, f32::of_f64((1.0 - f64::from(short) * scale) / scale))
+    }
 
     #[inline(always)]
     fn order(self) -> i32 {
@@ -121,6 +135,11 @@ impl Measured for f64 {
     const IS_FLOAT64: bool = true;
     type Order = i64;
     type Count = u64;
+
+    fn split_reciprocal(self) -> (f64, f64) {
+        let short = f64::from_bits((1.0 / self).to_bits() & !0x1ff);
+        (short, (-short).mul_add(self, 1.0) / self)
+    }
 
     #[inline(always)]
     fn order(self) -> i64 {

@@ -8,7 +8,7 @@ use super::Direction;
 use crate::element::{Element, NumberType};
 use crate::kernel::InstructionSet;
 use crate::kernel::cast::low_bits;
-use crate::kernel::dispatch::{TileKernel, TileLoop};
+use crate::kernel::dispatch::{TileKernel, TileLoop, convert_each};
 use crate::kernel::exact::integer_of;
 use crate::kernel::narrow::ConvertFloat;
 use crate::kernel::round::{FloatElement, NearestEven, WideFloat};
@@ -146,23 +146,6 @@ impl TileLoop for Copy {
     }
 }
 
-/// Calls `convert` on each element; `true` where one of them said so, or where the bytes are not aligned.
-#[inline(always)]
-fn convert_each<T: Element>(source: &[u8], target: &mut [u8], convert: impl Fn(T) -> (T, bool)) -> bool {
-    let (Ok(source), Ok(target)) =
-        (bytemuck::try_cast_slice::<u8, T>(source), bytemuck::try_cast_slice_mut::<u8, T>(target))
-    else {
-        return true;
-    };
-    let mut is_flagged = false;
-    for (source, target) in source.iter().zip(target) {
-        let (converted, is_odd) = convert(*source);
-        *target = converted;
-        is_flagged |= is_odd;
-    }
-    is_flagged
-}
-
 /// A float type as the loops write it.
 trait Settled: FloatElement {
     /// The element of a value that [`FloatElement::settle`] gave.
@@ -205,7 +188,7 @@ impl<S: Settled> TileLoop for EncodeFloat<S> {
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
         let offset = S::Wide::from_bits64(parameters.offset);
         let scale = S::Wide::from_bits64(parameters.scale);
-        convert_each::<S>(source, target, |x| {
+        convert_each!(source, target, S => S, x => {
             let x = x.widen();
             let result = S::settle(S::settle(x - offset) * scale);
             (S::of_settled(result), has_overflowed(x, result))
@@ -222,7 +205,7 @@ impl<S: Settled> TileLoop for DecodeFloat<S> {
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
         let offset = S::Wide::from_bits64(parameters.offset);
         let scale = S::Wide::from_bits64(parameters.scale);
-        convert_each::<S>(source, target, |x| {
+        convert_each!(source, target, S => S, x => {
             let x = x.widen();
             let result = S::settle(S::settle(x / scale) + offset);
             (S::of_settled(result), has_overflowed(x, result))
@@ -272,7 +255,7 @@ impl<S: Modular> TileLoop for EncodeInteger<S> {
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
         let (offset, scale) = (S::from_bits64(parameters.offset), S::from_bits64(parameters.scale));
         let accepted = (S::from_bits64(parameters.accepted.0), S::from_bits64(parameters.accepted.1));
-        convert_each::<S>(source, target, |x| {
+        convert_each!(source, target, S => S, x => {
             (x.subtract(offset).multiply(scale), (x < accepted.0) | (x > accepted.1))
         })
     }
@@ -288,7 +271,7 @@ impl<S: Modular> TileLoop for DecodeInteger<S> {
         let (offset, scale) = (S::from_bits64(parameters.offset), S::from_bits64(parameters.scale));
         let accepted = (S::from_bits64(parameters.accepted.0), S::from_bits64(parameters.accepted.1));
         let (shift, inverse) = (parameters.shift, S::from_bits64(parameters.inverse));
-        convert_each::<S>(source, target, |x| {
+        convert_each!(source, target, S => S, x => {
             // Where the division leaves no remainder this is the quotient, and only then its product is `x` again.
             let quotient = x.shift_right(shift).multiply(inverse);
             let is_out_of_range = (quotient < accepted.0) | (quotient > accepted.1);

@@ -76,7 +76,7 @@ impl Planner<'_> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = chunk_set::list(&source.node, &source.metadata).map_err(unreadable)?;
+        let listing = chunk_set::list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"

@@ -29,6 +29,14 @@ pub struct ReadBuffers {
     pub workspace: Workspace,
 }
 
+impl ReadBuffers {
+    /// A buffer of so many bytes, whatever it holds.
+    pub fn piece(&mut self, length: usize) -> &mut [u8] {
+        self.read.resize(length, 0);
+        &mut self.read
+    }
+}
+
 /// A unit of the array.
 #[derive(Debug, Clone)]
 pub struct Cell {

@@ -4,7 +4,7 @@ use super::reader::{CellReader, ReadBuffers};
 use crate::element::NumberType;
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::Side;
+use crate::engine::object::{self, Side};
 use crate::engine::progress::Progress;
 use crate::kernel::statistics::{Extent, ExtentScan};
 
@@ -75,6 +75,9 @@ impl Surveyor<'_> {
 
     fn object(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Found, Fault> {
         let mut found = self.nothing();
+        if self.reads_values && self.scan_while_reading(buffers, index, &mut found)? {
+            return Ok(found);
+        }
         CellReader { side: self.source }.each(index, buffers, |_, elements| {
             let Some(elements) = elements else {
                 found.absent = true;
@@ -89,6 +92,46 @@ impl Surveyor<'_> {
             Ok(())
         })?;
         Ok(found)
+    }
+}
+
+impl Surveyor<'_> {
+    /// Scans an object piece by piece while it is read, where it is its elements and lies inside the array whole;
+    /// else false.
+    fn scan_while_reading(
+        &self,
+        buffers: &mut ReadBuffers,
+        index: u64,
+        found: &mut Found,
+    ) -> Result<bool, Fault> {
+        let side = self.source;
+        if side.layout.is_some() || side.cropped(&side.start_of(index), &side.metadata.chunk_shape).is_some()
+        {
+            return Ok(false);
+        }
+        let Some(mut reader) = side.node.open(&side.key(index))? else { return Ok(false) };
+        let length = crate::codec::region::as_index(reader.length());
+        if !side.chain.stores_elements(length) {
+            return Ok(false);
+        }
+        let piece = buffers.piece(length.min(object::PIECE));
+        let mut left = length;
+        while left > 0 {
+            let wanted = left.min(piece.len());
+            let filled = reader.read_next(&mut piece[..wanted])?;
+            if filled < wanted {
+                return Err(Fault::Other(format!(
+                    "{} of {length} bytes could be read",
+                    length - left + filled
+                )));
+            }
+            self.scan.scan(&piece[..filled], &mut found.extent);
+            if let Some(declared) = &self.declared {
+                declared.scan(&piece[..filled], &mut found.declared);
+            }
+            left -= filled;
+        }
+        Ok(true)
     }
 }
 
