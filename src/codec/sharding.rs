@@ -162,7 +162,8 @@ impl BoundSharding {
         let (mut chunk, mut chunk_encoded) = (self.new_inner_chunk(), Vec::new());
         let mut entries = Vec::with_capacity(as_index(self.num_inner_chunks()));
         let mut position = vec![0; self.grid_shape.len()];
-        loop {
+        // A shard without elements has no inner chunks.
+        while self.num_inner_chunks() > 0 {
             let start = self.start_of(&position);
             self.region(&start, true).run(decoded, &mut chunk);
             if self.is_empty(&chunk) {

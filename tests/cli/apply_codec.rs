@@ -480,3 +480,16 @@ fn memory_that_is_too_small_is_3_and_names_what_would_do() {
     ]);
     run.fails(3, &["48"]);
 }
+
+#[test]
+fn array_without_elements_passes_every_codec() {
+    let test = CliTest::new();
+    test.write("empty", "");
+    let shards = SHARDS.replace("\"chunk_shape\":[2]", "\"chunk_shape\":[2,1]");
+    for codecs in [TRANSPOSE, TO_UINT8, shards.as_str()] {
+        let options = ["apply-codec", "--codecs", codecs, "--data-type=float32", "--shape=0,5"];
+        test.run(options.iter().chain(&["empty", "encoded"])).succeeds();
+        test.run(options.iter().chain(&["--decode", "encoded", "back"])).succeeds();
+        assert_eq!(test.read("back"), b"", "{codecs}");
+    }
+}

@@ -46,7 +46,12 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>, O
         return Ok(None);
     }
     let limit = options.common.max_memory.unwrap_or(u64::MAX - 1);
-    let contents = read(stream, limit)?;
+    let contents = read(stream, limit, |name, limit| {
+        OperationError::environment(format!(
+            "INPUT `{name}` is larger than --max-memory allows, {limit} bytes"
+        ))
+        .with_help("give a larger --max-memory")
+    })?;
     let name = stream_name(stream);
     if *stream == Stream::Standard && !npy::is_npy(&contents) {
         return Err(needs_type_and_shape());
@@ -170,7 +175,11 @@ pub(super) fn read_raw(
         Representation::Bytes(_) => None,
     };
     let limit = expected.unwrap_or_else(|| chain.max_encoded_bytes());
-    let mut bytes = read(stream, limit)?;
+    let mut bytes = read(stream, limit, |name, limit| {
+        let message =
+            format!("INPUT `{name}` holds more than {limit} bytes, and {} is expected", describe(&taken));
+        OperationError::data(message).with_help("check --data-type and --shape")
+    })?;
     let found = bytes.len() as u64;
     if expected.is_some_and(|expected| expected != found) {
         let message = format!("INPUT `{name}` holds {found} bytes, and {} is expected", describe(&taken));
@@ -182,7 +191,11 @@ pub(super) fn read_raw(
     Ok(Input { name, file_bytes: found, bytes })
 }
 
-fn read(stream: &Stream, limit: u64) -> Result<Vec<u8>, OperationError> {
+fn read(
+    stream: &Stream,
+    limit: u64,
+    too_large: impl FnOnce(&str, u64) -> OperationError,
+) -> Result<Vec<u8>, OperationError> {
     let contents = match stream {
         Stream::Standard => file::read_standard_input(limit),
         Stream::File(path) => file::read(path, limit),
@@ -190,11 +203,7 @@ fn read(stream: &Stream, limit: u64) -> Result<Vec<u8>, OperationError> {
     contents.map_err(|error| {
         let name = stream_name(stream);
         match error {
-            FileError::TooLarge { limit, .. } => {
-                let message =
-                    format!("INPUT `{name}` holds more than {limit} bytes, the most that is expected");
-                OperationError::data(message).with_help("check --data-type and --shape")
-            }
+            FileError::TooLarge { limit, .. } => too_large(&name, limit),
             FileError::Io { .. } => {
                 OperationError::environment(format!("INPUT `{name}` cannot be read")).because(error)
             }
