@@ -1,7 +1,7 @@
 //! Benches of the kernels: every cast, the fused quantisation against reading memory, `zarr-cast-value` beside ours.
 //!
 //! Data exceed the cache; throughput is in bytes read and written, for the quantisation in bytes read.
-
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot run fails")]
 #![allow(missing_docs, reason = "criterion's macros make public functions")]
 
 use std::hint::black_box;

@@ -34,7 +34,7 @@ fn bounds_are_exact() {
     assert_eq!(one::<f32, i32>(2_147_483_648.0, even, OutOfRange::Error), Err(FaultKind::OutOfRange));
     assert_eq!(one::<f32, i32>(2_147_483_648.0, even, OutOfRange::Clamp), Ok(i32::MAX));
     assert_eq!(one::<f32, i32>(2_147_483_648.0, even, OutOfRange::Wrap), Ok(i32::MIN));
-    assert_eq!(one::<f64, i64>(9.223_372_036_854_775_8e18, even, OutOfRange::Clamp), Ok(i64::MAX));
+    assert_eq!(one::<f64, i64>(9.223_372_036_854_776e18, even, OutOfRange::Clamp), Ok(i64::MAX));
     assert_eq!(
         one::<f64, u64>(18_446_744_073_709_551_616.0, even, OutOfRange::Error),
         Err(FaultKind::OutOfRange)
