@@ -35,16 +35,35 @@ pub(super) struct InspectArguments {
     #[arg(long, value_name = "PATH")]
     node: Option<String>,
 
+    /// Count what is stored: chunks, shards, bytes, and keys that belong to no chunk
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Storage::Auto)]
+    storage: Storage,
+
     #[command(flatten)]
     pub(super) common: CommonArguments,
+}
+
+/// When what is stored is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Storage {
+    /// On stores that list quickly: local ones
+    Auto,
+    /// On every store
+    Always,
+    /// The metadata alone
+    Never,
 }
 
 impl InspectArguments {
     /// Runs the command and reports.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
-        let options =
-            InspectOptions { threads: self.common.options().threads, store: self.store, node: self.node };
+        let options = InspectOptions {
+            threads: self.common.options().threads,
+            store: self.store,
+            node: self.node,
+            storage: self.storage != Storage::Never,
+        };
         let result = inspect(&options)?;
         session.warn(&result.warnings);
         session::print(|output| {

@@ -4,6 +4,8 @@ use super::error::OperationError;
 use super::inspect_result::{Decoded, InspectResult, StageRow};
 use super::open::{ArrayReading, read_array};
 use super::options::InspectOptions;
+use super::{available_threads, storage};
+use crate::engine::driver::Driver;
 use crate::metadata::array::ChunkGrid;
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
@@ -16,6 +18,7 @@ use crate::pipeline::{
 pub fn inspect(options: &InspectOptions) -> Result<InspectResult, OperationError> {
     let reading = read_array(&options.store, options.node.as_deref())?;
     let node = options.node.as_deref().unwrap_or_default().trim_matches('/');
+    let storage = if options.storage { storage::census(&reading, &driver(options)?)? } else { None };
     let ArrayReading { document, members, pipeline, data_type, diagnostics, .. } = reading;
     let chunk_grid = members.chunk_grid.as_ref();
     let stored_shape = match chunk_grid {
@@ -40,12 +43,18 @@ pub fn inspect(options: &InspectOptions) -> Result<InspectResult, OperationError
         attributes: Some(members.attributes.unwrap_or_default().into()),
         decoded: pipeline.as_ref().map(|pipeline| decoded(&pipeline.input)),
         pipeline: pipeline.as_ref().map(rows),
-        storage: None,
+        storage,
         stats: None,
         histogram: None,
         suggestion: None,
         warnings: diagnostics,
     })
+}
+
+fn driver(options: &InspectOptions) -> Result<Driver, OperationError> {
+    let threads = options.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
+    Driver::new(threads)
+        .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
 }
 
 fn decoded(array: &ArrayRepresentation) -> Decoded {

@@ -43,8 +43,8 @@ pub struct InspectResult {
     pub decoded: Option<Decoded>,
     /// A row for each codec, in encode order.
     pub pipeline: Option<Vec<StageRow>>,
-    /// Chunks present and bytes stored; not counted yet.
-    pub storage: Option<()>,
+    /// Chunks present and bytes stored; `None` where they were not counted.
+    pub storage: Option<StorageResult>,
     /// Values; not read yet.
     pub stats: Option<()>,
     /// Not counted yet.
@@ -90,4 +90,23 @@ pub struct Decoded {
     pub fill_value: Option<Json>,
     /// In memory.
     pub bytes: Option<u64>,
+}
+
+/// What is stored of an array.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StorageResult {
+    /// Smallest units that can be decoded alone, over the whole array.
+    pub chunks: Option<u64>,
+    /// Those that are stored; `None` where shards cannot be looked into.
+    pub chunks_present: Option<u64>,
+    /// Stored objects of a sharded array.
+    pub shards: Option<u64>,
+    /// Those that are there.
+    pub shards_present: Option<u64>,
+    /// Bytes of all elements.
+    pub bytes_logical: Option<u64>,
+    /// Bytes of the stored objects.
+    pub bytes_stored: u64,
+    /// Keys that belong to no chunk, at most 100.
+    pub unknown_keys: Vec<String>,
 }

@@ -10,5 +10,11 @@ pub mod npy;
 pub mod open;
 pub mod options;
 pub use crate::engine::progress;
+pub mod storage;
 pub mod transcode;
 pub mod transcode_result;
+
+/// The cores that the process may use.
+pub fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+}

@@ -184,4 +184,6 @@ pub struct InspectOptions {
     pub store: PathBuf,
     /// `--node`.
     pub node: Option<String>,
+    /// Whether what is stored is counted (`--storage`).
+    pub storage: bool,
 }

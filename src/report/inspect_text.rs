@@ -53,6 +53,23 @@ fn members(result: &InspectResult) -> Vec<(&'static str, String)> {
     push("chunk shape", result.chunk_shape.as_deref().map(quantity::shape));
     push("shard shape", result.shard_shape.as_deref().map(quantity::shape));
     push("key encoding", result.chunk_key_encoding.as_ref().map(extension));
+    if let Some(storage) = &result.storage {
+        let of = |present: Option<u64>, possible: Option<u64>| {
+            let text = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), quantity::count);
+            format!("{} of {} stored", text(present), text(possible))
+        };
+        push("chunks", Some(of(storage.chunks_present, storage.chunks)));
+        push("shards", storage.shards.map(|shards| of(storage.shards_present, Some(shards))));
+        let logical = storage
+            .bytes_logical
+            .map_or_else(String::new, |bytes| format!(", {} decoded", quantity::bytes(bytes)));
+        push("bytes", Some(format!("{} stored{logical}", quantity::bytes(storage.bytes_stored))));
+        let unknown = storage.unknown_keys.len();
+        push(
+            "other keys",
+            storage.unknown_keys.first().map(|first| format!("{unknown}, the first `{first}`")),
+        );
+    }
     members
 }
 

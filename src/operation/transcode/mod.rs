@@ -6,7 +6,7 @@
 mod change;
 mod destination;
 mod fault;
-mod layout;
+pub(super) mod layout;
 mod measure;
 mod missing;
 mod normalize;

@@ -143,10 +143,12 @@ impl<'a> Request<'a> {
         }
         if let Some(moved) = surviving_fill(&quantization, fill) {
             quantization.fill_value = self.float().bits(moved);
-            quantization.warnings.push(Diagnostic::new(
-                code::QUANTIZE_FILL_VALUE_MOVED,
-                format!("the fill value {fill} becomes {moved}, which the codes bring back bit for bit"),
-            ));
+            if moved != fill {
+                quantization.warnings.push(Diagnostic::new(
+                    code::QUANTIZE_FILL_VALUE_MOVED,
+                    format!("the fill value {fill} becomes {moved}, which the codes bring back bit for bit"),
+                ));
+            }
             return Ok(quantization);
         }
         let mut quantization = self.with_codes(target, true, survey, Some(fill))?;
@@ -416,6 +418,20 @@ impl Quantization {
                 FillValue::from_bits(self.target, self.codecs().encode(absent).unwrap_or(0))
             }
         }
+    }
+
+    /// The error of absent elements: of the fill value that stands for them, or of the code that is written; `None`
+    /// where they are NaN.
+    pub(super) fn absent_error(&self) -> Option<f64> {
+        let float = FloatType(self.source);
+        let absent = float.value(self.absent_bits);
+        let codecs = self.codecs();
+        let decoded = if self.writes_absent {
+            float.value(codecs.decode(codecs.encode(self.absent_bits)?)?)
+        } else {
+            float.value(self.fill_value)
+        };
+        (!absent.is_nan() && !decoded.is_nan()).then(|| (decoded - absent).abs())
     }
 
     /// `|1/scale|`.

@@ -12,6 +12,7 @@ use crate::engine::object::{ObjectJob, ObjectReport, ObjectWay};
 use crate::engine::progress::Progress;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::json::Json;
+use crate::operation::available_threads;
 use crate::operation::error::OperationError;
 use crate::operation::open::{OpenedArray, local_path, open_array};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
@@ -73,11 +74,6 @@ fn no_threads(error: impl std::error::Error + Send + Sync + 'static) -> Operatio
 
 fn cannot_write(error: StoreError) -> OperationError {
     OperationError::environment("the destination cannot be written").because(error)
-}
-
-/// The cores that the process may use.
-fn available_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
 /// SOURCE and DEST are two places, neither inside the other, and DEST is free.
@@ -248,10 +244,10 @@ fn result(
     };
     let mut warnings = plan.warnings.clone();
     warnings.extend(verified.as_ref().and_then(|v| v.warning.clone()));
-    let quantization = plan
-        .quantization
-        .as_ref()
-        .map(|quantization| quantization_result(quantization, tally, verified.as_ref(), ran));
+    let quantization = plan.quantization.as_ref().map(|quantization| {
+        let figures = if ran { all_figures(quantization, &tally.figures, elements) } else { tally.figures };
+        quantization_result(quantization, tally, &figures, verified.as_ref(), ran)
+    });
     let node = NodeResult {
         path: "/".to_owned(),
         node_type: "array",
@@ -297,14 +293,40 @@ fn description(document: &Json, pipeline: &Pipeline, stored_shape: &[u64]) -> Ar
     }
 }
 
+/// The figures of the stored elements with those of the absent ones, which all hold the fill value.
+fn all_figures(
+    quantization: &Quantization,
+    stored: &QuantizeFigures,
+    elements: Option<u64>,
+) -> QuantizeFigures {
+    let mut all = *stored;
+    let absent = elements.unwrap_or(stored.count).saturating_sub(stored.count);
+    all.count += absent;
+    match quantization.absent_error() {
+        None => all.nan += absent,
+        Some(error) if absent > 0 => {
+            all.max_abs_error = all.max_abs_error.max(error);
+            let normalized = error * all.normalizer;
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a count rounded to 53 bits is far within the figure's error"
+            )]
+            let count = absent as f64;
+            all.sum_of_squares += count * normalized * normalized;
+        }
+        Some(_) => {}
+    }
+    all
+}
+
 fn quantization_result(
     quantization: &Quantization,
     tally: &Tally,
+    figures: &QuantizeFigures,
     verified: Option<&Verification>,
     ran: bool,
 ) -> QuantizationResult {
     let (offset, scale) = quantization.literals();
-    let figures = &tally.figures;
     QuantizationResult {
         form: match quantization.form {
             QuantizeForm::Codecs => "codecs",
