@@ -11,7 +11,7 @@ use crate::store::LocalNode;
 
 /// Binds an array. `hoisted` codecs of the innermost chain are moved to the front of a cell's, where a kernel takes
 /// their place: they work on each value by itself, so that no `transpose` in front of the shard makes a difference.
-pub(super) fn side(
+pub(in crate::operation) fn side(
     node: LocalNode,
     metadata: ArrayMetadata,
     pipeline: &Pipeline,
