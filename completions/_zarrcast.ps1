@@ -35,6 +35,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
         }
         'zarrcast;inspect' {
             [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'The path of a node inside the store')
+            [CompletionResult]::new('--storage', '--storage', [CompletionResultType]::ParameterName, 'Count what is stored: chunks, shards, bytes, and keys that belong to no chunk')
             [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Worker threads')
             [CompletionResult]::new('--max-memory', '--max-memory', [CompletionResultType]::ParameterName, 'Bytes of chunk data in flight, such as 512MiB or 2GB')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output')

@@ -251,7 +251,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__inspect)
-            opts="-q -v -h -V --node --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-q -v -h -V --node --storage --json --threads --max-memory --quiet --verbose --color --progress --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -259,6 +259,10 @@ _zarrcast() {
             case "${prev}" in
                 --node)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --storage)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --threads)

@@ -31,6 +31,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
         }
         &'zarrcast;inspect'= {
             cand --node 'The path of a node inside the store'
+            cand --storage 'Count what is stored: chunks, shards, bytes, and keys that belong to no chunk'
             cand --threads 'Worker threads'
             cand --max-memory 'Bytes of chunk data in flight, such as 512MiB or 2GB'
             cand --color 'When to colour the output'

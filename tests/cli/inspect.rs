@@ -22,11 +22,15 @@ fn json_has_every_member_of_an_array() {
     assert_eq!(result["attributes"], json!({}));
     assert_eq!(result["codecs"].as_array().unwrap().len(), 4);
     assert_eq!(result["warnings"], json!([]));
-    for name in
-        ["data_type_v2", "shard_shape", "dimension_names", "storage", "stats", "histogram", "suggestion"]
-    {
+    for name in ["data_type_v2", "shard_shape", "dimension_names", "stats", "histogram", "suggestion"] {
         assert_eq!(result.get(name), Some(&json!(null)), "{name}");
     }
+    let storage = &result["storage"];
+    assert_eq!(storage["chunks"], 4);
+    assert_eq!(storage["chunks_present"], 4);
+    assert_eq!(storage["shards"], json!(null));
+    assert_eq!(storage["bytes_logical"], 24 * 40 * 4);
+    assert_eq!(storage["unknown_keys"], json!([]));
     let pipeline = result["pipeline"].as_array().unwrap();
     let row = |place: usize| {
         let row = &pipeline[place];
@@ -61,6 +65,8 @@ fn text_shows_metadata_then_a_row_for_each_codec() {
   fill value    NaN
   chunk shape   14, 25
   key encoding  default {\"separator\":\"/\"}
+  chunks        4 of 4 stored
+  bytes         987 B stored, 3.75 KiB decoded
 
 pipeline of a chunk, in encode order
   codec         kind          data type  shape   fill value   bytes
@@ -75,6 +81,18 @@ pipeline of a chunk, in encode order
     {\"level\":1,\"checksum\":false}
 ";
     assert_eq!(text, expected);
+}
+
+#[test]
+fn storage_of_a_sharded_array_counts_inner_chunks_by_the_shard_indexes() {
+    let storage = inspect_json("zarr-python_3.1.6_sharded_index_end")["storage"].clone();
+    let number = |name: &str| storage[name].as_u64().unwrap();
+    assert!(number("shards_present") < number("shards"), "one shard is missing: {storage}");
+    assert!(number("chunks_present") < number("chunks"), "inner chunks are missing: {storage}");
+    assert!(number("chunks") > number("shards"));
+    let store = fixture("zarr-python_3.1.6_sharded_index_end");
+    let never = CliTest::new().run(["inspect", "--json", "--storage", "never", store.to_str().unwrap()]);
+    assert_eq!(never.succeeds().json()["storage"], json!(null));
 }
 
 #[test]

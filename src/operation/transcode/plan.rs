@@ -116,7 +116,18 @@ impl Planner<'_> {
         if let Some(quantize) = &self.options.quantize {
             let request = Request::new(source, self.options, quantize)?;
             if self.options.dry_run && request.needs_first_pass() {
-                return Ok(plain(ValueChange::None));
+                // The codecs without their parameters: no chunk is read for a plan.
+                let total: u64 = source.metadata.chunk_grid_shape().iter().product();
+                let absent_elements = listing.present.len() < total;
+                let survey = Survey { absent_elements, ..Survey::default() };
+                let mut quantization = request.settle(request.candidates()[0], &survey)?;
+                quantization.warnings.clear();
+                quantization.apply(draft)?;
+                let change = ValueChange::Quantize {
+                    kernel: Box::new(quantization.bind()),
+                    codecs: quantization.num_codecs(),
+                };
+                return Ok(Changed { change, quantization: None, absent: source.fill_value.clone() });
             }
             let quantization = self.quantization(&request, listing, progress)?;
             quantization.apply(draft)?;

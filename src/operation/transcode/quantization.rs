@@ -46,6 +46,8 @@ pub(super) struct Quantization {
     pub writes_absent: bool,
     /// `--max-error`.
     pub max_error: Option<f64>,
+    /// Whether the range is not known yet: a plan that reads no chunk.
+    pub is_open: bool,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -228,6 +230,7 @@ impl<'a> Request<'a> {
             absent_bits: self.fill_bits,
             writes_absent: false,
             max_error: self.quantize.max_error,
+            is_open: self.options.dry_run && self.needs_first_pass(),
             warnings: Vec::new(),
         })
     }
@@ -479,7 +482,8 @@ impl Quantization {
     /// The two codecs as metadata; a `scale_offset` that does nothing is left out.
     fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
-        let scaled = (scaling.offset.is_some() || scaling.scale.is_some()).then(|| scaling.to_metadata());
+        let scaled = (self.is_open || scaling.offset.is_some() || scaling.scale.is_some())
+            .then(|| scaling.to_metadata());
         scaled.into_iter().chain([self.cast_value().to_metadata()]).collect()
     }
 
