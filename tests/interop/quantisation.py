@@ -40,7 +40,7 @@ def check_report(values, report):
     ends = [int(code) for code in codes_by_numpy(np.array([low, high]), report)]
     slack = 4 * (last - first) // exact  # 0 but where the codes are as fine as the float type itself: then no scale meets both ends
     assert first <= ends[0] <= first + slack and last - slack <= ends[1] <= last, f"the range {low}, {high} got the codes {ends}"
-    assert report["count"] - report["nan"] == finite.size and report["clamped"] == 0, "elements of stored chunks that are no NaN"
+    assert report["count"] - report["nan"] == finite.size and report["clamped"] == 0, "elements that are no NaN"
     error = np.abs(decode(codes_by_numpy(finite, report)).astype("f8") - finite.astype("f8"))
     assert np.isclose(report["max_abs_error"], error.max(), rtol=1e-9, atol=0), (
         f"greatest error {report['max_abs_error']}, not {error.max()}"
