@@ -1,6 +1,5 @@
 //! Why a chunk cannot be encoded or decoded: which codec, which element, what was expected and what was found.
 
-use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::store::StoreError;
@@ -145,9 +144,4 @@ pub fn element_help(kind: FaultKind) -> Option<&'static str> {
         }
         FaultKind::NotOfType => None,
     }
-}
-
-/// The name of a data type, for messages.
-pub fn type_text(data_type: &DataType) -> String {
-    data_type.to_string()
 }

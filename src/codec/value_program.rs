@@ -4,11 +4,11 @@
 //! source and the last into the target: however many codecs there are, memory is read and written once.
 
 use crate::element::NumberType;
+use crate::kernel::ElementFault;
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::unpack::Unpack;
-use crate::kernel::{ElementFault, FaultKind};
 
 /// Elements of a tile: two tiles of 8-byte elements fill half of a level 1 cache of 48 KiB, or spill a little.
 const TILE: usize = 2048;
@@ -212,13 +212,6 @@ impl ValueProgram {
         let bits = super::element_bits(bytes);
         let fault = ElementFault { index: first + fault.index, ..fault };
         ProgramFault { fault, origin, bits, types: step.types() }
-    }
-}
-
-impl ProgramFault {
-    /// Whether the value itself is the fault (out of range, NaN...), as all kinds but a stray stored value are.
-    pub fn is_of_stored_value(&self) -> bool {
-        self.fault.kind == FaultKind::NotOfType
     }
 }
 

@@ -8,6 +8,7 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::TranscodeOptions;
+use crate::pipeline::configuration::cast_value::is_lossy;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// Codecs whose configuration was made for one data type.
@@ -86,14 +87,6 @@ pub(super) fn data_type(
 fn lossy(from: NumberType, to: NumberType) -> OperationError {
     OperationError::data(format!("{to} does not hold all values of {from}: the conversion can lose bits"))
         .with_help("accept it with --allow-lossy-cast, or choose float64 or an integer type")
-}
-
-/// Whether a float type lacks values of an integer type.
-fn is_lossy(from: NumberType, to: NumberType) -> bool {
-    match (from.integer_bounds(), to.significand_bits()) {
-        (Some((_, greatest)), Some(significand)) => greatest >= 1_i128 << significand,
-        _ => false,
-    }
 }
 
 /// Refuses to write a chain that encodes integers as floats that do not hold them all (SEMANTICS: B1).

@@ -3,6 +3,7 @@
 //! Values of the array's type are held as `f64` here, which holds each exactly; what is computed is rounded to the
 //! type before it is used, and both ends are proved through the real kernel.
 
+use crate::codec::element_bits;
 use crate::element::{ElementType, NumberType};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
@@ -285,15 +286,9 @@ pub(super) fn number_bytes(number_type: NumberType, bits: u64) -> Vec<u8> {
     bytes
 }
 
-/// The zero-extended bits of an element, from bytes in the order of this machine.
-pub(super) fn number_bits(bytes: &[u8]) -> u64 {
-    let fold = |bits: u64, byte: &u8| (bits << 8) | u64::from(*byte);
-    if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
-}
-
 /// The integer that an element's bytes hold.
 pub(super) fn integer_of(number_type: NumberType, bytes: &[u8]) -> i64 {
-    let bits = number_bits(bytes);
+    let bits = element_bits(bytes);
     let unused = 64 - u32::try_from(number_type.size() * 8).unwrap_or(64);
     if number_type.element().is_signed_integer() {
         (bits << unused).cast_signed() >> unused

@@ -3,6 +3,7 @@
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>
 
 mod lossy;
+pub use lossy::is_lossy;
 mod scalar_map;
 mod write;
 

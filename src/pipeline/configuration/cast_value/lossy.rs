@@ -32,7 +32,7 @@ impl BoundCastValue {
 }
 
 /// Whether a float type lacks values of an integer type: those beyond its significand, or beyond its range.
-fn is_lossy(source: NumberType, target: NumberType) -> bool {
+pub fn is_lossy(source: NumberType, target: NumberType) -> bool {
     match (source.integer_bounds(), target.significand_bits()) {
         (Some((_, greatest)), Some(significand)) => greatest >= 1_i128 << significand,
         _ => false,
