@@ -13,6 +13,8 @@ pub use crate::engine::progress;
 pub mod storage;
 pub mod transcode;
 pub mod transcode_result;
+pub mod validate;
+pub mod validate_result;
 
 /// The cores that the process may use.
 pub fn available_threads() -> usize {

@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use crate::data_type::DataType;
+use crate::diagnostic::Code;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::json::{Json, Object};
@@ -186,4 +187,66 @@ pub struct InspectOptions {
     pub node: Option<String>,
     /// Whether what is stored is counted (`--storage`).
     pub storage: bool,
+}
+
+/// How deep `validate` looks (`--level`); each level includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum ValidateLevel {
+    /// The documents.
+    Metadata,
+    /// And the keys: unknown, out of the grid, truncated, absent.
+    #[default]
+    Keys,
+    /// And the shard indexes.
+    Index,
+    /// And every chunk, decoded whole.
+    Data,
+}
+
+impl ValidateLevel {
+    /// As the command line has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ValidateLevel::Metadata => "metadata",
+            ValidateLevel::Keys => "keys",
+            ValidateLevel::Index => "index",
+            ValidateLevel::Data => "data",
+        }
+    }
+}
+
+/// `--against OTHER`: `|a - b| <= atol + rtol * |b|`, b from OTHER.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AgainstOptions {
+    /// OTHER.
+    pub other: PathBuf,
+    /// `--rtol`.
+    pub rtol: f64,
+    /// `--atol`.
+    pub atol: f64,
+}
+
+/// `zarrcast validate`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ValidateOptions {
+    /// What every command takes.
+    pub common: CommonOptions,
+    /// STORE, one or more.
+    pub stores: Vec<PathBuf>,
+    /// `--node`.
+    pub node: Option<String>,
+    /// `--level`.
+    pub level: ValidateLevel,
+    /// `--deny CODE`: errors, whatever the table says.
+    pub deny: Vec<Code>,
+    /// `--deny warnings`.
+    pub deny_warnings: bool,
+    /// `--allow CODE`: not reported, not counted.
+    pub allow: Vec<Code>,
+    /// `--max-findings`; 0: all.
+    pub max_findings: usize,
+    /// `--against`.
+    pub against: Option<AgainstOptions>,
+    /// `--expect FILE`, parsed.
+    pub expect: Option<Json>,
 }

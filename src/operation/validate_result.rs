@@ -1,0 +1,77 @@
+//! What `validate` found: the members of its `--json`, by their names.
+
+use serde::Serialize;
+
+use crate::diagnostic::Diagnostic;
+use crate::metadata::json::Json;
+
+/// The findings about all STOREs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ValidateResult {
+    /// Whether nothing is at `error` level; a comparison has its own `equal`.
+    pub valid: bool,
+    /// Findings at `error` level, also those not shown.
+    pub errors: u64,
+    /// Findings at `warning` level, likewise.
+    pub warnings: u64,
+    /// Findings at `info` level, likewise.
+    pub infos: u64,
+    /// Whether there are more findings than are shown.
+    pub truncated: bool,
+    /// The first `--max-findings` of them, in stable order: store, node, documents, keys, chunks.
+    pub findings: Vec<Diagnostic>,
+    /// The comparison, where one was asked for.
+    pub against: Option<AgainstResult>,
+    /// What was looked at; shown in text and in the formats of test runners alone.
+    #[serde(skip)]
+    pub checked: Vec<CheckedStore>,
+}
+
+/// What was looked at of a STORE.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CheckedStore {
+    /// As the user named it.
+    pub store: String,
+    /// The level that was reached: `metadata`, `keys`, `index`, `data`.
+    pub level: &'static str,
+    /// Paths of its nodes (`/`, `/a/b`), in the order of the findings.
+    pub nodes: Vec<String>,
+    /// Stored chunks and shards that were looked at, by what the level looks at.
+    pub objects: u64,
+}
+
+/// Whether two stores hold equal values.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgainstResult {
+    /// OTHER, as the user named it.
+    pub other: String,
+    /// Whether every pair of nodes is equal, and none lacks its other.
+    pub equal: bool,
+    /// A pair for each array, by path.
+    pub nodes: Vec<AgainstNode>,
+}
+
+/// An array and its other.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct AgainstNode {
+    /// Path in both stores, `/a/b`.
+    pub path: String,
+    /// Whether every element is equal within the tolerance.
+    pub equal: bool,
+    /// Why they could not be compared, or are not equal; null where they are equal.
+    pub reason: Option<String>,
+    /// Elements compared.
+    pub elements: u64,
+    /// Elements that differ by more than the tolerance.
+    pub differing: u64,
+    /// Greatest absolute difference over elements that differ; null where none is a number.
+    pub max_abs_difference: Option<Json>,
+    /// Greatest `|a - b| / |b|` over elements that differ, likewise.
+    pub max_rel_difference: Option<Json>,
+    /// Indices of the element where the difference is greatest.
+    pub at: Option<Vec<u64>>,
+    /// The value there.
+    pub value: Option<Json>,
+    /// OTHER's value there.
+    pub other_value: Option<Json>,
+}
