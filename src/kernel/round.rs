@@ -64,6 +64,8 @@ pub(crate) trait WideFloat:
     const INTEGRAL: Self;
     fn magnitude(self) -> Self;
     fn with_sign_of(self, other: Self) -> Self;
+    /// `self * factor + addend`, rounded once, by an instruction.
+    fn multiply_add(self, factor: Self, addend: Self) -> Self;
     /// Rounds to an integer by an instruction.
     fn round_natively(self, rounding: Rounding) -> Self;
     /// The nearest of this type.
@@ -88,6 +90,11 @@ macro_rules! wide_float {
             #[inline(always)]
             fn with_sign_of(self, other: $type) -> $type {
                 self.copysign(other)
+            }
+
+            #[inline(always)]
+            fn multiply_add(self, factor: $type, addend: $type) -> $type {
+                self.mul_add(factor, addend)
             }
 
             #[inline(always)]
