@@ -8,6 +8,7 @@ mod support;
 
 mod apply_codec;
 mod bad_input;
+mod constant;
 mod exit_status;
 mod generators;
 mod help;
