@@ -107,6 +107,9 @@ pub const KEY_ENCODING_CONFIGURATION: Code = error("ZK105", "key-encoding-config
 /// A key that belongs to no chunk of the grid, nor to the metadata.
 pub const KEY_UNKNOWN: Code = warning("ZK201", "key-unknown");
 
+/// Something else than a file (a folder, a FIFO, a device) stands where an object should be.
+pub const OBJECT_NOT_A_FILE: Code = error("ZK211", "object-not-a-file");
+
 // ZD: data types and fill values
 /// The data type's name is in no registry: few readers know it.
 pub const DATA_TYPE_UNREGISTERED: Code = warning("ZD101", "data-type-unregistered");
@@ -208,6 +211,10 @@ pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
 // ZH: hierarchy
 /// There is no Zarr node.
 pub const NODE_MISSING: Code = error("ZH101", "node-missing");
+/// Documents of Zarr v2 stand beside a `zarr.json`, which counts: readers of v2 see another node.
+pub const FORMATS_BESIDE: Code = warning("ZH111", "formats-beside");
+/// A `.zgroup` stands beside a `.zarray`: no node is both.
+pub const ARRAY_AND_GROUP: Code = error("ZH112", "array-and-group");
 
 /// Every code, sorted.
 pub const ALL: &[Code] = &[
@@ -258,12 +265,15 @@ pub const ALL: &[Code] = &[
     CHUNK_SHAPE_ZERO,
     CHUNK_SHAPE_OVERFLOW,
     NODE_MISSING,
+    FORMATS_BESIDE,
+    ARRAY_AND_GROUP,
     KEY_ENCODING_UNKNOWN,
     KEY_ENCODING_UNREGISTERED,
     KEY_SEPARATOR,
     KEY_SUFFIX,
     KEY_ENCODING_CONFIGURATION,
     KEY_UNKNOWN,
+    OBJECT_NOT_A_FILE,
     JSON_SYNTAX,
     JSON_LIMIT,
     MEMBER_REPEATED,

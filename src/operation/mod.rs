@@ -2,6 +2,7 @@
 
 pub mod apply_codec;
 pub mod apply_codec_result;
+pub mod document;
 pub mod error;
 pub mod figure;
 pub mod inspect;
@@ -9,6 +10,7 @@ pub mod inspect_result;
 pub mod npy;
 pub mod open;
 pub mod options;
+pub mod place;
 pub use crate::engine::progress;
 pub mod storage;
 pub mod transcode;
