@@ -102,7 +102,8 @@ pub fn list(node: &LocalNode, metadata: &ArrayMetadata, driver: &Driver) -> Resu
         level.clear();
         for listing in listings {
             let listing = listing?;
-            for key in listing.files {
+            let others = listing.others.into_iter().map(|(key, _)| key);
+            for key in listing.files.into_iter().chain(listing.links).chain(others) {
                 if let Some(index) = chunk_of(&key) {
                     indices.push(index);
                 } else if !DOCUMENT_KEYS.contains(&key.as_str()) && unknown.len() < Listing::MOST_UNKNOWN {

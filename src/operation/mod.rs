@@ -5,6 +5,8 @@ pub mod apply_codec_result;
 pub mod document;
 pub mod error;
 pub mod figure;
+pub mod group;
+pub mod hierarchy;
 pub mod inspect;
 pub mod inspect_result;
 pub mod npy;
