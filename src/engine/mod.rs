@@ -2,6 +2,7 @@
 
 pub mod chunk_set;
 pub mod driver;
+pub mod key_scan;
 pub mod object;
 pub mod progress;
 pub mod shard;
