@@ -88,7 +88,7 @@ pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, Oper
         }
         Err(error) => {
             let found = Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is none: {error}"));
-            diagnostics.push(found.at_pointer("/data_type"));
+            diagnostics.push(found.at_pointer(format!("/data_type{}", error.pointer())));
             None
         }
     });
