@@ -151,7 +151,7 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
         }
         Err(error) => {
             let found = Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is none: {error}"));
-            diagnostics.push(found.at_pointer("/data_type"));
+            diagnostics.push(found.at_pointer(format!("/data_type{}", error.pointer())));
             None
         }
     }
