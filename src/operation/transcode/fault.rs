@@ -27,6 +27,7 @@ pub(super) fn explain(
         }
         Fault::Store(error) => OperationError::data(format!("{chunk} cannot be read")).because(error),
         Fault::Chain(error) => chain(&chunk, error, quantization),
+        Fault::Interrupted(_) => OperationError::interrupted(),
         fault @ Fault::Panic(_) => OperationError::environment(format!("{chunk} cannot be converted"))
             .because(fault)
             .with_help("this is a bug; please report it with the array's zarr.json"),

@@ -26,6 +26,8 @@ use crate::store::LocalNode;
 pub(super) struct Plan {
     /// The array as it is.
     pub source: OpenedArray,
+    /// Where it will be.
+    pub target: LocalNode,
     /// The array as it will be.
     pub destination: Planned,
     /// Its keys.
@@ -72,7 +74,12 @@ struct Changed {
 
 impl Planner<'_> {
     /// Settles the plan for an opened array.
-    pub(super) fn plan(&self, source: OpenedArray, progress: &dyn Progress) -> Result<Plan, OperationError> {
+    pub(super) fn plan(
+        &self,
+        source: OpenedArray,
+        target: LocalNode,
+        progress: &dyn Progress,
+    ) -> Result<Plan, OperationError> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
@@ -101,7 +108,7 @@ impl Planner<'_> {
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let (is_copy, job) = self.job(&source, &destination, &listing, changed)?;
-        Ok(Plan { source, destination, listing, is_copy, job, change, quantization, warnings })
+        Ok(Plan { source, target, destination, listing, is_copy, job, change, quantization, warnings })
     }
 
     /// Applies the options that change values or the chain to the draft.

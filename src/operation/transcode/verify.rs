@@ -103,9 +103,10 @@ fn copies(
         .run::<(Vec<u8>, Vec<u8>), bool>(&plan.listing.present, work, |_, equal| {
             differing += u64::from(!equal);
         })
-        .map_err(|fault| {
-            OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
-                .because(fault.fault)
+        .map_err(|fault| match fault.fault {
+            Fault::Interrupted(_) => OperationError::interrupted(),
+            cause => OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
+                .because(cause),
         })?;
     let elements = crate::metadata::array::num_elements(&metadata.shape).unwrap_or(u64::MAX);
     let result =
