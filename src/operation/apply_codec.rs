@@ -127,7 +127,8 @@ fn describe_fault(
     };
     let verb = direction.name();
     let num_codecs = chain.codecs().len();
-    let message = format!("`{input}` cannot be {verb}d by the {num_codecs} codecs of the chain{element}");
+    let codecs = if num_codecs == 1 { "codec" } else { "codecs" };
+    let message = format!("`{input}` cannot be {verb}d by the {num_codecs} {codecs} of the chain{element}");
     let help = match fault.element() {
         Some((FaultKind::OutOfRange, _)) => {
             "\"out_of_range\": \"clamp\" in cast_value maps such values to the nearest bound; or choose another scale and offset"

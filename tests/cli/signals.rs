@@ -44,7 +44,7 @@ fn transcode_interrupted_exits_and_leaves_no_destination() {
 
 /// Far more work than can be done between the creation of DEST and a signal.
 fn write_work(test: &CliTest) {
-    const CHUNKS: usize = 1000;
+    const CHUNKS: usize = 400;
     test.write(
         "a/zarr.json",
         format!(

@@ -258,7 +258,7 @@ fn result(
     let mut warnings = plan.warnings.clone();
     warnings.extend(verified.as_ref().and_then(|v| v.warning.clone()));
     let quantization = plan.quantization.as_ref().map(|quantization| {
-        let figures = if ran { all_figures(quantization, &tally.figures, elements) } else { tally.figures };
+        let figures = all_figures(quantization, &tally.figures, elements);
         quantization_result(quantization, tally, &figures, verified.as_ref(), ran)
     });
     let node = NodeResult {
@@ -339,6 +339,8 @@ fn quantization_result(
     verified: Option<&Verification>,
     ran: bool,
 ) -> QuantizationResult {
+    // What only the first pass tells, a plan that reads no chunk leaves open.
+    let settled = !quantization.is_open;
     let (offset, scale) = quantization.literals();
     QuantizationResult {
         form: match quantization.form {
@@ -346,20 +348,20 @@ fn quantization_result(
             QuantizeForm::Cf => "cf",
             QuantizeForm::Plain => "plain",
         },
-        data_type: quantization.target.name(),
-        range: quantization.range_literals(),
-        offset,
-        scale,
-        step: Some(quantization.step()),
-        codes: [quantization.codes.first, quantization.codes.last],
-        nan_code: quantization.codes.nan,
+        data_type: quantization.is_target_settled().then(|| quantization.target.name()),
+        range: quantization.range_literals().filter(|_| settled),
+        offset: settled.then_some(offset),
+        scale: settled.then_some(scale),
+        step: settled.then(|| quantization.step()),
+        codes: quantization.are_codes_settled().then_some([quantization.codes.first, quantization.codes.last]),
+        nan_code: quantization.codes.nan.filter(|_| quantization.are_codes_settled()),
         count: figures.count,
-        nan: figures.nan,
-        clamped: figures.clamped,
+        nan: ran.then_some(figures.nan),
+        clamped: ran.then_some(figures.clamped),
         max_abs_error: ran.then_some(figures.max_abs_error),
         max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
         rms_error: ran.then(|| figures.rms_error()),
-        bound: Some(quantization.bound()),
+        bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
         distinct_codes: verified.and_then(|verified| verified.distinct_codes),
         bytes_source: Some(tally.bytes_read),
         bytes_destination: ran.then_some(tally.bytes_written),
