@@ -1,5 +1,6 @@
 //! What a command does, with no terminal in sight: options in, a result or an error out.
 
+pub mod against;
 pub mod apply_codec;
 pub mod apply_codec_result;
 pub mod error;
