@@ -4,6 +4,7 @@ pub mod against;
 pub mod apply_codec;
 pub mod apply_codec_result;
 pub mod error;
+pub mod expect;
 pub mod figure;
 pub mod inspect;
 pub mod inspect_result;
