@@ -1,9 +1,11 @@
 //! What a command does, with no terminal in sight: options in, a result or an error out.
 
+pub mod against;
 pub mod apply_codec;
 pub mod apply_codec_result;
 pub mod document;
 pub mod error;
+pub mod expect;
 pub mod figure;
 pub mod group;
 pub mod hierarchy;
