@@ -173,6 +173,7 @@ fn fault_finding(fault: Fault, check: &ObjectCheck, chunk: Vec<u64>) -> Result<D
     let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
     let code = match &fault {
         Fault::Store(error) if error.is_data_fault() => code::OBJECT_NOT_A_FILE,
+        Fault::Interrupted(_) => return Err(OperationError::interrupted()),
         Fault::Store(_) => {
             let message = format!("chunk {chunk:?} (`{key}`) of `{}` cannot be read", check.place.name());
             return Err(OperationError::environment(message).because(fault));
