@@ -113,6 +113,9 @@ pub const KEY_ENCODING_CONFIGURATION: Code = error("ZK105", "key-encoding-config
 /// A key that belongs to no chunk of the grid, nor to the metadata.
 pub const KEY_UNKNOWN: Code = warning("ZK201", "key-unknown");
 
+/// Something else than a file (a folder, a FIFO, a device) stands where an object should be.
+pub const OBJECT_NOT_A_FILE: Code = error("ZK211", "object-not-a-file");
+
 // ZD: data types and fill values
 /// The data type's name is in no registry: few readers know it.
 pub const DATA_TYPE_UNREGISTERED: Code = warning("ZD101", "data-type-unregistered");
@@ -230,6 +233,28 @@ pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
 // ZH: hierarchy
 /// There is no Zarr node.
 pub const NODE_MISSING: Code = error("ZH101", "node-missing");
+/// A folder has nodes in it but no group's document: readers do not find them.
+pub const GROUP_IMPLICIT: Code = warning("ZH102", "group-implicit");
+/// Folders are nested deeper than this program looks (128).
+pub const HIERARCHY_DEPTH: Code = error("ZH103", "hierarchy-depth");
+/// The name of a node is nothing but periods, or begins with `__`.
+pub const NODE_NAME: Code = error("ZH104", "node-name");
+/// Documents of Zarr v2 stand beside a `zarr.json`, which counts: readers of v2 see another node.
+pub const FORMATS_BESIDE: Code = warning("ZH111", "formats-beside");
+/// A `.zgroup` stands beside a `.zarray`: no node is both.
+pub const ARRAY_AND_GROUP: Code = error("ZH112", "array-and-group");
+/// A node of one format lies in a group of the other, whose readers do not see it.
+pub const FORMATS_MIXED: Code = warning("ZH113", "formats-mixed");
+/// Consolidated metadata are not of the form that their readers expect.
+pub const CONSOLIDATED_FORM: Code = error("ZH201", "consolidated-form");
+/// A copy in consolidated metadata is not what the document says now: who reads the copy reads something else.
+pub const CONSOLIDATED_STALE: Code = error("ZH202", "consolidated-stale");
+/// Consolidated metadata lack a node: who reads them does not see it.
+pub const CONSOLIDATED_INCOMPLETE: Code = warning("ZH203", "consolidated-incomplete");
+/// Consolidated metadata have a copy of what is not there.
+pub const CONSOLIDATED_MISSING: Code = error("ZH204", "consolidated-missing");
+/// A path in consolidated metadata does not lead to something below the group.
+pub const CONSOLIDATED_PATH: Code = error("ZH205", "consolidated-path");
 
 /// Every code, sorted.
 pub const ALL: &[Code] = &[
@@ -288,12 +313,24 @@ pub const ALL: &[Code] = &[
     CHUNK_SHAPE_ZERO,
     CHUNK_SHAPE_OVERFLOW,
     NODE_MISSING,
+    GROUP_IMPLICIT,
+    HIERARCHY_DEPTH,
+    NODE_NAME,
+    FORMATS_BESIDE,
+    ARRAY_AND_GROUP,
+    FORMATS_MIXED,
+    CONSOLIDATED_FORM,
+    CONSOLIDATED_STALE,
+    CONSOLIDATED_INCOMPLETE,
+    CONSOLIDATED_MISSING,
+    CONSOLIDATED_PATH,
     KEY_ENCODING_UNKNOWN,
     KEY_ENCODING_UNREGISTERED,
     KEY_SEPARATOR,
     KEY_SUFFIX,
     KEY_ENCODING_CONFIGURATION,
     KEY_UNKNOWN,
+    OBJECT_NOT_A_FILE,
     JSON_SYNTAX,
     JSON_LIMIT,
     MEMBER_REPEATED,

@@ -2,13 +2,17 @@
 
 pub mod apply_codec;
 pub mod apply_codec_result;
+pub mod document;
 pub mod error;
 pub mod figure;
+pub mod group;
+pub mod hierarchy;
 pub mod inspect;
 pub mod inspect_result;
 pub mod npy;
 pub mod open;
 pub mod options;
+pub mod place;
 pub use crate::engine::progress;
 pub mod storage;
 pub mod transcode;

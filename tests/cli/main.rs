@@ -13,3 +13,4 @@ mod generators;
 mod help;
 mod inspect;
 mod transcode;
+mod version_2;
