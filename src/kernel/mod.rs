@@ -18,6 +18,7 @@
 
 pub mod cast;
 mod dispatch;
+mod double;
 mod exact;
 mod integer;
 mod narrow;
@@ -25,6 +26,7 @@ pub mod quantize;
 mod round;
 pub mod scale_offset;
 pub mod statistics;
+pub mod summary;
 mod tile;
 pub mod unpack;
 
