@@ -62,6 +62,12 @@ pub const DIMENSION_NAMES_NULL: Code = warning("ZM109", "dimension-names-null");
 pub const STORAGE_TRANSFORMER: Code = error("ZM110", "storage-transformer");
 /// An extension is written as its name alone: Zarr 3.1 allows it, most readers reject it.
 pub const EXTENSION_STRING: Code = warning("ZM111", "extension-string");
+/// A member of the array is not what `--expect` says.
+pub const EXPECTATION_NOT_MET: Code = error("ZM301", "expectation-not-met");
+/// The document of `--expect` names a member or a node that there is not.
+pub const EXPECTATION_UNKNOWN: Code = error("ZM302", "expectation-unknown");
+/// The values are not those of the array that `--against` names.
+pub const VALUES_DIFFER: Code = error("ZM303", "values-differ");
 
 // ZG: chunk grids
 /// The chunk grid's name is in no registry.
@@ -264,6 +270,9 @@ pub const ALL: &[Code] = &[
     DIMENSION_NAMES_NULL,
     STORAGE_TRANSFORMER,
     EXTENSION_STRING,
+    EXPECTATION_NOT_MET,
+    EXPECTATION_UNKNOWN,
+    VALUES_DIFFER,
     SHARD_TRUNCATED,
     SHARD_INDEX,
     CHUNK_CORRUPT,
