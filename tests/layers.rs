@@ -26,7 +26,7 @@ const ROWS: [&str; 14] = [
 ];
 
 /// What only some rows may name: a path, and those rows.
-const OWNED: [(&str, &[&str]); 17] = [
+const OWNED: [(&str, &[&str]); 19] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -39,6 +39,8 @@ const OWNED: [(&str, &[&str]); 17] = [
     ("process::exit", &[]),
     ("indicatif", &["report"]),
     ("anstyle", &["report"]),
+    ("png", &["report"]),
+    ("terminal_size", &["report"]),
     ("rayon", &["engine"]),
     ("std::fs", &["store"]),
     ("fs::", &["store"]),

@@ -195,6 +195,8 @@ pub const CHUNK_CORRUPT: Code = error("ZX101", "chunk-corrupt");
 pub const CHUNK_LENGTH: Code = error("ZX102", "chunk-length");
 /// A stored element is no value of its data type, or cannot be decoded.
 pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
+/// Statistics were asked for of values that have no order.
+pub const VALUES_UNORDERED: Code = info("ZX201", "values-unordered");
 
 // ZH: hierarchy
 /// There is no Zarr node.
@@ -278,6 +280,7 @@ pub const ALL: &[Code] = &[
     CHUNK_CORRUPT,
     CHUNK_LENGTH,
     CHUNK_VALUE,
+    VALUES_UNORDERED,
 ];
 
 /// The entry of a code or a name, as options such as `--deny` give it.

@@ -168,6 +168,8 @@ pub struct HistogramResult {
 pub struct SuggestionResult {
     /// `scale_offset` and `cast_value`, to stand in front of the chain (of the innermost one, for shards).
     pub codecs: Vec<Json>,
+    /// The array's whole chain with them in it, for `transcode --codecs`.
+    pub chain: Vec<Json>,
     /// The least and greatest value that they were made for; `None` where there is no finite value.
     pub range: Option<[Json; 2]>,
     /// The distance of two codes' values.

@@ -82,6 +82,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZX101", include_str!("page/ZX101.md")),
     ("ZX102", include_str!("page/ZX102.md")),
     ("ZX103", include_str!("page/ZX103.md")),
+    ("ZX201", include_str!("page/ZX201.md")),
 ];
 
 /// The page of a rule, Markdown of at most 80 columns.

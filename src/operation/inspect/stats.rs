@@ -34,12 +34,10 @@ pub(super) fn number_type(data_type: &DataType) -> Option<NumberType> {
 /// What was found over all elements.
 #[derive(Debug, Clone)]
 pub(super) struct Figures {
-    pub number_type: NumberType,
+    number_type: NumberType,
     scan: SummaryScan,
-    /// Of what is stored.
-    pub stored: Summary,
     /// Of everything.
-    pub all: Summary,
+    all: Summary,
     /// Elements that are not stored.
     pub absent: u64,
 }
@@ -70,16 +68,15 @@ impl Figures {
         progress: &dyn Progress,
     ) -> Result<(Figures, S::Part), ChunkFault> {
         let mut scan = SummaryScan::new(number_type, fill_value);
-        let Found { part: (mut stored, part), elements } =
+        let Found { part: (mut all, part), elements } =
             values.scan(&Together(&scan, other), "values", progress)?;
-        if let Some(rescaled) = scan.rescaled(&stored) {
-            stored = values.scan(&rescaled, "values, scaled", progress)?.part;
+        if let Some(rescaled) = scan.rescaled(&all) {
+            all = values.scan(&rescaled, "values, scaled", progress)?.part;
             scan = rescaled;
         }
         let absent = values.num_elements().unwrap_or(elements).saturating_sub(elements);
-        let mut all = stored;
         SummaryScan::merge(&scan, &mut all, &scan.of_constant(fill_value, absent));
-        Ok((Figures { number_type, scan, stored, all, absent }, part))
+        Ok((Figures { number_type, scan, all, absent }, part))
     }
 
     /// The least and greatest finite value as float64.

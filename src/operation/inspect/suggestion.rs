@@ -37,8 +37,10 @@ pub(super) fn suggest(
         figures.map_err(|found| fault::explain(found, side, &source.store, Some(&quantization)))?;
     let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > figures.count);
     let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
+    let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
     let suggestion = SuggestionResult {
-        codecs: quantization.metadata().iter().map(CodecMetadata::to_json).collect(),
+        codecs: to_json(&quantization.metadata()),
+        chain: to_json(&quantization.chain(source)?),
         range: quantization.range_literals(),
         step: quantization.step(),
         max_abs_error: figures.max_abs_error.max(absent_error),

@@ -487,6 +487,16 @@ impl Quantization {
         scaled.into_iter().chain([self.cast_value().to_metadata()]).collect()
     }
 
+    /// The source's whole chain with the quantisation in it.
+    pub(in crate::operation) fn chain(
+        &self,
+        source: &OpenedArray,
+    ) -> Result<Vec<CodecMetadata>, OperationError> {
+        let mut draft = Draft::of(source);
+        self.apply(&mut draft)?;
+        Ok(draft.codecs)
+    }
+
     /// Writes the quantisation into DEST's metadata.
     pub(super) fn apply(&self, draft: &mut Draft) -> Result<(), OperationError> {
         let codes = DataType::Number(self.target);
