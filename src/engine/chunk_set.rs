@@ -5,6 +5,9 @@ use crate::codec::region::{ravel, unravel};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{LocalNode, StoreError};
 
+/// The keys of documents, of both formats, which belong to no chunk.
+pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
+
 /// Chunks of a grid by linear index (C order), as runs: a dense array is one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChunkSet {
@@ -162,13 +165,14 @@ fn sort(
         folders: Vec::new(),
     };
     let listing = node.list(folder)?;
-    for key in listing.files {
+    let others = listing.others.into_iter().map(|(key, _)| key);
+    for key in listing.files.into_iter().chain(listing.links).chain(others) {
         if let Some(index) = chunk_of(&key) {
             sorted.indices.push(index);
             if with_names {
                 sorted.names.push(key);
             }
-        } else if key != "zarr.json" && sorted.unknown.len() < Listing::MOST_UNKNOWN {
+        } else if !DOCUMENT_KEYS.contains(&key.as_str()) && sorted.unknown.len() < Listing::MOST_UNKNOWN {
             sorted.unknown.push(key);
         }
     }

@@ -38,14 +38,16 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress) -> Result<Arra
     let reading = read_array(&options.store, options.node.as_deref())?;
     let mut result = describe(&reading, options);
     if options.storage || options.asks_for_values() {
+        let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
+        let key = if reading.zarr_format == 2 { ".zarray" } else { "zarr.json" };
         contents(reading, options, progress, &mut result)?;
+        place.locate(&mut result.warnings[of_metadata..], key);
     }
     Ok(result)
 }
 
 fn describe(reading: &ArrayReading, options: &InspectOptions) -> ArrayResult {
-    let node = options.node.as_deref().unwrap_or_default().trim_matches('/');
-    let ArrayReading { document, members, pipeline, data_type, diagnostics, .. } = reading;
+    let ArrayReading { place, document, members, pipeline, data_type, diagnostics, .. } = reading;
     let stored_shape = match members.chunk_grid.as_ref() {
         Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape.clone()),
         _ => None,
@@ -54,14 +56,14 @@ fn describe(reading: &ArrayReading, options: &InspectOptions) -> ArrayResult {
     ArrayResult {
         store: options.store.display().to_string(),
         node_type: "array",
-        path: format!("/{node}"),
+        path: place.path.clone(),
         zarr_format: document.get("zarr_format").and_then(Json::as_u64),
         shape: members.shape.clone(),
         data_type: data_type
             .as_ref()
             .map(|data_type| data_type.to_metadata())
             .or_else(|| members.data_type.clone()),
-        data_type_v2: None,
+        data_type_v2: reading.data_type_v2().cloned(),
         fill_value: members.fill_value.clone(),
         chunk_shape: pipeline.as_ref().map(Pipeline::innermost_chunk_shape).or_else(|| stored_shape.clone()),
         shard_shape: stored_shape.filter(|_| is_sharded),
@@ -96,7 +98,7 @@ fn contents(
     let listing = listing(&reading, metadata, options, &driver)?;
     if options.storage {
         let array = (metadata, pipeline);
-        let census = storage::census(&reading, array, &listing, side.as_ref().ok(), &driver)?;
+        let census = storage::census(&reading.store, array, &listing, side.as_ref().ok(), &driver)?;
         result.storage = Some(census.storage);
         result.warnings.extend(census.findings);
     }
@@ -157,7 +159,7 @@ fn finding(error: OperationError, code: crate::diagnostic::Code) -> Result<Diagn
         message = format!("{message}: {found}");
         cause = found.source();
     }
-    let found = Diagnostic::new(code, message).at_node("/");
+    let found = Diagnostic::new(code, message);
     Ok(match error.help() {
         Some(help) => found.with_help(help),
         None => found,
@@ -224,7 +226,7 @@ impl Contents<'_> {
     fn figures(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool, OperationError> {
         let Some(number_type) = stats::number_type(&self.source.data_type) else {
             let message = format!("values of type {} have no order, and so no statistics", self.source.data_type);
-            result.warnings.push(Diagnostic::new(code::VALUES_UNORDERED, message).at_node("/"));
+            result.warnings.push(Diagnostic::new(code::VALUES_UNORDERED, message));
             return Ok(true);
         };
         let values = Values { side: self.side, present: &self.listing.present, driver: self.driver };

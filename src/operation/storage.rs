@@ -2,7 +2,6 @@
 
 use super::error::OperationError;
 use super::inspect_result::StorageResult;
-use super::open::ArrayReading;
 use crate::codec::chain::Workspace;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::chunk_set::{Listing, position};
@@ -35,7 +34,7 @@ struct Object {
 /// Counts what is stored, inner chunks by the shard indexes; a shard whose index is damaged counts as an object without
 /// any, and is a finding.
 pub fn census(
-    reading: &ArrayReading,
+    store: &str,
     (metadata, pipeline): (&ArrayMetadata, &Pipeline),
     listing: &Listing,
     side: Option<&Side>,
@@ -53,19 +52,19 @@ pub fn census(
             if let Some(fault) = object.damage {
                 damaged += 1;
                 if findings.len() < MOST_FINDINGS {
-                    findings.push(describe(reading, side, index, &fault));
+                    findings.push(describe(side, index, &fault));
                 }
             }
         });
         counted.map_err(|fault| {
             let place = position(fault.index, metadata);
-            OperationError::environment(format!("shard {place:?} of `{}` cannot be read", reading.store))
+            OperationError::environment(format!("shard {place:?} of `{store}` cannot be read"))
                 .because(fault.fault)
         })?;
     }
     if damaged > findings.len() as u64 {
         let message = format!("{damaged} shards have an index that cannot be read; {MOST_FINDINGS} are named");
-        findings.push(Diagnostic::new(code::SHARD_INDEX, message).in_store(reading.store.clone()).at_node("/"));
+        findings.push(Diagnostic::new(code::SHARD_INDEX, message));
     }
     let is_sharded = pipeline.sharding().is_some();
     let grid = num_elements(&metadata.chunk_grid_shape());
@@ -105,12 +104,10 @@ fn object(side: &Side, index: u64, buffer: &mut Vec<u8>, workspace: &mut Workspa
     }
 }
 
-fn describe(reading: &ArrayReading, side: &Side, index: u64, fault: &Fault) -> Diagnostic {
+fn describe(side: &Side, index: u64, fault: &Fault) -> Diagnostic {
     let place = position(index, &side.metadata);
     Diagnostic::new(code::SHARD_INDEX, format!("the index of shard {place:?} cannot be read: {fault}"))
         .with_help("the shard is damaged or truncated; restore it from a copy")
-        .in_store(reading.store.clone())
-        .at_node("/")
         .at_key(side.key(index))
         .at_chunk(place)
 }

@@ -77,16 +77,14 @@ pub(super) fn inspect_chunk(
             Some((code, fault.to_string()))
         }
     };
-    let finding = finding.map(|(code, message)| describe(code, &message, store, &result));
+    let finding = finding.map(|(code, message)| describe(code, &message, &result));
     Ok((result, finding))
 }
 
-fn describe(code: Code, message: &str, store: &str, chunk: &ChunkResult) -> Diagnostic {
+fn describe(code: Code, message: &str, chunk: &ChunkResult) -> Diagnostic {
     let kind = if chunk.inner { "inner chunk" } else { "chunk" };
     Diagnostic::new(code, format!("{kind} {:?} does not decode: {message}", chunk.indices))
         .with_help("the chunk is damaged, or was not written by this chain; restore it from a copy")
-        .in_store(store)
-        .at_node("/")
         .at_key(chunk.key.clone())
         .at_chunk(chunk.indices.clone())
 }

@@ -82,7 +82,11 @@ struct OpenedShard<'a> {
 
 impl<'a> CellReader<'a> {
     /// Opens an object; one that is not there is absent whole.
-    pub(in crate::operation) fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'a>, Fault> {
+    pub(in crate::operation) fn open(
+        &self,
+        index: u64,
+        buffers: &mut ReadBuffers,
+    ) -> Result<OpenedObject<'a>, Fault> {
         let side = self.side;
         let key = side.key(index);
         let shard = match &side.layout {
