@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod against;
 mod apply_codec;
 mod bad_input;
 mod exit_status;
@@ -13,4 +14,5 @@ mod generators;
 mod help;
 mod inspect;
 mod transcode;
+mod validate;
 mod version_2;
