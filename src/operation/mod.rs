@@ -14,6 +14,7 @@ pub mod inspect_result;
 pub mod npy;
 pub mod open;
 pub mod options;
+pub use crate::engine::interrupt::Interrupt;
 pub mod place;
 pub use crate::engine::progress;
 pub mod storage;

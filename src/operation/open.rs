@@ -151,7 +151,7 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
         }
         Err(error) => {
             let found = Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is none: {error}"));
-            diagnostics.push(found.at_pointer("/data_type"));
+            diagnostics.push(found.at_pointer(format!("/data_type{}", error.pointer())));
             None
         }
     }
@@ -264,8 +264,8 @@ pub fn refusal(message: &str, errors: &[Diagnostic]) -> OperationError {
     let list: Vec<String> = errors
         .iter()
         .map(|error| match &error.location.pointer {
-            Some(pointer) => format!("{error} (at {pointer})"),
-            None => error.to_string(),
+            Some(pointer) if !pointer.is_empty() => format!("{error} (at {pointer})"),
+            _ => error.to_string(),
         })
         .collect();
     let help = errors.iter().find_map(|error| error.help.clone());

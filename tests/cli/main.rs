@@ -13,6 +13,7 @@ mod exit_status;
 mod generators;
 mod help;
 mod inspect;
+mod signals;
 mod transcode;
 mod validate;
 mod version_2;

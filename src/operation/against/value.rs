@@ -207,7 +207,8 @@ fn form(data_type: &DataType) -> Form {
         DataType::Bool => Form::Real(ElementType::UInt8),
         DataType::Number(number_type) => Form::Real(number_type.element()),
         DataType::Complex(component) => Form::Complex(component.element()),
-        DataType::Raw(_) | DataType::Other(_) => Form::Opaque,
+        // Compared byte for byte.
+        _ => Form::Opaque,
     }
 }
 
