@@ -2,6 +2,7 @@
 
 pub mod file;
 pub mod local;
+pub mod machine;
 
 pub use local::{LocalNode, ObjectReader, ObjectWriter};
 
