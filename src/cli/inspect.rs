@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::ExitStatus;
 use super::arguments::CommonArguments;
-use super::session::{self, Session};
+use super::session::Session;
 use crate::diagnostic::Severity;
 use crate::operation::inspect::inspect;
 use crate::operation::options::InspectOptions;
@@ -66,7 +66,7 @@ impl InspectArguments {
         };
         let result = inspect(&options)?;
         session.warn(&result.warnings);
-        session::print(|output| {
+        session.print(|output| {
             if as_json {
                 json::write("inspect", &result, output)
             } else {

@@ -154,11 +154,18 @@ impl ObjectJob {
         )
     }
 
+    /// Objects that are written although the source does not have them.
+    pub fn num_filled(&self) -> u64 {
+        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        if self.absent_element.is_some() { total.saturating_sub(self.present.len()) } else { 0 }
+    }
+
     fn object(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
         let key = self.source.key(index);
         match &self.way {
             ObjectWay::Copy => {
-                let bytes = self.destination.node.copy_from(&self.source.node, &key)?;
+                let bound = self.source.chain.max_encoded_bytes();
+                let bytes = self.destination.node.copy_from(&self.source.node, &key, bound)?;
                 Ok(ObjectReport {
                     written: true,
                     bytes_read: bytes,

@@ -1,6 +1,7 @@
 //! Results for people and programs: text and JSON over any `Write`, and progress on the terminal.
 
 pub mod apply_codec_text;
+pub mod defused;
 pub mod failure;
 pub mod inspect_text;
 pub mod json;

@@ -48,6 +48,7 @@ pub fn transcode(
     let memory = Memory::of(&plan, threads, options.common.max_memory)?;
     let driver =
         if memory.threads == threads { driver } else { Driver::new(memory.threads).map_err(no_threads)? };
+    check_room(&plan, &destination)?;
     if options.dry_run {
         let tally = dry_tally(&plan);
         return Ok(result(options, &plan, &tally, &memory, None, begun));
@@ -100,6 +101,26 @@ fn check_places(source: &LocalNode, destination: &LocalNode) -> Result<(), Opera
             .with_help("name a place where nothing is, or remove it first"));
     }
     Ok(())
+}
+
+/// What absent chunks become fits into the free space: a grid of 2^60 chunks is a line of metadata.
+fn check_room(plan: &Plan, destination: &LocalNode) -> Result<(), OperationError> {
+    let filled = plan.job.as_ref().map_or(0, ObjectJob::num_filled);
+    if filled == 0 {
+        return Ok(());
+    }
+    let room = destination.room().map_err(cannot_write)?;
+    if filled <= room.blocks.min(room.files) {
+        return Ok(());
+    }
+    let message = format!(
+        "{filled} absent chunks would be written, for which there is no room at `{}`: {} bytes and {} files are free",
+        destination.root().display(),
+        room.blocks.saturating_mul(room.block_bytes),
+        room.files
+    );
+    Err(OperationError::environment(message)
+        .with_help("keep the fill value, so that absent chunks stay absent; or name a larger file system"))
 }
 
 /// The chunks, the sync, the metadata.
@@ -155,7 +176,8 @@ fn copy_unread(
     let metadata = &plan.source.metadata;
     let key = |index| metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
     let work = |(): &mut (), index| {
-        let bytes = destination.copy_from(&plan.source.node, &key(index))?;
+        // Nothing is known of the size of what an unknown codec wrote.
+        let bytes = destination.copy_from(&plan.source.node, &key(index), u64::MAX)?;
         progress.advance(bytes);
         Ok(ObjectReport { written: true, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     };
