@@ -119,8 +119,8 @@ pub(super) fn data_type(text: &str) -> Result<DataType, String> {
         Json::String(text.to_owned())
     };
     match DataType::from_metadata(&metadata) {
-        Ok(DataType::Other(_)) => Err(format!("{text:?} is no data type that values can be converted to")),
-        Ok(data_type) => Ok(data_type),
+        Ok(data_type) if data_type.size().is_some() => Ok(data_type),
+        Ok(_) => Err(format!("{text:?} is no data type that values can be converted to")),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -207,7 +207,7 @@ impl Document {
             Document::Text(json) => return Ok(json),
             Document::File(path) => path,
         };
-        let refusal = || format!("--{option} @{} is not JSON", path.display());
+        let refusal = || format!("the file {} of --{option} is not JSON", path.display());
         let bytes = file::read(&path, DOCUMENT_LIMIT).map_err(|error| {
             OperationError::environment(format!("the file of --{option} cannot be read")).because(error)
         })?;

@@ -12,4 +12,6 @@ mod exit_status;
 mod generators;
 mod help;
 mod inspect;
+mod signals;
 mod transcode;
+mod version_2;

@@ -26,9 +26,10 @@ const STORE: &str = "store.zarr";
 const CHUNK: &str = "CHUNK";
 
 /// What is run on each store; a last argument of `result...` is a DEST or an OUTPUT.
-const COMMANDS: [&[&str]; 7] = [
+const COMMANDS: [&[&str]; 8] = [
     &["inspect", "--json", STORE],
     &["inspect", STORE],
+    &["validate", "--level", "data", "--json", STORE],
     &["transcode", STORE, "result.copy"],
     &["transcode", "--json", "--compress", "zstd:1", STORE, "result.zstd"],
     &["transcode", "--fill-value", "1", STORE, "result.fill"],
