@@ -266,7 +266,11 @@ fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
 
 /// Opens an array; one with an error is refused, with every error named.
 pub fn open_array(store: &Path, node: Option<&str>) -> Result<OpenedArray, OperationError> {
-    let reading = read_array(store, node)?;
+    opened(read_array(store, node)?)
+}
+
+/// An array that was read without an error; one with errors is refused, with every error named.
+pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
     let (errors, warnings): (Vec<_>, Vec<_>) =
         reading.diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
@@ -298,8 +302,8 @@ pub fn refusal(message: &str, errors: &[Diagnostic]) -> OperationError {
     let list: Vec<String> = errors
         .iter()
         .map(|error| match &error.location.pointer {
-            Some(pointer) => format!("{error} (at {pointer})"),
-            None => error.to_string(),
+            Some(pointer) if !pointer.is_empty() => format!("{error} (at {pointer})"),
+            _ => error.to_string(),
         })
         .collect();
     let help = errors.iter().find_map(|error| error.help.clone());

@@ -6,11 +6,14 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod against;
 mod apply_codec;
 mod bad_input;
 mod exit_status;
 mod generators;
 mod help;
 mod inspect;
+mod signals;
 mod transcode;
+mod validate;
 mod version_2;

@@ -19,7 +19,7 @@ use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset};
 
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone)]
-pub(super) struct Quantization {
+pub(in crate::operation) struct Quantization {
     /// How the codes are written.
     pub form: QuantizeForm,
     /// The array's float type.
@@ -48,13 +48,15 @@ pub(super) struct Quantization {
     pub max_error: Option<f64>,
     /// Whether the range is not known yet: a plan that reads no chunk.
     pub is_open: bool,
+    /// Whether TYPE was given, or found by measuring.
+    pub is_target_given: bool,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// What is asked for, before the range is known.
 #[derive(Debug)]
-pub(super) struct Request<'a> {
+pub(in crate::operation) struct Request<'a> {
     /// The array.
     pub source: &'a OpenedArray,
     /// The options of the run.
@@ -71,7 +73,7 @@ pub(super) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Checks that the array can be quantised at all.
-    pub(super) fn new(
+    pub(in crate::operation) fn new(
         source: &'a OpenedArray,
         options: &'a TranscodeOptions,
         quantize: &'a QuantizeOptions,
@@ -86,14 +88,7 @@ impl<'a> Request<'a> {
                 .with_help("change the type of other arrays with --data-type"));
             }
         };
-        let names = codec_names(&source.metadata.codecs);
-        if names.iter().any(|name| name == "scale_offset" || name == "cast_value") {
-            return Err(OperationError::data(format!(
-                "`{}` has `scale_offset` or `cast_value` in its chain already",
-                source.store
-            ))
-            .with_help("run `zarrcast transcode --unpack` first, then quantise the result"));
-        }
+        refuse_packed(&source.metadata.codecs, &source.store)?;
         if quantize.form == QuantizeForm::Cf {
             check_cf(source, quantize.data_type)?;
         }
@@ -231,6 +226,7 @@ impl<'a> Request<'a> {
             writes_absent: false,
             max_error: self.quantize.max_error,
             is_open: self.options.dry_run && self.needs_first_pass(),
+            is_target_given: self.quantize.data_type.is_some(),
             warnings: Vec::new(),
         })
     }
@@ -294,6 +290,17 @@ impl<'a> Request<'a> {
     }
 }
 
+/// Refuses to quantise what is quantised already: the chain of `whose`.
+pub(super) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<(), OperationError> {
+    let names = codec_names(codecs);
+    if !names.iter().any(|name| name == "scale_offset" || name == "cast_value") {
+        return Ok(());
+    }
+    let message = format!("`{whose}` has `scale_offset` or `cast_value` in its chain already");
+    let help = "run `zarrcast transcode --unpack` first, then quantise the result";
+    Err(OperationError::data(message).with_help(help))
+}
+
 fn infinite(store: &str, what: &str) -> OperationError {
     OperationError::data(format!("`{store}` cannot be quantised: {what}")).with_help(
         "no code stands for an infinity; count them as missing with `--missing Infinity,-Infinity`, or map them with \
@@ -351,6 +358,16 @@ impl ValueCodecs {
 }
 
 impl Quantization {
+    /// Whether the codes' type is known: of an open plan, where it was given.
+    pub(super) fn is_target_settled(&self) -> bool {
+        !self.is_open || self.is_target_given
+    }
+
+    /// Whether the codes are known: of an open plan, where the type is, and a NaN code is set aside in any case.
+    pub(super) fn are_codes_settled(&self) -> bool {
+        !self.is_open || (self.is_target_given && self.codes.nan.is_some())
+    }
+
     /// The kernel's options.
     pub(super) fn kernel(&self) -> KernelOptions {
         let finder = RangeFinder {
@@ -425,7 +442,7 @@ impl Quantization {
 
     /// The error of absent elements: of the fill value that stands for them, or of the code that is written; `None`
     /// where they are NaN.
-    pub(super) fn absent_error(&self) -> Option<f64> {
+    pub(in crate::operation) fn absent_error(&self) -> Option<f64> {
         let float = FloatType(self.source);
         let absent = float.value(self.absent_bits);
         let codecs = self.codecs();
@@ -438,7 +455,7 @@ impl Quantization {
     }
 
     /// `|1/scale|`.
-    pub(super) fn step(&self) -> f64 {
+    pub(in crate::operation) fn step(&self) -> f64 {
         (1.0 / self.scaling.scale.unwrap_or(1.0)).abs()
     }
 
@@ -466,7 +483,7 @@ impl Quantization {
     }
 
     /// The range as literals of the array's type.
-    pub(super) fn range_literals(&self) -> Option<[Json; 2]> {
+    pub(in crate::operation) fn range_literals(&self) -> Option<[Json; 2]> {
         let float = FloatType(self.source);
         self.range.map(|(lo, hi)| [lo, hi].map(|value| value_to_json(self.source, float.bits(value))))
     }
@@ -480,11 +497,21 @@ impl Quantization {
     }
 
     /// The two codecs as metadata; a `scale_offset` that does nothing is left out.
-    fn metadata(&self) -> Vec<CodecMetadata> {
+    pub(in crate::operation) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
         let scaled = (self.is_open || scaling.offset.is_some() || scaling.scale.is_some())
             .then(|| scaling.to_metadata());
         scaled.into_iter().chain([self.cast_value().to_metadata()]).collect()
+    }
+
+    /// The source's whole chain with the quantisation in it.
+    pub(in crate::operation) fn chain(
+        &self,
+        source: &OpenedArray,
+    ) -> Result<Vec<CodecMetadata>, OperationError> {
+        let mut draft = Draft::of(source);
+        self.apply(&mut draft)?;
+        Ok(draft.codecs)
     }
 
     /// Writes the quantisation into DEST's metadata.
@@ -516,7 +543,7 @@ impl Quantization {
     /// The CF attributes (CF conventions, section 8.1).
     fn describe_as_cf(&self, draft: &mut Draft) {
         let mut attributes = draft.attributes();
-        for name in ["missing_value", "valid_min", "valid_max", "valid_range", "_FillValue"] {
+        for name in ["missing_value", "valid_min", "valid_max", "valid_range", "_FillValue", "_Unsigned"] {
             attributes.remove(name);
         }
         let float64 = |value: f64| Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);
