@@ -16,9 +16,15 @@ use crate::metadata::v2;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::LocalNode;
 
-/// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16).
-const READ_WITH_A_WARNING: [Code; 4] =
-    [code::ENDIAN_MISSING, code::INTEGER_WITH_FRACTION, code::INTEGER_AS_STRING, code::RAW_AS_BASE64];
+/// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16, C18).
+const READ_WITH_A_WARNING: [Code; 6] = [
+    code::ENDIAN_MISSING,
+    code::INTEGER_WITH_FRACTION,
+    code::INTEGER_AS_STRING,
+    code::RAW_AS_BASE64,
+    code::STRUCT_FIELD_PAIR,
+    code::STRUCT_AS_BASE64,
+];
 
 /// Whether a finding that is an error to `validate` is only a warning to the other commands.
 pub fn is_read_with_a_warning(diagnostic: &Diagnostic) -> bool {
@@ -130,7 +136,7 @@ impl ArrayReading {
 /// A finding about the v3 form of a v2 array as what it is in its `.zarray`: the pointer leads into it, and names that
 /// only v3 has a registry for are no fault.
 fn as_v2(document: &Json, is_decoded: bool, mut found: Diagnostic) -> Option<Diagnostic> {
-    if found.is(code::CODEC_UNREGISTERED) {
+    if found.is(code::CODEC_UNREGISTERED) || found.is(code::CODEC_UNKNOWN) {
         return None; // An id that numcodecs does not have was reported when it was read.
     }
     if found.is(code::DATA_TYPE_UNREGISTERED) && is_decoded {
@@ -151,6 +157,11 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
     match DataType::read(json) {
         Ok(read) => {
             diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/data_type")));
+            if read.value.is_sub_byte() && read.value.is_registered() {
+                let message = format!("{} is not of whole bytes: zarr-python cannot open the array", read.value);
+                diagnostics
+                    .push(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).at_pointer("/data_type"));
+            }
             Some(read.value)
         }
         Err(error) => {
