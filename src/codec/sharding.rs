@@ -72,6 +72,11 @@ impl BoundSharding {
         self.index_bytes
     }
 
+    /// Whether a checksum guards the index.
+    pub fn index_holds_checksum(&self) -> bool {
+        self.index.codecs().iter().any(|codec| codec.name == "crc32c")
+    }
+
     /// Whether the index stands at the start or the end of a shard.
     pub fn index_location(&self) -> IndexLocation {
         self.index_location

@@ -19,6 +19,7 @@
 pub mod bit_round;
 pub mod cast;
 mod dispatch;
+mod double;
 mod exact;
 mod integer;
 mod narrow;
@@ -26,6 +27,7 @@ pub mod quantize;
 mod round;
 pub mod scale_offset;
 pub mod statistics;
+pub mod summary;
 mod tile;
 pub mod unpack;
 

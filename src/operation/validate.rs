@@ -14,16 +14,14 @@ mod window;
 
 use std::path::Path;
 
-use super::against::Comparison;
 use super::error::OperationError;
 use super::hierarchy::{Hierarchy, NodeContent, read_hierarchy};
 use super::options::{ValidateLevel, ValidateOptions};
-use super::place::{Place, local_path};
+use super::place::local_path;
 use super::progress::Progress;
-use super::validate_result::{AgainstResult, CheckedStore, ValidateResult};
-use super::{available_threads, expect};
+use super::validate_result::{CheckedStore, ValidateResult};
+use super::{against, available_threads, expect};
 use crate::engine::driver::Driver;
-use crate::metadata::json::Json;
 use crate::store::LocalNode;
 use array::ArrayCheck;
 use budget::Budget;
@@ -43,7 +41,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress) -> ValidateO
     let policy = Policy::of(options);
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
     let mut findings = Findings::new(&policy, room);
-    let (mut checked, mut failures, mut against) = (Vec::new(), Vec::new(), None);
+    let (mut checked, mut failures, mut compared) = (Vec::new(), Vec::new(), None);
     let threads = options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
     match new_driver(threads) {
         Ok(driver) => {
@@ -51,7 +49,10 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress) -> ValidateO
             for store in &options.stores {
                 checked.extend(run.store(store, &mut findings, &mut failures));
             }
-            against = run.against(&mut failures);
+            compared = against::of(options, progress).unwrap_or_else(|error| {
+                failures.push(error);
+                None
+            });
         }
         Err(error) => failures.push(error),
     }
@@ -62,7 +63,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress) -> ValidateO
         infos: findings.infos,
         truncated: findings.len() > findings.kept.len() as u64,
         findings: findings.kept,
-        against,
+        against: compared,
         checked,
     };
     ValidateOutcome { result, failures }
@@ -124,7 +125,7 @@ impl Run<'_> {
                 _ => {}
             }
         }
-        if let Some(Json::Object(expected)) = &self.options.expect {
+        if let Some(expected) = &self.options.expect {
             match expect::check(store, self.options.node.as_deref(), expected) {
                 Ok(found) => found.into_iter().for_each(|found| findings.push(found)),
                 Err(error) => failures.push(error),
@@ -132,29 +133,5 @@ impl Run<'_> {
         }
         failures.extend(unreadable);
         Some(checked)
-    }
-
-    /// Compares the STORE with `--against`.
-    fn against(&self, failures: &mut Vec<OperationError>) -> Option<AgainstResult> {
-        let (against, [store]) = (self.options.against.as_ref()?, self.options.stores.as_slice()) else {
-            return None; // One STORE alone has an OTHER.
-        };
-        let node = self.options.node.as_deref();
-        let compared = self.array_paths(store).and_then(|own| {
-            let other = self.array_paths(&against.other)?;
-            let comparison = Comparison { store, node, against, common: &self.options.common };
-            comparison.run([&own, &other], self.progress)
-        });
-        compared.map_err(|error| failures.push(error)).ok()
-    }
-
-    /// The paths of a store's arrays, from the node that was asked for.
-    fn array_paths(&self, store: &Path) -> Result<Vec<String>, OperationError> {
-        let hierarchy = read_hierarchy(store, self.options.node.as_deref(), self.driver)?;
-        let start = Place::new(store, self.options.node.as_deref())?;
-        let prefix = start.path.trim_end_matches('/').len();
-        let arrays = hierarchy.nodes.iter().filter(|node| node.array().is_some());
-        let below = |path: &str| if path.len() > prefix { path[prefix..].to_owned() } else { "/".to_owned() };
-        Ok(arrays.map(|node| below(&node.place.path)).collect())
     }
 }

@@ -261,6 +261,22 @@ impl LocalNode {
         Ok(listing)
     }
 
+    /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, in all; absent ones have
+    /// none.
+    pub fn total_size(&self, folder: &str, names: &[&str]) -> Result<u64, StoreError> {
+        let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
+        let directory = File::open(&path).map_err(io_error("open", &path))?;
+        let mut total = 0_u64;
+        for name in names {
+            match rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty()) {
+                Ok(found) => total = total.saturating_add(u64::try_from(found.st_size).unwrap_or(0)),
+                Err(rustix::io::Errno::NOENT) => {}
+                Err(error) => return Err(io_error("read", &path.join(name))(error.into())),
+            }
+        }
+        Ok(total)
+    }
+
     /// Where a link of the node leads, every link on the way resolved; `None` where it leads nowhere, or in a circle.
     pub fn link_target(&self, key: &str) -> Result<Option<LinkTarget>, StoreError> {
         let path = self.path(key)?;

@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod against;
 mod apply_codec;
 mod bad_input;
 mod exit_status;
@@ -14,4 +15,5 @@ mod help;
 mod inspect;
 mod signals;
 mod transcode;
+mod validate;
 mod version_2;

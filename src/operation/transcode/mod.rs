@@ -5,17 +5,17 @@
 
 mod change;
 mod destination;
-mod fault;
+pub(super) mod fault;
 pub(super) mod layout;
-mod measure;
+pub(super) mod measure;
 mod missing;
 mod normalize;
-mod plan;
-mod quantization;
-mod range;
+pub(super) mod plan;
+pub(super) mod quantization;
+pub(super) mod range;
 pub(super) mod reader;
 mod run;
-mod survey;
+pub(super) mod survey;
 mod unpack;
 mod verify;
 

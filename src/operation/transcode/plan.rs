@@ -57,7 +57,7 @@ pub(super) struct Planned {
 
 /// Makes plans.
 #[derive(Debug)]
-pub(super) struct Planner<'a> {
+pub(in crate::operation) struct Planner<'a> {
     /// What was asked for.
     pub options: &'a TranscodeOptions,
     /// The pool, for a first pass.
@@ -153,7 +153,7 @@ impl Planner<'_> {
     }
 
     /// Surveys the data as far as needed and settles a quantisation, trying wider codes under `--max-error`.
-    fn quantization(
+    pub(in crate::operation) fn quantization(
         &self,
         request: &Request<'_>,
         listing: &Listing,

@@ -19,7 +19,7 @@ use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset};
 
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone)]
-pub(super) struct Quantization {
+pub(in crate::operation) struct Quantization {
     /// How the codes are written.
     pub form: QuantizeForm,
     /// The array's float type.
@@ -56,7 +56,7 @@ pub(super) struct Quantization {
 
 /// What is asked for, before the range is known.
 #[derive(Debug)]
-pub(super) struct Request<'a> {
+pub(in crate::operation) struct Request<'a> {
     /// The array.
     pub source: &'a OpenedArray,
     /// The options of the run.
@@ -73,7 +73,7 @@ pub(super) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Checks that the array can be quantised at all.
-    pub(super) fn new(
+    pub(in crate::operation) fn new(
         source: &'a OpenedArray,
         options: &'a TranscodeOptions,
         quantize: &'a QuantizeOptions,
@@ -442,7 +442,7 @@ impl Quantization {
 
     /// The error of absent elements: of the fill value that stands for them, or of the code that is written; `None`
     /// where they are NaN.
-    pub(super) fn absent_error(&self) -> Option<f64> {
+    pub(in crate::operation) fn absent_error(&self) -> Option<f64> {
         let float = FloatType(self.source);
         let absent = float.value(self.absent_bits);
         let codecs = self.codecs();
@@ -455,7 +455,7 @@ impl Quantization {
     }
 
     /// `|1/scale|`.
-    pub(super) fn step(&self) -> f64 {
+    pub(in crate::operation) fn step(&self) -> f64 {
         (1.0 / self.scaling.scale.unwrap_or(1.0)).abs()
     }
 
@@ -483,7 +483,7 @@ impl Quantization {
     }
 
     /// The range as literals of the array's type.
-    pub(super) fn range_literals(&self) -> Option<[Json; 2]> {
+    pub(in crate::operation) fn range_literals(&self) -> Option<[Json; 2]> {
         let float = FloatType(self.source);
         self.range.map(|(lo, hi)| [lo, hi].map(|value| value_to_json(self.source, float.bits(value))))
     }
@@ -497,11 +497,21 @@ impl Quantization {
     }
 
     /// The two codecs as metadata; a `scale_offset` that does nothing is left out.
-    fn metadata(&self) -> Vec<CodecMetadata> {
+    pub(in crate::operation) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
         let scaled = (self.is_open || scaling.offset.is_some() || scaling.scale.is_some())
             .then(|| scaling.to_metadata());
         scaled.into_iter().chain([self.cast_value().to_metadata()]).collect()
+    }
+
+    /// The source's whole chain with the quantisation in it.
+    pub(in crate::operation) fn chain(
+        &self,
+        source: &OpenedArray,
+    ) -> Result<Vec<CodecMetadata>, OperationError> {
+        let mut draft = Draft::of(source);
+        self.apply(&mut draft)?;
+        Ok(draft.codecs)
     }
 
     /// Writes the quantisation into DEST's metadata.
