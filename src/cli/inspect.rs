@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::ExitStatus;
 use super::arguments::CommonArguments;
-use super::session::{self, Session};
+use super::session::Session;
 use super::value;
 use crate::diagnostic::Severity;
 use crate::element::NumberType;
@@ -141,7 +141,7 @@ impl InspectArguments {
         if let Some(path) = image {
             write_image(&result, &path)?;
         }
-        session::print(|output| {
+        session.print(|output| {
             if as_json {
                 json::write("inspect", &result, output)
             } else {
