@@ -16,4 +16,5 @@ mod inspect;
 mod signals;
 mod transcode;
 mod validate;
+mod validate_levels;
 mod version_2;
