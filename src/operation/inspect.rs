@@ -17,7 +17,7 @@ use super::transcode::fault::explain;
 use super::transcode::layout::side;
 use super::{available_threads, storage};
 use crate::codec::element_bits;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::chunk_set::{Listing, list, list_with_sizes, position};
 use crate::engine::driver::{ChunkFault, Driver};
 use crate::engine::object::Side;
@@ -108,7 +108,8 @@ fn contents(
     let side = match side {
         Ok(side) => side,
         Err(error) => {
-            result.warnings.push(finding(error, code::CODEC_UNSUPPORTED)?);
+            // To `validate` it is no fault of the store; here it keeps from what was asked for.
+            result.warnings.push(finding(error, code::CODEC_UNSUPPORTED)?.with_severity(Severity::Error));
             return Ok(());
         }
     };
@@ -149,7 +150,7 @@ fn needed_bytes(side: &Side, options: &InspectOptions) -> u64 {
 }
 
 /// An error of the data as a finding; any other as it is.
-fn finding(error: OperationError, code: crate::diagnostic::Code) -> Result<Diagnostic, OperationError> {
+fn finding(error: OperationError, code: Code) -> Result<Diagnostic, OperationError> {
     if error.class() != FaultClass::Data {
         return Err(error);
     }
