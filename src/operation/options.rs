@@ -298,5 +298,5 @@ pub struct ValidateOptions {
     /// `--against`.
     pub against: Option<AgainstOptions>,
     /// `--expect FILE`, parsed.
-    pub expect: Option<Json>,
+    pub expect: Option<Object>,
 }

@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod against;
 mod apply_codec;
 mod bad_input;
 mod exit_status;
@@ -17,4 +18,5 @@ mod inspect_preview;
 mod inspect_values;
 mod signals;
 mod transcode;
+mod validate;
 mod version_2;

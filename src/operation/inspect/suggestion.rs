@@ -1,10 +1,13 @@
 //! `--suggest TYPE`: the codecs that `transcode --quantize TYPE` would put in, and what they would cost.
 
+use std::num::NonZeroUsize;
+
 use crate::data_type::value_to_json;
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
 use crate::engine::chunk_set::Listing;
 use crate::engine::driver::Driver;
+use crate::engine::interrupt::Interrupt;
 use crate::engine::object::Side;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
@@ -12,8 +15,9 @@ use crate::metadata::extension::CodecMetadata;
 use crate::operation::error::OperationError;
 use crate::operation::inspect_result::SuggestionResult;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{QuantizeOptions, TranscodeOptions};
-use crate::operation::transcode::plan::Planner;
+use crate::operation::options::{CommonOptions, QuantizeOptions, TranscodeOptions};
+use crate::operation::transcode::budget::Budget;
+use crate::operation::transcode::first_pass::FirstPass;
 use crate::operation::transcode::quantization::Request;
 use crate::operation::transcode::{fault, measure};
 
@@ -28,8 +32,10 @@ pub(super) fn suggest(
     let options = TranscodeOptions::default();
     let quantize = QuantizeOptions { data_type: Some(target), ..QuantizeOptions::default() };
     let request = Request::new(source, &options, &quantize)?;
-    let planner = Planner { options: &options, driver };
-    let quantization = planner.quantization(&request, listing, progress)?;
+    let threads = NonZeroUsize::new(driver.num_threads());
+    let budget = Budget::of(&CommonOptions { threads, ..CommonOptions::default() });
+    let interrupt = Interrupt::default();
+    let quantization = FirstPass { budget, interrupt: &interrupt, listing, progress }.settle(&request)?;
     progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
     let figures = measure::figures(side, &listing.present, &quantization, driver, progress);
     progress.finish();

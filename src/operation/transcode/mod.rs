@@ -3,13 +3,16 @@
 //! The plan is settled and proved before DEST is touched; chunks stream; the metadata come last, after the data are
 //! on disk. A run that fails leaves no DEST.
 
+pub(super) mod budget;
 mod change;
 mod destination;
 pub(super) mod fault;
+pub(super) mod first_pass;
 pub(super) mod layout;
 pub(super) mod measure;
 mod missing;
 mod normalize;
+mod outcome;
 pub(super) mod plan;
 pub(super) mod quantization;
 pub(super) mod range;

@@ -6,6 +6,7 @@ use super::survey::Survey;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
+use crate::engine::chunk_set::Listing;
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
 use crate::kernel::scale_offset::ScaleOffset;
@@ -48,8 +49,8 @@ pub(in crate::operation) struct Quantization {
     pub max_error: Option<f64>,
     /// Whether the range is not known yet: a plan that reads no chunk.
     pub is_open: bool,
-    /// Whether TYPE was given, or found by measuring.
-    pub is_target_given: bool,
+    /// Whether TYPE was given, or has been found by measuring.
+    pub is_target_settled: bool,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -106,6 +107,24 @@ impl<'a> Request<'a> {
     /// Whether the range must be looked for in the data.
     pub(super) fn needs_first_pass(&self) -> bool {
         self.quantize.range.is_none() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
+    }
+
+    /// Whether chunks must be read before anything can be settled.
+    pub(super) fn reads_data(&self) -> bool {
+        self.needs_first_pass() || self.quantize.max_error.is_some()
+    }
+
+    /// The quantisation as far as it is known before any chunk is read.
+    pub(super) fn open(&self, listing: &Listing) -> Result<Quantization, OperationError> {
+        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        let survey = Survey { absent_elements: listing.present.len() < total, ..Survey::default() };
+        // The widest, so that what the plan needs is enough for any.
+        let widest = self.candidates().into_iter().next_back().unwrap_or(self.number_type);
+        let mut quantization = self.settle(widest, &survey)?;
+        quantization.is_open = self.needs_first_pass();
+        quantization.is_target_settled = self.quantize.data_type.is_some();
+        quantization.warnings.clear();
+        Ok(quantization)
     }
 
     /// Whether the fill value stands for NaN.
@@ -225,8 +244,8 @@ impl<'a> Request<'a> {
             absent_bits: self.fill_bits,
             writes_absent: false,
             max_error: self.quantize.max_error,
-            is_open: self.options.dry_run && self.needs_first_pass(),
-            is_target_given: self.quantize.data_type.is_some(),
+            is_open: false,
+            is_target_settled: true,
             warnings: Vec::new(),
         })
     }
@@ -358,14 +377,9 @@ impl ValueCodecs {
 }
 
 impl Quantization {
-    /// Whether the codes' type is known: of an open plan, where it was given.
-    pub(super) fn is_target_settled(&self) -> bool {
-        !self.is_open || self.is_target_given
-    }
-
-    /// Whether the codes are known: of an open plan, where the type is, and a NaN code is set aside in any case.
+    /// Whether the codes are known: of an open plan, where a NaN code is set aside in any case.
     pub(super) fn are_codes_settled(&self) -> bool {
-        !self.is_open || (self.is_target_given && self.codes.nan.is_some())
+        self.is_target_settled && (!self.is_open || self.codes.nan.is_some())
     }
 
     /// The kernel's options.
