@@ -14,6 +14,7 @@ mod generators;
 mod help;
 mod inspect;
 mod inspect_chunk;
+mod inspect_group;
 mod inspect_preview;
 mod inspect_values;
 mod signals;
