@@ -24,7 +24,7 @@ pub struct BoundSharding {
 pub type IndexEntry = Option<(u64, u64)>;
 
 /// What the index holds for an absent inner chunk, twice.
-const ABSENT: u64 = u64::MAX;
+pub const ABSENT: u64 = u64::MAX;
 
 impl BoundSharding {
     /// Binds the codec for shards of this representation.
@@ -99,6 +99,21 @@ impl BoundSharding {
         })
     }
 
+    /// Decodes the index of a shard: offset and length of each inner chunk as they stand there, be they ever so wrong;
+    /// [`ABSENT`] twice for one that is absent.
+    pub fn decode_entries(
+        &self,
+        encoded: &[u8],
+        workspace: &mut Workspace,
+    ) -> Result<Vec<(u64, u64)>, ChainFaultKind> {
+        let mut decoded = Vec::new();
+        self.index
+            .decode(encoded, &mut decoded, workspace.inner())
+            .map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be decoded: {fault}")))?;
+        let pairs = decoded.as_chunks::<8>().0.as_chunks::<2>().0.iter();
+        Ok(pairs.map(|[offset, length]| (u64::from_ne_bytes(*offset), u64::from_ne_bytes(*length))).collect())
+    }
+
     /// Decodes the index of a shard of this many bytes; every entry lies inside it.
     pub fn decode_index(
         &self,
@@ -106,14 +121,9 @@ impl BoundSharding {
         shard_bytes: u64,
         workspace: &mut Workspace,
     ) -> Result<Vec<IndexEntry>, ChainFaultKind> {
-        let mut decoded = Vec::new();
-        self.index
-            .decode(encoded, &mut decoded, workspace.inner())
-            .map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be decoded: {fault}")))?;
-        let words: &[[u8; 8]] = decoded.as_chunks::<8>().0;
-        let mut entries = Vec::with_capacity(words.len() / 2);
-        for (number, pair) in words.as_chunks::<2>().0.iter().enumerate() {
-            let [offset, length] = pair.map(u64::from_ne_bytes);
+        let pairs = self.decode_entries(encoded, workspace)?;
+        let mut entries = Vec::with_capacity(pairs.len());
+        for (number, (offset, length)) in pairs.into_iter().enumerate() {
             let entry = match (offset, length) {
                 (ABSENT, ABSENT) => None,
                 _ if offset.checked_add(length).is_some_and(|end| end <= shard_bytes) => {

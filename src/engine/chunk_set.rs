@@ -77,6 +77,16 @@ impl ChunkSet {
         (place - run.before < run.length).then(|| run.first + (place - run.before))
     }
 
+    /// The members that are not in `other`.
+    #[must_use]
+    pub fn without(&self, other: &ChunkSet) -> ChunkSet {
+        if other.is_empty() {
+            return self.clone();
+        }
+        let members = self.runs.iter().flat_map(|run| run.first..run.first + run.length);
+        ChunkSet::from_indices(members.filter(|index| !other.contains(*index)).collect())
+    }
+
     /// Whether an index is a member.
     pub fn contains(&self, index: u64) -> bool {
         let after = self.runs.partition_point(|run| run.first <= index);

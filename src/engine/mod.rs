@@ -3,6 +3,7 @@
 pub mod chunk_set;
 pub mod driver;
 pub mod interrupt;
+pub mod key_scan;
 pub mod object;
 pub mod progress;
 pub mod shard;

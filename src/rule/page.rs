@@ -53,12 +53,34 @@ const PAGES: &[(&str, &str)] = &[
     ("ZG105", include_str!("page/ZG105.md")),
     ("ZG106", include_str!("page/ZG106.md")),
     ("ZH101", include_str!("page/ZH101.md")),
+    ("ZH102", include_str!("page/ZH102.md")),
+    ("ZH103", include_str!("page/ZH103.md")),
+    ("ZH104", include_str!("page/ZH104.md")),
+    ("ZH111", include_str!("page/ZH111.md")),
+    ("ZH112", include_str!("page/ZH112.md")),
+    ("ZH113", include_str!("page/ZH113.md")),
+    ("ZH201", include_str!("page/ZH201.md")),
+    ("ZH202", include_str!("page/ZH202.md")),
+    ("ZH203", include_str!("page/ZH203.md")),
+    ("ZH204", include_str!("page/ZH204.md")),
+    ("ZH205", include_str!("page/ZH205.md")),
     ("ZK101", include_str!("page/ZK101.md")),
     ("ZK102", include_str!("page/ZK102.md")),
     ("ZK103", include_str!("page/ZK103.md")),
     ("ZK104", include_str!("page/ZK104.md")),
     ("ZK105", include_str!("page/ZK105.md")),
     ("ZK201", include_str!("page/ZK201.md")),
+    ("ZK202", include_str!("page/ZK202.md")),
+    ("ZK203", include_str!("page/ZK203.md")),
+    ("ZK204", include_str!("page/ZK204.md")),
+    ("ZK205", include_str!("page/ZK205.md")),
+    ("ZK206", include_str!("page/ZK206.md")),
+    ("ZK207", include_str!("page/ZK207.md")),
+    ("ZK211", include_str!("page/ZK211.md")),
+    ("ZK212", include_str!("page/ZK212.md")),
+    ("ZK213", include_str!("page/ZK213.md")),
+    ("ZK221", include_str!("page/ZK221.md")),
+    ("ZK222", include_str!("page/ZK222.md")),
     ("ZM001", include_str!("page/ZM001.md")),
     ("ZM002", include_str!("page/ZM002.md")),
     ("ZM011", include_str!("page/ZM011.md")),
@@ -74,14 +96,27 @@ const PAGES: &[(&str, &str)] = &[
     ("ZM109", include_str!("page/ZM109.md")),
     ("ZM110", include_str!("page/ZM110.md")),
     ("ZM111", include_str!("page/ZM111.md")),
+    ("ZM201", include_str!("page/ZM201.md")),
+    ("ZM202", include_str!("page/ZM202.md")),
+    ("ZM211", include_str!("page/ZM211.md")),
+    ("ZM212", include_str!("page/ZM212.md")),
+    ("ZM221", include_str!("page/ZM221.md")),
+    ("ZM222", include_str!("page/ZM222.md")),
+    ("ZM231", include_str!("page/ZM231.md")),
     ("ZM301", include_str!("page/ZM301.md")),
     ("ZM302", include_str!("page/ZM302.md")),
     ("ZM303", include_str!("page/ZM303.md")),
     ("ZS101", include_str!("page/ZS101.md")),
     ("ZS102", include_str!("page/ZS102.md")),
+    ("ZS103", include_str!("page/ZS103.md")),
+    ("ZS104", include_str!("page/ZS104.md")),
+    ("ZS105", include_str!("page/ZS105.md")),
+    ("ZS106", include_str!("page/ZS106.md")),
+    ("ZS107", include_str!("page/ZS107.md")),
     ("ZX101", include_str!("page/ZX101.md")),
     ("ZX102", include_str!("page/ZX102.md")),
     ("ZX103", include_str!("page/ZX103.md")),
+    ("ZX104", include_str!("page/ZX104.md")),
 ];
 
 /// The page of a rule, Markdown of at most 80 columns.
@@ -92,6 +127,17 @@ pub fn page(rule: Code) -> &'static str {
 /// What a rule finds, as the heading of its page has it: one clause.
 pub fn title(rule: Code) -> &'static str {
     page(rule).lines().next().and_then(|heading| heading.split_once(": ")).map_or("", |(_, title)| title)
+}
+
+/// The first sentence of what to do, on one line.
+pub fn first_step(rule: Code) -> String {
+    let (_, rest) = page(rule).split_once("\n## What to do\n\n").unwrap_or_default();
+    let (section, _) = rest.split_once("\n## ").unwrap_or((rest, ""));
+    let paragraph = section.trim().replace('\n', " ");
+    match paragraph.find(". ") {
+        Some(end) => paragraph[..end].to_owned(),
+        None => paragraph.trim_end_matches('.').to_owned(),
+    }
 }
 
 /// The first reference of a rule's page: a section of the specification, or a page of the registry.
@@ -144,6 +190,8 @@ mod tests {
             }
             assert!(page.ends_with('\n') && !page.ends_with("\n\n"), "the end of {}", rule.code);
             assert!(reference(*rule).is_some(), "{} refers to nothing", rule.code);
+            let step = first_step(*rule);
+            assert!(step.len() > 6 && !step.contains('\n'), "{}: {step:?}", rule.code);
         }
     }
 }

@@ -54,14 +54,19 @@ pub fn transcode(
     let driver = Driver::new(threads).map_err(no_threads)?.heeding(interrupt);
     let plan = Planner { options, driver: &driver }.plan(source, destination.clone(), progress)?;
     let memory = Memory::of(&plan, threads, options.common.max_memory)?;
-    let driver =
-        if memory.threads == threads { driver } else { Driver::new(memory.threads).map_err(no_threads)?.heeding(interrupt) };
+    let driver = if memory.threads == threads {
+        driver
+    } else {
+        Driver::new(memory.threads).map_err(no_threads)?.heeding(interrupt)
+    };
     if options.dry_run {
         let tally = dry_tally(&plan);
         return Ok(result(options, &plan, &tally, &memory, None, begun));
     }
     let shown = options.destination.display();
-    let _unfinished = interrupt.begin(format!("`{shown}`, without metadata,")).map_err(|_| OperationError::interrupted())?;
+    let _unfinished = interrupt
+        .begin(format!("`{shown}`, without metadata,"))
+        .map_err(|_| OperationError::interrupted())?;
     destination.create_root().map_err(cannot_write)?;
     match write(&plan, options.verify, &driver, progress) {
         Ok((tally, verified)) => Ok(result(options, &plan, &tally, &memory, verified, begun)),
@@ -360,7 +365,9 @@ fn quantization_result(
         offset: settled.then_some(offset),
         scale: settled.then_some(scale),
         step: settled.then(|| quantization.step()),
-        codes: quantization.are_codes_settled().then_some([quantization.codes.first, quantization.codes.last]),
+        codes: quantization
+            .are_codes_settled()
+            .then_some([quantization.codes.first, quantization.codes.last]),
         nan_code: quantization.codes.nan.filter(|_| quantization.are_codes_settled()),
         count: figures.count,
         nan: ran.then_some(figures.nan),
