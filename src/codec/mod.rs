@@ -5,6 +5,7 @@ pub mod chain;
 pub mod conversion;
 pub mod element_bytes;
 pub mod fault;
+mod footprint;
 pub mod packbits;
 pub mod plugin;
 pub mod region;

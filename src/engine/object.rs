@@ -155,6 +155,12 @@ impl ObjectJob {
         )
     }
 
+    /// Objects that are written although the source does not have them.
+    pub fn num_filled(&self) -> u64 {
+        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        if self.absent_element.is_some() { total.saturating_sub(self.present.len()) } else { 0 }
+    }
+
     fn object(
         &self,
         buffers: &mut ObjectBuffers,
@@ -164,7 +170,8 @@ impl ObjectJob {
         let key = self.source.key(index);
         match &self.way {
             ObjectWay::Copy => {
-                let bytes = self.destination.node.copy_from(&self.source.node, &key)?;
+                let bound = self.source.chain.max_encoded_bytes();
+                let bytes = self.destination.node.copy_from(&self.source.node, &key, bound)?;
                 Ok(ObjectReport {
                     written: true,
                     bytes_read: bytes,
@@ -323,7 +330,12 @@ struct OpenShard {
 }
 
 impl CellJob<'_> {
-    fn open(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<OpenShard, Fault> {
+    fn open(
+        &self,
+        buffers: &mut ObjectBuffers,
+        index: u64,
+        report: &mut ObjectReport,
+    ) -> Result<OpenShard, Fault> {
         let start = self.job.source.start_of(index);
         if !self.job.present.contains(index) {
             return Ok(OpenShard { reader: None, index: Vec::new(), start });
@@ -333,13 +345,14 @@ impl CellJob<'_> {
         let reader =
             reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
         let entries = self.source.read_index(&reader, &mut buffers.read, &mut buffers.workspace)?;
+        report.bytes_read += self.source.sharding.index_bytes();
         Ok(OpenShard { reader: Some(reader), index: entries, start })
     }
 
     /// One thread streams the shard.
     fn run(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
         let mut report = ObjectReport::default();
-        let shard = self.open(buffers, index)?;
+        let shard = self.open(buffers, index, &mut report)?;
         let mut writer = None;
         let mut absent = 0;
         for cell in self.destination.cells() {
@@ -361,7 +374,7 @@ impl CellJob<'_> {
     ) -> Result<ObjectReport, Fault> {
         let mut own = ObjectBuffers::default();
         let mut report = ObjectReport::default();
-        let shard = self.open(&mut own, index)?;
+        let shard = self.open(&mut own, index, &mut report)?;
         let mut writer = None;
         let mut absent = 0;
         let mut cells = self.destination.cells();

@@ -41,7 +41,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress) -> ValidateO
     let policy = Policy::of(options);
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
     let mut findings = Findings::new(&policy, room);
-    let (mut checked, mut failures) = (Vec::new(), Vec::new());
+    let (mut checked, mut failures, mut compared) = (Vec::new(), Vec::new(), None);
     let threads = options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
     match new_driver(threads) {
         Ok(driver) => {
@@ -49,13 +49,13 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress) -> ValidateO
             for store in &options.stores {
                 checked.extend(run.store(store, &mut findings, &mut failures));
             }
+            compared = against::of(options, progress).unwrap_or_else(|error| {
+                failures.push(error);
+                None
+            });
         }
         Err(error) => failures.push(error),
     }
-    let against = against::of(options, progress).unwrap_or_else(|error| {
-        failures.push(error);
-        None
-    });
     let result = ValidateResult {
         valid: findings.errors == 0,
         errors: findings.errors,
@@ -63,7 +63,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress) -> ValidateO
         infos: findings.infos,
         truncated: findings.len() > findings.kept.len() as u64,
         findings: findings.kept,
-        against,
+        against: compared,
         checked,
     };
     ValidateOutcome { result, failures }

@@ -117,6 +117,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZX102", include_str!("page/ZX102.md")),
     ("ZX103", include_str!("page/ZX103.md")),
     ("ZX104", include_str!("page/ZX104.md")),
+    ("ZX201", include_str!("page/ZX201.md")),
 ];
 
 /// The page of a rule, Markdown of at most 80 columns.

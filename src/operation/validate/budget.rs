@@ -3,7 +3,7 @@
 use super::object::{ObjectCheck, skips_values};
 use crate::codec::{BoundChain, Codec};
 use crate::operation::error::OperationError;
-use crate::store::memory::available_memory;
+use crate::store::machine::available_memory;
 
 /// Bytes of an index entry, decoded, as a range, and sorted.
 const ENTRY_BYTES: u64 = 96;
