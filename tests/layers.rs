@@ -26,7 +26,7 @@ const ROWS: [&str; 14] = [
 ];
 
 /// What only some rows may name: a path, and those rows.
-const OWNED: [(&str, &[&str]); 17] = [
+const OWNED: [(&str, &[&str]); 20] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -37,8 +37,11 @@ const OWNED: [(&str, &[&str]); 17] = [
     ("stdout()", &["cli", "report"]),
     ("stderr()", &["cli", "report"]),
     ("process::exit", &[]),
+    ("signal_hook", &["cli"]),
     ("indicatif", &["report"]),
     ("anstyle", &["report"]),
+    ("png", &["report"]),
+    ("terminal_size", &["report"]),
     ("rayon", &["engine"]),
     ("std::fs", &["store"]),
     ("fs::", &["store"]),

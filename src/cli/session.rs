@@ -8,8 +8,10 @@ use anyhow::{Context, anyhow};
 use super::arguments::CommonArguments;
 use super::exit_status::{self, ExitStatus};
 use crate::diagnostic::Diagnostic;
+use crate::operation::Interrupt;
 use crate::operation::error::OperationError;
 use crate::operation::progress::{Progress, Silent};
+use crate::report::defused::Defused;
 use crate::report::failure;
 use crate::report::progress::{Bar, Log};
 use crate::report::terminal::{Colour, Output, Style};
@@ -20,6 +22,7 @@ pub(super) struct Session {
     output: Colour,
     error: Colour,
     progress: Box<dyn Progress>,
+    interrupt: Interrupt,
 }
 
 impl Session {
@@ -36,12 +39,18 @@ impl Session {
             output: colour(Output::Result),
             error: colour(Output::Error),
             progress,
+            interrupt: Interrupt::default(),
         }
     }
 
     /// Who listens to the operation.
     pub(super) fn progress(&self) -> &dyn Progress {
         self.progress.as_ref()
+    }
+
+    /// What stops the operation.
+    pub(super) fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
     }
 
     /// How text on stdout looks.
@@ -57,14 +66,26 @@ impl Session {
     /// Prints findings on stderr, unless `--quiet` was given.
     pub(super) fn warn(&self, findings: &[Diagnostic]) {
         if !self.quiet {
-            note(|output| failure::write_findings(findings, self.error_style(), output));
+            self.note(|output| failure::write_findings(findings, self.error_style(), output));
         }
     }
 
     /// Prints the error with its causes and the next step, and gives its exit status.
     pub(super) fn report_error(&self, error: &anyhow::Error) -> ExitStatus {
-        note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
+        self.note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
         exit_status::of_error(error)
+    }
+
+    /// Writes the result to stdout as text or JSON, without what a terminal would act on.
+    pub(super) fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+        print_as_it_is(|output| write(&mut Defused::new(output, self.output == Colour::On)))
+    }
+
+    /// Writes to stderr likewise; if it is closed, to nobody.
+    pub(super) fn note(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        let mut output = BufWriter::new(io::stderr().lock());
+        let has_colours = self.error == Colour::On;
+        let _ = write(&mut Defused::new(&mut output, has_colours)).and_then(|()| output.flush());
     }
 }
 
@@ -84,8 +105,8 @@ pub(super) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Resu
     })
 }
 
-/// Writes the result to stdout. A reader that has gone is no error: it has seen what it wanted.
-pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+/// Writes to stdout whatever it is. A reader that has gone is no error: it has seen what it wanted.
+pub(super) fn print_as_it_is(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     match write(&mut output).and_then(|()| output.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -95,10 +116,4 @@ pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> any
         }
         outcome => outcome.context("the result cannot be written to stdout"),
     }
-}
-
-/// Writes to stderr; if it is closed, to nobody.
-pub(super) fn note(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-    let mut output = BufWriter::new(io::stderr().lock());
-    let _ = write(&mut output).and_then(|()| output.flush());
 }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::ExitStatus;
 use super::arguments::CommonArguments;
-use super::session::{self, Session};
+use super::session::Session;
 use super::value;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::json::Json;
@@ -78,9 +78,9 @@ impl TranscodeArguments {
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let options = self.into_options()?;
-        let result = transcode(&options, session.progress())?;
+        let result = transcode(&options, session.progress(), session.interrupt())?;
         session.warn(&result.warnings);
-        session::print(|output| {
+        session.print(|output| {
             if as_json {
                 json::write("transcode", &result, output)
             } else {

@@ -9,7 +9,7 @@ use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
-use crate::operation::options::{Compression, Missing, Stream};
+use crate::operation::options::{Compression, HistogramOptions, Missing, Stream};
 use crate::store::file;
 
 /// Bytes that a document given by `@FILE` may have.
@@ -95,6 +95,46 @@ pub(super) fn range(text: &str) -> Result<(Json, Json), String> {
     }
 }
 
+/// The most bins of a histogram.
+const MOST_BINS: usize = 1_000_000;
+
+/// `BINS` or `BINS,MIN,MAX`.
+pub(super) fn histogram(text: &str) -> Result<HistogramOptions, String> {
+    let refusal = || {
+        format!(
+            "expected BINS or BINS,MIN,MAX, such as 20 or 20,-5,40: 1 to {MOST_BINS} bins, and two finite numbers of which \
+             the first is not the greater; found {text:?}"
+        )
+    };
+    let (bins, range) = match *text.split(',').map(str::trim).collect::<Vec<_>>().as_slice() {
+        [bins] => (bins, None),
+        [bins, min, max] => (bins, Some((min, max))),
+        _ => return Err(refusal()),
+    };
+    let bins = bins.parse().ok().filter(|bins| (1..=MOST_BINS).contains(bins)).ok_or_else(refusal)?;
+    let finite = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let range = match range {
+        None => None,
+        Some((min, max)) => {
+            let range = finite(min).zip(finite(max)).filter(|(min, max)| min <= max);
+            Some(range.ok_or_else(refusal)?)
+        }
+    };
+    Ok(HistogramOptions { bins, range })
+}
+
+/// `AXIS=INDEX,...`, or nothing; `None` for anything else.
+pub(super) fn slice(text: &str) -> Option<Vec<(String, u64)>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    let piece = |piece: &str| {
+        let (axis, index) = piece.rsplit_once('=')?;
+        Some((axis.trim().to_owned(), index.trim().parse().ok()?))
+    };
+    text.split(',').map(piece).collect()
+}
+
 /// `auto`, or `VALUE,...`.
 pub(super) fn missing(text: &str) -> Result<Missing, String> {
     if text == "auto" {
@@ -119,8 +159,8 @@ pub(super) fn data_type(text: &str) -> Result<DataType, String> {
         Json::String(text.to_owned())
     };
     match DataType::from_metadata(&metadata) {
-        Ok(DataType::Other(_)) => Err(format!("{text:?} is no data type that values can be converted to")),
-        Ok(data_type) => Ok(data_type),
+        Ok(data_type) if data_type.size().is_some() => Ok(data_type),
+        Ok(_) => Err(format!("{text:?} is no data type that values can be converted to")),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -207,7 +247,7 @@ impl Document {
             Document::Text(json) => return Ok(json),
             Document::File(path) => path,
         };
-        let refusal = || format!("--{option} @{} is not JSON", path.display());
+        let refusal = || format!("the file {} of --{option} is not JSON", path.display());
         let bytes = file::read(&path, DOCUMENT_LIMIT).map_err(|error| {
             OperationError::environment(format!("the file of --{option} cannot be read")).because(error)
         })?;

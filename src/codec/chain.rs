@@ -1,7 +1,8 @@
 //! A codec chain bound to a chunk's data type, shape and fill value: everything about it has been proved, and what is
 //! left can only fail on the data.
 
-use super::bytes_to_bytes::{BytesCodec, Contexts, DecodedSize};
+use super::bytes_to_bytes::{BytesCodec, BytesCodecError, Contexts, DecodedSize};
+use super::element_bytes::ElementBytes;
 use super::fault::{ChainFault, ChainFaultKind};
 use super::packbits::PackBits;
 use super::sharding::BoundSharding;
@@ -9,6 +10,7 @@ use super::transpose::Transpose;
 use super::value_program::{Tiles, swap};
 use crate::data_type::DataType;
 use crate::element::NumberType;
+use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{ElementFault, OutOfRange, Rounding};
@@ -38,6 +40,12 @@ pub enum Codec {
         /// Holds the values of types with unused bits to their range.
         check: Option<Box<Cast>>,
     },
+    /// `bytes` of structs, and of types of less than a byte.
+    ElementBytes(ElementBytes),
+    /// `bitround`.
+    BitRound(BitRound),
+    /// `reshape`, which moves nothing.
+    Reshape,
     /// `packbits`.
     PackBits(PackBits),
     /// `sharding_indexed`.
@@ -166,7 +174,7 @@ impl BoundChain {
         }
     }
 
-    /// How many array->array codecs lead the chain.
+    /// How many array->array codecs lead the chain that keep the dimensions and can be undone value by value.
     pub fn num_array_to_array(&self) -> usize {
         self.codecs
             .iter()
@@ -186,11 +194,25 @@ impl BoundChain {
 
     /// Whether an encoded chunk of `length` bytes is the elements themselves, as `bytes` alone leaves them.
     pub fn stores_elements(&self, length: usize) -> bool {
-        let plain = matches!(
-            self.codecs.as_slice(),
-            [BoundCodec { codec: Codec::Bytes { swap: None, check: None }, .. }]
-        );
-        plain && self.decoded.num_bytes() == Some(length as u64)
+        let is_plain = self.codecs.len() == 1 && self.num_moot() == 1;
+        is_plain && self.decoded.num_bytes() == Some(length as u64)
+    }
+
+    /// How many codecs at the front change nothing: 1 where that is a `bytes` in the byte order of this machine, else 0.
+    /// What they are given to decode is the elements, if it has the right size.
+    pub fn num_moot(&self) -> usize {
+        let is_moot = |codec: &BoundCodec| matches!(codec.codec, Codec::Bytes { swap: None, check: None });
+        usize::from(self.codecs.first().is_some_and(is_moot))
+    }
+
+    /// Refuses bytes that are not as many as the elements of a decoded chunk have.
+    pub fn check_decoded(&self, length: usize) -> Result<(), ChainFault> {
+        let decoded = Representation::Array(self.decoded.clone());
+        let fault = |kind| match self.codecs.first() {
+            Some(codec) => codec.fault(0, kind),
+            None => ChainFault { place: "-".to_owned(), codec: String::new(), kind },
+        };
+        expect_size(&decoded, length).map_err(fault)
     }
 
     /// Bytes of the largest representation between two codecs.
@@ -328,6 +350,19 @@ impl BoundCodec {
                 copy_swapped(decoded, encoded, *width);
                 Ok(())
             }
+            Codec::ElementBytes(codec) => codec.encode(decoded, encoded).map_err(|fault| {
+                let types = self.number_type().map(|number_type| (number_type, number_type));
+                element_fault(fault, types, decoded, &self.decoded)
+            }),
+            Codec::BitRound(codec) => {
+                copy_swapped(decoded, encoded, None);
+                codec.encode(encoded);
+                Ok(())
+            }
+            Codec::Reshape => {
+                copy_swapped(decoded, encoded, None);
+                Ok(())
+            }
             Codec::PackBits(codec) => {
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
@@ -367,6 +402,15 @@ impl BoundCodec {
                 *decoded = elements;
                 checked
             }
+            Codec::ElementBytes(codec) => {
+                expect_size(&self.decoded, encoded.len())?;
+                codec.decode(encoded, decoded);
+                Ok(())
+            }
+            Codec::BitRound(_) | Codec::Reshape => {
+                copy_swapped(encoded, decoded, None);
+                Ok(())
+            }
             Codec::PackBits(codec) => {
                 let count = self.decoded.array().and_then(ArrayRepresentation::num_elements).unwrap_or(0);
                 codec
@@ -376,8 +420,13 @@ impl BoundCodec {
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
             Codec::BytesToBytes(codec) => codec
                 .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
-                .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
+                .map_err(|error| bytes_fault(&error)),
         }
+    }
+
+    /// The number type of the elements before the codec.
+    fn number_type(&self) -> Option<NumberType> {
+        self.decoded.array().and_then(|array| array.data_type.number())
     }
 
     fn cast(
@@ -400,6 +449,15 @@ impl BoundCodec {
             }
             Representation::Bytes(_) => Ok(()),
         }
+    }
+}
+
+/// What a bytes->bytes codec could not decode.
+fn bytes_fault(error: &BytesCodecError) -> ChainFaultKind {
+    if error.is_wrong_length() {
+        ChainFaultKind::Length(error.to_string())
+    } else {
+        ChainFaultKind::Bytes(error.to_string())
     }
 }
 
@@ -469,16 +527,6 @@ pub(super) fn range_check(data_type: &DataType) -> Option<Cast> {
     }))
 }
 
-/// Bytes of a component, which is what `endian` reverses; `None` for single bytes and raw bits.
-pub(super) fn component_size(data_type: &DataType) -> Option<usize> {
-    match data_type {
-        DataType::Number(number_type) | DataType::Complex(number_type) => {
-            Some(number_type.size()).filter(|s| *s > 1)
-        }
-        _ => None,
-    }
-}
-
 fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError> {
     let unsupported = |because: String| BindError::Unsupported { place: 0, name: String::new(), because };
     let array =
@@ -499,9 +547,16 @@ fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError
         }
         BoundConfiguration::Bytes { big_endian } => {
             let data_type = &array()?.data_type;
-            let swap = component_size(data_type).filter(|_| *big_endian != cfg!(target_endian = "big"));
-            Codec::Bytes { swap, check: range_check(data_type).map(Box::new) }
+            match ElementBytes::of(data_type, *big_endian) {
+                Some(codec) => Codec::ElementBytes(codec),
+                None => Codec::Bytes {
+                    swap: data_type.component_size().filter(|_| *big_endian != cfg!(target_endian = "big")),
+                    check: range_check(data_type).map(Box::new),
+                },
+            }
         }
+        BoundConfiguration::BitRound(codec) => Codec::BitRound(*codec),
+        BoundConfiguration::Reshape => Codec::Reshape,
         BoundConfiguration::PackBits(configuration) => {
             array()?;
             Codec::PackBits(PackBits::new(*configuration))
@@ -513,6 +568,6 @@ fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError
             let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
             Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
-        BoundConfiguration::Other => return Err(unsupported(String::new())),
+        BoundConfiguration::Vlen(_) | BoundConfiguration::Other => return Err(unsupported(String::new())),
     })
 }

@@ -6,9 +6,9 @@ use crate::store::StoreError;
 
 /// A codec failed on a chunk.
 #[derive(Debug, thiserror::Error)]
-#[error("codec {place} ({codec}): {kind}")]
+#[error("{}: {kind}", self.named())]
 pub struct ChainFault {
-    /// Its place in the chain, from 0; those inside a shard follow a dot (`1.0`).
+    /// Its place in the chain, from 0; those inside a shard follow a dot (`1.0`); `-` for what is no codec of a chain.
     pub place: String,
     /// Its name.
     pub codec: String,
@@ -42,6 +42,9 @@ pub enum ChainFaultKind {
     /// A bytes->bytes codec failed.
     #[error("{0}")]
     Bytes(String),
+    /// A bytes->bytes codec decodes to another length than the chain expects.
+    #[error("{0}")]
+    Length(String),
     /// A shard index that does not fit its shard.
     #[error("{0}")]
     Shard(String),
@@ -51,6 +54,14 @@ pub enum ChainFaultKind {
 }
 
 impl ChainFault {
+    /// The codec with its place.
+    fn named(&self) -> String {
+        match self.place.as_str() {
+            "-" => self.codec.clone(),
+            place => format!("codec {place} ({})", self.codec),
+        }
+    }
+
     /// The same fault seen from the chain around it, at `place`.
     #[must_use]
     pub fn inside(mut self, place: usize) -> Self {
@@ -83,6 +94,7 @@ pub fn number_text(number_type: NumberType, bits: u64) -> String {
 }
 
 /// A number's value as a float64, for figures; integers beyond 2^53 are rounded.
+#[inline]
 #[expect(clippy::cast_precision_loss, reason = "figures need no more than 53 bits")]
 pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
     use crate::element::Element;

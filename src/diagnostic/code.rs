@@ -46,7 +46,7 @@ pub const MEMBER_MISSING: Code = error("ZM101", "member-missing");
 pub const MEMBER_UNKNOWN: Code = error("ZM102", "member-unknown");
 /// A member is of another JSON type than the specification says.
 pub const MEMBER_TYPE: Code = error("ZM103", "member-type");
-/// `zarr_format` is not 3.
+/// `zarr_format` is not 3 in a `zarr.json`, or not 2 in a `.zarray` or `.zgroup`.
 pub const ZARR_FORMAT: Code = error("ZM104", "zarr-format");
 /// `node_type` is neither "array" nor "group", or not the one that was expected.
 pub const NODE_TYPE: Code = error("ZM105", "node-type");
@@ -62,6 +62,27 @@ pub const DIMENSION_NAMES_NULL: Code = warning("ZM109", "dimension-names-null");
 pub const STORAGE_TRANSFORMER: Code = error("ZM110", "storage-transformer");
 /// An extension is written as its name alone: Zarr 3.1 allows it, most readers reject it.
 pub const EXTENSION_STRING: Code = warning("ZM111", "extension-string");
+/// A member of the array is not what `--expect` says.
+pub const EXPECTATION_NOT_MET: Code = error("ZM301", "expectation-not-met");
+/// The document of `--expect` names a member or a node that there is not.
+pub const EXPECTATION_UNKNOWN: Code = error("ZM302", "expectation-unknown");
+/// The values are not those of the array that `--against` names.
+pub const VALUES_DIFFER: Code = error("ZM303", "values-differ");
+
+/// The `dtype` of a v2 array is no type string and no list of fields that v2 has.
+pub const V2_DTYPE: Code = error("ZM201", "v2-dtype");
+/// A v2 structure has fields of both byte orders, or fields that are arrays: its elements are read as raw bytes.
+pub const V2_DTYPE_LAYOUT: Code = info("ZM202", "v2-dtype-layout");
+/// The `order` of a v2 array is neither "C" nor "F".
+pub const V2_ORDER: Code = error("ZM211", "v2-order");
+/// A filter or the compressor of a v2 array is no object with an `id`.
+pub const V2_CODEC: Code = error("ZM212", "v2-codec");
+/// The `fill_value` of a v2 array is null: what absent chunks hold is undefined.
+pub const V2_FILL_VALUE_NULL: Code = warning("ZM221", "v2-fill-value-null");
+/// The `fill_value` of a v2 array is written in a form that only some readers take.
+pub const V2_FILL_VALUE_FORM: Code = warning("ZM222", "v2-fill-value-form");
+/// A v2 document has a member that v2 does not have: readers ignore it.
+pub const V2_MEMBER_UNKNOWN: Code = warning("ZM231", "v2-member-unknown");
 
 // ZG: chunk grids
 /// The chunk grid's name is in no registry.
@@ -76,6 +97,8 @@ pub const CHUNK_SHAPE_RANK: Code = error("ZG104", "chunk-shape-rank");
 pub const CHUNK_SHAPE_ZERO: Code = error("ZG105", "chunk-shape-zero");
 /// The number of elements of a chunk does not fit into 64 bits.
 pub const CHUNK_SHAPE_OVERFLOW: Code = error("ZG106", "chunk-shape-overflow");
+/// The chunks of a rectilinear grid do not cover the array.
+pub const GRID_TOO_SHORT: Code = error("ZG107", "grid-too-short");
 
 // ZK: chunk keys
 /// The chunk key encoding is not one that this program follows: `default` and `v2`.
@@ -91,16 +114,43 @@ pub const KEY_ENCODING_CONFIGURATION: Code = error("ZK105", "key-encoding-config
 
 /// A key that belongs to no chunk of the grid, nor to the metadata.
 pub const KEY_UNKNOWN: Code = warning("ZK201", "key-unknown");
+/// A temporary file of a writer that was interrupted.
+pub const KEY_TEMPORARY: Code = warning("ZK202", "key-temporary");
+/// A chunk outside of the grid: no reader looks at it.
+pub const KEY_OUTSIDE_GRID: Code = warning("ZK203", "key-outside-grid");
+/// A link that leads out of the store, or nowhere.
+pub const LINK_LEADS_AWAY: Code = warning("ZK204", "link-leads-away");
+/// A link to a folder, which is not followed.
+pub const LINK_TO_FOLDER: Code = warning("ZK205", "link-to-folder");
+/// A name that is no UTF-8.
+pub const KEY_NOT_UTF8: Code = warning("ZK206", "key-not-utf8");
+/// A folder in which neither nodes nor chunks lie.
+pub const FOLDER_UNKNOWN: Code = warning("ZK207", "folder-unknown");
+
+/// Something else than a file (a folder, a FIFO, a device) stands where an object should be.
+pub const OBJECT_NOT_A_FILE: Code = error("ZK211", "object-not-a-file");
+/// An object of another size than its codecs give.
+pub const OBJECT_SIZE: Code = error("ZK212", "object-size");
+/// An object larger than its codecs can make it.
+pub const OBJECT_TOO_LARGE: Code = error("ZK213", "object-too-large");
+/// Chunks that are absent: they read as the fill value.
+pub const CHUNKS_ABSENT: Code = info("ZK221", "chunks-absent");
+/// No chunk is stored. Writers leave out what holds only the fill value, so this alone is no fault.
+pub const CHUNKS_NONE: Code = info("ZK222", "chunks-none");
 
 // ZD: data types and fill values
 /// The data type's name is in no registry: few readers know it.
 pub const DATA_TYPE_UNREGISTERED: Code = warning("ZD101", "data-type-unregistered");
-/// The data type is registered, but this program does not decode it.
+/// The data type is registered, but this program does not decode it to elements.
 pub const DATA_TYPE_UNSUPPORTED: Code = info("ZD102", "data-type-unsupported");
 /// The data type is neither a name nor an object of name and configuration, or its configuration is wrong.
 pub const DATA_TYPE_INVALID: Code = error("ZD103", "data-type-invalid");
 /// The data type is not of whole bytes: zarr-python cannot open such an array.
 pub const DATA_TYPE_SUB_BYTE: Code = warning("ZD104", "data-type-sub-byte");
+/// The data type goes by a name that is only read any more: `structured`, now `struct`.
+pub const DATA_TYPE_LEGACY: Code = warning("ZD105", "data-type-legacy");
+/// A field of `struct` is a pair instead of an object of name and data type.
+pub const STRUCT_FIELD_PAIR: Code = error("ZD106", "struct-field-pair");
 /// The fill value is no value of the data type.
 pub const FILL_VALUE_INVALID: Code = error("ZD201", "fill-value-invalid");
 /// An integer is written with a fraction or an exponent (`5.0`, `1e3`).
@@ -113,14 +163,16 @@ pub const PLUS_INFINITY: Code = warning("ZD204", "plus-infinity");
 pub const FLOAT_OVERFLOW: Code = warning("ZD205", "float-overflow");
 /// A raw value is written in base64 instead of as an array of bytes.
 pub const RAW_AS_BASE64: Code = error("ZD206", "raw-as-base64");
+/// The value of a `struct` is written in base64 instead of as an object of fields.
+pub const STRUCT_AS_BASE64: Code = error("ZD207", "struct-as-base64");
 
 // ZC: codecs
 /// There are no codecs: at least one must turn the array into bytes.
 pub const CODECS_EMPTY: Code = error("ZC101", "codecs-empty");
 /// The codecs are not array->array, then one array->bytes, then bytes->bytes.
 pub const CODEC_ORDER: Code = error("ZC102", "codec-order");
-/// The codec is not known, and must be to decode the array.
-pub const CODEC_UNKNOWN: Code = error("ZC103", "codec-unknown");
+/// The codec is not known, and must be to decode the array: a name that no registry has is no error in itself.
+pub const CODEC_UNKNOWN: Code = warning("ZC103", "codec-unknown");
 /// The codec's name is in no registry.
 pub const CODEC_UNREGISTERED: Code = warning("ZC104", "codec-unregistered");
 /// The codec is registered, but this program does not decode it.
@@ -135,12 +187,20 @@ pub const CONFIGURATION_TYPE: Code = error("ZC113", "configuration-type");
 pub const CONFIGURATION_VALUE: Code = error("ZC114", "configuration-value");
 /// The codec cannot encode the data type that reaches it.
 pub const CODEC_DATA_TYPE: Code = error("ZC115", "codec-data-type");
+/// The codec cannot encode a chunk of so many dimensions.
+pub const CODEC_DIMENSIONS: Code = error("ZC116", "codec-dimensions");
 /// `bytes` has no `endian` though the data type has more than one byte; it is read as little.
 pub const ENDIAN_MISSING: Code = error("ZC201", "endian-missing");
+/// `bytes` has no `endian` for a `structured` of old: it is little.
+pub const ENDIAN_MISSING_LEGACY: Code = warning("ZC202", "endian-missing-legacy");
 /// `order` is not a permutation of the dimensions.
 pub const TRANSPOSE_ORDER: Code = error("ZC211", "transpose-order");
 /// `order` is "C" or "F", which the specification no longer has: zarr-python and zarrs reject it.
 pub const TRANSPOSE_ORDER_LETTER: Code = warning("ZC212", "transpose-order-letter");
+/// `shape` of `reshape` is none, or does not fit the chunk.
+pub const RESHAPE_SHAPE: Code = error("ZC213", "reshape-shape");
+/// The fill value does not come back from `bitround` bit for bit.
+pub const BITROUND_FILL_VALUE_LOST: Code = warning("ZC214", "bitround-fill-value-lost");
 /// `scale_offset` on a type that is neither an integer nor a real float.
 pub const SCALE_OFFSET_DATA_TYPE: Code = error("ZC221", "scale-offset-data-type");
 /// `offset` or `scale` is no value of the data type that reaches the codec.
@@ -169,6 +229,8 @@ pub const CAST_VALUE_FILL_VALUE_LOST: Code = error("ZC237", "cast-value-fill-val
 pub const SHARDING_SHAPE: Code = error("ZC241", "sharding-shape");
 /// The index codecs are not of fixed size, or not valid for the index.
 pub const SHARDING_INDEX_CODECS: Code = error("ZC242", "sharding-index-codecs");
+/// The codecs of `n5_default` are not those that N5 has.
+pub const N5_CODECS: Code = error("ZC251", "n5-codecs");
 /// A code was set aside for NaN.
 pub const QUANTIZE_CODE_RESERVED: Code = info("ZC301", "quantize-code-reserved");
 /// The fill value was moved to the nearest value that quantisation brings back.
@@ -181,6 +243,16 @@ pub const QUANTIZE_CLAMPED: Code = warning("ZC303", "quantize-clamped");
 pub const SHARD_TRUNCATED: Code = error("ZS101", "shard-truncated");
 /// An entry of the shard index lies outside of the shard, or the index does not decode.
 pub const SHARD_INDEX: Code = error("ZS102", "shard-index");
+/// Inner chunks of a shard overlap.
+pub const SHARD_OVERLAP: Code = error("ZS103", "shard-overlap");
+/// Inner chunks of a shard are the same bytes: some readers write to them as if they were not.
+pub const SHARD_CHUNKS_SHARED: Code = warning("ZS104", "shard-chunks-shared");
+/// An entry of a shard index names bytes of the index.
+pub const SHARD_ENTRY_IN_INDEX: Code = error("ZS105", "shard-entry-in-index");
+/// Bytes of a shard belong to no inner chunk.
+pub const SHARD_GAPS: Code = info("ZS106", "shard-gaps");
+/// An inner chunk of another size than its codecs give.
+pub const INNER_CHUNK_SIZE: Code = error("ZS107", "inner-chunk-size");
 
 // ZX: chunk data
 /// A chunk does not decode.
@@ -189,10 +261,36 @@ pub const CHUNK_CORRUPT: Code = error("ZX101", "chunk-corrupt");
 pub const CHUNK_LENGTH: Code = error("ZX102", "chunk-length");
 /// A stored element is no value of its data type, or cannot be decoded.
 pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
+/// Chunks were not looked at, and why.
+pub const NOT_CHECKED: Code = info("ZX104", "not-checked");
+/// Statistics were asked for of values that have no order.
+pub const VALUES_UNORDERED: Code = info("ZX201", "values-unordered");
 
 // ZH: hierarchy
 /// There is no Zarr node.
 pub const NODE_MISSING: Code = error("ZH101", "node-missing");
+/// A folder has nodes in it but no group's document: readers do not find them.
+pub const GROUP_IMPLICIT: Code = warning("ZH102", "group-implicit");
+/// Folders are nested deeper than this program looks (128).
+pub const HIERARCHY_DEPTH: Code = error("ZH103", "hierarchy-depth");
+/// The name of a node is nothing but periods, or begins with `__`.
+pub const NODE_NAME: Code = error("ZH104", "node-name");
+/// Documents of Zarr v2 stand beside a `zarr.json`, which counts: readers of v2 see another node.
+pub const FORMATS_BESIDE: Code = warning("ZH111", "formats-beside");
+/// A `.zgroup` stands beside a `.zarray`: no node is both.
+pub const ARRAY_AND_GROUP: Code = error("ZH112", "array-and-group");
+/// A node of one format lies in a group of the other, whose readers do not see it.
+pub const FORMATS_MIXED: Code = warning("ZH113", "formats-mixed");
+/// Consolidated metadata are not of the form that their readers expect.
+pub const CONSOLIDATED_FORM: Code = error("ZH201", "consolidated-form");
+/// A copy in consolidated metadata is not what the document says now: who reads the copy reads something else.
+pub const CONSOLIDATED_STALE: Code = error("ZH202", "consolidated-stale");
+/// Consolidated metadata lack a node: who reads them does not see it.
+pub const CONSOLIDATED_INCOMPLETE: Code = warning("ZH203", "consolidated-incomplete");
+/// Consolidated metadata have a copy of what is not there.
+pub const CONSOLIDATED_MISSING: Code = error("ZH204", "consolidated-missing");
+/// A path in consolidated metadata does not lead to something below the group.
+pub const CONSOLIDATED_PATH: Code = error("ZH205", "consolidated-path");
 
 /// Every code, sorted.
 pub const ALL: &[Code] = &[
@@ -206,9 +304,13 @@ pub const ALL: &[Code] = &[
     CONFIGURATION_TYPE,
     CONFIGURATION_VALUE,
     CODEC_DATA_TYPE,
+    CODEC_DIMENSIONS,
     ENDIAN_MISSING,
+    ENDIAN_MISSING_LEGACY,
     TRANSPOSE_ORDER,
     TRANSPOSE_ORDER_LETTER,
+    RESHAPE_SHAPE,
+    BITROUND_FILL_VALUE_LOST,
     SCALE_OFFSET_DATA_TYPE,
     SCALE_OFFSET_SCALAR,
     SCALE_OFFSET_SCALE_ZERO,
@@ -223,6 +325,7 @@ pub const ALL: &[Code] = &[
     CAST_VALUE_FILL_VALUE_LOST,
     SHARDING_SHAPE,
     SHARDING_INDEX_CODECS,
+    N5_CODECS,
     QUANTIZE_CODE_RESERVED,
     QUANTIZE_FILL_VALUE_MOVED,
     QUANTIZE_CLAMPED,
@@ -230,25 +333,51 @@ pub const ALL: &[Code] = &[
     DATA_TYPE_UNSUPPORTED,
     DATA_TYPE_INVALID,
     DATA_TYPE_SUB_BYTE,
+    DATA_TYPE_LEGACY,
+    STRUCT_FIELD_PAIR,
     FILL_VALUE_INVALID,
     INTEGER_WITH_FRACTION,
     INTEGER_AS_STRING,
     PLUS_INFINITY,
     FLOAT_OVERFLOW,
     RAW_AS_BASE64,
+    STRUCT_AS_BASE64,
     GRID_UNREGISTERED,
     GRID_UNSUPPORTED,
     GRID_CONFIGURATION,
     CHUNK_SHAPE_RANK,
     CHUNK_SHAPE_ZERO,
     CHUNK_SHAPE_OVERFLOW,
+    GRID_TOO_SHORT,
     NODE_MISSING,
+    GROUP_IMPLICIT,
+    HIERARCHY_DEPTH,
+    NODE_NAME,
+    FORMATS_BESIDE,
+    ARRAY_AND_GROUP,
+    FORMATS_MIXED,
+    CONSOLIDATED_FORM,
+    CONSOLIDATED_STALE,
+    CONSOLIDATED_INCOMPLETE,
+    CONSOLIDATED_MISSING,
+    CONSOLIDATED_PATH,
     KEY_ENCODING_UNKNOWN,
     KEY_ENCODING_UNREGISTERED,
     KEY_SEPARATOR,
     KEY_SUFFIX,
     KEY_ENCODING_CONFIGURATION,
     KEY_UNKNOWN,
+    KEY_TEMPORARY,
+    KEY_OUTSIDE_GRID,
+    LINK_LEADS_AWAY,
+    LINK_TO_FOLDER,
+    KEY_NOT_UTF8,
+    FOLDER_UNKNOWN,
+    OBJECT_NOT_A_FILE,
+    OBJECT_SIZE,
+    OBJECT_TOO_LARGE,
+    CHUNKS_ABSENT,
+    CHUNKS_NONE,
     JSON_SYNTAX,
     JSON_LIMIT,
     MEMBER_REPEATED,
@@ -264,11 +393,28 @@ pub const ALL: &[Code] = &[
     DIMENSION_NAMES_NULL,
     STORAGE_TRANSFORMER,
     EXTENSION_STRING,
+    V2_DTYPE,
+    V2_DTYPE_LAYOUT,
+    V2_ORDER,
+    V2_CODEC,
+    V2_FILL_VALUE_NULL,
+    V2_FILL_VALUE_FORM,
+    V2_MEMBER_UNKNOWN,
+    EXPECTATION_NOT_MET,
+    EXPECTATION_UNKNOWN,
+    VALUES_DIFFER,
     SHARD_TRUNCATED,
     SHARD_INDEX,
+    SHARD_OVERLAP,
+    SHARD_CHUNKS_SHARED,
+    SHARD_ENTRY_IN_INDEX,
+    SHARD_GAPS,
+    INNER_CHUNK_SIZE,
     CHUNK_CORRUPT,
     CHUNK_LENGTH,
     CHUNK_VALUE,
+    NOT_CHECKED,
+    VALUES_UNORDERED,
 ];
 
 /// The entry of a code or a name, as options such as `--deny` give it.

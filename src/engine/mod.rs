@@ -2,9 +2,12 @@
 
 pub mod chunk_set;
 pub mod driver;
+pub mod interrupt;
+pub mod key_scan;
 pub mod object;
 pub mod progress;
 pub mod shard;
 
 pub use chunk_set::ChunkSet;
 pub use driver::{Driver, Fault};
+pub use interrupt::{Interrupt, Interrupted};

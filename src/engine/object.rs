@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use super::chunk_set::{ChunkSet, position};
 use super::driver::{ChunkFault, Driver, Fault};
+use super::interrupt::Interrupt;
 use super::progress::Progress;
 use super::shard::{ShardLayout, ShardWriter};
 use crate::codec::chain::Workspace;
@@ -130,7 +131,7 @@ impl ObjectJob {
             && objects.len() < 2 * driver.num_threads() as u64
         {
             // Too few shards to go round: the threads share the inner chunks of each.
-            let cells = CellJob { job: self, conversion, source, destination };
+            let cells = CellJob { job: self, conversion, source, destination, interrupt: driver.interrupt() };
             let workspaces: Vec<Mutex<ObjectBuffers>> =
                 (0..driver.num_threads()).map(|_| Mutex::default()).collect();
             for place in 0..objects.len() {
@@ -146,7 +147,7 @@ impl ObjectJob {
         driver.run::<ObjectBuffers, ObjectReport>(
             objects,
             |buffers, index| {
-                let report = self.object(buffers, index)?;
+                let report = self.object(buffers, index, driver.interrupt())?;
                 progress.advance(object_bytes);
                 Ok(report)
             },
@@ -154,11 +155,23 @@ impl ObjectJob {
         )
     }
 
-    fn object(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
+    /// Objects that are written although the source does not have them.
+    pub fn num_filled(&self) -> u64 {
+        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        if self.absent_element.is_some() { total.saturating_sub(self.present.len()) } else { 0 }
+    }
+
+    fn object(
+        &self,
+        buffers: &mut ObjectBuffers,
+        index: u64,
+        interrupt: &Interrupt,
+    ) -> Result<ObjectReport, Fault> {
         let key = self.source.key(index);
         match &self.way {
             ObjectWay::Copy => {
-                let bytes = self.destination.node.copy_from(&self.source.node, &key)?;
+                let bound = self.source.chain.max_encoded_bytes();
+                let bytes = self.destination.node.copy_from(&self.source.node, &key, bound)?;
                 Ok(ObjectReport {
                     written: true,
                     bytes_read: bytes,
@@ -172,7 +185,7 @@ impl ObjectJob {
                 else {
                     return Err(Fault::Other("shards without a layout".to_owned()));
                 };
-                CellJob { job: self, conversion, source, destination }.run(buffers, index)
+                CellJob { job: self, conversion, source, destination, interrupt }.run(buffers, index)
             }
         }
     }
@@ -305,6 +318,7 @@ struct CellJob<'a> {
     conversion: &'a Conversion,
     source: &'a ShardLayout,
     destination: &'a ShardLayout,
+    interrupt: &'a Interrupt,
 }
 
 /// An opened shard of the source.
@@ -316,7 +330,12 @@ struct OpenShard {
 }
 
 impl CellJob<'_> {
-    fn open(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<OpenShard, Fault> {
+    fn open(
+        &self,
+        buffers: &mut ObjectBuffers,
+        index: u64,
+        report: &mut ObjectReport,
+    ) -> Result<OpenShard, Fault> {
         let start = self.job.source.start_of(index);
         if !self.job.present.contains(index) {
             return Ok(OpenShard { reader: None, index: Vec::new(), start });
@@ -326,16 +345,18 @@ impl CellJob<'_> {
         let reader =
             reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
         let entries = self.source.read_index(&reader, &mut buffers.read, &mut buffers.workspace)?;
+        report.bytes_read += self.source.sharding.index_bytes();
         Ok(OpenShard { reader: Some(reader), index: entries, start })
     }
 
     /// One thread streams the shard.
     fn run(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
         let mut report = ObjectReport::default();
-        let shard = self.open(buffers, index)?;
+        let shard = self.open(buffers, index, &mut report)?;
         let mut writer = None;
         let mut absent = 0;
         for cell in self.destination.cells() {
+            self.interrupt.check()?;
             let converted = self.cell(&shard, &cell, buffers, &mut report)?;
             let encoded = converted.then_some(buffers.written.as_slice());
             self.append(&mut writer, &mut absent, index, encoded)?;
@@ -353,7 +374,7 @@ impl CellJob<'_> {
     ) -> Result<ObjectReport, Fault> {
         let mut own = ObjectBuffers::default();
         let mut report = ObjectReport::default();
-        let shard = self.open(&mut own, index)?;
+        let shard = self.open(&mut own, index, &mut report)?;
         let mut writer = None;
         let mut absent = 0;
         let mut cells = self.destination.cells();

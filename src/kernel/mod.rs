@@ -16,8 +16,10 @@
     reason = "a loop vectorises where all of it is inlined, without branches, and NaN compares as the hardware does"
 )]
 
+pub mod bit_round;
 pub mod cast;
 mod dispatch;
+mod double;
 mod exact;
 mod integer;
 mod narrow;
@@ -25,6 +27,7 @@ pub mod quantize;
 mod round;
 pub mod scale_offset;
 pub mod statistics;
+pub mod summary;
 mod tile;
 pub mod unpack;
 

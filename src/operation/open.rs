@@ -2,19 +2,29 @@
 
 use std::path::Path;
 
+use super::document::{DocumentError, Documents, read_documents};
 use super::error::OperationError;
+use super::place::{Place, local_path};
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
-use crate::metadata::group::{NodeKind, node_kind};
+use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
+use crate::metadata::v2;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::LocalNode;
 
-/// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16).
-const READ_WITH_A_WARNING: [Code; 4] =
-    [code::ENDIAN_MISSING, code::INTEGER_WITH_FRACTION, code::INTEGER_AS_STRING, code::RAW_AS_BASE64];
+/// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16, C18).
+const READ_WITH_A_WARNING: [Code; 6] = [
+    code::ENDIAN_MISSING,
+    code::INTEGER_WITH_FRACTION,
+    code::INTEGER_AS_STRING,
+    code::RAW_AS_BASE64,
+    code::STRUCT_FIELD_PAIR,
+    code::STRUCT_AS_BASE64,
+];
 
 /// Whether a finding that is an error to `validate` is only a warning to the other commands.
 pub fn is_read_with_a_warning(diagnostic: &Diagnostic) -> bool {
@@ -26,13 +36,19 @@ pub fn is_read_with_a_warning(diagnostic: &Diagnostic) -> bool {
 pub struct ArrayReading {
     /// Where it lies.
     pub node: LocalNode,
-    /// As the user named it.
+    /// As messages name it.
     pub store: String,
-    /// Its `zarr.json`, every literal as written.
+    /// As findings name it.
+    pub place: Place,
+    /// 2 or 3.
+    pub zarr_format: u64,
+    /// Its `zarr.json` or `.zarray`, every literal as written.
     pub document: Json,
     /// The same, byte for byte.
     pub document_bytes: Vec<u8>,
-    /// Its members, as far as they are right.
+    /// The `.zattrs` of a v2 array, where there is one.
+    pub attributes_document: Option<Json>,
+    /// Its members in v3 form, as far as they are right.
     pub members: ArrayDocument,
     /// All members, where none is missing.
     pub metadata: Option<ArrayMetadata>,
@@ -40,7 +56,7 @@ pub struct ArrayReading {
     pub data_type: Option<DataType>,
     /// The way of a stored object through the chain, where shape and type are known.
     pub pipeline: Option<Pipeline>,
-    /// Every fault, and what not every reader accepts.
+    /// Every fault, and what not every reader accepts, with the severity that `validate` gives it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -49,13 +65,15 @@ pub struct ArrayReading {
 pub struct OpenedArray {
     /// Where it lies.
     pub node: LocalNode,
-    /// As the user named it.
+    /// As messages name it.
     pub store: String,
-    /// Its `zarr.json`.
+    /// 2 or 3.
+    pub zarr_format: u64,
+    /// Its `zarr.json` or `.zarray`.
     pub document: Json,
     /// The same, byte for byte.
     pub document_bytes: Vec<u8>,
-    /// Its members.
+    /// Its members, in v3 form.
     pub metadata: ArrayMetadata,
     /// Its data type.
     pub data_type: DataType,
@@ -67,113 +85,205 @@ pub struct OpenedArray {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The path of a STORE: `file://` is taken off.
-pub fn local_path(store: &Path) -> &Path {
-    store.to_str().and_then(|text| text.strip_prefix("file://")).map_or(store, Path::new)
+impl ArrayReading {
+    /// Reads the members of an array from its documents.
+    pub fn of(place: Place, node: LocalNode, documents: Documents) -> Self {
+        let Documents { key, zarr_format, document, bytes, attributes, diagnostics: beside, .. } = documents;
+        let mut members =
+            if zarr_format == 2 { v2::read_array(&document) } else { ArrayDocument::read(&document) };
+        let mut diagnostics = std::mem::take(&mut members.diagnostics);
+        let own = diagnostics.len();
+        let mut about_attributes = Vec::new();
+        if zarr_format == 2 {
+            members.attributes =
+                attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut about_attributes));
+        }
+        let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
+        let metadata = members.metadata();
+        let pipeline = data_type
+            .as_ref()
+            .and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
+        if zarr_format == 2 {
+            let about_form = diagnostics.split_off(own);
+            let is_decoded = data_type.as_ref().is_some_and(|data_type| data_type.size().is_some());
+            let about_form = about_form.into_iter().filter(|found| !is_v3_alone(found, is_decoded));
+            diagnostics.extend(about_form.map(|found| as_v2(&document, found)));
+        }
+        diagnostics.extend(about_attributes.into_iter().map(|found| found.at_key(".zattrs")));
+        diagnostics.extend(beside);
+        place.locate(&mut diagnostics, key);
+        ArrayReading {
+            node,
+            store: place.name(),
+            place,
+            zarr_format,
+            document,
+            document_bytes: bytes,
+            attributes_document: attributes,
+            metadata,
+            members,
+            data_type,
+            pipeline,
+            diagnostics,
+        }
+    }
+
+    /// The `dtype` of a v2 array, as written.
+    pub fn data_type_v2(&self) -> Option<&Json> {
+        if self.zarr_format == 2 { self.document.get("dtype") } else { None }
+    }
 }
 
-/// Reads an array's metadata as far as it goes; an error only where there is no array to read.
-pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, OperationError> {
-    let root = local_path(store);
-    let root = node.map_or_else(|| root.to_path_buf(), |node| root.join(node.trim_start_matches('/')));
-    let name = root.display().to_string();
-    let node = LocalNode::new(&root);
-    let (document, document_bytes) = read_document(&node, &name)?;
-    let mut members = ArrayDocument::read(&document);
-    let mut diagnostics = std::mem::take(&mut members.diagnostics);
-    let data_type = members.data_type.as_ref().and_then(|json| match DataType::read(json) {
+/// Whether a finding about the v3 form of a v2 array is none about the array: only v3 has registries of names. An id
+/// that numcodecs does not have was reported when it was read.
+fn is_v3_alone(found: &Diagnostic, is_decoded: bool) -> bool {
+    found.is(code::CODEC_UNREGISTERED)
+        || found.is(code::CODEC_UNKNOWN)
+        || (found.is(code::DATA_TYPE_UNREGISTERED) && is_decoded)
+}
+
+/// A finding about the v3 form of a v2 array as what it is in its `.zarray`, into which the pointer leads.
+fn as_v2(document: &Json, mut found: Diagnostic) -> Diagnostic {
+    if found.is(code::DATA_TYPE_UNREGISTERED) || found.is(code::DATA_TYPE_UNSUPPORTED) {
+        let message = match document.get("dtype").and_then(Json::as_str) {
+            Some(dtype) => format!("the dtype {dtype:?} is not decoded by this program"),
+            None => "a `dtype` of named fields is not decoded by this program".to_owned(),
+        };
+        found = Diagnostic::new(code::DATA_TYPE_UNSUPPORTED, message).at_pointer("/dtype");
+    }
+    found.location.pointer = found.location.pointer.map(|pointer| v2::pointer_into(document, &pointer));
+    found
+}
+
+fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<DataType> {
+    match DataType::read(json) {
         Ok(read) => {
             diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/data_type")));
+            if read.value.is_sub_byte() && read.value.is_registered() {
+                let message = format!("{} is not of whole bytes: zarr-python cannot open the array", read.value);
+                diagnostics
+                    .push(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).at_pointer("/data_type"));
+            }
             Some(read.value)
         }
         Err(error) => {
             let found = Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is none: {error}"));
-            diagnostics.push(found.at_pointer("/data_type"));
+            diagnostics.push(found.at_pointer(format!("/data_type{}", error.pointer())));
             None
         }
-    });
-    let metadata = members.metadata();
-    let pipeline = match (&metadata, &data_type) {
-        (Some(metadata), Some(data_type)) => Some(build_pipeline(metadata, data_type, &mut diagnostics)),
-        _ => None,
-    };
-    for diagnostic in &mut diagnostics {
-        diagnostic.location.store = Some(name.clone());
-        diagnostic.location.node = Some("/".to_owned());
-        diagnostic.location.key = Some("zarr.json".to_owned());
-        if is_read_with_a_warning(diagnostic) {
-            diagnostic.severity = Severity::Warning;
-        }
     }
-    Ok(ArrayReading {
-        node,
-        store: name,
-        document,
-        document_bytes,
-        members,
-        metadata,
-        data_type,
-        pipeline,
-        diagnostics,
-    })
 }
 
-/// The `zarr.json` of an array.
-fn read_document(node: &LocalNode, name: &str) -> Result<(Json, Vec<u8>), OperationError> {
-    let unreadable = |error| OperationError::environment(format!("`{name}` cannot be read")).because(error);
-    let exists = |key: &str| node.open(key).is_ok_and(|found| found.is_some());
-    let Some(bytes) = node.read_document("zarr.json").map_err(unreadable)? else {
-        if !node.exists().map_err(unreadable)? {
-            return Err(OperationError::environment(format!("`{name}` does not exist"))
-                .with_help("check the path; an array is a folder that holds `zarr.json`"));
-        }
-        if exists(".zarray") || exists(".zgroup") {
-            return Err(OperationError::environment(format!("`{name}` is Zarr v2, which is not read yet"))
-                .with_help("convert it to Zarr v3 with zarr-python: `zarr migrate v3`"));
-        }
-        return Err(OperationError::environment(format!(
-            "nothing Zarr at `{name}`: it holds no `zarr.json`"
-        ))
-        .with_help("name the folder of an array; it holds `zarr.json`"));
-    };
-    let document = Json::parse(&bytes)
-        .map_err(|error| OperationError::data(format!("`{name}/zarr.json` is not JSON")).because(error))?;
-    if node_kind(&document) == NodeKind::Group {
+/// Reads an array's metadata as far as it goes; an error only where there is no array to read. What is read though
+/// `validate` calls it an error is a warning here.
+pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, OperationError> {
+    let place = Place::new(store, node)?;
+    let node = place.folder(local_path(store));
+    let documents = open_documents(&node, &place.name())?;
+    if documents.kind == NodeKind::Group {
+        let name = place.name();
         return Err(OperationError::environment(format!("`{name}` is a group, not an array")).with_help(
-            "name an array inside it: the path of a folder whose `zarr.json` has \"node_type\": \"array\"",
+            "name an array inside it: the path of a folder that holds its `zarr.json` or `.zarray`",
         ));
     }
-    Ok((document, bytes))
+    let mut reading = ArrayReading::of(place, node, documents);
+    lower(&mut reading.diagnostics);
+    Ok(reading)
 }
 
-/// The pipeline of a stored object, its fill value followed through the chain.
+/// Makes warnings of what is read though `validate` calls it an error.
+pub fn lower(diagnostics: &mut [Diagnostic]) {
+    for diagnostic in diagnostics.iter_mut().filter(|found| is_read_with_a_warning(found)) {
+        diagnostic.severity = Severity::Warning;
+    }
+}
+
+/// The documents of a node that must be there; `name` is for messages.
+pub fn open_documents(node: &LocalNode, name: &str) -> Result<Documents, OperationError> {
+    let found = read_documents(node).map_err(|error| match error {
+        DocumentError::Json { key, error } => {
+            OperationError::data(format!("`{name}/{key}` is not JSON")).because(error)
+        }
+        DocumentError::Store(error) => {
+            OperationError::environment(format!("`{name}` cannot be read")).because(error)
+        }
+    })?;
+    if let Some(documents) = found {
+        return Ok(documents);
+    }
+    let exists = node
+        .exists()
+        .map_err(|error| OperationError::environment(format!("`{name}` cannot be read")).because(error))?;
+    if !exists {
+        return Err(OperationError::environment(format!("`{name}` does not exist"))
+            .with_help("check the path; an array is a folder that holds `zarr.json`"));
+    }
+    Err(OperationError::environment(format!("nothing Zarr at `{name}`: it holds no `zarr.json`"))
+        .with_help("name the folder of an array; it holds `zarr.json`, or `.zarray` in Zarr v2"))
+}
+
+/// The pipeline of a stored object (the greatest, where they differ), its fill value followed through the chain;
+/// `None` where its shape or its codecs are not known.
 fn build_pipeline(
-    metadata: &ArrayMetadata,
+    members: &ArrayDocument,
     data_type: &DataType,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Pipeline {
-    let fill_value = match data_type {
-        DataType::Other(_) => None,
-        _ => match data_type.fill_value_from_json(&metadata.fill_value) {
-            Ok(read) => {
-                diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/fill_value")));
-                Some(read.value)
+) -> Option<Pipeline> {
+    let fill_value = members.fill_value.as_ref().and_then(|json| {
+        let big_endian = members.codecs.as_deref().is_some_and(is_big_endian);
+        read_fill_value(data_type, json, big_endian, diagnostics)
+    });
+    let shape = members.chunk_grid.as_ref()?.greatest_chunk_shape()?;
+    let codecs = members.codecs.as_ref()?;
+    let input = ArrayRepresentation { data_type: data_type.clone(), shape, fill_value };
+    Some(Pipeline::build(input, codecs, Completeness::ToBytes, "/codecs", diagnostics))
+}
+
+fn read_fill_value(
+    data_type: &DataType,
+    json: &Json,
+    big_endian: bool,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<FillValue> {
+    if matches!(data_type, DataType::Other(_)) {
+        return None;
+    }
+    match data_type.fill_value_from_json(json) {
+        Ok(mut read) => {
+            diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/fill_value")));
+            // A struct in base64 is in the order of its chunks; it was read as little endian.
+            if big_endian && matches!((data_type, json), (DataType::Struct(_), Json::String(_))) {
+                data_type.swap_elements(&mut read.value.0);
             }
-            Err(error) => {
-                let found = Diagnostic::new(code::FILL_VALUE_INVALID, error.to_string());
-                diagnostics.push(found.at_pointer("/fill_value"));
-                None
-            }
-        },
-    };
-    let input =
-        ArrayRepresentation { data_type: data_type.clone(), shape: metadata.chunk_shape.clone(), fill_value };
-    Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", diagnostics)
+            Some(read.value)
+        }
+        Err(error) => {
+            let found = Diagnostic::new(code::FILL_VALUE_INVALID, error.to_string());
+            diagnostics.push(found.at_pointer("/fill_value"));
+            None
+        }
+    }
+}
+
+/// Whether elements are stored big endian, also inside shards.
+fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
+    codecs.iter().any(|codec| match codec.name.as_str() {
+        "bytes" => codec.member("endian").and_then(Json::as_str) == Some("big"),
+        "sharding_indexed" => codec
+            .member("codecs")
+            .and_then(|inner| read_codecs(inner, "", &mut Vec::new()))
+            .is_some_and(|inner| is_big_endian(&inner)),
+        _ => false,
+    })
 }
 
 /// Opens an array; one with an error is refused, with every error named.
 pub fn open_array(store: &Path, node: Option<&str>) -> Result<OpenedArray, OperationError> {
-    let reading = read_array(store, node)?;
+    opened(read_array(store, node)?)
+}
+
+/// An array that was read without an error; one with errors is refused, with every error named.
+pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
     let (errors, warnings): (Vec<_>, Vec<_>) =
         reading.diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
@@ -189,6 +299,7 @@ pub fn open_array(store: &Path, node: Option<&str>) -> Result<OpenedArray, Opera
     Ok(OpenedArray {
         node: reading.node,
         store: reading.store,
+        zarr_format: reading.zarr_format,
         document: reading.document,
         document_bytes: reading.document_bytes,
         metadata,
@@ -204,8 +315,8 @@ pub fn refusal(message: &str, errors: &[Diagnostic]) -> OperationError {
     let list: Vec<String> = errors
         .iter()
         .map(|error| match &error.location.pointer {
-            Some(pointer) => format!("{error} (at {pointer})"),
-            None => error.to_string(),
+            Some(pointer) if !pointer.is_empty() => format!("{error} (at {pointer})"),
+            _ => error.to_string(),
         })
         .collect();
     let help = errors.iter().find_map(|error| error.help.clone());

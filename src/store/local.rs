@@ -137,12 +137,17 @@ impl LocalNode {
     }
 
     /// Copies an object of another node byte for byte (by reference where the file system can); its size in bytes.
-    pub fn copy_from(&self, source: &LocalNode, key: &str) -> Result<u64, StoreError> {
+    ///
+    /// One of more than `max_bytes` is an error: a sparse file costs nothing to make, and days to copy.
+    pub fn copy_from(&self, source: &LocalNode, key: &str, max_bytes: u64) -> Result<u64, StoreError> {
         let from = source.path(key)?;
         let to = self.path(key)?;
         let Some((mut reader, length)) = open_regular(&from)? else {
             return Err(io_error("read", &from)(io::ErrorKind::NotFound.into()));
         };
+        if length > max_bytes {
+            return Err(StoreError::TooLarge { path: from, found: length, bound: max_bytes });
+        }
         let mut writer = self.create_file(&to)?;
         // `io::copy` moves the bytes inside the kernel (copy_file_range) where it can.
         let copied = io::copy(&mut reader, &mut writer).map_err(io_error("copy", &from))?;
@@ -198,6 +203,20 @@ impl LocalNode {
         std::fs::remove_dir_all(&self.root).map_err(io_error("remove", &self.root))
     }
 
+    /// How much the node's file system can take, whether the node is there yet or not.
+    pub fn room(&self) -> Result<Room, StoreError> {
+        let root = self.resolved_root()?;
+        let existing = root.ancestors().find(|path| path.exists()).unwrap_or(&root);
+        let free =
+            rustix::fs::statvfs(existing).map_err(|error| io_error("look at", existing)(error.into()))?;
+        Ok(Room {
+            blocks: free.f_bavail,
+            block_bytes: free.f_frsize.max(1),
+            // Some file systems make files as long as there are blocks, and say 0.
+            files: if free.f_files == 0 { u64::MAX } else { free.f_favail },
+        })
+    }
+
     /// Whether anything stands at the node's path, a dangling link included.
     pub fn exists(&self) -> Result<bool, StoreError> {
         match std::fs::symlink_metadata(&self.root) {
@@ -229,7 +248,7 @@ impl LocalNode {
         }
     }
 
-    /// What a folder of the node holds (`""`: the node itself); links to folders count as files.
+    /// What a folder of the node holds (`""`: the node itself); no link is followed.
     pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
         let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
         let mut listing = FolderListing::default();
@@ -241,12 +260,47 @@ impl LocalNode {
         for entry in entries {
             let entry = entry.map_err(io_error("list", &path))?;
             let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            let key = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-            let file_type = entry.file_type().map_err(io_error("list", &path))?;
-            if file_type.is_dir() { listing.folders.push(key) } else { listing.files.push(key) }
+            let key_of =
+                |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+            let Some(name) = name.to_str() else {
+                listing.unnamed.push(key_of(&name.to_string_lossy()));
+                continue;
+            };
+            let (key, file_type) = (key_of(name), entry.file_type().map_err(io_error("list", &path))?);
+            if file_type.is_file() {
+                listing.files.push(key);
+            } else if file_type.is_dir() {
+                listing.folders.push(key);
+            } else if file_type.is_symlink() {
+                listing.links.push(key);
+            } else {
+                listing.others.push((key, describe(file_type)));
+            }
         }
         Ok(listing)
+    }
+
+    /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, in all; absent ones have
+    /// none.
+    pub fn total_size(&self, folder: &str, names: &[&str]) -> Result<u64, StoreError> {
+        let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
+        let directory = File::open(&path).map_err(io_error("open", &path))?;
+        let mut total = 0_u64;
+        for name in names {
+            match rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty()) {
+                Ok(found) => total = total.saturating_add(u64::try_from(found.st_size).unwrap_or(0)),
+                Err(rustix::io::Errno::NOENT) => {}
+                Err(error) => return Err(io_error("read", &path.join(name))(error.into())),
+            }
+        }
+        Ok(total)
+    }
+
+    /// Where a link of the node leads, every link on the way resolved; `None` where it leads nowhere, or in a circle.
+    pub fn link_target(&self, key: &str) -> Result<Option<LinkTarget>, StoreError> {
+        let path = self.path(key)?;
+        let (Ok(target), Ok(root)) = (path.canonicalize(), self.root.canonicalize()) else { return Ok(None) };
+        Ok(Some(LinkTarget { is_folder: target.is_dir(), is_inside: target.starts_with(root) }))
     }
 
     /// The size of an object in bytes; `None` where it is absent.
@@ -274,13 +328,39 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
+/// What a file system can take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Blocks that are free.
+    pub blocks: u64,
+    /// Bytes of a block; a file that is not empty takes one at least.
+    pub block_bytes: u64,
+    /// Files that can be made.
+    pub files: u64,
+}
+
 /// What a folder holds, by keys relative to the node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FolderListing {
     /// Its folders.
     pub folders: Vec<String>,
-    /// Everything else in it.
+    /// Its regular files.
     pub files: Vec<String>,
+    /// Its symbolic links, wherever they lead.
+    pub links: Vec<String>,
+    /// What is neither, with what it is: "a FIFO", "a socket".
+    pub others: Vec<(String, &'static str)>,
+    /// Names that are no UTF-8, and so no keys, as well as they can be shown.
+    pub unnamed: Vec<String>,
+}
+
+/// What a link leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkTarget {
+    /// A folder, not an object.
+    pub is_folder: bool,
+    /// It lies in the node's own folder.
+    pub is_inside: bool,
 }
 
 /// An object that is read in parts.

@@ -2,8 +2,9 @@
 
 pub mod file;
 pub mod local;
+pub mod machine;
 
-pub use local::{LocalNode, ObjectReader, ObjectWriter};
+pub use local::{FolderListing, LinkTarget, LocalNode, ObjectReader, ObjectWriter};
 
 use std::path::PathBuf;
 

@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod against;
 mod apply_codec;
 mod bad_input;
 mod constant;
@@ -13,4 +14,12 @@ mod exit_status;
 mod generators;
 mod help;
 mod inspect;
+mod inspect_chunk;
+mod inspect_group;
+mod inspect_preview;
+mod inspect_values;
+mod signals;
 mod transcode;
+mod validate;
+mod validate_levels;
+mod version_2;

@@ -68,6 +68,9 @@ impl BytesCodec {
                     .map(|level| Kind::Bz2 { level }),
                 _ => match CodecConfiguration::parse(&CodecMetadata::new(name, configuration.cloned())) {
                     None => foreign::create(name, configuration).map(Kind::Foreign),
+                    Some((Some(CodecConfiguration::Numcodecs(_)), _)) => {
+                        foreign::create(name, configuration).map(Kind::Foreign)
+                    }
                     Some(parsed) => {
                         checked(parsed).and_then(|configuration| Kind::of_configuration(&configuration))
                     }
@@ -125,6 +128,19 @@ impl BytesCodec {
             Kind::Foreign(codec) => foreign::decode(codec.as_ref(), encoded, decoded, bound),
         };
         result.and_then(|()| bound.check(decoded.len())).map_err(|fault| fault.of_codec(&self.name))
+    }
+
+    /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, so many bytes.
+    pub fn context_bytes(&self, decoded: u64) -> u64 {
+        match &self.kind {
+            Kind::Zstd(configuration) => zstd::context_bytes(configuration.level, decoded),
+            Kind::Gzip { .. } | Kind::Zlib { .. } => deflate::CONTEXT_BYTES,
+            Kind::Bz2 { .. } => bz2::CONTEXT_BYTES,
+            Kind::Blosc(configuration) => blosc::context_bytes(*configuration, decoded),
+            Kind::Crc32c => 0,
+            // Such codecs return their bytes in a buffer of their own.
+            Kind::Foreign(_) => decoded,
+        }
     }
 
     /// What `decoded` bytes encode to.

@@ -1,16 +1,18 @@
 //! What will be done, settled and proved before DEST is touched.
 
+use super::budget::Budget;
 use super::change;
 use super::destination::{Draft, compress, follow_data_type, read_chain};
+use super::first_pass::FirstPass;
 use super::layout::side;
-use super::quantization::{Quantization, Request};
-use super::survey::{Survey, Surveyor, scans};
-use super::{missing, normalize, unpack};
+use super::quantization::{self, Quantization, Request};
+use super::run::driver;
+use super::{normalize, unpack};
 use crate::codec::conversion::{Conversion, ValueChange};
 use crate::data_type::FillValue;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::chunk_set::{self, Listing};
-use crate::engine::driver::Driver;
+use crate::engine::interrupt::Interrupt;
 use crate::engine::object::{ObjectJob, ObjectWay, Side};
 use crate::engine::progress::Progress;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
@@ -26,6 +28,8 @@ use crate::store::LocalNode;
 pub(super) struct Plan {
     /// The array as it is.
     pub source: OpenedArray,
+    /// Where it will be.
+    pub target: LocalNode,
     /// The array as it will be.
     pub destination: Planned,
     /// Its keys.
@@ -55,11 +59,13 @@ pub(super) struct Planned {
 
 /// Makes plans.
 #[derive(Debug)]
-pub(super) struct Planner<'a> {
+pub(in crate::operation) struct Planner<'a> {
     /// What was asked for.
     pub options: &'a TranscodeOptions,
-    /// The pool, for a first pass.
-    pub driver: &'a Driver,
+    /// What a run may use.
+    pub budget: Budget,
+    /// What stops a first pass.
+    pub interrupt: &'a Interrupt,
 }
 
 /// What changes in the values.
@@ -72,22 +78,72 @@ struct Changed {
 
 impl Planner<'_> {
     /// Settles the plan for an opened array.
-    pub(super) fn plan(&self, source: OpenedArray, progress: &dyn Progress) -> Result<Plan, OperationError> {
+    pub(super) fn plan(
+        &self,
+        source: OpenedArray,
+        target: LocalNode,
+        progress: &dyn Progress,
+    ) -> Result<Plan, OperationError> {
+        let driver = driver(self.budget.threads(), self.interrupt)?;
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = chunk_set::list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
+        let listing = chunk_set::list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
             )));
         }
+        let quantization = match &self.options.quantize {
+            Some(quantize) => {
+                let request = Request::new(&source, self.options, quantize)?;
+                Some(self.quantization(&request, &target, &listing, progress)?)
+            }
+            None => None,
+        };
+        self.assemble(source, target, listing, quantization)
+    }
+
+    /// The quantisation: of a plan that reads no chunk, without what only the data tell.
+    fn quantization(
+        &self,
+        request: &Request<'_>,
+        target: &LocalNode,
+        listing: &Listing,
+        progress: &dyn Progress,
+    ) -> Result<Quantization, OperationError> {
+        if !request.reads_data() {
+            return FirstPass { budget: self.budget, interrupt: self.interrupt, listing, progress }
+                .settle(request);
+        }
+        let open = request.open(listing);
+        if self.options.dry_run {
+            return open;
+        }
+        // Too small a budget is found out before anything is read.
+        let mut budget = self.budget;
+        if let Ok(sketch) = open.and_then(|open| {
+            self.assemble(request.source.clone(), target.clone(), listing.clone(), Some(open))
+        }) {
+            budget = budget.narrowed(self.budget.allot(&sketch, self.options.verify)?.threads);
+        }
+        FirstPass { budget, interrupt: self.interrupt, listing, progress }.settle(request)
+    }
+
+    /// Puts a plan together, and proves it.
+    fn assemble(
+        &self,
+        source: OpenedArray,
+        target: LocalNode,
+        listing: Listing,
+        quantization: Option<Quantization>,
+    ) -> Result<Plan, OperationError> {
         let mut warnings = source.warnings.clone();
         if !listing.unknown_keys.is_empty() {
             warnings.push(unknown_keys(&source, &listing));
         }
         let mut draft = Draft::of(&source);
-        let changed = self.change(&source, &listing, &mut draft, progress)?;
+        let changed = self.change(&source, quantization, &mut draft)?;
         if let Some(compression) = &self.options.compress {
             let size = draft_element_size(&draft, &source, changed.quantization.as_ref());
             draft.edit_innermost(|chain| compress(chain, compression, size));
@@ -101,41 +157,23 @@ impl Planner<'_> {
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let (is_copy, job) = self.job(&source, &destination, &listing, changed)?;
-        Ok(Plan { source, destination, listing, is_copy, job, change, quantization, warnings })
+        Ok(Plan { source, target, destination, listing, is_copy, job, change, quantization, warnings })
     }
 
     /// Applies the options that change values or the chain to the draft.
     fn change(
         &self,
         source: &OpenedArray,
-        listing: &Listing,
+        quantization: Option<Quantization>,
         draft: &mut Draft,
-        progress: &dyn Progress,
     ) -> Result<Changed, OperationError> {
         let plain = |change| Changed { change, quantization: None, absent: source.fill_value.clone() };
-        if let Some(quantize) = &self.options.quantize {
-            let request = Request::new(source, self.options, quantize)?;
-            if self.options.dry_run && request.needs_first_pass() {
-                // The codecs without their parameters: no chunk is read for a plan.
-                let total: u64 = source.metadata.chunk_grid_shape().iter().product();
-                let absent_elements = listing.present.len() < total;
-                let survey = Survey { absent_elements, ..Survey::default() };
-                let mut quantization = request.settle(request.candidates()[0], &survey)?;
-                quantization.warnings.clear();
-                quantization.apply(draft)?;
-                let change = ValueChange::Quantize {
-                    kernel: Box::new(quantization.bind()),
-                    codecs: quantization.num_codecs(),
-                };
-                return Ok(Changed { change, quantization: None, absent: source.fill_value.clone() });
+        if let Some(quantization) = quantization {
+            if let Some(codecs) = &self.options.codecs {
+                draft.set_codecs(read_chain(codecs, "--codecs")?);
+                quantization::refuse_packed(&draft.codecs, "--codecs")?;
             }
-            let quantization = self.quantization(&request, listing, progress)?;
-            quantization.apply(draft)?;
-            let kernel = Box::new(quantization.bind());
-            let codecs = quantization.num_codecs();
-            let absent = quantization.absent_value();
-            let change = ValueChange::Quantize { kernel, codecs };
-            return Ok(Changed { change, quantization: Some(quantization), absent: Some(absent) });
+            return quantized(quantization, draft);
         }
         if self.options.unpack {
             let (change, absent) = unpack::apply(source, self.options, draft)?;
@@ -150,65 +188,6 @@ impl Planner<'_> {
             draft.set_codecs(read_chain(codecs, "--codecs")?);
         }
         Ok(changed)
-    }
-
-    /// Surveys the data as far as needed and settles a quantisation, trying wider codes under `--max-error`.
-    fn quantization(
-        &self,
-        request: &Request<'_>,
-        listing: &Listing,
-        progress: &dyn Progress,
-    ) -> Result<Quantization, OperationError> {
-        let source = request.source;
-        let side =
-            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
-        let declared = missing::declared(source, request.number_type);
-        let (scan, declared) = scans(request.number_type, &request.missing, &declared);
-        let reads_values = request.needs_first_pass();
-        let needs_survey = reads_values || !request.fill_is_nan();
-        let surveyor = Surveyor { source: &side, present: &listing.present, reads_values, scan, declared };
-        let survey = if needs_survey {
-            progress.start("first pass", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
-            let survey = surveyor.run(self.driver, progress);
-            progress.finish();
-            survey.map_err(|fault| super::fault::explain(fault, &side, &source.store, None))?
-        } else {
-            Survey::default()
-        };
-        let Some(max_error) = request.quantize.max_error else {
-            return request.settle(request.candidates()[0], &survey);
-        };
-        let mut least = f64::INFINITY;
-        for target in request.candidates() {
-            let quantization = request.settle(target, &survey)?;
-            let measured = self.measure(&side, listing, &quantization, progress)?;
-            if measured <= max_error {
-                return Ok(quantization);
-            }
-            least = least.min(measured);
-        }
-        let tried: Vec<String> = request.candidates().iter().map(ToString::to_string).collect();
-        Err(OperationError::data(format!(
-            "--max-error {max_error} cannot be kept with {}: the least error that was reached is {least}",
-            tried.join(", ")
-        ))
-        .with_help("allow a larger error, or give a wider --quantize TYPE"))
-    }
-
-    /// The greatest error of a quantisation, measured over all data without writing anything.
-    fn measure(
-        &self,
-        side: &Side,
-        listing: &Listing,
-        quantization: &Quantization,
-        progress: &dyn Progress,
-    ) -> Result<f64, OperationError> {
-        progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
-        let figures = super::measure::figures(side, &listing.present, quantization, self.driver, progress);
-        progress.finish();
-        figures.map(|figures| figures.max_abs_error).map_err(|fault| {
-            super::fault::explain(fault, side, &side.node.root().display().to_string(), Some(quantization))
-        })
     }
 
     fn set_fill_value(&self, draft: &mut Draft) -> Result<(), OperationError> {
@@ -283,7 +262,7 @@ impl Planner<'_> {
         let sides =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
                 .and_then(|from| {
-                    let node = LocalNode::new(crate::operation::open::local_path(&options.destination));
+                    let node = LocalNode::new(crate::operation::place::local_path(&options.destination));
                     let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
                     let to = side(node, metadata, &destination.pipeline, &source.store, hoisted, empty)?;
                     Ok((from, to))
@@ -310,6 +289,16 @@ impl Planner<'_> {
             }),
         ))
     }
+}
+
+/// Writes a quantisation into the draft.
+fn quantized(quantization: Quantization, draft: &mut Draft) -> Result<Changed, OperationError> {
+    quantization.apply(draft)?;
+    let kernel = Box::new(quantization.bind());
+    let change = ValueChange::Quantize { kernel, codecs: quantization.num_codecs() };
+    // Of an open plan it is not known yet whether the fill value survives.
+    let absent = (!quantization.is_open).then(|| quantization.absent_value());
+    Ok(Changed { change, quantization: Some(quantization), absent })
 }
 
 /// How objects are converted: as streams of inner chunks where both sides have the same ones.

@@ -16,12 +16,12 @@ use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::{ObjectJob, ObjectWay, Side};
+use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
 use crate::engine::progress::Progress;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::error::OperationError;
 use crate::operation::transcode_result::VerifyResult;
-use crate::store::LocalNode;
+use crate::store::{LocalNode, ObjectReader};
 
 /// What `--verify` found.
 #[derive(Debug, Clone)]
@@ -92,25 +92,51 @@ fn copies(
     let metadata = &plan.source.metadata;
     let key = |index| metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
     let mut differing = 0;
-    let work = |(a, b): &mut (Vec<u8>, Vec<u8>), index| {
+    let work = |pieces: &mut [Vec<u8>; 2], index| {
         let key = key(index);
-        let read = plan.source.node.read_into(&key, u64::MAX - 1, a)?;
-        let written = destination.read_into(&key, u64::MAX - 1, b)?;
-        progress.advance(a.len() as u64);
-        Ok(read == written && a == b)
+        let (source, written) = (plan.source.node.open(&key)?, destination.open(&key)?);
+        match (source, written) {
+            (Some(mut source), Some(mut written)) => {
+                same_bytes(&mut source, &mut written, pieces, |bytes| progress.advance(bytes))
+            }
+            (source, written) => Ok(source.is_none() && written.is_none()),
+        }
     };
     driver
-        .run::<(Vec<u8>, Vec<u8>), bool>(&plan.listing.present, work, |_, equal| {
+        .run::<[Vec<u8>; 2], bool>(&plan.listing.present, work, |_, equal| {
             differing += u64::from(!equal);
         })
-        .map_err(|fault| {
-            OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
-                .because(fault.fault)
+        .map_err(|fault| match fault.fault {
+            Fault::Interrupted(_) => OperationError::interrupted(),
+            cause => OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
+                .because(cause),
         })?;
     let elements = crate::metadata::array::num_elements(&metadata.shape).unwrap_or(u64::MAX);
     let result =
         VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(0.0), bound: None };
     Ok(Verification { result, distinct_codes: None, warning: None })
+}
+
+/// Whether two objects hold the same bytes, read piece by piece.
+fn same_bytes(
+    source: &mut ObjectReader,
+    written: &mut ObjectReader,
+    pieces: &mut [Vec<u8>; 2],
+    advance: impl Fn(u64),
+) -> Result<bool, Fault> {
+    let [a, b] = pieces;
+    a.resize(PIECE, 0);
+    b.resize(PIECE, 0);
+    loop {
+        let (read, back) = (source.read_next(a)?, written.read_next(b)?);
+        advance(read as u64);
+        if a[..read] != b[..back] {
+            return Ok(false);
+        }
+        if read == 0 {
+            return Ok(true);
+        }
+    }
 }
 
 /// Value by value.
@@ -126,10 +152,17 @@ fn values(
         (source.layout, destination.layout) = (None, None);
     }
     let comparison = Comparison::new(plan, job, &source, &destination);
-    let compared = comparison
+    let mut compared = comparison
         .run(driver, progress)
         .map_err(|fault| explain(fault, &source, &plan.source.store, plan.quantization.as_ref()))?;
     let quantization = plan.quantization.as_ref();
+    // What neither side stores is compared by its fill values.
+    let all = crate::metadata::array::num_elements(&source.metadata.shape).unwrap_or(u64::MAX);
+    if compared.elements < all {
+        let error = quantization.and_then(Quantization::absent_error).unwrap_or(0.0);
+        compared.max_abs_error = compared.max_abs_error.max(error);
+        compared.elements = all;
+    }
     let bound = quantization.map(Quantization::bound);
     let within = bound.is_none_or(|bound| compared.max_abs_error <= bound);
     let distinct_codes = comparison.distinct_codes();
@@ -163,6 +196,8 @@ struct Comparison<'a> {
     /// What absent elements of either side are, in DEST's array.
     source_absent: Vec<u8>,
     destination_fill: Vec<u8>,
+    /// How far a quantisation moves absent elements.
+    absent_error: f64,
     /// Which codes occur, up to 16 bits.
     codes: Option<Mutex<Vec<bool>>>,
 }
@@ -193,6 +228,7 @@ impl<'a> Comparison<'a> {
             quantizes,
             source_absent: job.absent_element.clone().unwrap_or_else(|| fill.clone()),
             destination_fill: fill,
+            absent_error: plan.quantization.as_ref().and_then(Quantization::absent_error).unwrap_or(0.0),
             codes: few.map(|_| Mutex::new(vec![false; 1 << 16])),
         }
     }
@@ -245,6 +281,7 @@ impl<'a> Comparison<'a> {
                 filled.as_slice()
             };
             let Some(from) = from else {
+                compared.max_abs_error = compared.max_abs_error.max(self.absent_error);
                 if self.source_absent != self.destination_fill || to != self.destination_fill.repeat(count) {
                     compared.differing +=
                         differing(&self.source_absent.repeat(count), to, self.source_absent.len());

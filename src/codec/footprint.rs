@@ -1,0 +1,69 @@
+//! How many bytes a thread holds while it decodes, encodes or converts a chunk: buffers, and what compressors keep.
+
+use super::chain::{BoundChain, Codec};
+use super::conversion::Conversion;
+use crate::pipeline::Representation;
+
+impl BoundChain {
+    /// The most bytes of an encoded chunk, as its codecs bound it; the decoded size where they give no bound.
+    pub fn encoded_bytes(&self) -> u64 {
+        self.encoded().max_bytes().unwrap_or_else(|| self.decoded_bytes())
+    }
+
+    /// Bytes of a decoded chunk.
+    pub fn decoded_bytes(&self) -> u64 {
+        self.decoded().num_bytes().unwrap_or(u64::MAX)
+    }
+
+    /// What its compressors keep, those of inner chunks too.
+    pub fn context_bytes(&self) -> u64 {
+        self.codecs().iter().fold(0, |sum, codec| {
+            let bytes = match &codec.codec {
+                Codec::BytesToBytes(bytes_codec) => bytes_codec.context_bytes(size_of(&codec.decoded)),
+                Codec::Sharding(sharding) => {
+                    let inner = sharding.inner();
+                    inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs().len()))
+                }
+                _ => 0,
+            };
+            sum.saturating_add(bytes)
+        })
+    }
+
+    /// The buffers between `steps` codecs that are run one by one.
+    pub(super) fn passage_bytes(&self, steps: usize) -> u64 {
+        let between = steps.saturating_sub(1).min(2) as u64;
+        self.max_representation_bytes().saturating_mul(between)
+    }
+
+    /// What reading takes: the encoded chunk, the decoded one and, where the array has edges, the part inside.
+    pub fn reading_bytes(&self, has_edges: bool) -> u64 {
+        let decoded = self.decoded_bytes();
+        let is_plain = self.stores_elements(usize::try_from(decoded).unwrap_or(usize::MAX));
+        let copies = u64::from(!is_plain) + u64::from(has_edges);
+        self.encoded_bytes()
+            .saturating_add(decoded.saturating_mul(copies))
+            .saturating_add(self.passage_bytes(self.codecs().len()))
+            .saturating_add(self.context_bytes())
+    }
+}
+
+fn size_of(representation: &Representation) -> u64 {
+    representation.max_bytes().unwrap_or(0)
+}
+
+impl Conversion {
+    /// What converting takes: both encoded chunks and all between; more where the array has edges.
+    pub fn buffer_bytes(&self, has_edges: bool) -> u64 {
+        let (source, destination) = (self.source(), self.destination());
+        [
+            source.encoded_bytes(),
+            destination.encoded_bytes(),
+            self.working_bytes(has_edges),
+            source.context_bytes(),
+            destination.context_bytes(),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+}

@@ -1,0 +1,165 @@
+//! `--against`: whether two stores hold the same values, whatever their chunks, codecs and data types.
+//!
+//! What is compared are the elements, decoded; metadata decide only whether there is something to compare.
+
+mod array;
+mod block;
+mod value;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::available_threads;
+use super::error::{FaultClass, OperationError};
+use super::hierarchy::{Node, NodeContent, compare_paths, read_hierarchy};
+use super::open::open_array;
+use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
+use super::place::Place;
+use super::progress::Progress;
+use super::validate_result::{AgainstNode, AgainstResult};
+use crate::engine::driver::Driver;
+use array::{Pair, Readable};
+use value::Tolerance;
+
+/// The most bytes of a block, both sides together, where chunks are smaller.
+const BLOCK_BYTES: u64 = 64 << 20;
+
+/// The comparison that the options ask for: the first STORE with OTHER.
+///
+/// An error only where one of them cannot be read.
+pub fn of(
+    options: &ValidateOptions,
+    progress: &dyn Progress,
+) -> Result<Option<AgainstResult>, OperationError> {
+    let (Some(against), Some(store)) = (&options.against, options.stores.first()) else { return Ok(None) };
+    let node = options.node.as_deref();
+    Comparison { store, node, against, common: &options.common }.run(progress).map(Some)
+}
+
+/// Two stores, and how they are compared.
+#[derive(Debug, Clone, Copy)]
+struct Comparison<'a> {
+    store: &'a Path,
+    /// `--node`, of both.
+    node: Option<&'a str>,
+    against: &'a AgainstOptions,
+    common: &'a CommonOptions,
+}
+
+impl Comparison<'_> {
+    /// Compares each array with the one of the same path below the node.
+    ///
+    /// An error only where a store cannot be read; what cannot be decoded or has no other is not equal.
+    fn run(&self, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
+        let threads = self.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
+        let driver = new_driver(threads)?;
+        let own = self.arrays(self.store, &driver)?;
+        let other = self.arrays(&self.against.other, &driver)?;
+        let mut paths: Vec<&String> = own.union(&other).collect();
+        paths.sort_by(|a, b| compare_paths(a, b));
+        let mut nodes = Vec::new();
+        for path in paths {
+            let node = match (own.contains(path), other.contains(path)) {
+                (true, true) => self.pair(path, &driver, progress)?,
+                (true, false) => missing(&self.against.other),
+                (false, _) => missing(self.store),
+            };
+            nodes.push(AgainstNode { path: path.clone(), ..node });
+        }
+        Ok(AgainstResult {
+            other: self.against.other.display().to_string(),
+            equal: nodes.iter().all(|node| node.equal),
+            nodes,
+        })
+    }
+
+    /// The paths of the arrays below the node, and of what may be arrays but cannot be read.
+    fn arrays(&self, store: &Path, driver: &Driver) -> Result<BTreeSet<String>, OperationError> {
+        let hierarchy = read_hierarchy(store, self.node, driver)?;
+        if let Some(failure) = hierarchy.failures.into_iter().next() {
+            return Err(failure);
+        }
+        let start = Place::new(store, self.node)?;
+        let below = start.path.trim_end_matches('/');
+        let is_array = |node: &&Node| matches!(node.content, NodeContent::Array(_) | NodeContent::Broken);
+        let path = |node: &Node| {
+            let path = node.place.path.strip_prefix(below).unwrap_or_default();
+            if path.is_empty() { "/".to_owned() } else { path.to_owned() }
+        };
+        Ok(hierarchy.nodes.iter().filter(is_array).map(path).collect())
+    }
+
+    fn pair(
+        &self,
+        path: &str,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<AgainstNode, OperationError> {
+        let threads = driver.num_threads();
+        let sides = [self.store, self.against.other.as_path()].map(|store| self.open(store, path, driver));
+        let (a, b) = match sides {
+            [Ok(a), Ok(b)] => (a, b),
+            [Err(error), _] | [_, Err(error)] if error.class() == FaultClass::Data => {
+                return Ok(not_compared(describe(&error)));
+            }
+            [Err(error), _] | [_, Err(error)] => return Err(error),
+        };
+        let tolerance = Tolerance { rtol: self.against.rtol, atol: self.against.atol };
+        let share = self.common.max_memory.map_or(BLOCK_BYTES, |budget| budget / (4 * threads as u64));
+        let pair = match Pair::new(&a, &b, tolerance, share.min(BLOCK_BYTES)) {
+            Ok(pair) => pair,
+            Err(reason) => return Ok(not_compared(reason)),
+        };
+        let allowed = self.threads_within_memory(threads, pair.bytes_per_thread())?;
+        if allowed < threads {
+            return pair.compare(&new_driver(allowed)?, progress);
+        }
+        pair.compare(driver, progress)
+    }
+
+    fn open(&self, store: &Path, path: &str, driver: &Driver) -> Result<Readable, OperationError> {
+        let below = self.node.unwrap_or_default().trim_matches('/');
+        let node = format!("{below}{path}");
+        let node = node.trim_matches('/');
+        let array = open_array(store, (!node.is_empty()).then_some(node))?;
+        Readable::new(array, driver)
+    }
+
+    /// As many threads as `--max-memory` allows.
+    fn threads_within_memory(&self, threads: usize, each: u64) -> Result<usize, OperationError> {
+        let Some(budget) = self.common.max_memory else { return Ok(threads) };
+        let allowed = usize::try_from(budget / each.max(1)).unwrap_or(usize::MAX);
+        if allowed == 0 {
+            return Err(OperationError::environment(format!(
+                "--max-memory of {budget} bytes is too small: comparing a block needs {each} bytes"
+            ))
+            .with_help(format!("give at least `--max-memory {each}`")));
+        }
+        Ok(threads.min(allowed))
+    }
+}
+
+fn new_driver(threads: usize) -> Result<Driver, OperationError> {
+    Driver::new(threads)
+        .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
+}
+
+fn missing(store: &Path) -> AgainstNode {
+    not_compared(format!("no such array in {}", store.display()))
+}
+
+fn not_compared(reason: String) -> AgainstNode {
+    AgainstNode { reason: Some(reason), ..AgainstNode::default() }
+}
+
+/// An error with its causes, in one clause.
+fn describe(error: &OperationError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(next) = cause {
+        text.push_str(": ");
+        text.push_str(&next.to_string());
+        cause = next.source();
+    }
+    text
+}
