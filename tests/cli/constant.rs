@@ -43,7 +43,7 @@ fn quantize_of_a_constant_array_comes_back_bit_for_bit() {
         };
         let greatest = infinity - 1;
         for bits in [0, sign, 1, sign | 1, greatest, sign | greatest, infinity / 2 + 3] {
-            for codes in ["uint8", "int8", "uint16", "int32"] {
+            for codes in ["uint8", "int16"] {
                 for fill_value in ["0.0", "\"NaN\""] {
                     let back = quantised_and_back((data_type, size), (fill_value, codes), [bits; 4]);
                     assert_eq!(back, bytes([bits; 4], size), "{data_type} {bits:x} {fill_value} {codes}");

@@ -75,3 +75,38 @@ fn negative_zero_with_a_code_of_its_own_has_no_error() {
     assert_eq!((codes, figures.max_abs_error, figures.clamped), (vec![7, 0, 3], 0.25, 0));
     assert_eq!(encode(options, &[0.0]), Err(FaultKind::ReservedCode));
 }
+
+#[test]
+fn spans_equal_the_exact_path_and_faults_are_named_by_their_place_in_all() {
+    let count: u16 = 20_001;
+    let unscaled = QuantizeOptions { offset: Some((-0.3f32).to_bits64()), ..options(OutOfRange::Error) };
+    // Some values are much smaller than their errors, which float32 does not hold exactly then.
+    let mut values: Vec<f32> = (0..count).map(|index| f32::from(index % 1009) * 0.061 + 1e-9).collect();
+    for has_nan in [false, true] {
+        if has_nan {
+            values[9_000..9_700].fill(f32::NAN);
+        }
+        for instruction_set in [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512] {
+            let quantize = Quantize::with_instruction_set(unscaled.clone(), instruction_set);
+            let run = |values: &[f32], codes: &mut [u8]| {
+                let mut figures = QuantizeFigures::default();
+                quantize.convert(bytemuck::cast_slice(values), codes, &mut figures).map(|()| figures)
+            };
+            let (mut codes, mut expected) = (vec![0; values.len()], QuantizeFigures::default());
+            let figures = run(&values, &mut codes).unwrap();
+            for (value, code) in values.iter().zip(&codes) {
+                let coded = quantize.exact.encode(value.to_bits64()).unwrap();
+                assert_eq!(coded.bits, u64::from(*code), "{value} on {instruction_set:?}");
+                coded.add_to(&mut expected);
+            }
+            assert_eq!((figures.count, figures.nan), (expected.count, expected.nan));
+            assert_eq!(figures.max_abs_error, expected.max_abs_error, "{instruction_set:?}");
+            let difference = (figures.sum_of_squares - expected.sum_of_squares).abs();
+            assert!(difference <= 2e-6 * expected.sum_of_squares, "{instruction_set:?}: {difference}");
+            let mut at_fault = values.clone();
+            at_fault[17_003] = 1000.0;
+            let fault = ElementFault { kind: FaultKind::OutOfRange, index: 17_003 };
+            assert_eq!(run(&at_fault, &mut codes), Err(fault), "{instruction_set:?}");
+        }
+    }
+}
