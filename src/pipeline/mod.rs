@@ -211,3 +211,6 @@ fn check_order(
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,7 +58,8 @@ impl ArrayCheck<'_> {
             return Ok(0);
         };
         let pipeline = reading.pipeline.as_ref();
-        let chain = pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind);
+        let chain =
+            pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind_to_check);
         let subject = Subject { reading, metadata, pipeline, chain };
         let scan = self.scan(&subject, findings)?;
         self.objects(&subject, &scan, findings)?;

@@ -47,7 +47,7 @@ impl ShardCheck {
         let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
         let codecs = cell_codecs(pipeline);
         let cell = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-        Ok(ShardCheck { cell: BoundChain::bind(&cell)? })
+        Ok(ShardCheck { cell: BoundChain::bind_to_check(&cell)? })
     }
 
     /// The chain of an innermost chunk.
