@@ -105,8 +105,8 @@ impl ArrayReading {
         if zarr_format == 2 {
             let about_form = diagnostics.split_off(own);
             let is_decoded = data_type.as_ref().is_some_and(|data_type| data_type.size().is_some());
-            diagnostics
-                .extend(about_form.into_iter().filter_map(|found| as_v2(&document, is_decoded, found)));
+            let about_form = about_form.into_iter().filter(|found| !is_v3_alone(found, is_decoded));
+            diagnostics.extend(about_form.map(|found| as_v2(&document, found)));
         }
         diagnostics.extend(about_attributes.into_iter().map(|found| found.at_key(".zattrs")));
         diagnostics.extend(beside);
@@ -133,15 +133,16 @@ impl ArrayReading {
     }
 }
 
-/// A finding about the v3 form of a v2 array as what it is in its `.zarray`: the pointer leads into it, and names that
-/// only v3 has a registry for are no fault.
-fn as_v2(document: &Json, is_decoded: bool, mut found: Diagnostic) -> Option<Diagnostic> {
-    if found.is(code::CODEC_UNREGISTERED) || found.is(code::CODEC_UNKNOWN) {
-        return None; // An id that numcodecs does not have was reported when it was read.
-    }
-    if found.is(code::DATA_TYPE_UNREGISTERED) && is_decoded {
-        return None;
-    }
+/// Whether a finding about the v3 form of a v2 array is none about the array: only v3 has registries of names. An id
+/// that numcodecs does not have was reported when it was read.
+fn is_v3_alone(found: &Diagnostic, is_decoded: bool) -> bool {
+    found.is(code::CODEC_UNREGISTERED)
+        || found.is(code::CODEC_UNKNOWN)
+        || (found.is(code::DATA_TYPE_UNREGISTERED) && is_decoded)
+}
+
+/// A finding about the v3 form of a v2 array as what it is in its `.zarray`, into which the pointer leads.
+fn as_v2(document: &Json, mut found: Diagnostic) -> Diagnostic {
     if found.is(code::DATA_TYPE_UNREGISTERED) || found.is(code::DATA_TYPE_UNSUPPORTED) {
         let message = match document.get("dtype").and_then(Json::as_str) {
             Some(dtype) => format!("the dtype {dtype:?} is not decoded by this program"),
@@ -150,7 +151,7 @@ fn as_v2(document: &Json, is_decoded: bool, mut found: Diagnostic) -> Option<Dia
         found = Diagnostic::new(code::DATA_TYPE_UNSUPPORTED, message).at_pointer("/dtype");
     }
     found.location.pointer = found.location.pointer.map(|pointer| v2::pointer_into(document, &pointer));
-    Some(found)
+    found
 }
 
 fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<DataType> {

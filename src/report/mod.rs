@@ -2,10 +2,12 @@
 
 pub mod apply_codec_text;
 mod colour_map;
+pub mod defused;
 pub mod failure;
 pub mod github;
 pub mod inspect_preview;
 pub mod inspect_text;
+pub mod inspect_tree;
 mod inspect_values;
 pub mod json;
 pub mod junit;
