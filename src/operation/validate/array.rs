@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::budget::Budget;
 use super::findings::{Findings, Policy};
-use super::keys;
+use super::keys::{self, ArrayKeys};
 use super::object::{Buffers, ObjectCheck};
 use super::shard::ShardCheck;
 use crate::codec::{BindError, BoundChain};
@@ -72,7 +72,8 @@ impl ArrayCheck<'_> {
         let scan = scanner.run(self.driver).map_err(|error| {
             OperationError::environment(format!("`{}` cannot be listed", reading.store)).because(error)
         })?;
-        keys::array(&reading.place, self.root, subject.metadata, sizes, &scan, findings);
+        let array = ArrayKeys { place: &reading.place, root: self.root, metadata: subject.metadata, sizes };
+        keys::array(&array, &scan, findings);
         Ok(scan)
     }
 
