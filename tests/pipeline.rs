@@ -13,9 +13,7 @@ use serde_json::Value;
 use zarrcast::data_type::DataType;
 use zarrcast::metadata::json::Json;
 use zarrcast::operation::open::read_array;
-use zarrcast::pipeline::{
-    ArrayRepresentation, BoundConfiguration, BytesSize, Pipeline, Representation,
-};
+use zarrcast::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, Pipeline, Representation};
 use zarrs::array::{BytesRepresentation, Codec, DataType as ZarrsDataType, FillValue};
 use zarrs::metadata::v3::MetadataV3;
 

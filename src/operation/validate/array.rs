@@ -86,7 +86,8 @@ impl ArrayCheck<'_> {
     ) -> Result<(), OperationError> {
         let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.level == ValidateLevel::Data;
-        if !decodes && !(is_sharded && self.level == ValidateLevel::Index) {
+        let looks_inside = decodes || (is_sharded && self.level == ValidateLevel::Index);
+        if !looks_inside {
             return Ok(());
         }
         let reading = subject.reading;
