@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::ExitStatus;
 use super::arguments::CommonArguments;
-use super::session::{self, Session};
+use super::session::Session;
 use super::value;
 use crate::diagnostic::Severity;
 use crate::element::NumberType;
@@ -143,29 +143,27 @@ impl InspectArguments {
         let as_json = self.common.json;
         let image = self.values.preview_png.clone();
         let options = self.options(session)?;
-        let result = inspect(&options, session.progress())?;
+        let result = inspect(&options, session.progress(), session.interrupt())?;
         session.progress().finish();
         session.warn(result.warnings());
         if let Some(path) = image {
             write_image(&result, &path)?;
         }
-        session::print(|output| {
-            match &result {
-                result if as_json => json::write("inspect", result, output),
-                InspectResult::Array(array) => inspect_text::write(array, session.style(), output),
-                InspectResult::Group(group) => inspect_tree::write(group, session.style(), output),
-            }
+        session.print(|output| match &result {
+            result if as_json => json::write("inspect", result, output),
+            InspectResult::Array(array) => inspect_text::write(array, session.style(), output),
+            InspectResult::Group(group) => inspect_tree::write(group, session.style(), output),
         })?;
         let damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
         Ok(if damaged { ExitStatus::DataFault } else { ExitStatus::Done })
     }
 
     fn options(self, session: &Session) -> anyhow::Result<InspectOptions> {
-        let ValueArguments { stats, histogram, suggest, chunk, inner_chunk, preview, preview_png } = self.values;
+        let ValueArguments { stats, histogram, suggest, chunk, inner_chunk, preview, preview_png } =
+            self.values;
         let (at, store) = slice_and_store(preview.as_deref(), self.store)?;
-        let picture = preview.is_some().then(|| {
-            if self.common.json { DOCUMENT } else { picture_size(session) }
-        });
+        let picture =
+            preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
         let image = preview_png.is_some().then_some(IMAGE);
         Ok(InspectOptions {
             common: self.common.options(),
@@ -193,12 +191,14 @@ fn slice_and_store(
         (Some((text, None)), None) => Ok((Vec::new(), PathBuf::from(text))),
         (Some((text, None)), Some(_)) => {
             Err(OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
-                .with_help("name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0")
+                .with_help(
+                    "name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0",
+                )
                 .into())
         }
-        (_, None) => Err(OperationError::usage("STORE is missing")
-            .with_help("name the folder of an array")
-            .into()),
+        (_, None) => {
+            Err(OperationError::usage("STORE is missing").with_help("name the folder of an array").into())
+        }
     }
 }
 

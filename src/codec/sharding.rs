@@ -6,6 +6,7 @@ use super::chain::{BindError, BoundChain, Workspace};
 use super::fault::ChainFaultKind;
 use super::is_filled_with;
 use super::region::{RegionCopy, advance, as_index};
+use crate::metadata::array::num_elements;
 use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representation, ShardingStage};
 
 /// A bound `sharding_indexed` codec.
@@ -23,6 +24,10 @@ pub struct BoundSharding {
 /// Where an inner chunk lies in its shard; `None` for one that is absent.
 pub type IndexEntry = Option<(u64, u64)>;
 
+/// The most inner chunks of a shard. An index takes some seventy bytes for each while it is read, and a sparse file
+/// of any size takes nothing.
+const MAX_INNER_CHUNKS: u64 = 1 << 20;
+
 /// What the index holds for an absent inner chunk, twice.
 pub const ABSENT: u64 = u64::MAX;
 
@@ -39,8 +44,13 @@ impl BoundSharding {
         let Representation::Bytes(BytesSize::Fixed(index_bytes)) = index.encoded() else {
             return Err(unsupported(": its index codecs do not give a fixed size"));
         };
-        let grid_shape =
+        let grid_shape: Vec<u64> =
             shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
+        if !num_elements(&grid_shape).is_some_and(|count| count <= MAX_INNER_CHUNKS) {
+            let because =
+                format!(": a shard has inner chunks of {grid_shape:?}, more than {MAX_INNER_CHUNKS}");
+            return Err(unsupported(&because));
+        }
         Ok(BoundSharding {
             shard_shape: shard.shape.clone(),
             grid_shape,

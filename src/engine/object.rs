@@ -155,6 +155,12 @@ impl ObjectJob {
         )
     }
 
+    /// Objects that are written although the source does not have them.
+    pub fn num_filled(&self) -> u64 {
+        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        if self.absent_element.is_some() { total.saturating_sub(self.present.len()) } else { 0 }
+    }
+
     fn object(
         &self,
         buffers: &mut ObjectBuffers,
@@ -164,7 +170,8 @@ impl ObjectJob {
         let key = self.source.key(index);
         match &self.way {
             ObjectWay::Copy => {
-                let bytes = self.destination.node.copy_from(&self.source.node, &key)?;
+                let bound = self.source.chain.max_encoded_bytes();
+                let bytes = self.destination.node.copy_from(&self.source.node, &key, bound)?;
                 Ok(ObjectReport {
                     written: true,
                     bytes_read: bytes,

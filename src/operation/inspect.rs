@@ -18,7 +18,7 @@ use super::options::InspectOptions;
 use super::place::{Place, local_path};
 use super::transcode::fault::explain;
 use super::transcode::layout::side;
-use super::{available_threads, storage};
+use super::{Interrupt, available_threads, storage};
 use crate::codec::element_bits;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::chunk_set::{Listing, list, list_with_sizes, position};
@@ -37,18 +37,22 @@ use stats::Figures;
 use values::{Values, threads_within, unit_bytes};
 
 /// Reads an array, or a group and what is below it.
-pub fn inspect(options: &InspectOptions, progress: &dyn Progress) -> Result<InspectResult, OperationError> {
+pub fn inspect(
+    options: &InspectOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<InspectResult, OperationError> {
     let place = Place::new(&options.store, options.node.as_deref())?;
     let name = place.name();
     let documents = open_documents(&place.folder(local_path(&options.store)), &name)?;
     if documents.kind != NodeKind::Group {
-        return Ok(InspectResult::Array(Box::new(inspect_array(options, progress)?)));
+        return Ok(InspectResult::Array(Box::new(inspect_array(options, progress, interrupt)?)));
     }
     if options.asks_for_values() {
         return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
             .with_help("name an array in it; `zarrcast inspect` of the group lists them"));
     }
-    let driver = new_driver(num_threads(options))?;
+    let driver = new_driver(num_threads(options), interrupt)?;
     Ok(InspectResult::Group(group::inspect_group(options, &driver)?))
 }
 
@@ -57,13 +61,14 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress) -> Result<Insp
 pub fn inspect_array(
     options: &InspectOptions,
     progress: &dyn Progress,
+    interrupt: &Interrupt,
 ) -> Result<ArrayResult, OperationError> {
     let reading = read_array(&options.store, options.node.as_deref())?;
     let mut result = describe(&reading, options);
     if options.storage || options.asks_for_values() {
         let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
         let key = if reading.zarr_format == 2 { ".zarray" } else { "zarr.json" };
-        contents(reading, options, progress, &mut result)?;
+        contents(reading, options, (progress, interrupt), &mut result)?;
         place.locate(&mut result.warnings[of_metadata..], key);
     }
     Ok(result)
@@ -111,12 +116,12 @@ fn describe(reading: &ArrayReading, options: &InspectOptions) -> ArrayResult {
 fn contents(
     reading: ArrayReading,
     options: &InspectOptions,
-    progress: &dyn Progress,
+    (progress, interrupt): (&dyn Progress, &Interrupt),
     result: &mut ArrayResult,
 ) -> Result<(), OperationError> {
     let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else { return Ok(()) };
     let threads = num_threads(options);
-    let driver = new_driver(threads)?;
+    let driver = new_driver(threads, interrupt)?;
     let side = side(reading.node.clone(), metadata.clone(), pipeline, &reading.store, 0, false);
     let listing = listing(&reading, metadata, options, &driver)?;
     if options.storage {
@@ -137,9 +142,10 @@ fn contents(
         }
     };
     let threads = threads_within(options.common.max_memory, needed_bytes(&side, options), threads)?;
-    let driver = if threads == driver.num_threads() { driver } else { new_driver(threads)? };
+    let driver = if threads == driver.num_threads() { driver } else { new_driver(threads, interrupt)? };
     let source = opened(reading)?;
-    Contents { source: &source, side: &side, listing: &listing, driver: &driver, progress }.all(options, result)
+    Contents { source: &source, side: &side, listing: &listing, driver: &driver, progress }
+        .all(options, result)
 }
 
 /// The chunks that are there, where that is asked for.
@@ -165,8 +171,9 @@ fn num_threads(options: &InspectOptions) -> usize {
     options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get)
 }
 
-fn new_driver(threads: usize) -> Result<Driver, OperationError> {
+fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
     Driver::new(threads)
+        .map(|driver| driver.heeding(interrupt))
         .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
 }
 
@@ -234,9 +241,9 @@ impl Contents<'_> {
         }
         if let Some(preview) = &options.preview {
             let slice = Slice::of(&self.source.metadata, &self.source.store, &preview.at)?;
-            let draw = |size| preview::preview(self.source, (self.side, &slice), size, self.driver, self.progress);
-            for (size, drawn) in
-                [(preview.picture, &mut result.preview), (preview.image, &mut result.image)]
+            let draw =
+                |size| preview::preview(self.source, (self.side, &slice), size, self.driver, self.progress);
+            for (size, drawn) in [(preview.picture, &mut result.preview), (preview.image, &mut result.image)]
             {
                 match size.map(draw).transpose() {
                     Ok(picture) => *drawn = picture,
@@ -253,7 +260,8 @@ impl Contents<'_> {
     /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
     fn figures(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool, OperationError> {
         let Some(number_type) = stats::number_type(&self.source.data_type) else {
-            let message = format!("values of type {} have no order, and so no statistics", self.source.data_type);
+            let message =
+                format!("values of type {} have no order, and so no statistics", self.source.data_type);
             result.warnings.push(Diagnostic::new(code::VALUES_UNORDERED, message));
             return Ok(true);
         };

@@ -2,6 +2,7 @@
 
 pub mod apply_codec_text;
 mod colour_map;
+pub mod defused;
 pub mod failure;
 pub mod github;
 pub mod inspect_preview;

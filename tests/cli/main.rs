@@ -20,4 +20,5 @@ mod inspect_values;
 mod signals;
 mod transcode;
 mod validate;
+mod validate_levels;
 mod version_2;

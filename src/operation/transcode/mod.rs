@@ -17,6 +17,7 @@ pub(super) mod plan;
 pub(super) mod quantization;
 pub(super) mod range;
 pub(super) mod reader;
+mod room;
 mod run;
 pub(super) mod survey;
 mod unpack;

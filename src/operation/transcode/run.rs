@@ -6,6 +6,7 @@ use super::budget::Budget;
 use super::fault::explain;
 use super::outcome::{Outcome, Tally, dry_tally, result};
 use super::plan::{Plan, Planner};
+use super::room::check_room;
 use super::verify::{Verification, verify};
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::interrupt::Interrupt;
@@ -37,6 +38,7 @@ pub fn transcode(
     let budget = Budget::of(&options.common);
     let plan = Planner { options, budget, interrupt }.plan(source, destination.clone(), progress)?;
     let memory = budget.allot(&plan, options.verify)?;
+    check_room(&plan)?;
     if options.dry_run {
         let (tally, bytes_written) = dry_tally(&plan);
         return Ok(result(options, &plan, Outcome { tally, bytes_written, memory, verified: None }, begun));
@@ -166,7 +168,8 @@ fn copy_unread(
     let metadata = &plan.source.metadata;
     let key = |index| metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
     let work = |(): &mut (), index| {
-        let bytes = destination.copy_from(&plan.source.node, &key(index))?;
+        // Nothing is known of the size of what an unknown codec wrote.
+        let bytes = destination.copy_from(&plan.source.node, &key(index), u64::MAX)?;
         progress.advance(bytes);
         Ok(ObjectReport { written: true, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     };

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use super::{Parsed, lenient};
 use crate::data_type::{FillValueError, Read};
 use crate::diagnostic::{Code, Diagnostic, code};
+use crate::metadata::extension::MAX_FAULTS;
 use crate::metadata::json::{Json, Number, Object, push_token};
 
 /// The members of a configuration, or of an object inside of one.
@@ -37,7 +38,8 @@ impl<'a> Members<'a> {
     ) -> Self {
         let diagnostics = Vec::new();
         let mut members = Members { codec, object, pointer, known, is_absence_reported: false, diagnostics };
-        for name in object.into_iter().flat_map(Object::names).filter(|name| !known.contains(name)) {
+        let unknown = object.into_iter().flat_map(Object::names).filter(|name| !known.contains(name));
+        for name in unknown.take(MAX_FAULTS) {
             members.report_unknown(name);
         }
         members
