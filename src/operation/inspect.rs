@@ -4,6 +4,7 @@
 mod chunk;
 mod group;
 mod histogram;
+mod numbers;
 mod picture;
 mod pipeline;
 mod preview;
@@ -19,7 +20,6 @@ use super::place::{Place, local_path};
 use super::transcode::fault::explain;
 use super::transcode::layout::side;
 use super::{Interrupt, available_threads, storage};
-use crate::codec::element_bits;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::chunk_set::{Listing, list, list_with_sizes, position};
 use crate::engine::driver::{ChunkFault, Driver};
@@ -32,6 +32,7 @@ use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::pipeline::Pipeline;
 use histogram::Histogram;
+use numbers::Numbers;
 use preview::Slice;
 use stats::Figures;
 use values::{Values, threads_within, unit_bytes};
@@ -119,7 +120,11 @@ fn contents(
     (progress, interrupt): (&dyn Progress, &Interrupt),
     result: &mut ArrayResult,
 ) -> Result<(), OperationError> {
-    let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else { return Ok(()) };
+    let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else {
+        let is_at_fault = reading.diagnostics.iter().any(Diagnostic::is_error);
+        // Where nothing is wrong, the grid is one whose chunks are not read: that is said.
+        return if is_at_fault || !options.asks_for_values() { Ok(()) } else { opened(reading).map(|_| ()) };
+    };
     let threads = num_threads(options);
     let driver = new_driver(threads, interrupt)?;
     let side = side(reading.node.clone(), metadata.clone(), pipeline, &reading.store, 0, false);
@@ -259,22 +264,22 @@ impl Contents<'_> {
 
     /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
     fn figures(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool, OperationError> {
-        let Some(number_type) = stats::number_type(&self.source.data_type) else {
-            let message =
-                format!("values of type {} have no order, and so no statistics", self.source.data_type);
-            result.warnings.push(Diagnostic::new(code::VALUES_UNORDERED, message));
+        let Some(numbers) = Numbers::of(&self.source.data_type) else {
+            let data_type = &self.source.data_type;
+            let message = format!("values of type {data_type} are no real numbers: there are no statistics");
+            result.warnings.push(Diagnostic::new(code::NO_STATISTICS, message));
             return Ok(true);
         };
-        let values = Values { side: self.side, present: &self.listing.present, driver: self.driver };
+        let (present, driver) = (&self.listing.present, self.driver);
+        let values = Values { side: self.side, numbers: &numbers, present, driver };
         if values.num_elements().is_none() {
             return Err(OperationError::data(format!(
                 "`{}` has more elements than can be counted: its shape is {:?}",
                 self.source.store, self.source.metadata.shape
             )));
         }
-        let fill_value = self.source.fill_value.as_ref().map_or(0, |fill| element_bits(fill.as_bytes()));
-        let array = (number_type, fill_value);
-        match histogram_and_stats(&values, array, options, self.progress) {
+        let fill_value = self.source.fill_value.as_ref().map_or(0, |fill| numbers.bits(fill.as_bytes()));
+        match histogram_and_stats(&values, fill_value, options, self.progress) {
             Ok((figures, histogram)) => {
                 result.stats = options.stats.then(|| figures.result());
                 result.histogram = histogram.map(|histogram| histogram.result());
@@ -294,21 +299,21 @@ impl Contents<'_> {
 /// One pass where the range of the histogram is given, or none is wanted; else two.
 fn histogram_and_stats(
     values: &Values<'_>,
-    (number_type, fill_value): (crate::element::NumberType, u64),
+    fill_value: u64,
     options: &InspectOptions,
     progress: &dyn Progress,
 ) -> Result<(Figures, Option<Histogram>), ChunkFault> {
-    let array = (number_type, fill_value);
+    let number_type = values.numbers.number_type();
     let Some(wanted) = options.histogram else {
-        return Ok((Figures::of(values, array, &(), progress)?.0, None));
+        return Ok((Figures::of(values, fill_value, &(), progress)?.0, None));
     };
     if let Some(range) = wanted.range {
         let histogram = Histogram::new(number_type, wanted.bins, range);
-        let (figures, ()) = Figures::of(values, array, &histogram, progress)?;
+        let (figures, ()) = Figures::of(values, fill_value, &histogram, progress)?;
         histogram.add_constant(fill_value, figures.absent);
         return Ok((figures, Some(histogram)));
     }
-    let (figures, ()) = Figures::of(values, array, &(), progress)?;
+    let (figures, ()) = Figures::of(values, fill_value, &(), progress)?;
     let histogram = Histogram::new(number_type, wanted.bins, figures.range().unwrap_or((0.0, 1.0)));
     values.scan(&histogram, "histogram", progress)?;
     histogram.add_constant(fill_value, figures.absent);
