@@ -156,8 +156,8 @@ impl Observed {
         if found.is_some_and(|found| expected.same_value(found)) {
             return;
         }
-        let found = found.map_or_else(|| "nothing".to_owned(), Json::excerpt);
-        let message = format!("{what}`{name}`: expected {}, found {found}", expected.excerpt());
+        let found = found.map_or_else(|| "nothing".to_owned(), shown);
+        let message = format!("{what}`{name}`: expected {}, found {found}", shown(expected));
         let help = "mend the store, or the document of --expect if the change is meant";
         findings.push(self.finding(code::EXPECTATION_NOT_MET, message, pointer).with_help(help));
     }
@@ -187,6 +187,16 @@ fn group_members(place: &Place, documents: Documents) -> Json {
         .with("zarr_format", documents.zarr_format)
         .with("attributes", attributes.unwrap_or_else(|| Object::new().into()))
         .into()
+}
+
+/// JSON as it is written, cut where it is long.
+fn shown(json: &Json) -> String {
+    const MOST: usize = 200;
+    let text = json.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
 }
 
 /// A result as `--json` has it, every literal kept.

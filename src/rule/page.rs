@@ -139,6 +139,17 @@ pub fn title(rule: Code) -> &'static str {
     page(rule).lines().next().and_then(|heading| heading.split_once(": ")).map_or("", |(_, title)| title)
 }
 
+/// The first sentence of what to do, on one line.
+pub fn first_step(rule: Code) -> String {
+    let (_, rest) = page(rule).split_once("\n## What to do\n\n").unwrap_or_default();
+    let (section, _) = rest.split_once("\n## ").unwrap_or((rest, ""));
+    let paragraph = section.trim().replace('\n', " ");
+    match paragraph.find(". ") {
+        Some(end) => paragraph[..end].to_owned(),
+        None => paragraph.trim_end_matches('.').to_owned(),
+    }
+}
+
 /// The first reference of a rule's page: a section of the specification, or a page of the registry.
 pub fn reference(rule: Code) -> Option<&'static str> {
     let (_, references) = page(rule).split_once("\n## References\n")?;
@@ -189,6 +200,8 @@ mod tests {
             }
             assert!(page.ends_with('\n') && !page.ends_with("\n\n"), "the end of {}", rule.code);
             assert!(reference(*rule).is_some(), "{} refers to nothing", rule.code);
+            let step = first_step(*rule);
+            assert!(step.len() > 6 && !step.contains('\n'), "{}: {step:?}", rule.code);
         }
     }
 }

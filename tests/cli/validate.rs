@@ -46,7 +46,7 @@ fn contradictory_options_are_2() {
     usage(&["s", "--explain", "ZC201"], "--explain");
     usage(&["--list-rules", "--format", "junit"], "--list-rules");
     usage(&["s", "--level", "deep"], "--level");
-    usage(&["s", "--max-findings", "-1"], "--max-findings");
+    usage(&["s", "--max-findings", "some"], "--max-findings");
 }
 
 #[test]
