@@ -4,6 +4,7 @@
 mod chunk;
 mod group;
 mod histogram;
+mod numbers;
 mod picture;
 mod pipeline;
 mod preview;
@@ -18,8 +19,7 @@ use super::options::InspectOptions;
 use super::place::{Place, local_path};
 use super::transcode::fault::explain;
 use super::transcode::layout::side;
-use super::{available_threads, storage};
-use crate::codec::element_bits;
+use super::{Interrupt, available_threads, storage};
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::chunk_set::{Listing, list, list_with_sizes, position};
 use crate::engine::driver::{ChunkFault, Driver};
@@ -32,23 +32,28 @@ use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::pipeline::Pipeline;
 use histogram::Histogram;
+use numbers::Numbers;
 use preview::Slice;
 use stats::Figures;
 use values::{Values, threads_within, unit_bytes};
 
 /// Reads an array, or a group and what is below it.
-pub fn inspect(options: &InspectOptions, progress: &dyn Progress) -> Result<InspectResult, OperationError> {
+pub fn inspect(
+    options: &InspectOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<InspectResult, OperationError> {
     let place = Place::new(&options.store, options.node.as_deref())?;
     let name = place.name();
     let documents = open_documents(&place.folder(local_path(&options.store)), &name)?;
     if documents.kind != NodeKind::Group {
-        return Ok(InspectResult::Array(Box::new(inspect_array(options, progress)?)));
+        return Ok(InspectResult::Array(Box::new(inspect_array(options, progress, interrupt)?)));
     }
     if options.asks_for_values() {
         return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
             .with_help("name an array in it; `zarrcast inspect` of the group lists them"));
     }
-    let driver = new_driver(num_threads(options))?;
+    let driver = new_driver(num_threads(options), interrupt)?;
     Ok(InspectResult::Group(group::inspect_group(options, &driver)?))
 }
 
@@ -57,13 +62,14 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress) -> Result<Insp
 pub fn inspect_array(
     options: &InspectOptions,
     progress: &dyn Progress,
+    interrupt: &Interrupt,
 ) -> Result<ArrayResult, OperationError> {
     let reading = read_array(&options.store, options.node.as_deref())?;
     let mut result = describe(&reading, options);
     if options.storage || options.asks_for_values() {
         let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
         let key = if reading.zarr_format == 2 { ".zarray" } else { "zarr.json" };
-        contents(reading, options, progress, &mut result)?;
+        contents(reading, options, (progress, interrupt), &mut result)?;
         place.locate(&mut result.warnings[of_metadata..], key);
     }
     Ok(result)
@@ -111,12 +117,16 @@ fn describe(reading: &ArrayReading, options: &InspectOptions) -> ArrayResult {
 fn contents(
     reading: ArrayReading,
     options: &InspectOptions,
-    progress: &dyn Progress,
+    (progress, interrupt): (&dyn Progress, &Interrupt),
     result: &mut ArrayResult,
 ) -> Result<(), OperationError> {
-    let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else { return Ok(()) };
+    let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else {
+        let is_at_fault = reading.diagnostics.iter().any(Diagnostic::is_error);
+        // Where nothing is wrong, the grid is one whose chunks are not read: that is said.
+        return if is_at_fault || !options.asks_for_values() { Ok(()) } else { opened(reading).map(|_| ()) };
+    };
     let threads = num_threads(options);
-    let driver = new_driver(threads)?;
+    let driver = new_driver(threads, interrupt)?;
     let side = side(reading.node.clone(), metadata.clone(), pipeline, &reading.store, 0, false);
     let listing = listing(&reading, metadata, options, &driver)?;
     if options.storage {
@@ -137,7 +147,7 @@ fn contents(
         }
     };
     let threads = threads_within(options.common.max_memory, needed_bytes(&side, options), threads)?;
-    let driver = if threads == driver.num_threads() { driver } else { new_driver(threads)? };
+    let driver = if threads == driver.num_threads() { driver } else { new_driver(threads, interrupt)? };
     let source = opened(reading)?;
     Contents { source: &source, side: &side, listing: &listing, driver: &driver, progress }
         .all(options, result)
@@ -166,8 +176,9 @@ fn num_threads(options: &InspectOptions) -> usize {
     options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get)
 }
 
-fn new_driver(threads: usize) -> Result<Driver, OperationError> {
+fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
     Driver::new(threads)
+        .map(|driver| driver.heeding(interrupt))
         .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
 }
 
@@ -253,22 +264,22 @@ impl Contents<'_> {
 
     /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
     fn figures(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool, OperationError> {
-        let Some(number_type) = stats::number_type(&self.source.data_type) else {
-            let message =
-                format!("values of type {} have no order, and so no statistics", self.source.data_type);
-            result.warnings.push(Diagnostic::new(code::VALUES_UNORDERED, message));
+        let Some(numbers) = Numbers::of(&self.source.data_type) else {
+            let data_type = &self.source.data_type;
+            let message = format!("values of type {data_type} are no real numbers: there are no statistics");
+            result.warnings.push(Diagnostic::new(code::NO_STATISTICS, message));
             return Ok(true);
         };
-        let values = Values { side: self.side, present: &self.listing.present, driver: self.driver };
+        let (present, driver) = (&self.listing.present, self.driver);
+        let values = Values { side: self.side, numbers: &numbers, present, driver };
         if values.num_elements().is_none() {
             return Err(OperationError::data(format!(
                 "`{}` has more elements than can be counted: its shape is {:?}",
                 self.source.store, self.source.metadata.shape
             )));
         }
-        let fill_value = self.source.fill_value.as_ref().map_or(0, |fill| element_bits(fill.as_bytes()));
-        let array = (number_type, fill_value);
-        match histogram_and_stats(&values, array, options, self.progress) {
+        let fill_value = self.source.fill_value.as_ref().map_or(0, |fill| numbers.bits(fill.as_bytes()));
+        match histogram_and_stats(&values, fill_value, options, self.progress) {
             Ok((figures, histogram)) => {
                 result.stats = options.stats.then(|| figures.result());
                 result.histogram = histogram.map(|histogram| histogram.result());
@@ -288,21 +299,21 @@ impl Contents<'_> {
 /// One pass where the range of the histogram is given, or none is wanted; else two.
 fn histogram_and_stats(
     values: &Values<'_>,
-    (number_type, fill_value): (crate::element::NumberType, u64),
+    fill_value: u64,
     options: &InspectOptions,
     progress: &dyn Progress,
 ) -> Result<(Figures, Option<Histogram>), ChunkFault> {
-    let array = (number_type, fill_value);
+    let number_type = values.numbers.number_type();
     let Some(wanted) = options.histogram else {
-        return Ok((Figures::of(values, array, &(), progress)?.0, None));
+        return Ok((Figures::of(values, fill_value, &(), progress)?.0, None));
     };
     if let Some(range) = wanted.range {
         let histogram = Histogram::new(number_type, wanted.bins, range);
-        let (figures, ()) = Figures::of(values, array, &histogram, progress)?;
+        let (figures, ()) = Figures::of(values, fill_value, &histogram, progress)?;
         histogram.add_constant(fill_value, figures.absent);
         return Ok((figures, Some(histogram)));
     }
-    let (figures, ()) = Figures::of(values, array, &(), progress)?;
+    let (figures, ()) = Figures::of(values, fill_value, &(), progress)?;
     let histogram = Histogram::new(number_type, wanted.bins, figures.range().unwrap_or((0.0, 1.0)));
     values.scan(&histogram, "histogram", progress)?;
     histogram.add_constant(fill_value, figures.absent);

@@ -1,12 +1,9 @@
 //! `--preview`: a two-dimensional slice, reduced to a picture. Only the chunks that the slice meets are read, and what
 //! is kept of each is its part of the picture.
 
+use super::numbers::Numbers;
 use super::picture::{Picture, Reduction};
-use super::stats::number_type;
-use crate::codec::element_bits;
-use crate::codec::fault::number_value;
 use crate::codec::region::{as_index, ravel};
-use crate::element::NumberType;
 use crate::engine::ChunkSet;
 use crate::engine::chunk_set;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
@@ -41,7 +38,7 @@ pub(super) struct Slice {
 /// A slice on its way to a picture.
 struct Preview<'a> {
     side: &'a Side,
-    number_type: NumberType,
+    numbers: Numbers,
     slice: &'a Slice,
     down: Reduction,
     right: Reduction,
@@ -109,7 +106,7 @@ pub(super) fn preview(
     progress: &dyn Progress,
 ) -> Result<PreviewResult, OperationError> {
     let store = &source.store;
-    let Some(number_type) = number_type(&source.data_type) else {
+    let Some(numbers) = Numbers::of(&source.data_type) else {
         return Err(OperationError::data(format!(
             "`{store}` holds {}, which has no colours",
             source.data_type
@@ -123,16 +120,14 @@ pub(super) fn preview(
         && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);
     let down = Reduction { length: height, pixels: rows, is_mean: is_read_whole };
     let right = Reduction { length: width, pixels: columns, is_mean: is_read_whole };
-    let preview = Preview { side, number_type, slice, down, right };
+    let preview = Preview { side, numbers, slice, down, right };
     let objects = preview
         .objects(driver)
         .map_err(|error| OperationError::environment(format!("`{store}` cannot be listed")).because(error))?;
     let mut picture =
         preview.read(&objects, driver, progress).map_err(|fault| explain(fault, side, store, None))?;
-    let fill_value = source
-        .fill_value
-        .as_ref()
-        .map_or(f64::NAN, |fill| number_value(number_type, element_bits(fill.as_bytes())));
+    let fill_value =
+        source.fill_value.as_ref().map_or(f64::NAN, |fill| preview.numbers.value(fill.as_bytes()));
     picture.fill_absent(fill_value, &down, &right);
     Ok(result(source, slice, &picture, is_read_whole))
 }
@@ -252,13 +247,14 @@ impl Preview<'_> {
             .map(|dimension| (self.slice.at[dimension] - cell.start[dimension]) * stride(dimension))
             .sum();
         let (down, right) = (self.extent(cell, 0), self.extent(cell, 1));
-        let size = self.number_type.size();
+        let size = self.numbers.size();
         self.down.each(down, |row, y| {
             let line = origin + (row - down.0) * strides[0];
             self.right.each(right, |column, x| {
                 let at = as_index(line + (column - right.0) * strides[1]) * size;
-                let bits = elements.get(at..at + size).map_or(0, element_bits);
-                part.put(y, x, number_value(self.number_type, bits));
+                let value =
+                    elements.get(at..at + size).map_or(f64::NAN, |element| self.numbers.value(element));
+                part.put(y, x, value);
             });
         });
     }
