@@ -169,8 +169,6 @@ pub const STRUCT_AS_BASE64: Code = error("ZD207", "struct-as-base64");
 pub const CODECS_EMPTY: Code = error("ZC101", "codecs-empty");
 /// The codecs are not array->array, then one array->bytes, then bytes->bytes.
 pub const CODEC_ORDER: Code = error("ZC102", "codec-order");
-/// The codec is not known, and must be to decode the array.
-pub const CODEC_UNKNOWN: Code = error("ZC103", "codec-unknown");
 /// The codec's name is in no registry.
 pub const CODEC_UNREGISTERED: Code = warning("ZC104", "codec-unregistered");
 /// The codec is registered, but this program does not decode it.
@@ -265,8 +263,6 @@ pub const NOT_CHECKED: Code = info("ZX104", "not-checked");
 pub const VALUES_UNORDERED: Code = info("ZX201", "values-unordered");
 
 // ZH: hierarchy
-/// There is no Zarr node.
-pub const NODE_MISSING: Code = error("ZH101", "node-missing");
 /// A folder has nodes in it but no group's document: readers do not find them.
 pub const GROUP_IMPLICIT: Code = warning("ZH102", "group-implicit");
 /// Folders are nested deeper than this program looks (128).
@@ -294,7 +290,6 @@ pub const CONSOLIDATED_PATH: Code = error("ZH205", "consolidated-path");
 pub const ALL: &[Code] = &[
     CODECS_EMPTY,
     CODEC_ORDER,
-    CODEC_UNKNOWN,
     CODEC_UNREGISTERED,
     CODEC_UNSUPPORTED,
     CONFIGURATION_UNKNOWN,
@@ -346,7 +341,6 @@ pub const ALL: &[Code] = &[
     CHUNK_SHAPE_RANK,
     CHUNK_SHAPE_ZERO,
     CHUNK_SHAPE_OVERFLOW,
-    NODE_MISSING,
     GROUP_IMPLICIT,
     HIERARCHY_DEPTH,
     NODE_NAME,

@@ -8,7 +8,6 @@ use crate::diagnostic::Code;
 const PAGES: &[(&str, &str)] = &[
     ("ZC101", include_str!("page/ZC101.md")),
     ("ZC102", include_str!("page/ZC102.md")),
-    ("ZC103", include_str!("page/ZC103.md")),
     ("ZC104", include_str!("page/ZC104.md")),
     ("ZC105", include_str!("page/ZC105.md")),
     ("ZC111", include_str!("page/ZC111.md")),
@@ -52,7 +51,6 @@ const PAGES: &[(&str, &str)] = &[
     ("ZG104", include_str!("page/ZG104.md")),
     ("ZG105", include_str!("page/ZG105.md")),
     ("ZG106", include_str!("page/ZG106.md")),
-    ("ZH101", include_str!("page/ZH101.md")),
     ("ZH102", include_str!("page/ZH102.md")),
     ("ZH103", include_str!("page/ZH103.md")),
     ("ZH104", include_str!("page/ZH104.md")),

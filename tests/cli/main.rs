@@ -13,6 +13,7 @@ mod exit_status;
 mod generators;
 mod help;
 mod inspect;
+mod rules;
 mod signals;
 mod transcode;
 mod validate;
