@@ -1,7 +1,7 @@
 //! A codec chain bound to a chunk's data type, shape and fill value: everything about it has been proved, and what is
 //! left can only fail on the data.
 
-use super::bytes_to_bytes::{BytesCodec, Contexts, DecodedSize};
+use super::bytes_to_bytes::{BytesCodec, BytesCodecError, Contexts, DecodedSize};
 use super::element_bytes::ElementBytes;
 use super::fault::{ChainFault, ChainFaultKind};
 use super::packbits::PackBits;
@@ -420,7 +420,7 @@ impl BoundCodec {
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
             Codec::BytesToBytes(codec) => codec
                 .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
-                .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
+                .map_err(|error| bytes_fault(&error)),
         }
     }
 
@@ -449,6 +449,15 @@ impl BoundCodec {
             }
             Representation::Bytes(_) => Ok(()),
         }
+    }
+}
+
+/// What a bytes->bytes codec could not decode.
+fn bytes_fault(error: &BytesCodecError) -> ChainFaultKind {
+    if error.is_wrong_length() {
+        ChainFaultKind::Length(error.to_string())
+    } else {
+        ChainFaultKind::Bytes(error.to_string())
     }
 }
 

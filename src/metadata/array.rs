@@ -267,7 +267,7 @@ mod tests {
             ("shape", &long, &["ZM106"]),
             ("shape", "[0, 18446744073709551615]", &[]),
             ("shape", "[1]", &["ZG104", "ZM108"]),
-            ("chunk_grid", "{\"name\":\"rectilinear\"}", &["ZG102"]),
+            ("chunk_grid", "{\"name\":\"rectilinear\"}", &["ZG102", "ZG103", "ZG103"]),
             ("chunk_grid", "{\"name\":\"mine\"}", &["ZG101"]),
             ("chunk_grid", "{\"name\":\"regular\"}", &["ZG103"]),
             ("chunk_grid", "[4]", &["ZM103"]),

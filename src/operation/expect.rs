@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::document::Documents;
 use super::error::{FaultClass, OperationError};
-use super::inspect::inspect;
+use super::inspect::inspect_array;
 use super::open::open_documents;
 use super::options::InspectOptions;
 use super::place::{Place, local_path};
@@ -106,7 +106,7 @@ impl Observed {
         } else {
             let node = (!place.is_root()).then(|| place.path.clone());
             let options = InspectOptions { store: store.to_path_buf(), node, ..InspectOptions::default() };
-            let result = inspect(&options, &Silent)?;
+            let result = inspect_array(&options, &Silent)?;
             to_json(&result)
         };
         Ok(observed(key, members))

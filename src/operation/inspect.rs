@@ -1,6 +1,8 @@
-//! `inspect`: an array's metadata, what each codec makes of a chunk, what is stored, and what the values are.
+//! `inspect`: an array's metadata, what each codec makes of a chunk, what is stored, and what the values are; or what
+//! is in a group.
 
 mod chunk;
+mod group;
 mod histogram;
 mod picture;
 mod pipeline;
@@ -10,14 +12,15 @@ mod suggestion;
 mod values;
 
 use super::error::{FaultClass, OperationError};
-use super::inspect_result::ArrayResult;
-use super::open::{ArrayReading, OpenedArray, opened, read_array};
+use super::inspect_result::{ArrayResult, InspectResult};
+use super::open::{ArrayReading, OpenedArray, open_documents, opened, read_array};
 use super::options::InspectOptions;
+use super::place::{Place, local_path};
 use super::transcode::fault::explain;
 use super::transcode::layout::side;
 use super::{available_threads, storage};
 use crate::codec::element_bits;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::chunk_set::{Listing, list, list_with_sizes, position};
 use crate::engine::driver::{ChunkFault, Driver};
 use crate::engine::object::Side;
@@ -25,6 +28,7 @@ use crate::engine::progress::Progress;
 use crate::metadata::array::{ArrayMetadata, ChunkGrid};
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
+use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::pipeline::Pipeline;
 use histogram::Histogram;
@@ -32,9 +36,28 @@ use preview::Slice;
 use stats::Figures;
 use values::{Values, threads_within, unit_bytes};
 
+/// Reads an array, or a group and what is below it.
+pub fn inspect(options: &InspectOptions, progress: &dyn Progress) -> Result<InspectResult, OperationError> {
+    let place = Place::new(&options.store, options.node.as_deref())?;
+    let name = place.name();
+    let documents = open_documents(&place.folder(local_path(&options.store)), &name)?;
+    if documents.kind != NodeKind::Group {
+        return Ok(InspectResult::Array(Box::new(inspect_array(options, progress)?)));
+    }
+    if options.asks_for_values() {
+        return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
+            .with_help("name an array in it; `zarrcast inspect` of the group lists them"));
+    }
+    let driver = new_driver(num_threads(options))?;
+    Ok(InspectResult::Group(group::inspect_group(options, &driver)?))
+}
+
 /// Reads an array's metadata as far as it goes, then what was asked of its chunks; what is wrong with either is among
 /// the findings.
-pub fn inspect(options: &InspectOptions, progress: &dyn Progress) -> Result<ArrayResult, OperationError> {
+pub fn inspect_array(
+    options: &InspectOptions,
+    progress: &dyn Progress,
+) -> Result<ArrayResult, OperationError> {
     let reading = read_array(&options.store, options.node.as_deref())?;
     let mut result = describe(&reading, options);
     if options.storage || options.asks_for_values() {
@@ -92,7 +115,7 @@ fn contents(
     result: &mut ArrayResult,
 ) -> Result<(), OperationError> {
     let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else { return Ok(()) };
-    let threads = options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
+    let threads = num_threads(options);
     let driver = new_driver(threads)?;
     let side = side(reading.node.clone(), metadata.clone(), pipeline, &reading.store, 0, false);
     let listing = listing(&reading, metadata, options, &driver)?;
@@ -108,7 +131,8 @@ fn contents(
     let side = match side {
         Ok(side) => side,
         Err(error) => {
-            result.warnings.push(finding(error, code::CODEC_UNSUPPORTED)?);
+            // To `validate` it is no fault of the store; here it keeps from what was asked for.
+            result.warnings.push(finding(error, code::CODEC_UNSUPPORTED)?.with_severity(Severity::Error));
             return Ok(());
         }
     };
@@ -138,6 +162,10 @@ fn listing(
     })
 }
 
+fn num_threads(options: &InspectOptions) -> usize {
+    options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get)
+}
+
 fn new_driver(threads: usize) -> Result<Driver, OperationError> {
     Driver::new(threads)
         .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
@@ -150,7 +178,7 @@ fn needed_bytes(side: &Side, options: &InspectOptions) -> u64 {
 }
 
 /// An error of the data as a finding; any other as it is.
-fn finding(error: OperationError, code: crate::diagnostic::Code) -> Result<Diagnostic, OperationError> {
+fn finding(error: OperationError, code: Code) -> Result<Diagnostic, OperationError> {
     if error.class() != FaultClass::Data {
         return Err(error);
     }

@@ -8,6 +8,100 @@ use super::figure;
 use crate::diagnostic::Diagnostic;
 use crate::metadata::json::Json;
 
+/// One node.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum InspectResult {
+    /// An array.
+    Array(Box<ArrayResult>),
+    /// A group.
+    Group(GroupResult),
+}
+
+impl InspectResult {
+    /// Its findings.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        match self {
+            InspectResult::Array(array) => &array.warnings,
+            InspectResult::Group(group) => &group.warnings,
+        }
+    }
+}
+
+/// A group and what is below it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupResult {
+    /// STORE, as the user named it.
+    pub store: String,
+    /// `group`.
+    pub node_type: &'static str,
+    /// `/` for STORE itself, else `/a/b`.
+    pub path: String,
+    /// 2 or 3.
+    pub zarr_format: Option<u64>,
+    /// As in the metadata.
+    pub attributes: Json,
+    /// The nodes below it, flat, in the order of their paths.
+    pub nodes: Vec<NodeResult>,
+    /// Findings, of the nodes below it too.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A member of a group. For a group all but the first four are `None`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodeResult {
+    /// `array`, `group`, or `unknown` where its document cannot be read.
+    pub node_type: &'static str,
+    /// From the root of STORE: `/a/b`.
+    pub path: String,
+    /// 2 or 3; `None` for a folder without a document that has nodes below it.
+    pub zarr_format: Option<u64>,
+    /// As in the metadata.
+    pub attributes: Option<Json>,
+    /// In elements.
+    pub shape: Option<Vec<u64>>,
+    /// v3 metadata form: a name or an object.
+    pub data_type: Option<Json>,
+    /// The v2 spelling, for a v2 array.
+    pub data_type_v2: Option<Json>,
+    /// As in the metadata.
+    pub fill_value: Option<Json>,
+    /// The smallest unit that can be decoded alone, in elements.
+    pub chunk_shape: Option<Vec<u64>>,
+    /// The stored object of a sharded array, in elements.
+    pub shard_shape: Option<Vec<u64>>,
+    /// v3 form.
+    pub chunk_key_encoding: Option<Json>,
+    /// One for each dimension, where they are given.
+    pub dimension_names: Option<Vec<Option<String>>>,
+    /// v3 form.
+    pub codecs: Option<Vec<Json>>,
+    /// Bytes of all elements.
+    pub bytes_logical: Option<u64>,
+}
+
+impl NodeResult {
+    /// A node of which nothing else is known.
+    pub fn new(node_type: &'static str, path: String) -> Self {
+        NodeResult {
+            node_type,
+            path,
+            zarr_format: None,
+            attributes: None,
+            shape: None,
+            data_type: None,
+            data_type_v2: None,
+            fill_value: None,
+            chunk_shape: None,
+            shard_shape: None,
+            chunk_key_encoding: None,
+            dimension_names: None,
+            codecs: None,
+            bytes_logical: None,
+        }
+    }
+}
+
 /// One array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArrayResult {

@@ -100,7 +100,12 @@ fn extension(metadata: &Json) -> String {
         .map_or_else(|| quantity::json(metadata), |name| quantity::json(name) + &configuration)
 }
 
-fn write_attributes(attributes: Option<&Json>, style: Style, output: &mut dyn Write) -> io::Result<()> {
+/// Attributes under their heading, where there are any.
+pub(super) fn write_attributes(
+    attributes: Option<&Json>,
+    style: Style,
+    output: &mut dyn Write,
+) -> io::Result<()> {
     let Some(attributes) = attributes.and_then(Json::as_object).filter(|attributes| !attributes.is_empty())
     else {
         return Ok(());
