@@ -17,6 +17,7 @@ mod inspect_chunk;
 mod inspect_group;
 mod inspect_preview;
 mod inspect_values;
+mod rules;
 mod signals;
 mod transcode;
 mod validate;
