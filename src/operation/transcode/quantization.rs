@@ -116,7 +116,7 @@ impl<'a> Request<'a> {
 
     /// The quantisation as far as it is known before any chunk is read.
     pub(super) fn open(&self, listing: &Listing) -> Result<Quantization, OperationError> {
-        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        let total: u64 = self.source.metadata.num_chunks();
         let survey = Survey { absent_elements: listing.present.len() < total, ..Survey::default() };
         // The widest, so that what the plan needs is enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.number_type);
