@@ -2,6 +2,7 @@
 //! is in a group.
 
 mod chunk;
+mod contents;
 mod group;
 mod histogram;
 mod numbers;
@@ -12,17 +13,16 @@ mod stats;
 mod suggestion;
 mod values;
 
-use super::error::{FaultClass, OperationError};
+use super::error::OperationError;
 use super::inspect_result::{ArrayResult, InspectResult};
-use super::open::{ArrayReading, OpenedArray, open_documents, opened, read_array};
+use super::open::{ArrayReading, open_documents, opened, read_array};
 use super::options::InspectOptions;
 use super::place::{Place, local_path};
-use super::transcode::fault::explain;
 use super::transcode::layout::side;
 use super::{Interrupt, available_threads, storage};
-use crate::diagnostic::{Code, Diagnostic, Severity, code};
-use crate::engine::chunk_set::{Listing, list, list_with_sizes, position};
-use crate::engine::driver::{ChunkFault, Driver};
+use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::engine::chunk_set::{Listing, list, list_with_sizes};
+use crate::engine::driver::Driver;
 use crate::engine::object::Side;
 use crate::engine::progress::Progress;
 use crate::metadata::array::{ArrayMetadata, ChunkGrid};
@@ -31,11 +31,8 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::pipeline::Pipeline;
-use histogram::Histogram;
-use numbers::Numbers;
-use preview::Slice;
-use stats::Figures;
-use values::{Values, threads_within, unit_bytes};
+use contents::{Contents, finding};
+use values::{threads_within, unit_bytes};
 
 /// Reads an array, or a group and what is below it.
 pub fn inspect(
@@ -188,24 +185,6 @@ fn needed_bytes(side: &Side, options: &InspectOptions) -> u64 {
     options.chunk.as_ref().map_or(unit, |chunk| unit.max(chunk::needed_bytes(side, chunk)))
 }
 
-/// An error of the data as a finding; any other as it is.
-fn finding(error: OperationError, code: Code) -> Result<Diagnostic, OperationError> {
-    if error.class() != FaultClass::Data {
-        return Err(error);
-    }
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(found) = cause {
-        message = format!("{message}: {found}");
-        cause = found.source();
-    }
-    let found = Diagnostic::new(code, message);
-    Ok(match error.help() {
-        Some(help) => found.with_help(help),
-        None => found,
-    })
-}
-
 impl InspectOptions {
     /// Whether every value is read.
     fn reads_all_values(&self) -> bool {
@@ -216,106 +195,4 @@ impl InspectOptions {
     fn asks_for_values(&self) -> bool {
         self.reads_all_values() || self.chunk.is_some() || self.preview.is_some()
     }
-}
-
-/// An array whose chunks are read.
-struct Contents<'a> {
-    source: &'a OpenedArray,
-    side: &'a Side,
-    listing: &'a Listing,
-    driver: &'a Driver,
-    progress: &'a dyn Progress,
-}
-
-impl Contents<'_> {
-    fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<(), OperationError> {
-        let mut is_readable = true;
-        if options.stats || options.histogram.is_some() {
-            is_readable = self.figures(options, result)?;
-        }
-        if let Some(target) = options.suggest.filter(|_| is_readable) {
-            let array = (self.side, self.listing);
-            let suggested = suggestion::suggest(self.source, array, target, self.driver, self.progress)?;
-            result.suggestion = Some(suggested.0);
-            result.warnings.extend(suggested.1);
-        }
-        if let Some(chunk) = &options.chunk {
-            let (found, finding) = chunk::inspect_chunk(self.side, &self.source.store, chunk)?;
-            result.chunk = Some(found);
-            result.warnings.extend(finding);
-        }
-        if let Some(preview) = &options.preview {
-            let slice = Slice::of(&self.source.metadata, &self.source.store, &preview.at)?;
-            let draw =
-                |size| preview::preview(self.source, (self.side, &slice), size, self.driver, self.progress);
-            for (size, drawn) in [(preview.picture, &mut result.preview), (preview.image, &mut result.image)]
-            {
-                match size.map(draw).transpose() {
-                    Ok(picture) => *drawn = picture,
-                    Err(error) => {
-                        result.warnings.push(finding(error, code::CHUNK_CORRUPT)?);
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
-    fn figures(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool, OperationError> {
-        let Some(numbers) = Numbers::of(&self.source.data_type) else {
-            let data_type = &self.source.data_type;
-            let message = format!("values of type {data_type} are no real numbers: there are no statistics");
-            result.warnings.push(Diagnostic::new(code::NO_STATISTICS, message));
-            return Ok(true);
-        };
-        let (present, driver) = (&self.listing.present, self.driver);
-        let values = Values { side: self.side, numbers: &numbers, present, driver };
-        if values.num_elements().is_none() {
-            return Err(OperationError::data(format!(
-                "`{}` has more elements than can be counted: its shape is {:?}",
-                self.source.store, self.source.metadata.shape
-            )));
-        }
-        let fill_value = self.source.fill_value.as_ref().map_or(0, |fill| numbers.bits(fill.as_bytes()));
-        match histogram_and_stats(&values, fill_value, options, self.progress) {
-            Ok((figures, histogram)) => {
-                result.stats = options.stats.then(|| figures.result());
-                result.histogram = histogram.map(|histogram| histogram.result());
-                Ok(true)
-            }
-            Err(fault) => {
-                let chunk = position(fault.index, &self.source.metadata);
-                let key = self.side.key(fault.index);
-                let error = explain(fault, self.side, &self.source.store, None);
-                result.warnings.push(finding(error, code::CHUNK_CORRUPT)?.at_key(key).at_chunk(chunk));
-                Ok(false)
-            }
-        }
-    }
-}
-
-/// One pass where the range of the histogram is given, or none is wanted; else two.
-fn histogram_and_stats(
-    values: &Values<'_>,
-    fill_value: u64,
-    options: &InspectOptions,
-    progress: &dyn Progress,
-) -> Result<(Figures, Option<Histogram>), ChunkFault> {
-    let number_type = values.numbers.number_type();
-    let Some(wanted) = options.histogram else {
-        return Ok((Figures::of(values, fill_value, &(), progress)?.0, None));
-    };
-    if let Some(range) = wanted.range {
-        let histogram = Histogram::new(number_type, wanted.bins, range);
-        let (figures, ()) = Figures::of(values, fill_value, &histogram, progress)?;
-        histogram.add_constant(fill_value, figures.absent);
-        return Ok((figures, Some(histogram)));
-    }
-    let (figures, ()) = Figures::of(values, fill_value, &(), progress)?;
-    let histogram = Histogram::new(number_type, wanted.bins, figures.range().unwrap_or((0.0, 1.0)));
-    values.scan(&histogram, "histogram", progress)?;
-    histogram.add_constant(fill_value, figures.absent);
-    Ok((figures, Some(histogram)))
 }

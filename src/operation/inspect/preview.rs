@@ -38,7 +38,7 @@ pub(super) struct Slice {
 /// A slice on its way to a picture.
 struct Preview<'a> {
     side: &'a Side,
-    numbers: Numbers,
+    numbers: &'a Numbers,
     slice: &'a Slice,
     down: Reduction,
     right: Reduction,
@@ -97,39 +97,45 @@ fn dimension(metadata: &ArrayMetadata, store: &str, axis: &str) -> Result<usize,
     })
 }
 
-/// Reads a slice into a picture of at most `size`.
-pub(super) fn preview(
-    source: &OpenedArray,
-    (side, slice): (&Side, &Slice),
-    size: PictureSize,
-    driver: &Driver,
-    progress: &dyn Progress,
-) -> Result<PreviewResult, OperationError> {
-    let store = &source.store;
-    let Some(numbers) = Numbers::of(&source.data_type) else {
-        return Err(OperationError::data(format!(
-            "`{store}` holds {}, which has no colours",
-            source.data_type
-        ))
-        .with_help("a preview shows real numbers and bool"));
-    };
-    let (height, width) = (slice.length(0, &source.metadata.shape), slice.length(1, &source.metadata.shape));
-    let (rows, columns) = fit(height, width, size);
-    let objects = slice.num_objects(&source.metadata);
-    let is_read_whole = objects <= MOST_OBJECTS
-        && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);
-    let down = Reduction { length: height, pixels: rows, is_mean: is_read_whole };
-    let right = Reduction { length: width, pixels: columns, is_mean: is_read_whole };
-    let preview = Preview { side, numbers, slice, down, right };
-    let objects = preview
-        .objects(driver)
-        .map_err(|error| OperationError::environment(format!("`{store}` cannot be listed")).because(error))?;
-    let mut picture =
-        preview.read(&objects, driver, progress).map_err(|fault| explain(fault, side, store, None))?;
-    let fill_value =
-        source.fill_value.as_ref().map_or(f64::NAN, |fill| preview.numbers.value(fill.as_bytes()));
-    picture.fill_absent(fill_value, &down, &right);
-    Ok(result(source, slice, &picture, is_read_whole))
+/// What is drawn.
+#[derive(Debug)]
+pub(super) struct Drawn<'a> {
+    /// The array.
+    pub source: &'a OpenedArray,
+    /// It, with its chain bound.
+    pub side: &'a Side,
+    /// Its elements as numbers.
+    pub numbers: &'a Numbers,
+    /// The part that is drawn.
+    pub slice: &'a Slice,
+}
+
+impl Drawn<'_> {
+    /// Reads the slice into a picture of at most `size`. An error of the data where a chunk cannot be read.
+    pub(super) fn draw(
+        &self,
+        size: PictureSize,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<PreviewResult, OperationError> {
+        let Drawn { source, side, numbers, slice } = *self;
+        let (store, metadata) = (&source.store, &source.metadata);
+        let (height, width) = (slice.length(0, &metadata.shape), slice.length(1, &metadata.shape));
+        let (rows, columns) = fit(height, width, size);
+        let is_mean = slice.num_objects(metadata) <= MOST_OBJECTS
+            && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);
+        let down = Reduction { length: height, pixels: rows, is_mean };
+        let right = Reduction { length: width, pixels: columns, is_mean };
+        let preview = Preview { side, numbers, slice, down, right };
+        let objects = preview.objects(driver).map_err(|error| {
+            OperationError::environment(format!("`{store}` cannot be listed")).because(error)
+        })?;
+        let picture = preview.read(&objects, driver, progress);
+        let mut picture = picture.map_err(|fault| explain(fault, side, store, None))?;
+        let fill_value = source.fill_value.as_ref().map_or(f64::NAN, |fill| numbers.value(fill.as_bytes()));
+        picture.fill_absent(fill_value, &down, &right);
+        Ok(result(source, slice, &picture, is_mean))
+    }
 }
 
 /// Rows and columns of a picture that keeps the slice's proportions, as far as a long strip is still seen.
