@@ -149,12 +149,10 @@ impl InspectArguments {
         if let Some(path) = image {
             write_image(&result, &path)?;
         }
-        session.print(|output| {
-            match &result {
-                result if as_json => json::write("inspect", result, output),
-                InspectResult::Array(array) => inspect_text::write(array, session.style(), output),
-                InspectResult::Group(group) => inspect_tree::write(group, session.style(), output),
-            }
+        session.print(|output| match &result {
+            result if as_json => json::write("inspect", result, output),
+            InspectResult::Array(array) => inspect_text::write(array, session.style(), output),
+            InspectResult::Group(group) => inspect_tree::write(group, session.style(), output),
         })?;
         let damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
         Ok(if damaged { ExitStatus::DataFault } else { ExitStatus::Done })

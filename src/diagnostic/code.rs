@@ -148,7 +148,7 @@ pub const DATA_TYPE_INVALID: Code = error("ZD103", "data-type-invalid");
 /// The data type is not of whole bytes: zarr-python cannot open such an array.
 pub const DATA_TYPE_SUB_BYTE: Code = warning("ZD104", "data-type-sub-byte");
 /// The data type goes by a name that is only read any more: `structured`, now `struct`.
-pub const DATA_TYPE_LEGACY: Code = warning("ZD105", "data-type-legacy");
+pub const DATA_TYPE_LEGACY: Code = info("ZD105", "data-type-legacy");
 /// A field of `struct` is a pair instead of an object of name and data type.
 pub const STRUCT_FIELD_PAIR: Code = error("ZD106", "struct-field-pair");
 /// The fill value is no value of the data type.

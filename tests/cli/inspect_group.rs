@@ -24,11 +24,24 @@ fn group_lists_its_nodes_flat_in_the_order_of_their_paths() {
     assert!(result["attributes"].is_object());
     assert_eq!(result["warnings"], json!([]));
     let nodes = paths(&result);
-    assert!(nodes.contains(&("/ocean", "group")) && nodes.contains(&("/ocean/salinity", "array")), "{nodes:?}");
+    assert!(
+        nodes.contains(&("/ocean", "group")) && nodes.contains(&("/ocean/salinity", "array")),
+        "{nodes:?}"
+    );
     assert!(nodes.is_sorted() && !nodes.iter().any(|(path, _)| *path == "/"), "{nodes:?}");
-    let salinity = result["nodes"].as_array().unwrap().iter().find(|node| node["path"] == "/ocean/salinity").unwrap();
+    let salinity =
+        result["nodes"].as_array().unwrap().iter().find(|node| node["path"] == "/ocean/salinity").unwrap();
     let array = inspect(&["--node", "ocean/salinity"]);
-    for name in ["shape", "data_type", "chunk_shape", "shard_shape", "codecs", "dimension_names", "fill_value", "attributes"] {
+    for name in [
+        "shape",
+        "data_type",
+        "chunk_shape",
+        "shard_shape",
+        "codecs",
+        "dimension_names",
+        "fill_value",
+        "attributes",
+    ] {
         assert_eq!(salinity[name], array[name], "{name}");
     }
     assert_eq!(salinity["bytes_logical"], array["storage"]["bytes_logical"]);
