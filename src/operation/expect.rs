@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::Interrupt;
 use super::document::Documents;
 use super::error::{FaultClass, OperationError};
 use super::inspect::inspect_array;
@@ -106,7 +107,7 @@ impl Observed {
         } else {
             let node = (!place.is_root()).then(|| place.path.clone());
             let options = InspectOptions { store: store.to_path_buf(), node, ..InspectOptions::default() };
-            let result = inspect_array(&options, &Silent)?;
+            let result = inspect_array(&options, &Silent, &Interrupt::default())?;
             to_json(&result)
         };
         Ok(observed(key, members))

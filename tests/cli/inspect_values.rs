@@ -69,8 +69,10 @@ fn stats_of_every_fixture_are_those_of_its_elements() {
             store.to_str().unwrap(),
             "-q",
         ]);
-        if run.json()["warnings"][0]["name"] == "codec-unsupported" {
-            assert_eq!(run.status, 1, "{name}");
+        if run.status == 1 {
+            let warnings = run.json()["warnings"].clone();
+            let mut names = warnings.as_array().unwrap().iter().map(|finding| &finding["name"]);
+            assert!(names.any(|found| found == "codec-unsupported"), "{name}: {warnings}");
             unsupported += 1;
             continue;
         }
@@ -203,7 +205,7 @@ fn stats_of_complex_values_are_null_with_a_note() {
         CliTest::new().run(["inspect", "--json", "--stats", "--histogram", "3", store.to_str().unwrap()]);
     assert_eq!(run.status, 0);
     assert_eq!([&run.json()["stats"], &run.json()["histogram"]], [&Value::Null; 2]);
-    assert_eq!(run.json()["warnings"][0]["name"], "values-unordered");
+    assert_eq!(run.json()["warnings"][0]["name"], "no-statistics");
 }
 
 #[test]
