@@ -13,8 +13,7 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give: other commands say them, or the comparison of `--against`.
-const OF_OTHERS: [Code; 6] = [
-    code::DATA_TYPE_SUB_BYTE,
+const OF_OTHERS: [Code; 5] = [
     code::NO_STATISTICS,
     code::QUANTIZE_CODE_RESERVED,
     code::QUANTIZE_FILL_VALUE_MOVED,
