@@ -143,18 +143,16 @@ impl InspectArguments {
         let as_json = self.common.json;
         let image = self.values.preview_png.clone();
         let options = self.options(session)?;
-        let result = inspect(&options, session.progress())?;
+        let result = inspect(&options, session.progress(), session.interrupt())?;
         session.progress().finish();
         session.warn(result.warnings());
         if let Some(path) = image {
             write_image(&result, &path)?;
         }
-        session.print(|output| {
-            match &result {
-                result if as_json => json::write("inspect", result, output),
-                InspectResult::Array(array) => inspect_text::write(array, session.style(), output),
-                InspectResult::Group(group) => inspect_tree::write(group, session.style(), output),
-            }
+        session.print(|output| match &result {
+            result if as_json => json::write("inspect", result, output),
+            InspectResult::Array(array) => inspect_text::write(array, session.style(), output),
+            InspectResult::Group(group) => inspect_tree::write(group, session.style(), output),
         })?;
         let damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
         Ok(if damaged { ExitStatus::DataFault } else { ExitStatus::Done })

@@ -8,6 +8,7 @@ use super::packbits::PackBits;
 use super::sharding::BoundSharding;
 use super::transpose::Transpose;
 use super::value_program::{Tiles, swap};
+use super::vlen::Vlen;
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::bit_round::BitRound;
@@ -15,6 +16,7 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{ElementFault, OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
+use crate::pipeline::configuration::VlenConfiguration;
 use crate::pipeline::{
     ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage,
 };
@@ -48,6 +50,8 @@ pub enum Codec {
     Reshape,
     /// `packbits`.
     PackBits(PackBits),
+    /// `vlen-utf8` or `vlen-bytes`, of which chunks are only proved right.
+    Vlen(Vlen),
     /// `sharding_indexed`.
     Sharding(Box<BoundSharding>),
     /// A bytes->bytes codec.
@@ -119,10 +123,19 @@ pub enum BindError {
 }
 
 impl BoundChain {
-    /// Binds a pipeline without faults.
+    /// Binds a pipeline without faults, for elements of a fixed size.
     pub fn bind(pipeline: &Pipeline) -> Result<Self, BindError> {
+        Self::bind_elements(pipeline, ElementSize::Fixed)
+    }
+
+    /// The same for elements of any size, too, to prove chunks right: what such a chunk decodes to are no elements.
+    pub fn bind_to_check(pipeline: &Pipeline) -> Result<Self, BindError> {
+        Self::bind_elements(pipeline, ElementSize::Any)
+    }
+
+    pub(super) fn bind_elements(pipeline: &Pipeline, elements: ElementSize) -> Result<Self, BindError> {
         let decoded = pipeline.input.clone();
-        check_size(&decoded)?;
+        check_size(&decoded, elements)?;
         let mut before = Representation::Array(decoded.clone());
         let mut codecs = Vec::with_capacity(pipeline.stages.len());
         for (place, stage) in pipeline.stages.iter().enumerate() {
@@ -130,9 +143,9 @@ impl BoundChain {
                 |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
             let encoded = stage.output.clone().ok_or_else(|| unsupported(String::new()))?;
             if let Representation::Array(array) = &encoded {
-                check_size(array)?;
+                check_size(array, elements)?;
             }
-            let codec = bind_codec(stage, &before).map_err(|error| match error {
+            let codec = bind_codec(stage, &before, elements).map_err(|error| match error {
                 BindError::Unsupported { because, .. } => unsupported(because),
                 other => other,
             })?;
@@ -179,7 +192,10 @@ impl BoundChain {
         self.codecs
             .iter()
             .take_while(|c| {
-                matches!(c.codec, Codec::ScaleOffset(_) | Codec::Cast { .. } | Codec::Transpose(_))
+                matches!(
+                    c.codec,
+                    Codec::ScaleOffset(_) | Codec::Cast { .. } | Codec::Transpose(_) | Codec::BitRound(_)
+                )
             })
             .count()
     }
@@ -215,10 +231,12 @@ impl BoundChain {
         expect_size(&decoded, length).map_err(fault)
     }
 
-    /// Bytes of the largest representation between two codecs.
+    /// Bytes of the largest representation between two codecs; of elements of any size, what is usual.
     pub fn max_representation_bytes(&self) -> u64 {
+        const USUAL: u64 = 64 << 20;
         let of = |representation: &Representation| representation.max_bytes().unwrap_or(0);
-        let whole = self.decoded.num_bytes().unwrap_or(u64::MAX);
+        let is_variable = self.decoded.data_type.is_variable_length();
+        let whole = if is_variable { USUAL } else { self.decoded.num_bytes().unwrap_or(u64::MAX) };
         self.codecs.iter().map(|codec| of(&codec.encoded)).fold(whole, u64::max)
     }
 
@@ -363,6 +381,7 @@ impl BoundCodec {
                 copy_swapped(decoded, encoded, None);
                 Ok(())
             }
+            Codec::Vlen(codec) => Self::framing(*codec, decoded, encoded),
             Codec::PackBits(codec) => {
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
@@ -411,6 +430,7 @@ impl BoundCodec {
                 copy_swapped(encoded, decoded, None);
                 Ok(())
             }
+            Codec::Vlen(codec) => Self::framing(*codec, encoded, decoded),
             Codec::PackBits(codec) => {
                 let count = self.decoded.array().and_then(ArrayRepresentation::num_elements).unwrap_or(0);
                 codec
@@ -422,6 +442,13 @@ impl BoundCodec {
                 .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
                 .map_err(|error| bytes_fault(&error)),
         }
+    }
+
+    /// Elements of any size pass as they are encoded.
+    fn framing(codec: Vlen, source: &[u8], target: &mut Vec<u8>) -> Result<(), ChainFaultKind> {
+        codec.check(source).map_err(|error| ChainFaultKind::Bytes(error.to_string()))?;
+        copy_swapped(source, target, None);
+        Ok(())
     }
 
     /// The number type of the elements before the codec.
@@ -444,6 +471,7 @@ impl BoundCodec {
     /// and anything else is a truncated chunk.
     fn expect_fixed_size(representation: &Representation, bytes: &[u8]) -> Result<(), ChainFaultKind> {
         match representation {
+            Representation::Array(array) if array.data_type.is_variable_length() => Ok(()),
             Representation::Array(_) | Representation::Bytes(BytesSize::Fixed(_)) => {
                 expect_size(representation, bytes.len())
             }
@@ -503,9 +531,21 @@ fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) {
     }
 }
 
-fn check_size(array: &ArrayRepresentation) -> Result<(), BindError> {
+/// What elements a chain is bound for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ElementSize {
+    /// Of one size.
+    Fixed,
+    /// Of any.
+    Any,
+}
+
+fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> Result<(), BindError> {
     let Some(bytes) = array.data_type.size() else {
-        return Err(BindError::DataType(array.data_type.to_string()));
+        return match array.num_elements() {
+            Some(_) if elements == ElementSize::Any && array.data_type.is_variable_length() => Ok(()),
+            _ => Err(BindError::DataType(array.data_type.to_string())),
+        };
     };
     let total = array.num_elements().and_then(|count| count.checked_mul(bytes as u64));
     // Half of the address space is more than any machine gives one chunk.
@@ -527,7 +567,7 @@ pub(super) fn range_check(data_type: &DataType) -> Option<Cast> {
     }))
 }
 
-fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError> {
+fn bind_codec(stage: &Stage, before: &Representation, elements: ElementSize) -> Result<Codec, BindError> {
     let unsupported = |because: String| BindError::Unsupported { place: 0, name: String::new(), because };
     let array =
         || before.array().ok_or_else(|| unsupported(": it stands after the array->bytes codec".to_owned()));
@@ -541,7 +581,8 @@ fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError
         },
         BoundConfiguration::Transpose { order } => {
             let array = array()?;
-            let size = array.data_type.size().unwrap_or(1);
+            let of_any_size = || unsupported(" for elements of any length".to_owned());
+            let size = array.data_type.size().ok_or_else(of_any_size)?;
             let bound = Transpose::new(&array.shape, order, size);
             Codec::Transpose(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
@@ -562,12 +603,16 @@ fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError
             Codec::PackBits(PackBits::new(*configuration))
         }
         BoundConfiguration::Sharding(configuration) => {
-            Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?)?))
+            Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))
         }
         BoundConfiguration::Other if stage.kind == Some(CodecKind::BytesToBytes) => {
             let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
             Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
+        BoundConfiguration::Vlen(configuration) if elements == ElementSize::Any => Codec::Vlen(Vlen {
+            num_elements: array()?.num_elements().unwrap_or(u64::MAX),
+            is_text: *configuration == VlenConfiguration::Utf8,
+        }),
         BoundConfiguration::Vlen(_) | BoundConfiguration::Other => return Err(unsupported(String::new())),
     })
 }

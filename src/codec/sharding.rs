@@ -2,7 +2,7 @@
 //!
 //! Whole shards in memory here; the engine streams them inner chunk by inner chunk with the same pieces.
 
-use super::chain::{BindError, BoundChain, Workspace};
+use super::chain::{BindError, BoundChain, ElementSize, Workspace};
 use super::fault::ChainFaultKind;
 use super::is_filled_with;
 use super::region::{RegionCopy, advance, as_index};
@@ -33,8 +33,12 @@ pub const ABSENT: u64 = u64::MAX;
 
 impl BoundSharding {
     /// Binds the codec for shards of this representation.
-    pub(super) fn bind(stage: &ShardingStage, shard: &ArrayRepresentation) -> Result<Self, BindError> {
-        let inner = BoundChain::bind(&stage.inner)?;
+    pub(super) fn bind(
+        stage: &ShardingStage,
+        shard: &ArrayRepresentation,
+        elements: ElementSize,
+    ) -> Result<Self, BindError> {
+        let inner = BoundChain::bind_elements(&stage.inner, elements)?;
         let index = BoundChain::bind(&stage.index)?;
         let unsupported = |because: &str| BindError::Unsupported {
             place: 0,

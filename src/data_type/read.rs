@@ -328,7 +328,8 @@ mod tests {
 
     #[test]
     fn types_of_any_length_are_known_without_a_size() {
-        for (name, notes) in [("string", vec!["ZD102"]), ("bytes", vec!["ZD102"]), ("variable_length_bytes", vec!["ZD101"])]
+        for (name, notes) in
+            [("string", vec!["ZD102"]), ("bytes", vec!["ZD102"]), ("variable_length_bytes", vec!["ZD101"])]
         {
             let (data_type, found) = read(&format!("\"{name}\"")).unwrap();
             assert_eq!((data_type.size(), found), (None, notes), "{name}");

@@ -39,7 +39,8 @@ pub(super) fn read(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Vec<EdgeLengths>> {
     let mut reader = Reader { diagnostics, is_valid: true };
-    for name in configuration.names().filter(|name| !["kind", "chunk_shapes"].contains(name)).take(MAX_FAULTS) {
+    for name in configuration.names().filter(|name| !["kind", "chunk_shapes"].contains(name)).take(MAX_FAULTS)
+    {
         let message = format!("the rectilinear grid has no member {}", Json::from(name).excerpt());
         reader.fault(code::GRID_CONFIGURATION, POINTER, message);
     }

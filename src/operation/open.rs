@@ -100,9 +100,8 @@ impl ArrayReading {
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
         let metadata = members.metadata();
-        let pipeline = data_type
-            .as_ref()
-            .and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
+        let pipeline =
+            data_type.as_ref().and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
         if zarr_format == 2 {
             let about_form = diagnostics.split_off(own);
             let is_decoded = data_type.as_ref().is_some_and(|data_type| data_type.size().is_some());
@@ -160,9 +159,9 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
         Ok(read) => {
             diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/data_type")));
             if read.value.is_sub_byte() && read.value.is_registered() {
-                let message = format!("{} is not of whole bytes: zarr-python cannot open the array", read.value);
-                diagnostics
-                    .push(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).at_pointer("/data_type"));
+                let message =
+                    format!("{} is not of whole bytes: zarr-python cannot open the array", read.value);
+                diagnostics.push(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).at_pointer("/data_type"));
             }
             Some(read.value)
         }

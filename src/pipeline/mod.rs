@@ -212,3 +212,6 @@ fn check_order(
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,11 +24,24 @@ fn group_lists_its_nodes_flat_in_the_order_of_their_paths() {
     assert!(result["attributes"].is_object());
     assert_eq!(result["warnings"], json!([]));
     let nodes = paths(&result);
-    assert!(nodes.contains(&("/ocean", "group")) && nodes.contains(&("/ocean/salinity", "array")), "{nodes:?}");
+    assert!(
+        nodes.contains(&("/ocean", "group")) && nodes.contains(&("/ocean/salinity", "array")),
+        "{nodes:?}"
+    );
     assert!(nodes.is_sorted() && !nodes.iter().any(|(path, _)| *path == "/"), "{nodes:?}");
-    let salinity = result["nodes"].as_array().unwrap().iter().find(|node| node["path"] == "/ocean/salinity").unwrap();
+    let salinity =
+        result["nodes"].as_array().unwrap().iter().find(|node| node["path"] == "/ocean/salinity").unwrap();
     let array = inspect(&["--node", "ocean/salinity"]);
-    for name in ["shape", "data_type", "chunk_shape", "shard_shape", "codecs", "dimension_names", "fill_value", "attributes"] {
+    for name in [
+        "shape",
+        "data_type",
+        "chunk_shape",
+        "shard_shape",
+        "codecs",
+        "dimension_names",
+        "fill_value",
+        "attributes",
+    ] {
         assert_eq!(salinity[name], array[name], "{name}");
     }
     assert_eq!(salinity["bytes_logical"], array["storage"]["bytes_logical"]);
@@ -67,7 +80,7 @@ g: group, Zarr v3; 1 array, 1 group below it
 attributes
   title  \"two\"
 
-node       shape      data type  chunks            codecs             size
+node       shape      data type  chunks            codecs                 size
 inner/
   sharded  1000,2000  float32    50,10 in 100,100  shard[bytes zstd]  7.63 MiB
 ";

@@ -24,7 +24,8 @@ fn write_volume(test: &CliTest) {
 }
 
 fn preview(test: &CliTest, arguments: &[&str]) -> Value {
-    test.run([&["inspect", "--json", "--storage", "never"], arguments].concat()).succeeds().json()["preview"].clone()
+    test.run([&["inspect", "--json", "--storage", "never"], arguments].concat()).succeeds().json()["preview"]
+        .clone()
 }
 
 #[test]
@@ -92,7 +93,10 @@ fn preview_of_a_slice_without_end_is_nearest() {
     );
     let run = test.run(["inspect", "--json", "--storage", "never", "--preview", "a"]);
     let found = run.succeeds().json()["preview"].clone();
-    assert_eq!((&found["reduction"], &found["min"], &found["max"]), (&json!("nearest"), &json!(7.0), &json!(7.0)));
+    assert_eq!(
+        (&found["reduction"], &found["min"], &found["max"]),
+        (&json!("nearest"), &json!(7.0), &json!(7.0))
+    );
     assert_eq!(found["values"].as_array().unwrap().len(), 27);
 }
 
@@ -134,12 +138,22 @@ fn preview_png_is_an_image_of_the_slice() {
 
 #[test]
 fn preview_of_shards_and_of_one_dimension_is_drawn() {
-    for (name, rows) in [("zarr-python_3.1.6_sharded_index_end", 32), ("zarr-python_3.1.6_sharded_twice", 32), ("zarr-python_3.1.6_scalar", 1)] {
+    for (name, rows) in [
+        ("zarr-python_3.1.6_sharded_index_end", 32),
+        ("zarr-python_3.1.6_sharded_twice", 32),
+        ("zarr-python_3.1.6_scalar", 1),
+    ] {
         let found = preview(&CliTest::new(), &["--preview", fixture(name).to_str().unwrap()]);
         assert_eq!(found["values"].as_array().unwrap().len(), rows, "{name}");
     }
     let test = CliTest::new();
     test.write_float32("a", "0", &[Some([0.0, 1.0, 2.0, 3.0]), None]);
     let run = test.run(["inspect", "--preview", "a"]).succeeds();
-    assert!(run.text().ends_with("axis 0 (8) to the right\n.=#@....\n0 .:-=+*#%@ 3  (means of finite values; NaN is blank)\n"), "{}", run.text());
+    assert!(
+        run.text().ends_with(
+            "axis 0 (8) to the right\n.=#@....\n0 .:-=+*#%@ 3  (means of finite values; NaN is blank)\n"
+        ),
+        "{}",
+        run.text()
+    );
 }

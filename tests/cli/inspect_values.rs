@@ -14,8 +14,7 @@ struct Expected {
 /// Every array of the fixtures that has an order and whose elements are known whole.
 fn expected() -> Vec<Expected> {
     let folder = fixture("../expected");
-    let index: Value =
-        serde_json::from_slice(&std::fs::read(folder.join("index.json")).unwrap()).unwrap();
+    let index: Value = serde_json::from_slice(&std::fs::read(folder.join("index.json")).unwrap()).unwrap();
     let arrays = index["arrays"].as_array().unwrap().iter();
     let arrays = arrays.filter(|array| array["extent"] == array["shape"]).filter_map(|array| {
         let bytes = std::fs::read(folder.join(array["elements"].as_str().unwrap())).unwrap();
@@ -60,10 +59,20 @@ fn stats_of_every_fixture_are_those_of_its_elements() {
     for Expected { fixture: name, node, values } in expected() {
         let store = fixture(&name);
         let run = CliTest::new().run([
-            "inspect", "--json", "--stats", "--storage", "never", "--node", &node, store.to_str().unwrap(), "-q",
+            "inspect",
+            "--json",
+            "--stats",
+            "--storage",
+            "never",
+            "--node",
+            &node,
+            store.to_str().unwrap(),
+            "-q",
         ]);
-        if run.json()["warnings"][0]["name"] == "codec-unsupported" {
-            assert_eq!(run.status, 1, "{name}");
+        if run.status == 1 {
+            let warnings = run.json()["warnings"].clone();
+            let mut names = warnings.as_array().unwrap().iter().map(|finding| &finding["name"]);
+            assert!(names.any(|found| found == "codec-unsupported"), "{name}: {warnings}");
             unsupported += 1;
             continue;
         }
@@ -77,7 +86,11 @@ fn stats_of_every_fixture_are_those_of_its_elements() {
         assert_eq!(stats["positive_infinity"], count(|value| *value == f64::INFINITY), "{name}");
         assert_eq!(stats["negative_infinity"], count(|value| *value == f64::NEG_INFINITY), "{name}");
         if finite.is_empty() {
-            assert_eq!([&stats["min"], &stats["mean"], &stats["standard_deviation"]], [&Value::Null; 3], "{name}");
+            assert_eq!(
+                [&stats["min"], &stats["mean"], &stats["standard_deviation"]],
+                [&Value::Null; 3],
+                "{name}"
+            );
             continue;
         }
         let (min, max) = finite.iter().fold((f64::MAX, f64::MIN), |(min, max), x| (min.min(*x), max.max(*x)));
@@ -163,11 +176,21 @@ fn stats_of_64_bit_integers_are_exact() {
 
 #[test]
 fn stats_are_the_same_for_any_number_of_threads() {
-    for name in ["zarr-python_3.1.6_sharded_index_end", "zarr-python_3.1.6_ragged_edges", "sea_surface_temperature"] {
+    for name in
+        ["zarr-python_3.1.6_sharded_index_end", "zarr-python_3.1.6_ragged_edges", "sea_surface_temperature"]
+    {
         let store = fixture(name);
         let run = |threads: &str| {
-            let arguments =
-                ["inspect", "--json", "--stats", "--histogram", "7", "--threads", threads, store.to_str().unwrap()];
+            let arguments = [
+                "inspect",
+                "--json",
+                "--stats",
+                "--histogram",
+                "7",
+                "--threads",
+                threads,
+                store.to_str().unwrap(),
+            ];
             CliTest::new().run(arguments).succeeds().output
         };
         let one = run("1");
@@ -178,10 +201,11 @@ fn stats_are_the_same_for_any_number_of_threads() {
 #[test]
 fn stats_of_complex_values_are_null_with_a_note() {
     let store = fixture("zarr-python_3.1.6_type_complex64");
-    let run = CliTest::new().run(["inspect", "--json", "--stats", "--histogram", "3", store.to_str().unwrap()]);
+    let run =
+        CliTest::new().run(["inspect", "--json", "--stats", "--histogram", "3", store.to_str().unwrap()]);
     assert_eq!(run.status, 0);
     assert_eq!([&run.json()["stats"], &run.json()["histogram"]], [&Value::Null; 2]);
-    assert_eq!(run.json()["warnings"][0]["name"], "values-unordered");
+    assert_eq!(run.json()["warnings"][0]["name"], "no-statistics");
 }
 
 #[test]
@@ -202,7 +226,10 @@ fn corrupt_chunk_is_a_finding_and_the_rest_is_shown() {
     assert_eq!(result["stats"], Value::Null);
     assert_eq!(result["storage"]["chunks_present"], 2);
     let finding = &result["warnings"][0];
-    assert_eq!([&finding["code"], &finding["key"], &finding["chunk"]], [&json!("ZX101"), &json!("c/1"), &json!([1])]);
+    assert_eq!(
+        [&finding["code"], &finding["key"], &finding["chunk"]],
+        [&json!("ZX101"), &json!("c/1"), &json!([1])]
+    );
     assert!(run.error.contains("12 bytes found, 16 expected"), "{}", run.error);
 }
 
@@ -218,7 +245,12 @@ fn budget_too_small_for_a_chunk_is_3_and_names_what_would_do() {
 fn histogram_counts_as_numpy_does() {
     let test = CliTest::new();
     // 0.3 as a float32 is greater than the third edge, 0.7 less than the seventh: numpy.histogram of them as float64.
-    let chunks = [Some([0.1, 0.2, 0.3, 0.5]), None, Some([0.7, 1.0, f32::NAN, 2.0]), Some([-1.0, f32::INFINITY, 0.0, 0.9])];
+    let chunks = [
+        Some([0.1, 0.2, 0.3, 0.5]),
+        None,
+        Some([0.7, 1.0, f32::NAN, 2.0]),
+        Some([-1.0, f32::INFINITY, 0.0, 0.9]),
+    ];
     test.write_float32("a", "0.25", &chunks);
     let histogram = inspect(&test, &["--histogram", "10,0,1", "a"])["histogram"].clone();
     let counts = [1, 1, 5, 1, 0, 1, 1, 0, 1, 1];
@@ -252,7 +284,8 @@ fn suggestion_is_what_quantize_writes() {
     let store = store.to_str().unwrap();
     let test = CliTest::new();
     let suggestion = inspect(&test, &["--suggest", "uint8", store])["suggestion"].clone();
-    let report = test.run(["transcode", "--json", "--quantize", "uint8", store, "quantised"]).succeeds().json();
+    let report =
+        test.run(["transcode", "--json", "--quantize", "uint8", store, "quantised"]).succeeds().json();
     let quantization = &report["nodes"][0]["quantization"];
     assert_eq!(suggestion["range"], quantization["range"]);
     assert_eq!(suggestion["step"], quantization["step"]);

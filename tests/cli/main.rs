@@ -9,6 +9,7 @@ mod support;
 mod against;
 mod apply_codec;
 mod bad_input;
+mod constant;
 mod exit_status;
 mod generators;
 mod help;

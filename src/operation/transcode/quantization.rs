@@ -116,7 +116,7 @@ impl<'a> Request<'a> {
 
     /// The quantisation as far as it is known before any chunk is read.
     pub(super) fn open(&self, listing: &Listing) -> Result<Quantization, OperationError> {
-        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        let total: u64 = self.source.metadata.num_chunks();
         let survey = Survey { absent_elements: listing.present.len() < total, ..Survey::default() };
         // The widest, so that what the plan needs is enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.number_type);
@@ -219,7 +219,13 @@ impl<'a> Request<'a> {
         let codes = Codes::of(self.number_type, target, nan)
             .ok_or_else(|| OperationError::data(format!("{target} has too few codes")))?;
         let rounding = self.options.rounding.unwrap_or_default();
-        let finder = RangeFinder { source: self.number_type, target, codes, rounding };
+        let finder = RangeFinder {
+            source: self.number_type,
+            target,
+            codes,
+            rounding,
+            has_scalar_map: self.quantize.form == QuantizeForm::Codecs,
+        };
         let range = self.range(survey, fill)?;
         let scaling = self.scaling(&finder, range)?;
         if let Some(fill) = fill
@@ -268,7 +274,7 @@ impl<'a> Request<'a> {
         let seen = survey.extent.and_then(|extent| extent.finite);
         let seen = seen.map(|(lo, hi)| (float.value(lo), float.value(hi)));
         Ok(match (seen, fill) {
-            (Some((lo, hi)), Some(fill)) => Some((lo.min(fill), hi.max(fill))),
+            (Some((lo, hi)), Some(fill)) => Some((least(lo, fill), -least(-hi, -fill))),
             (None, Some(fill)) => Some((fill, fill)),
             (seen, None) => seen,
         })
@@ -284,7 +290,7 @@ impl<'a> Request<'a> {
                 return Err(OperationError::data("--scale 0 could not be decoded")
                     .with_help("give a scale that is not 0"));
             }
-            return Ok(Scaling { offset: offset.filter(|o| *o != 0.0), scale: scale.filter(|s| *s != 1.0) });
+            return Ok(Scaling::of(offset, scale));
         }
         let Some((lo, hi)) = range else { return Ok(Scaling::default()) };
         finder.find(lo, hi).map_err(|fault: RangeFault| {
@@ -307,6 +313,11 @@ impl<'a> Request<'a> {
         let value = self.float().value(read.value);
         if value.is_finite() { Ok(value) } else { Err(refused(String::new())) }
     }
+}
+
+/// The lesser of two values; -0.0 before 0.0.
+fn least(one: f64, other: f64) -> f64 {
+    if one.total_cmp(&other).is_le() { one } else { other }
 }
 
 /// Refuses to quantise what is quantised already: the chain of `whose`.
@@ -389,6 +400,7 @@ impl Quantization {
             target: self.target,
             codes: self.codes,
             rounding: self.rounding,
+            has_scalar_map: self.form == QuantizeForm::Codecs,
         };
         let options = finder.options(self.scaling);
         KernelOptions { out_of_range: self.out_of_range, missing: self.missing.clone(), ..options }
@@ -409,15 +421,19 @@ impl Quantization {
 
     /// `cast_value` as metadata have it.
     fn cast_value(&self) -> BoundCastValue {
-        let not_a_number = FloatType(self.source).bits(f64::NAN);
-        let code = self.codes.nan.map(|code| code.cast_unsigned() & mask(self.target));
+        let float = FloatType(self.source);
+        let special = [(f64::NAN, self.codes.nan), (-0.0, self.scaling.negative_zero_code)];
+        let map = special
+            .into_iter()
+            .filter_map(|(value, code)| Some((float.bits(value), code?.cast_unsigned() & mask(self.target))));
+        let encode: Vec<(u64, u64)> = map.collect();
         BoundCastValue {
             decoded: self.source,
             encoded: self.target,
             rounding: self.rounding,
             out_of_range: self.out_of_range,
-            encode: code.map(|code| (not_a_number, code)).into_iter().collect(),
-            decode: code.map(|code| (code, not_a_number)).into_iter().collect(),
+            decode: encode.iter().map(|(value, code)| (*code, *value)).collect(),
+            encode,
         }
     }
 
@@ -562,7 +578,9 @@ impl Quantization {
         }
         let float64 = |value: f64| Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);
         attributes.insert("scale_factor", float64(1.0 / self.scaling.scale.unwrap_or(1.0)));
-        attributes.insert("add_offset", float64(self.scaling.offset.unwrap_or(0.0)));
+        // Nothing is to be added: -0.0 leaves a zero its sign.
+        let absent = if self.scaling.scale.is_some_and(f64::is_sign_negative) { -0.0 } else { 0.0 };
+        attributes.insert("add_offset", float64(self.scaling.offset.unwrap_or(absent)));
         if let Some(nan) = self.codes.nan {
             attributes.insert("_FillValue", nan);
         }
