@@ -116,11 +116,10 @@ fn line(row: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
     let mut line = String::new();
     for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
         let cell = cut(cell, *width);
-        if column + 1 == COLUMNS {
-            line.push_str(&format!("{cell:>width$}"));
-        } else {
-            line.push_str(&format!("{cell:<width$}  "));
-        }
+        let room = " ".repeat(width.saturating_sub(cell.chars().count()));
+        let pieces =
+            if column + 1 == COLUMNS { [&room, cell.as_str(), ""] } else { [cell.as_str(), &room, "  "] };
+        line.extend(pieces);
     }
     line.truncate(line.trim_end().len());
     line
