@@ -153,11 +153,11 @@ impl InspectArguments {
     }
 
     fn options(self, session: &Session) -> anyhow::Result<InspectOptions> {
-        let ValueArguments { stats, histogram, suggest, chunk, inner_chunk, preview, preview_png } = self.values;
+        let ValueArguments { stats, histogram, suggest, chunk, inner_chunk, preview, preview_png } =
+            self.values;
         let (at, store) = slice_and_store(preview.as_deref(), self.store)?;
-        let picture = preview.is_some().then(|| {
-            if self.common.json { DOCUMENT } else { picture_size(session) }
-        });
+        let picture =
+            preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
         let image = preview_png.is_some().then_some(IMAGE);
         Ok(InspectOptions {
             common: self.common.options(),
@@ -184,12 +184,14 @@ fn slice_and_store(
         (Some((text, None)), None) => Ok((Vec::new(), PathBuf::from(text))),
         (Some((text, None)), Some(_)) => {
             Err(OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
-                .with_help("name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0")
+                .with_help(
+                    "name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0",
+                )
                 .into())
         }
-        (_, None) => Err(OperationError::usage("STORE is missing")
-            .with_help("name the folder of an array")
-            .into()),
+        (_, None) => {
+            Err(OperationError::usage("STORE is missing").with_help("name the folder of an array").into())
+        }
     }
 }
 

@@ -193,20 +193,16 @@ fn sort(
 }
 
 /// The bytes of the files of some folders, many at a time.
-fn sizes(
-    node: &LocalNode,
-    paths: &[String],
-    folders: &[Folder],
-    driver: &Driver,
-) -> Result<u64, StoreError> {
+fn sizes(node: &LocalNode, paths: &[String], folders: &[Folder], driver: &Driver) -> Result<u64, StoreError> {
     let batches: Vec<(&str, Vec<&str>)> = paths
         .iter()
         .zip(folders)
         .flat_map(|(path, folder)| {
             let prefix = if path.is_empty() { 0 } else { path.len() + 1 };
-            folder.names.chunks(SIZES_AT_ONCE).map(move |keys| {
-                (path.as_str(), keys.iter().map(|key| &key[prefix..]).collect())
-            })
+            folder
+                .names
+                .chunks(SIZES_AT_ONCE)
+                .map(move |keys| (path.as_str(), keys.iter().map(|key| &key[prefix..]).collect()))
         })
         .collect();
     let totals = driver.map_plain(&batches, |(path, names)| node.total_size(path, names));

@@ -169,7 +169,9 @@ impl SummaryScan {
         summary.negative_infinity += other.negative_infinity;
         summary.equal += other.equal;
         summary.extremes = match (summary.extremes, other.extremes) {
-            (Some(one), Some(two)) => Some(with_element!(self.number_type.element(), T => widen::<T>(one, two))),
+            (Some(one), Some(two)) => {
+                Some(with_element!(self.number_type.element(), T => widen::<T>(one, two)))
+            }
             (one, two) => one.or(two),
         };
     }
@@ -192,7 +194,10 @@ impl SummaryScan {
 }
 
 /// A count as the nearest float64.
-#[expect(clippy::cast_precision_loss, reason = "a weight rounded to 53 bits is far within the figure's error")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a weight rounded to 53 bits is far within the figure's error"
+)]
 fn approximate(count: u64) -> f64 {
     count as f64
 }
@@ -212,10 +217,7 @@ fn product(sum: Double, count: u64) -> Double {
 
 fn widen<T: Ordered>(one: (u64, u64), two: (u64, u64)) -> (u64, u64) {
     let key = |bits| T::from_bits64(bits).key();
-    (
-        if key(two.0) < key(one.0) { two.0 } else { one.0 },
-        if key(two.1) > key(one.1) { two.1 } else { one.1 },
-    )
+    (if key(two.0) < key(one.0) { two.0 } else { one.0 }, if key(two.1) > key(one.1) { two.1 } else { one.1 })
 }
 
 #[expect(clippy::eq_op, reason = "only NaN is not itself")]

@@ -115,7 +115,8 @@ fn contents(
     let threads = threads_within(options.common.max_memory, needed_bytes(&side, options), threads)?;
     let driver = if threads == driver.num_threads() { driver } else { new_driver(threads)? };
     let source = opened(reading)?;
-    Contents { source: &source, side: &side, listing: &listing, driver: &driver, progress }.all(options, result)
+    Contents { source: &source, side: &side, listing: &listing, driver: &driver, progress }
+        .all(options, result)
 }
 
 /// The chunks that are there, where that is asked for.
@@ -206,9 +207,9 @@ impl Contents<'_> {
         }
         if let Some(preview) = &options.preview {
             let slice = Slice::of(&self.source.metadata, &self.source.store, &preview.at)?;
-            let draw = |size| preview::preview(self.source, (self.side, &slice), size, self.driver, self.progress);
-            for (size, drawn) in
-                [(preview.picture, &mut result.preview), (preview.image, &mut result.image)]
+            let draw =
+                |size| preview::preview(self.source, (self.side, &slice), size, self.driver, self.progress);
+            for (size, drawn) in [(preview.picture, &mut result.preview), (preview.image, &mut result.image)]
             {
                 match size.map(draw).transpose() {
                     Ok(picture) => *drawn = picture,
@@ -225,7 +226,8 @@ impl Contents<'_> {
     /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
     fn figures(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool, OperationError> {
         let Some(number_type) = stats::number_type(&self.source.data_type) else {
-            let message = format!("values of type {} have no order, and so no statistics", self.source.data_type);
+            let message =
+                format!("values of type {} have no order, and so no statistics", self.source.data_type);
             result.warnings.push(Diagnostic::new(code::VALUES_UNORDERED, message));
             return Ok(true);
         };

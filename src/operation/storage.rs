@@ -45,7 +45,8 @@ pub fn census(
     let mut findings = Vec::new();
     if let Some(side) = shards {
         bytes = 0;
-        let work = |(buffer, workspace): &mut (Vec<u8>, Workspace), index| object(side, index, buffer, workspace);
+        let work =
+            |(buffer, workspace): &mut (Vec<u8>, Workspace), index| object(side, index, buffer, workspace);
         let counted = driver.run::<(Vec<u8>, Workspace), Object>(&listing.present, work, |index, object| {
             bytes += object.bytes;
             inner_chunks += object.inner_chunks;
@@ -63,7 +64,8 @@ pub fn census(
         })?;
     }
     if damaged > findings.len() as u64 {
-        let message = format!("{damaged} shards have an index that cannot be read; {MOST_FINDINGS} are named");
+        let message =
+            format!("{damaged} shards have an index that cannot be read; {MOST_FINDINGS} are named");
         findings.push(Diagnostic::new(code::SHARD_INDEX, message));
     }
     let is_sharded = pipeline.sharding().is_some();

@@ -112,7 +112,8 @@ mod tests {
     use crate::report::terminal::Colour;
 
     fn preview() -> PreviewResult {
-        let axis = |axis, name: Option<&str>, length| PreviewAxis { axis, name: name.map(str::to_owned), length };
+        let axis =
+            |axis, name: Option<&str>, length| PreviewAxis { axis, name: name.map(str::to_owned), length };
         PreviewResult {
             axes: vec![axis(1, Some("lat"), 3), axis(2, None, 2)],
             at: vec![PreviewIndex { axis: 0, name: Some("time".to_owned()), index: 4 }],

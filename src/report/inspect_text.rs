@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{inspect_preview, inspect_values, quantity};
 use super::table::{Side, Table, write_members};
 use super::terminal::{Role, Style};
+use super::{inspect_preview, inspect_values, quantity};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{ArrayResult, Decoded, StageRow};
 

@@ -88,10 +88,9 @@ impl Style {
             (None, None) => return " ".to_owned(),
             (Some(upper), None) => (Ansi::new().fg_color(Some(colour(upper).into())), '▀'),
             (None, Some(lower)) => (Ansi::new().fg_color(Some(colour(lower).into())), '▄'),
-            (Some(upper), Some(lower)) => (
-                Ansi::new().fg_color(Some(colour(upper).into())).bg_color(Some(colour(lower).into())),
-                '▀',
-            ),
+            (Some(upper), Some(lower)) => {
+                (Ansi::new().fg_color(Some(colour(upper).into())).bg_color(Some(colour(lower).into())), '▀')
+            }
         };
         if self.is_coloured() { format!("{ansi}{letter}{ansi:#}") } else { letter.to_string() }
     }

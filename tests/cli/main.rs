@@ -15,5 +15,6 @@ mod help;
 mod inspect;
 mod signals;
 mod transcode;
+mod transcode_options;
 mod validate;
 mod version_2;

@@ -144,7 +144,8 @@ fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, scale: f64) -> Momen
     for (lane, element) in rest.iter().enumerate() {
         add(*element, &mut sums[lane], &mut lost[lane]);
     }
-    let sum = sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
+    let sum =
+        sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
     let pivot = sum.value() / count;
     let mut squares = [0.0; LANES];
     let add = |element: T, squares: &mut f64| {

@@ -114,8 +114,10 @@ fn find(
         } else {
             format!("the last of them is {}", last.iter().map(u64::to_string).collect::<Vec<_>>().join(","))
         };
-        OperationError::data(format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}"))
-            .with_help(help)
+        OperationError::data(format!(
+            "--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}"
+        ))
+        .with_help(help)
     };
     if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
         return Err(outside());
@@ -193,9 +195,7 @@ fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
     const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
     match (&codec.codec, codec.name.trim_start_matches("numcodecs.")) {
         (Codec::Sharding(sharding), _) => sharding.index_holds_checksum(),
-        (_, "zstd") => {
-            encoded.starts_with(&ZSTD_MAGIC) && encoded.get(4).is_some_and(|flags| flags & 4 != 0)
-        }
+        (_, "zstd") => encoded.starts_with(&ZSTD_MAGIC) && encoded.get(4).is_some_and(|flags| flags & 4 != 0),
         (_, name) => ["crc32c", "crc32", "adler32", "fletcher32", "gzip", "zlib", "bz2"].contains(&name),
     }
 }

@@ -47,13 +47,7 @@ impl Histogram {
         let step = if width.is_finite() { width / count } else { (max / 2.0 - min / 2.0) / count * 2.0 };
         let mut edges: Vec<f64> = (0..bins).map(|bin| bin as f64 * step + min).collect();
         edges.push(max);
-        Histogram {
-            number_type,
-            edges,
-            bins: count,
-            width,
-            counts: Mutex::new(Counts::of(bins)),
-        }
+        Histogram { number_type, edges, bins: count, width, counts: Mutex::new(Counts::of(bins)) }
     }
 
     /// Counts so many elements of one value.
@@ -89,7 +83,11 @@ impl Histogram {
 
     /// The bin of a value inside the range: a division comes within one of it, and the edges decide.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the quotient lies from 0 to 1")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the quotient lies from 0 to 1"
+    )]
     fn bin_of(&self, value: f64, first: f64) -> usize {
         let last_bin = self.edges.len() - 2;
         let share = if self.width.is_finite() {

@@ -110,8 +110,11 @@ pub(super) fn preview(
 ) -> Result<PreviewResult, OperationError> {
     let store = &source.store;
     let Some(number_type) = number_type(&source.data_type) else {
-        return Err(OperationError::data(format!("`{store}` holds {}, which has no colours", source.data_type))
-            .with_help("a preview shows real numbers and bool"));
+        return Err(OperationError::data(format!(
+            "`{store}` holds {}, which has no colours",
+            source.data_type
+        ))
+        .with_help("a preview shows real numbers and bool"));
     };
     let (height, width) = (slice.length(0, &source.metadata.shape), slice.length(1, &source.metadata.shape));
     let (rows, columns) = fit(height, width, size);
@@ -121,13 +124,15 @@ pub(super) fn preview(
     let down = Reduction { length: height, pixels: rows, is_mean: is_read_whole };
     let right = Reduction { length: width, pixels: columns, is_mean: is_read_whole };
     let preview = Preview { side, number_type, slice, down, right };
-    let objects = preview.objects(driver).map_err(|error| {
-        OperationError::environment(format!("`{store}` cannot be listed")).because(error)
-    })?;
-    let mut picture = preview.read(&objects, driver, progress).map_err(|fault| explain(fault, side, store, None))?;
-    let fill_value = source.fill_value.as_ref().map_or(f64::NAN, |fill| {
-        number_value(number_type, element_bits(fill.as_bytes()))
-    });
+    let objects = preview
+        .objects(driver)
+        .map_err(|error| OperationError::environment(format!("`{store}` cannot be listed")).because(error))?;
+    let mut picture =
+        preview.read(&objects, driver, progress).map_err(|fault| explain(fault, side, store, None))?;
+    let fill_value = source
+        .fill_value
+        .as_ref()
+        .map_or(f64::NAN, |fill| number_value(number_type, element_bits(fill.as_bytes())));
     picture.fill_absent(fill_value, &down, &right);
     Ok(result(source, slice, &picture, is_read_whole))
 }
@@ -155,7 +160,8 @@ impl Preview<'_> {
     /// The objects that the slice needs, as far as they may be there.
     fn objects(&self, driver: &Driver) -> Result<ChunkSet, crate::store::StoreError> {
         let metadata = &self.side.metadata;
-        let chunk = |place: usize| self.slice.axes[place].map_or(1, |dimension| metadata.chunk_shape[dimension]);
+        let chunk =
+            |place: usize| self.slice.axes[place].map_or(1, |dimension| metadata.chunk_shape[dimension]);
         let needed: [Vec<u64>; 2] = [self.down.chunks(chunk(0)), self.right.chunks(chunk(1))];
         let grid = metadata.chunk_grid_shape();
         let mut position: Vec<u64> =

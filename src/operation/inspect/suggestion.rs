@@ -18,7 +18,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::options::{CommonOptions, QuantizeOptions, TranscodeOptions};
 use crate::operation::transcode::budget::Budget;
 use crate::operation::transcode::first_pass::FirstPass;
-use crate::operation::transcode::quantization::Request;
+use crate::operation::transcode::request::Request;
 use crate::operation::transcode::{fault, measure};
 
 /// Settles the quantisation and measures its error over all values.
@@ -39,8 +39,7 @@ pub(super) fn suggest(
     progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
     let figures = measure::figures(side, &listing.present, &quantization, driver, progress);
     progress.finish();
-    let figures =
-        figures.map_err(|found| fault::explain(found, side, &source.store, Some(&quantization)))?;
+    let figures = figures.map_err(|found| fault::explain(found, side, &source.store, Some(&quantization)))?;
     let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > figures.count);
     let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
     let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();

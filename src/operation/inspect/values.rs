@@ -141,9 +141,9 @@ impl Values<'_> {
         let mut found = Found::<S::Part>::default();
         let mut places = Vec::new();
         let run = |places: &mut Vec<Vec<u64>>, found: &mut Found<S::Part>| {
-            let parts = self.driver.map(&workspaces, places.len(), |buffers, item| {
-                cell(scan, &object, &places[item], buffers)
-            });
+            let parts = self
+                .driver
+                .map(&workspaces, places.len(), |buffers, item| cell(scan, &object, &places[item], buffers));
             places.clear();
             for part in parts {
                 let (part, elements) = part?;

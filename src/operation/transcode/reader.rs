@@ -154,7 +154,10 @@ impl<'a> CellReader<'a> {
 
 impl OpenedObject<'_> {
     /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
-    pub(in crate::operation) fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
+    pub(in crate::operation) fn each_place(
+        &self,
+        mut visit: impl FnMut(&[u64]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         let grid = match &self.shard {
             Some(shard) => shard.layout.cell_grid_shape(),
             None => vec![1; self.start.len()],

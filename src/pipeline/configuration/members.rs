@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::{Parsed, lenient};
 use crate::data_type::{FillValueError, Read};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::metadata::json::{Json, Number, Object, push_token};
 use crate::metadata::extension::MAX_FAULTS;
+use crate::metadata::json::{Json, Number, Object, push_token};
 
 /// The members of a configuration, or of an object inside of one.
 pub(super) struct Members<'a> {
