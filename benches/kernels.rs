@@ -77,6 +77,7 @@ fn fused(criterion: &mut Criterion) {
         out_of_range: OutOfRange::Error,
         codes: (1, 255),
         nan_code: Some(0),
+        negative_zero_code: None,
         missing: Vec::new(),
     });
     let mut target = vec![0_u8; COUNT];

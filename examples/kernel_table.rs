@@ -148,6 +148,7 @@ fn quantize(
             out_of_range: OutOfRange::Error,
             codes: (1, 127),
             nan_code: Some(0),
+            negative_zero_code: None,
             missing: Vec::new(),
         },
         instruction_set,

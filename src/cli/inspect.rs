@@ -1,6 +1,6 @@
 //! `zarrcast inspect STORE`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
@@ -13,17 +13,20 @@ use crate::diagnostic::Severity;
 use crate::element::NumberType;
 use crate::operation::error::OperationError;
 use crate::operation::inspect::inspect;
-use crate::operation::inspect_result::ArrayResult;
+use crate::operation::inspect_result::InspectResult;
 use crate::operation::options::{
     ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions,
 };
-use crate::report::{inspect_preview, inspect_text, json, terminal};
+use crate::report::{inspect_preview, inspect_text, inspect_tree, json, terminal};
 use crate::store::file;
 
 const EXAMPLES: &str = "\
 Examples:
-  What is in it, and what each codec makes of a chunk:
+  What is in an array, and what each codec makes of a chunk:
       zarrcast inspect temperature.zarr
+
+  The nodes right below a group:
+      zarrcast inspect --depth 1 ocean.zarr
 
   The values, and how they are spread over 20 bins:
       zarrcast inspect --stats --histogram 20 temperature.zarr
@@ -54,12 +57,13 @@ const OTHER_LINES: u64 = 5;
 
 /// Show what is in a store: metadata, codec pipeline, storage, values
 ///
-/// The pipeline has a row for each codec, in encode order, with the data type, shape, fill value and size of a chunk
-/// after it, also inside a shard. A damaged array shows what it can, and exits with 1.
+/// The pipeline of an array has a row for each codec, in encode order, with the data type, shape, fill value and size of
+/// a chunk after it, also inside a shard. A group is shown as a tree, with a line for each array. What is damaged shows
+/// what it can, and exits with 1.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>")]
 pub(super) struct InspectArguments {
-    /// The array: a local directory; the path may go on inside a hierarchy
+    /// The array or group: a local directory; the path may go on inside a hierarchy
     #[arg(value_name = "STORE", required_unless_present = "preview")]
     store: Option<PathBuf>,
 
@@ -70,6 +74,10 @@ pub(super) struct InspectArguments {
     /// Count what is stored: chunks, shards, bytes, and keys that belong to no chunk
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Storage::Auto)]
     storage: Storage,
+
+    /// Of a group, show nodes at most this far below it
+    #[arg(long, value_name = "N")]
+    depth: Option<u64>,
 
     #[command(flatten)]
     values: ValueArguments,
@@ -135,20 +143,18 @@ impl InspectArguments {
         let as_json = self.common.json;
         let image = self.values.preview_png.clone();
         let options = self.options(session)?;
-        let result = inspect(&options, session.progress())?;
+        let result = inspect(&options, session.progress(), session.interrupt())?;
         session.progress().finish();
-        session.warn(&result.warnings);
+        session.warn(result.warnings());
         if let Some(path) = image {
             write_image(&result, &path)?;
         }
-        session.print(|output| {
-            if as_json {
-                json::write("inspect", &result, output)
-            } else {
-                inspect_text::write(&result, session.style(), output)
-            }
+        session.print(|output| match &result {
+            result if as_json => json::write("inspect", result, output),
+            InspectResult::Array(array) => inspect_text::write(array, session.style(), output),
+            InspectResult::Group(group) => inspect_tree::write(group, session.style(), output),
         })?;
-        let damaged = result.warnings.iter().any(|finding| finding.severity == Severity::Error);
+        let damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
         Ok(if damaged { ExitStatus::DataFault } else { ExitStatus::Done })
     }
 
@@ -168,6 +174,7 @@ impl InspectArguments {
             histogram,
             suggest,
             chunk: chunk.map(|chunk| ChunkOptions { indices: chunk.0, inner: inner_chunk }),
+            depth: self.depth,
             preview: (picture.is_some() || image.is_some()).then_some(PreviewOptions { at, picture, image }),
         })
     }
@@ -204,8 +211,9 @@ fn picture_size(session: &Session) -> PictureSize {
     PictureSize { columns: u64::from(columns).max(16), rows, pixel_height }
 }
 
-fn write_image(result: &ArrayResult, path: &std::path::Path) -> anyhow::Result<()> {
-    let Some(image) = &result.image else { return Ok(()) };
+fn write_image(result: &InspectResult, path: &Path) -> anyhow::Result<()> {
+    let InspectResult::Array(array) = result else { return Ok(()) };
+    let Some(image) = &array.image else { return Ok(()) };
     let bytes = inspect_preview::image(image).context("the image cannot be encoded")?;
     file::write(path, &bytes).map_err(|error| {
         OperationError::environment(format!("`{}` is not written", path.display())).because(error).into()

@@ -11,6 +11,7 @@ use super::packbits::PackBits;
 use super::sharding::BoundSharding;
 use super::transpose::Transpose;
 use super::value_program::Tiles;
+use super::vlen::Vlen;
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
 use crate::kernel::scale_offset::ScaleOffset;
@@ -19,7 +20,7 @@ use crate::pipeline::{ArrayRepresentation, Pipeline, Representation};
 use bind::{bind_codec, check_size};
 use bound_codec::expect_size;
 
-pub(super) use bind::range_check;
+pub(super) use bind::{ElementSize, range_check};
 
 /// What a codec does to a chunk.
 #[derive(Debug, Clone)]
@@ -50,6 +51,8 @@ pub enum Codec {
     Reshape,
     /// `packbits`.
     PackBits(PackBits),
+    /// `vlen-utf8` or `vlen-bytes`, of which chunks are only proved right.
+    Vlen(Vlen),
     /// `sharding_indexed`.
     Sharding(Box<BoundSharding>),
     /// A bytes->bytes codec.
@@ -121,10 +124,19 @@ pub enum BindError {
 }
 
 impl BoundChain {
-    /// Binds a pipeline without faults.
+    /// Binds a pipeline without faults, for elements of a fixed size.
     pub fn bind(pipeline: &Pipeline) -> Result<Self, BindError> {
+        Self::bind_elements(pipeline, ElementSize::Fixed)
+    }
+
+    /// The same for elements of any size, too, to prove chunks right: what such a chunk decodes to are no elements.
+    pub fn bind_to_check(pipeline: &Pipeline) -> Result<Self, BindError> {
+        Self::bind_elements(pipeline, ElementSize::Any)
+    }
+
+    pub(super) fn bind_elements(pipeline: &Pipeline, elements: ElementSize) -> Result<Self, BindError> {
         let decoded = pipeline.input.clone();
-        check_size(&decoded)?;
+        check_size(&decoded, elements)?;
         let mut before = Representation::Array(decoded.clone());
         let mut codecs = Vec::with_capacity(pipeline.stages.len());
         for (place, stage) in pipeline.stages.iter().enumerate() {
@@ -132,9 +144,9 @@ impl BoundChain {
                 |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
             let encoded = stage.output.clone().ok_or_else(|| unsupported(String::new()))?;
             if let Representation::Array(array) = &encoded {
-                check_size(array)?;
+                check_size(array, elements)?;
             }
-            let codec = bind_codec(stage, &before).map_err(|error| match error {
+            let codec = bind_codec(stage, &before, elements).map_err(|error| match error {
                 BindError::Unsupported { because, .. } => unsupported(because),
                 other => other,
             })?;
@@ -181,7 +193,10 @@ impl BoundChain {
         self.codecs
             .iter()
             .take_while(|c| {
-                matches!(c.codec, Codec::ScaleOffset(_) | Codec::Cast { .. } | Codec::Transpose(_))
+                matches!(
+                    c.codec,
+                    Codec::ScaleOffset(_) | Codec::Cast { .. } | Codec::Transpose(_) | Codec::BitRound(_)
+                )
             })
             .count()
     }
@@ -217,10 +232,12 @@ impl BoundChain {
         expect_size(&decoded, length).map_err(fault)
     }
 
-    /// Bytes of the largest representation between two codecs.
+    /// Bytes of the largest representation between two codecs; of elements of any size, what is usual.
     pub fn max_representation_bytes(&self) -> u64 {
+        const USUAL: u64 = 64 << 20;
         let of = |representation: &Representation| representation.max_bytes().unwrap_or(0);
-        let whole = self.decoded.num_bytes().unwrap_or(u64::MAX);
+        let is_variable = self.decoded.data_type.is_variable_length();
+        let whole = if is_variable { USUAL } else { self.decoded.num_bytes().unwrap_or(u64::MAX) };
         self.codecs.iter().map(|codec| of(&codec.encoded)).fold(whole, u64::max)
     }
 

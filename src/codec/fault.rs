@@ -42,6 +42,9 @@ pub enum ChainFaultKind {
     /// A bytes->bytes codec failed.
     #[error("{0}")]
     Bytes(String),
+    /// A bytes->bytes codec decodes to another length than the chain expects.
+    #[error("{0}")]
+    Length(String),
     /// A shard index that does not fit its shard.
     #[error("{0}")]
     Shard(String),

@@ -75,7 +75,8 @@ fn bits_of(bytes: &[u8]) -> u64 {
 const INT64: NumberType = NumberType::of(ElementType::Int64);
 
 impl DataType {
-    /// Zero, false, zero bytes, no time, nothing; `None` for types that are not decoded.
+    /// Zero, false, zero bytes, no time (as every reader takes a null of v2), nothing; `None` for types that are not
+    /// decoded.
     pub fn default_fill_value(&self) -> Option<FillValue> {
         match self {
             DataType::Time(_) => Some(FillValue::from_bits(INT64, NOT_A_TIME)),

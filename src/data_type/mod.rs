@@ -175,6 +175,15 @@ impl DataType {
         if let DataType::Number(number_type) = self { Some(*number_type) } else { None }
     }
 
+    /// Whether a component has fewer than 8 bits.
+    pub const fn is_sub_byte(&self) -> bool {
+        match self {
+            DataType::Number(number_type) => number_type.bits() < 8,
+            DataType::SmallFloat(float) | DataType::ComplexSmallFloat(float) => float.bits() < 8,
+            _ => false,
+        }
+    }
+
     /// Whether elements are sequences of bytes of any length, as `vlen-utf8` and `vlen-bytes` encode them.
     pub const fn is_variable_length(&self) -> bool {
         matches!(self, DataType::String | DataType::Bytes { .. })
@@ -191,3 +200,6 @@ impl std::fmt::Display for DataType {
 fn name_of(metadata: &Json) -> Option<&str> {
     metadata.as_str().or_else(|| metadata.get("name").and_then(Json::as_str))
 }
+
+#[cfg(test)]
+mod tests;

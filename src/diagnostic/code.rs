@@ -97,6 +97,8 @@ pub const CHUNK_SHAPE_RANK: Code = error("ZG104", "chunk-shape-rank");
 pub const CHUNK_SHAPE_ZERO: Code = error("ZG105", "chunk-shape-zero");
 /// The number of elements of a chunk does not fit into 64 bits.
 pub const CHUNK_SHAPE_OVERFLOW: Code = error("ZG106", "chunk-shape-overflow");
+/// The chunks of a rectilinear grid do not cover the array.
+pub const GRID_TOO_SHORT: Code = error("ZG107", "grid-too-short");
 
 // ZK: chunk keys
 /// The chunk key encoding is not one that this program follows: `default` and `v2`.
@@ -139,7 +141,7 @@ pub const CHUNKS_NONE: Code = info("ZK222", "chunks-none");
 // ZD: data types and fill values
 /// The data type's name is in no registry: few readers know it.
 pub const DATA_TYPE_UNREGISTERED: Code = warning("ZD101", "data-type-unregistered");
-/// The data type is registered, but this program does not decode it.
+/// The data type is registered, but this program does not decode it to elements.
 pub const DATA_TYPE_UNSUPPORTED: Code = info("ZD102", "data-type-unsupported");
 /// The data type is neither a name nor an object of name and configuration, or its configuration is wrong.
 pub const DATA_TYPE_INVALID: Code = error("ZD103", "data-type-invalid");
@@ -169,8 +171,8 @@ pub const STRUCT_AS_BASE64: Code = error("ZD207", "struct-as-base64");
 pub const CODECS_EMPTY: Code = error("ZC101", "codecs-empty");
 /// The codecs are not array->array, then one array->bytes, then bytes->bytes.
 pub const CODEC_ORDER: Code = error("ZC102", "codec-order");
-/// The codec is not known, and must be to decode the array.
-pub const CODEC_UNKNOWN: Code = error("ZC103", "codec-unknown");
+/// The codec is not known, and must be to decode the array: a name that no registry has is no error in itself.
+pub const CODEC_UNKNOWN: Code = warning("ZC103", "codec-unknown");
 /// The codec's name is in no registry.
 pub const CODEC_UNREGISTERED: Code = warning("ZC104", "codec-unregistered");
 /// The codec is registered, but this program does not decode it.
@@ -261,8 +263,8 @@ pub const CHUNK_LENGTH: Code = error("ZX102", "chunk-length");
 pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
 /// Chunks were not looked at, and why.
 pub const NOT_CHECKED: Code = info("ZX104", "not-checked");
-/// Statistics were asked for of values that have no order.
-pub const VALUES_UNORDERED: Code = info("ZX201", "values-unordered");
+/// Statistics were asked for of values that are no real numbers.
+pub const NO_STATISTICS: Code = info("ZX201", "no-statistics");
 
 // ZH: hierarchy
 /// There is no Zarr node.
@@ -346,6 +348,7 @@ pub const ALL: &[Code] = &[
     CHUNK_SHAPE_RANK,
     CHUNK_SHAPE_ZERO,
     CHUNK_SHAPE_OVERFLOW,
+    GRID_TOO_SHORT,
     NODE_MISSING,
     GROUP_IMPLICIT,
     HIERARCHY_DEPTH,
@@ -411,7 +414,7 @@ pub const ALL: &[Code] = &[
     CHUNK_LENGTH,
     CHUNK_VALUE,
     NOT_CHECKED,
-    VALUES_UNORDERED,
+    NO_STATISTICS,
 ];
 
 /// The entry of a code or a name, as options such as `--deny` give it.

@@ -40,6 +40,8 @@ pub struct QuantizeOptions {
     pub codes: (i64, i64),
     /// The code of NaN; a NaN without one is a fault, a number that gets it is one (under `Clamp` the next code inside).
     pub nan_code: Option<i64>,
+    /// The code of -0.0, where it has one of its own, which is decoded to -0.0 by itself.
+    pub negative_zero_code: Option<i64>,
     /// Values that count as NaN: bit patterns, compared as numbers.
     pub missing: Vec<u64>,
 }

@@ -140,6 +140,11 @@ impl ArrayDocument {
 }
 
 impl ArrayMetadata {
+    /// Chunks of the grid. They are no more than elements, whose number is known to fit.
+    pub fn num_chunks(&self) -> u64 {
+        num_elements(&self.chunk_grid_shape()).unwrap_or(u64::MAX)
+    }
+
     /// Chunks per dimension.
     pub fn chunk_grid_shape(&self) -> Vec<u64> {
         self.shape.iter().zip(&self.chunk_shape).map(|(&size, &chunk)| size.div_ceil(chunk.max(1))).collect()
@@ -267,7 +272,7 @@ mod tests {
             ("shape", &long, &["ZM106"]),
             ("shape", "[0, 18446744073709551615]", &[]),
             ("shape", "[1]", &["ZG104", "ZM108"]),
-            ("chunk_grid", "{\"name\":\"rectilinear\"}", &["ZG102"]),
+            ("chunk_grid", "{\"name\":\"rectilinear\"}", &["ZG102", "ZG103", "ZG103"]),
             ("chunk_grid", "{\"name\":\"mine\"}", &["ZG101"]),
             ("chunk_grid", "{\"name\":\"regular\"}", &["ZG103"]),
             ("chunk_grid", "[4]", &["ZM103"]),

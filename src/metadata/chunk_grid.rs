@@ -1,7 +1,8 @@
-//! Chunk grids: the regular one is read, any other is kept.
+//! Chunk grids: the regular and the rectilinear one are read, any other is kept.
 
 use super::extension::{Extension, MAX_FAULTS};
 use super::json::Json;
+use super::rectilinear::{self, EdgeLengths};
 use super::shape::{num_elements, read_sizes};
 use crate::diagnostic::{Diagnostic, code};
 
@@ -13,8 +14,24 @@ pub enum ChunkGrid {
         /// Elements per dimension, none of them 0.
         chunk_shape: Vec<u64>,
     },
+    /// `rectilinear`: lengths of their own along each dimension. Known, but chunks are not read by it.
+    Rectilinear {
+        /// The lengths of the chunks along each dimension.
+        edges: Vec<EdgeLengths>,
+    },
     /// Any other, kept as written.
     Other(Json),
+}
+
+impl ChunkGrid {
+    /// The shape of a chunk that no other exceeds in any dimension; `None` for a grid that is not known.
+    pub fn greatest_chunk_shape(&self) -> Option<Vec<u64>> {
+        match self {
+            ChunkGrid::Regular { chunk_shape } => Some(chunk_shape.clone()),
+            ChunkGrid::Rectilinear { edges } => Some(edges.iter().map(EdgeLengths::longest).collect()),
+            ChunkGrid::Other(_) => None,
+        }
+    }
 }
 
 /// Reads metadata; the chunk shape of a regular grid is held against the shape of the array.
@@ -26,13 +43,19 @@ pub(super) fn read_chunk_grid(
     let extension = Extension::read(json, "/chunk_grid", diagnostics)?;
     if extension.name != "regular" {
         let name = &extension.name;
-        let (code, message) = if name == "rectilinear" {
+        let is_known = name == "rectilinear";
+        let (code, message) = if is_known {
             (code::GRID_UNSUPPORTED, format!("the chunk grid {name:?} is not decoded by this program"))
         } else {
             (code::GRID_UNREGISTERED, format!("the chunk grid {name:?} is in no registry"))
         };
         diagnostics.push(Diagnostic::new(code, message).at_pointer("/chunk_grid/name"));
-        return Some(ChunkGrid::Other(json.clone()));
+        if !is_known {
+            return Some(ChunkGrid::Other(json.clone()));
+        }
+        let configuration = extension.configuration.unwrap_or_default();
+        let edges = rectilinear::read(&configuration, shape, diagnostics)?;
+        return Some(ChunkGrid::Rectilinear { edges });
     }
     let configuration = extension.configuration.unwrap_or_default();
     for name in configuration.names().filter(|name| *name != "chunk_shape").take(MAX_FAULTS) {

@@ -13,6 +13,7 @@ pub mod extension;
 pub mod group;
 pub mod json;
 mod member;
+pub mod rectilinear;
 mod shape;
 pub mod v2;
 

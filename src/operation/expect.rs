@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::Interrupt;
 use super::document::Documents;
 use super::error::{FaultClass, OperationError};
-use super::inspect::inspect;
+use super::inspect::inspect_array;
 use super::open::open_documents;
 use super::options::InspectOptions;
 use super::place::{Place, local_path};
@@ -106,7 +107,7 @@ impl Observed {
         } else {
             let node = (!place.is_root()).then(|| place.path.clone());
             let options = InspectOptions { store: store.to_path_buf(), node, ..InspectOptions::default() };
-            let result = inspect(&options, &Silent)?;
+            let result = inspect_array(&options, &Silent, &Interrupt::default())?;
             to_json(&result)
         };
         Ok(observed(key, members))
@@ -122,24 +123,15 @@ impl Observed {
                 continue;
             }
             let found = self.members.get(name).unwrap_or(&Json::Null);
-            match (name, expected) {
-                ("attributes", Json::Object(attributes)) => {
-                    for (name, expected) in attributes.iter() {
-                        let mut pointer = "/attributes".to_owned();
-                        push_token(&mut pointer, name);
-                        self.compare_one(
-                            ("the attribute ", name),
-                            expected,
-                            found.get(name),
-                            findings,
-                            &pointer,
-                        );
-                    }
+            if let ("attributes", Json::Object(attributes)) = (name, expected) {
+                for (name, expected) in attributes.iter() {
+                    let mut pointer = "/attributes".to_owned();
+                    push_token(&mut pointer, name);
+                    self.compare_one(("the attribute ", name), expected, found.get(name), findings, &pointer);
                 }
-                _ => {
-                    let pointer = format!("/{name}");
-                    self.compare_one(("", name), expected, Some(found), findings, &pointer);
-                }
+            } else {
+                let pointer = format!("/{name}");
+                self.compare_one(("", name), expected, Some(found), findings, &pointer);
             }
         }
     }
@@ -155,8 +147,8 @@ impl Observed {
         if found.is_some_and(|found| expected.same_value(found)) {
             return;
         }
-        let found = found.map_or_else(|| "nothing".to_owned(), Json::excerpt);
-        let message = format!("{what}`{name}`: expected {}, found {found}", expected.excerpt());
+        let found = found.map_or_else(|| "nothing".to_owned(), shown);
+        let message = format!("{what}`{name}`: expected {}, found {found}", shown(expected));
         let help = "mend the store, or the document of --expect if the change is meant";
         findings.push(self.finding(code::EXPECTATION_NOT_MET, message, pointer).with_help(help));
     }
@@ -186,6 +178,16 @@ fn group_members(place: &Place, documents: Documents) -> Json {
         .with("zarr_format", documents.zarr_format)
         .with("attributes", attributes.unwrap_or_else(|| Object::new().into()))
         .into()
+}
+
+/// JSON as it is written, cut where it is long.
+fn shown(json: &Json) -> String {
+    const MOST: usize = 200;
+    let text = json.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
 }
 
 /// A result as `--json` has it, every literal kept.

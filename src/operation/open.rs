@@ -9,15 +9,22 @@ use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
+use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::metadata::v2;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::LocalNode;
 
-/// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16).
-const READ_WITH_A_WARNING: [Code; 4] =
-    [code::ENDIAN_MISSING, code::INTEGER_WITH_FRACTION, code::INTEGER_AS_STRING, code::RAW_AS_BASE64];
+/// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16, C18).
+const READ_WITH_A_WARNING: [Code; 6] = [
+    code::ENDIAN_MISSING,
+    code::INTEGER_WITH_FRACTION,
+    code::INTEGER_AS_STRING,
+    code::RAW_AS_BASE64,
+    code::STRUCT_FIELD_PAIR,
+    code::STRUCT_AS_BASE64,
+];
 
 /// Whether a finding that is an error to `validate` is only a warning to the other commands.
 pub fn is_read_with_a_warning(diagnostic: &Diagnostic) -> bool {
@@ -93,13 +100,13 @@ impl ArrayReading {
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
         let metadata = members.metadata();
-        let pipeline = match (&metadata, &data_type) {
-            (Some(metadata), Some(data_type)) => Some(build_pipeline(metadata, data_type, &mut diagnostics)),
-            _ => None,
-        };
+        let pipeline =
+            data_type.as_ref().and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
         if zarr_format == 2 {
             let about_form = diagnostics.split_off(own);
-            diagnostics.extend(about_form.into_iter().filter_map(|found| as_v2(&document, found)));
+            let is_decoded = data_type.as_ref().is_some_and(|data_type| data_type.size().is_some());
+            let about_form = about_form.into_iter().filter(|found| !is_v3_alone(found, is_decoded));
+            diagnostics.extend(about_form.map(|found| as_v2(&document, found)));
         }
         diagnostics.extend(about_attributes.into_iter().map(|found| found.at_key(".zattrs")));
         diagnostics.extend(beside);
@@ -126,12 +133,16 @@ impl ArrayReading {
     }
 }
 
-/// A finding about the v3 form of a v2 array as what it is in its `.zarray`: the pointer leads into it, and names that
-/// only v3 has a registry for are no fault.
-fn as_v2(document: &Json, mut found: Diagnostic) -> Option<Diagnostic> {
-    if found.is(code::CODEC_UNREGISTERED) {
-        return None; // An id that numcodecs does not have was reported when it was read.
-    }
+/// Whether a finding about the v3 form of a v2 array is none about the array: only v3 has registries of names. An id
+/// that numcodecs does not have was reported when it was read.
+fn is_v3_alone(found: &Diagnostic, is_decoded: bool) -> bool {
+    found.is(code::CODEC_UNREGISTERED)
+        || found.is(code::CODEC_UNKNOWN)
+        || (found.is(code::DATA_TYPE_UNREGISTERED) && is_decoded)
+}
+
+/// A finding about the v3 form of a v2 array as what it is in its `.zarray`, into which the pointer leads.
+fn as_v2(document: &Json, mut found: Diagnostic) -> Diagnostic {
     if found.is(code::DATA_TYPE_UNREGISTERED) || found.is(code::DATA_TYPE_UNSUPPORTED) {
         let message = match document.get("dtype").and_then(Json::as_str) {
             Some(dtype) => format!("the dtype {dtype:?} is not decoded by this program"),
@@ -140,13 +151,18 @@ fn as_v2(document: &Json, mut found: Diagnostic) -> Option<Diagnostic> {
         found = Diagnostic::new(code::DATA_TYPE_UNSUPPORTED, message).at_pointer("/dtype");
     }
     found.location.pointer = found.location.pointer.map(|pointer| v2::pointer_into(document, &pointer));
-    Some(found)
+    found
 }
 
 fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<DataType> {
     match DataType::read(json) {
         Ok(read) => {
             diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/data_type")));
+            if read.value.is_sub_byte() && read.value.is_registered() {
+                let message =
+                    format!("{} is not of whole bytes: zarr-python cannot open the array", read.value);
+                diagnostics.push(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).at_pointer("/data_type"));
+            }
             Some(read.value)
         }
         Err(error) => {
@@ -205,29 +221,59 @@ pub fn open_documents(node: &LocalNode, name: &str) -> Result<Documents, Operati
         .with_help("name the folder of an array; it holds `zarr.json`, or `.zarray` in Zarr v2"))
 }
 
-/// The pipeline of a stored object, its fill value followed through the chain.
+/// The pipeline of a stored object (the greatest, where they differ), its fill value followed through the chain;
+/// `None` where its shape or its codecs are not known.
 fn build_pipeline(
-    metadata: &ArrayMetadata,
+    members: &ArrayDocument,
     data_type: &DataType,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Pipeline {
-    let fill_value = match data_type {
-        DataType::Other(_) => None,
-        _ => match data_type.fill_value_from_json(&metadata.fill_value) {
-            Ok(read) => {
-                diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/fill_value")));
-                Some(read.value)
+) -> Option<Pipeline> {
+    let fill_value = members.fill_value.as_ref().and_then(|json| {
+        let big_endian = members.codecs.as_deref().is_some_and(is_big_endian);
+        read_fill_value(data_type, json, big_endian, diagnostics)
+    });
+    let shape = members.chunk_grid.as_ref()?.greatest_chunk_shape()?;
+    let codecs = members.codecs.as_ref()?;
+    let input = ArrayRepresentation { data_type: data_type.clone(), shape, fill_value };
+    Some(Pipeline::build(input, codecs, Completeness::ToBytes, "/codecs", diagnostics))
+}
+
+fn read_fill_value(
+    data_type: &DataType,
+    json: &Json,
+    big_endian: bool,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<FillValue> {
+    if matches!(data_type, DataType::Other(_)) {
+        return None;
+    }
+    match data_type.fill_value_from_json(json) {
+        Ok(mut read) => {
+            diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/fill_value")));
+            // A struct in base64 is in the order of its chunks; it was read as little endian.
+            if big_endian && matches!((data_type, json), (DataType::Struct(_), Json::String(_))) {
+                data_type.swap_elements(&mut read.value.0);
             }
-            Err(error) => {
-                let found = Diagnostic::new(code::FILL_VALUE_INVALID, error.to_string());
-                diagnostics.push(found.at_pointer("/fill_value"));
-                None
-            }
-        },
-    };
-    let input =
-        ArrayRepresentation { data_type: data_type.clone(), shape: metadata.chunk_shape.clone(), fill_value };
-    Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", diagnostics)
+            Some(read.value)
+        }
+        Err(error) => {
+            let found = Diagnostic::new(code::FILL_VALUE_INVALID, error.to_string());
+            diagnostics.push(found.at_pointer("/fill_value"));
+            None
+        }
+    }
+}
+
+/// Whether elements are stored big endian, also inside shards.
+fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
+    codecs.iter().any(|codec| match codec.name.as_str() {
+        "bytes" => codec.member("endian").and_then(Json::as_str) == Some("big"),
+        "sharding_indexed" => codec
+            .member("codecs")
+            .and_then(|inner| read_codecs(inner, "", &mut Vec::new()))
+            .is_some_and(|inner| is_big_endian(&inner)),
+        _ => false,
+    })
 }
 
 /// Opens an array; one with an error is refused, with every error named.

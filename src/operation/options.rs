@@ -197,6 +197,8 @@ pub struct InspectOptions {
     pub chunk: Option<ChunkOptions>,
     /// `--preview` and `--preview-png`.
     pub preview: Option<PreviewOptions>,
+    /// `--depth`: how far below a group nodes are shown; `None`: all.
+    pub depth: Option<u64>,
 }
 
 /// `--histogram BINS[,MIN,MAX]`.

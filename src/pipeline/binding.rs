@@ -60,14 +60,19 @@ pub(super) fn bind(
 fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Vec<Diagnostic>) {
     let name = crate::metadata::json::Json::from(codec.name.as_str()).excerpt();
     if !entry.is_some_and(|entry| entry.is_registered) {
-        let message = format!("no registry has the codec name {name}");
-        let found = Diagnostic::new(code::CODEC_UNREGISTERED, message)
-            .with_help("not every reader can decode the array");
+        // Of a name that is in no list, not even the kind is known.
+        let (code, message) = match entry {
+            Some(_) => (code::CODEC_UNREGISTERED, format!("no registry has the codec name {name}")),
+            None => (code::CODEC_UNKNOWN, format!("the codec {name} is not known, nor in any registry")),
+        };
+        let found = Diagnostic::new(code, message).with_help("not every reader can decode the array");
         diagnostics.push(found.at_pointer(codec.pointer.clone()));
     }
     if entry.is_some_and(|entry| !entry.is_decoded) {
         let message = format!("the codec {name} is not decoded by this program");
-        diagnostics.push(Diagnostic::new(code::CODEC_UNSUPPORTED, message).at_pointer(codec.pointer.clone()));
+        let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message)
+            .with_help("the array can be copied as it is; its chunks are not looked into");
+        diagnostics.push(found.at_pointer(codec.pointer.clone()));
     }
     if !codec.must_understand {
         let message = format!("codec {name} says \"must_understand\": false, but decoding needs it");

@@ -7,6 +7,7 @@ pub mod failure;
 pub mod github;
 pub mod inspect_preview;
 pub mod inspect_text;
+pub mod inspect_tree;
 mod inspect_values;
 pub mod json;
 pub mod junit;

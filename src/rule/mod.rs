@@ -6,7 +6,7 @@ mod page;
 
 use crate::diagnostic::{Code, code};
 
-pub use page::{page, reference, title};
+pub use page::{first_step, page, reference, title};
 
 /// Every rule, sorted by code.
 pub fn all() -> impl Iterator<Item = Code> {

@@ -16,9 +16,13 @@ const PAGES: &[(&str, &str)] = &[
     ("ZC113", include_str!("page/ZC113.md")),
     ("ZC114", include_str!("page/ZC114.md")),
     ("ZC115", include_str!("page/ZC115.md")),
+    ("ZC116", include_str!("page/ZC116.md")),
     ("ZC201", include_str!("page/ZC201.md")),
+    ("ZC202", include_str!("page/ZC202.md")),
     ("ZC211", include_str!("page/ZC211.md")),
     ("ZC212", include_str!("page/ZC212.md")),
+    ("ZC213", include_str!("page/ZC213.md")),
+    ("ZC214", include_str!("page/ZC214.md")),
     ("ZC221", include_str!("page/ZC221.md")),
     ("ZC222", include_str!("page/ZC222.md")),
     ("ZC223", include_str!("page/ZC223.md")),
@@ -33,6 +37,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZC237", include_str!("page/ZC237.md")),
     ("ZC241", include_str!("page/ZC241.md")),
     ("ZC242", include_str!("page/ZC242.md")),
+    ("ZC251", include_str!("page/ZC251.md")),
     ("ZC301", include_str!("page/ZC301.md")),
     ("ZC302", include_str!("page/ZC302.md")),
     ("ZC303", include_str!("page/ZC303.md")),
@@ -40,18 +45,22 @@ const PAGES: &[(&str, &str)] = &[
     ("ZD102", include_str!("page/ZD102.md")),
     ("ZD103", include_str!("page/ZD103.md")),
     ("ZD104", include_str!("page/ZD104.md")),
+    ("ZD105", include_str!("page/ZD105.md")),
+    ("ZD106", include_str!("page/ZD106.md")),
     ("ZD201", include_str!("page/ZD201.md")),
     ("ZD202", include_str!("page/ZD202.md")),
     ("ZD203", include_str!("page/ZD203.md")),
     ("ZD204", include_str!("page/ZD204.md")),
     ("ZD205", include_str!("page/ZD205.md")),
     ("ZD206", include_str!("page/ZD206.md")),
+    ("ZD207", include_str!("page/ZD207.md")),
     ("ZG101", include_str!("page/ZG101.md")),
     ("ZG102", include_str!("page/ZG102.md")),
     ("ZG103", include_str!("page/ZG103.md")),
     ("ZG104", include_str!("page/ZG104.md")),
     ("ZG105", include_str!("page/ZG105.md")),
     ("ZG106", include_str!("page/ZG106.md")),
+    ("ZG107", include_str!("page/ZG107.md")),
     ("ZH101", include_str!("page/ZH101.md")),
     ("ZH102", include_str!("page/ZH102.md")),
     ("ZH103", include_str!("page/ZH103.md")),
@@ -130,6 +139,17 @@ pub fn title(rule: Code) -> &'static str {
     page(rule).lines().next().and_then(|heading| heading.split_once(": ")).map_or("", |(_, title)| title)
 }
 
+/// The first sentence of what to do, on one line.
+pub fn first_step(rule: Code) -> String {
+    let (_, rest) = page(rule).split_once("\n## What to do\n\n").unwrap_or_default();
+    let (section, _) = rest.split_once("\n## ").unwrap_or((rest, ""));
+    let paragraph = section.trim().replace('\n', " ");
+    match paragraph.find(". ") {
+        Some(end) => paragraph[..end].to_owned(),
+        None => paragraph.trim_end_matches('.').to_owned(),
+    }
+}
+
 /// The first reference of a rule's page: a section of the specification, or a page of the registry.
 pub fn reference(rule: Code) -> Option<&'static str> {
     let (_, references) = page(rule).split_once("\n## References\n")?;
@@ -180,6 +200,8 @@ mod tests {
             }
             assert!(page.ends_with('\n') && !page.ends_with("\n\n"), "the end of {}", rule.code);
             assert!(reference(*rule).is_some(), "{} refers to nothing", rule.code);
+            let step = first_step(*rule);
+            assert!(step.len() > 6 && !step.contains('\n'), "{}: {step:?}", rule.code);
         }
     }
 }

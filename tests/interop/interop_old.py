@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""zarr-python 3.1.6, tensorstore, numcodecs and numpy against what `zarrcast transcode` writes.
+"""zarr-python 3.1.6, tensorstore, numcodecs and numpy against what `zarrcast` writes, and what it says of values.
 
 Environment: zarr==3.1.6, tensorstore, numcodecs, numpy.
 """
 
 from conversion import attributes, data_types, fill_values, refusals
+from inspecting import histograms, slices, statistics, suggestions
 from program import run_sections
 from quantisation import given_ranges, quantised, special_data
 from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
@@ -21,6 +22,10 @@ SECTIONS = [
     fill_values,
     attributes,
     refusals,
+    statistics,
+    histograms,
+    slices,
+    suggestions,
 ]
 
 if __name__ == "__main__":

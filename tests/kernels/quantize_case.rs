@@ -48,6 +48,7 @@ impl QuantizeCase {
             out_of_range: kernel_out_of_range(self.out_of_range),
             codes: self.codes(),
             nan_code: self.nan_code,
+            negative_zero_code: None,
             missing: self.missing.clone(),
         };
         Quantize::with_instruction_set(options, instruction_set)

@@ -25,6 +25,13 @@ pub enum BytesCodecError {
     },
 }
 
+impl BytesCodecError {
+    /// Whether the bytes decode, but to another length than the chain expects.
+    pub fn is_wrong_length(&self) -> bool {
+        matches!(self, BytesCodecError::Data { fault: Fault::Length { .. } | Fault::TooLong { .. }, .. })
+    }
+}
+
 /// What is wrong with the data of a codec.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Fault {

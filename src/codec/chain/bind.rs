@@ -6,15 +6,29 @@ use crate::codec::element_bytes::ElementBytes;
 use crate::codec::packbits::PackBits;
 use crate::codec::sharding::BoundSharding;
 use crate::codec::transpose::Transpose;
+use crate::codec::vlen::Vlen;
 use crate::data_type::DataType;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{OutOfRange, Rounding};
+use crate::pipeline::configuration::VlenConfiguration;
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, CodecKind, Representation, Stage};
 
-pub(super) fn check_size(array: &ArrayRepresentation) -> Result<(), BindError> {
+/// What elements a chain is bound for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::codec) enum ElementSize {
+    /// Of one size.
+    Fixed,
+    /// Of any.
+    Any,
+}
+
+pub(super) fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> Result<(), BindError> {
     let Some(bytes) = array.data_type.size() else {
-        return Err(BindError::DataType(array.data_type.to_string()));
+        return match array.num_elements() {
+            Some(_) if elements == ElementSize::Any && array.data_type.is_variable_length() => Ok(()),
+            _ => Err(BindError::DataType(array.data_type.to_string())),
+        };
     };
     let total = array.num_elements().and_then(|count| count.checked_mul(bytes as u64));
     // Half of the address space is more than any machine gives one chunk.
@@ -36,7 +50,11 @@ pub(in crate::codec) fn range_check(data_type: &DataType) -> Option<Cast> {
     }))
 }
 
-pub(super) fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError> {
+pub(super) fn bind_codec(
+    stage: &Stage,
+    before: &Representation,
+    elements: ElementSize,
+) -> Result<Codec, BindError> {
     let unsupported = |because: String| BindError::Unsupported { place: 0, name: String::new(), because };
     let array =
         || before.array().ok_or_else(|| unsupported(": it stands after the array->bytes codec".to_owned()));
@@ -50,7 +68,8 @@ pub(super) fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec
         },
         BoundConfiguration::Transpose { order } => {
             let array = array()?;
-            let size = array.data_type.size().unwrap_or(1);
+            let of_any_size = || unsupported(" for elements of any length".to_owned());
+            let size = array.data_type.size().ok_or_else(of_any_size)?;
             let bound = Transpose::new(&array.shape, order, size);
             Codec::Transpose(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
@@ -71,12 +90,16 @@ pub(super) fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec
             Codec::PackBits(PackBits::new(*configuration))
         }
         BoundConfiguration::Sharding(configuration) => {
-            Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?)?))
+            Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))
         }
         BoundConfiguration::Other if stage.kind == Some(CodecKind::BytesToBytes) => {
             let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
             Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
+        BoundConfiguration::Vlen(configuration) if elements == ElementSize::Any => Codec::Vlen(Vlen {
+            num_elements: array()?.num_elements().unwrap_or(u64::MAX),
+            is_text: *configuration == VlenConfiguration::Utf8,
+        }),
         BoundConfiguration::Vlen(_) | BoundConfiguration::Other => return Err(unsupported(String::new())),
     })
 }

@@ -1,9 +1,10 @@
 //! One codec of a bound chain, either way, with the faults of its elements and sizes.
 
 use super::{BoundCodec, Codec, Workspace};
-use crate::codec::bytes_to_bytes::DecodedSize;
+use crate::codec::bytes_to_bytes::{BytesCodecError, DecodedSize};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
 use crate::codec::value_program::swap;
+use crate::codec::vlen::Vlen;
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
 use crate::kernel::cast::Cast;
@@ -54,6 +55,7 @@ impl BoundCodec {
                 copy_swapped(decoded, encoded, None);
                 Ok(())
             }
+            Codec::Vlen(codec) => Self::framing(*codec, decoded, encoded),
             Codec::PackBits(codec) => {
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
@@ -102,6 +104,7 @@ impl BoundCodec {
                 copy_swapped(encoded, decoded, None);
                 Ok(())
             }
+            Codec::Vlen(codec) => Self::framing(*codec, encoded, decoded),
             Codec::PackBits(codec) => {
                 let count = self.decoded.array().and_then(ArrayRepresentation::num_elements).unwrap_or(0);
                 codec
@@ -111,8 +114,15 @@ impl BoundCodec {
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
             Codec::BytesToBytes(codec) => codec
                 .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
-                .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
+                .map_err(|error| bytes_fault(&error)),
         }
+    }
+
+    /// Elements of any size pass as they are encoded.
+    fn framing(codec: Vlen, source: &[u8], target: &mut Vec<u8>) -> Result<(), ChainFaultKind> {
+        codec.check(source).map_err(|error| ChainFaultKind::Bytes(error.to_string()))?;
+        copy_swapped(source, target, None);
+        Ok(())
     }
 
     /// The number type of the elements before the codec.
@@ -135,11 +145,21 @@ impl BoundCodec {
     /// and anything else is a truncated chunk.
     fn expect_fixed_size(representation: &Representation, bytes: &[u8]) -> Result<(), ChainFaultKind> {
         match representation {
+            Representation::Array(array) if array.data_type.is_variable_length() => Ok(()),
             Representation::Array(_) | Representation::Bytes(BytesSize::Fixed(_)) => {
                 expect_size(representation, bytes.len())
             }
             Representation::Bytes(_) => Ok(()),
         }
+    }
+}
+
+/// What a bytes->bytes codec could not decode.
+fn bytes_fault(error: &BytesCodecError) -> ChainFaultKind {
+    if error.is_wrong_length() {
+        ChainFaultKind::Length(error.to_string())
+    } else {
+        ChainFaultKind::Bytes(error.to_string())
     }
 }
 
@@ -149,7 +169,7 @@ pub(super) fn expect_size(representation: &Representation, found: usize) -> Resu
 }
 
 /// The size that a bytes->bytes codec may decode to.
-pub(in crate::codec) fn decoded_size(decoded: &Representation) -> DecodedSize {
+fn decoded_size(decoded: &Representation) -> DecodedSize {
     match decoded {
         Representation::Bytes(BytesSize::Fixed(bytes)) => {
             DecodedSize::Exact(crate::codec::region::as_index(*bytes))

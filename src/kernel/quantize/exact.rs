@@ -73,6 +73,10 @@ impl ExactQuantize {
     pub(super) fn encode(&self, bits: u64) -> Result<Coded, FaultKind> {
         let QuantizeOptions { source, target, nan_code, rounding, .. } = self.options;
         let x = Value::of(bits, source);
+        if let Some(code) = self.options.negative_zero_code.filter(|_| bits == self.format.sign()) {
+            let outcome = Outcome::InRange { error: 0.0, normalized: 0.0 };
+            return Ok(Coded { bits: low_bits(i128::from(code), target), outcome });
+        }
         if matches!(x, Value::NotANumber { .. }) || self.is_missing(bits) {
             let code = nan_code.ok_or(FaultKind::NotANumber)?;
             return Ok(Coded { bits: low_bits(i128::from(code), target), outcome: Outcome::NotANumber });

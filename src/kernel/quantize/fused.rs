@@ -63,7 +63,7 @@ pub(super) struct TileFigures {
 /// A loop compiled for an instruction set.
 pub(super) type FusedKernel = TileKernel<FusedParameters, TileFigures>;
 
-/// Picks the loop for the options; `None` where some code is not exact in the source's float type.
+/// Picks the loop for the options; `None` where some code is not exact in the source's float type, or -0.0 has its own.
 pub(super) fn bind(
     options: &QuantizeOptions,
     normalizer: f64,
@@ -78,6 +78,7 @@ pub(super) fn bind(
     };
     if ![options.codes.0, options.codes.1, nan_code].into_iter().all(is_exact)
         || options.codes.0 > options.codes.1
+        || options.negative_zero_code.is_some()
     {
         return None;
     }

@@ -12,6 +12,7 @@ fn options(out_of_range: OutOfRange) -> QuantizeOptions {
         out_of_range,
         codes: (1, 255),
         nan_code: Some(0),
+        negative_zero_code: None,
         missing: Vec::new(),
     }
 }
@@ -64,4 +65,13 @@ fn missing_values_count_as_nan() {
     assert_eq!((codes, figures.nan), (vec![0, 4], 1));
     let no_code = QuantizeOptions { nan_code: None, ..options(OutOfRange::Error) };
     assert_eq!(encode(no_code, &[f32::NAN]), Err(FaultKind::NotANumber));
+}
+
+#[test]
+fn negative_zero_with_a_code_of_its_own_has_no_error() {
+    let mut options = options(OutOfRange::Error);
+    (options.offset, options.scale, options.negative_zero_code) = (None, None, Some(7));
+    let (codes, figures) = encode(options.clone(), &[-0.0, f32::NAN, 3.25]).unwrap();
+    assert_eq!((codes, figures.max_abs_error, figures.clamped), (vec![7, 0, 3], 0.25, 0));
+    assert_eq!(encode(options, &[0.0]), Err(FaultKind::ReservedCode));
 }

@@ -50,7 +50,7 @@ pub(super) fn walk(start: &Place, root: &LocalNode, driver: &Driver) -> Hierarch
             };
             let members = std::mem::take(&mut listing.folders);
             let Some((content, mut diagnostics)) = node else {
-                push_members(&folder, folder.parent_format, folder.lenient, members, &mut next);
+                push_members(&folder, folder.parent_format, folder.lenient, &members, &mut next);
                 bare.push(Bare { folder, listing });
                 continue;
             };
@@ -61,7 +61,7 @@ pub(super) fn walk(start: &Place, root: &LocalNode, driver: &Driver) -> Hierarch
                 if depth == MAX_DEPTH && !members.is_empty() {
                     diagnostics.push(too_deep(&folder.place));
                 } else {
-                    push_members(&folder, format, is_broken || folder.lenient, members, &mut next);
+                    push_members(&folder, format, is_broken || folder.lenient, &members, &mut next);
                 }
                 listing.files.retain(|key| !is_document(key));
             }
@@ -92,7 +92,7 @@ fn push_members(
     folder: &Folder,
     format: Option<u64>,
     lenient: bool,
-    members: Vec<String>,
+    members: &[String],
     next: &mut Vec<Folder>,
 ) {
     let names = members.iter().filter_map(|key| key.rsplit('/').next());
@@ -158,7 +158,7 @@ fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<Node>) {
             }
         }
     }
-    let mut strays: Vec<Place> = Vec::new();
+    let mut strays: Vec<(Place, FolderListing)> = Vec::new();
     for Bare { folder, listing } in bare {
         if above.contains(&folder.place.path) {
             let message =
@@ -175,19 +175,28 @@ fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<Node>) {
                 rest: listing,
             });
         } else if !folder.lenient {
-            strays.push(folder.place);
+            strays.push((folder.place, listing));
         }
     }
     attribute(strays, nodes);
 }
 
 /// Gives each topmost folder without nodes to the node that it lies in.
-fn attribute(strays: Vec<Place>, nodes: &mut [Node]) {
+fn attribute(strays: Vec<(Place, FolderListing)>, nodes: &mut [Node]) {
     let places: std::collections::HashMap<String, usize> =
         nodes.iter().enumerate().map(|(index, node)| (node.place.path.clone(), index)).collect();
-    for stray in strays {
+    for (stray, listing) in strays {
         let parent = stray.path.rfind('/').map_or("/", |end| if end == 0 { "/" } else { &stray.path[..end] });
-        if let Some(index) = places.get(parent) {
+        let Some(index) = places.get(parent) else { continue };
+        if let Some(key) = listing.files.iter().find(|key| is_document(key)) {
+            let message = "the documents of a node without the one that makes it a node";
+            let found = Diagnostic::new(code::NODE_MISSING, message)
+                .with_help("restore its `.zarray` or `.zgroup`, or remove the folder")
+                .in_store(stray.store.as_str())
+                .at_node(stray.path.as_str())
+                .at_key(key.as_str());
+            nodes[*index].diagnostics.push(found);
+        } else {
             nodes[*index].rest.folders.push(stray.relative().to_owned());
         }
     }

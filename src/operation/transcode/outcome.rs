@@ -41,7 +41,7 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
         tally.read += 1;
     }
     let writes_absent = plan.job.as_ref().is_some_and(|job| job.absent_element.is_some());
-    tally.written = if writes_absent { metadata.chunk_grid_shape().iter().product() } else { tally.read };
+    tally.written = if writes_absent { metadata.num_chunks() } else { tally.read };
     let bytes_written = if plan.is_copy {
         Some(tally.bytes_read)
     } else {

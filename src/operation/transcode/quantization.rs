@@ -99,6 +99,7 @@ impl Quantization {
             target: self.target,
             codes: self.codes,
             rounding: self.rounding,
+            has_scalar_map: self.form == QuantizeForm::Codecs,
         };
         let options = finder.options(self.scaling);
         KernelOptions { out_of_range: self.out_of_range, missing: self.missing.clone(), ..options }
@@ -119,15 +120,19 @@ impl Quantization {
 
     /// `cast_value` as metadata have it.
     fn cast_value(&self) -> BoundCastValue {
-        let not_a_number = FloatType(self.source).bits(f64::NAN);
-        let code = self.codes.nan.map(|code| code.cast_unsigned() & mask(self.target));
+        let float = FloatType(self.source);
+        let special = [(f64::NAN, self.codes.nan), (-0.0, self.scaling.negative_zero_code)];
+        let map = special
+            .into_iter()
+            .filter_map(|(value, code)| Some((float.bits(value), code?.cast_unsigned() & mask(self.target))));
+        let encode: Vec<(u64, u64)> = map.collect();
         BoundCastValue {
             decoded: self.source,
             encoded: self.target,
             rounding: self.rounding,
             out_of_range: self.out_of_range,
-            encode: code.map(|code| (not_a_number, code)).into_iter().collect(),
-            decode: code.map(|code| (code, not_a_number)).into_iter().collect(),
+            decode: encode.iter().map(|(value, code)| (*code, *value)).collect(),
+            encode,
         }
     }
 
@@ -272,7 +277,9 @@ impl Quantization {
         }
         let float64 = |value: f64| Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);
         attributes.insert("scale_factor", float64(1.0 / self.scaling.scale.unwrap_or(1.0)));
-        attributes.insert("add_offset", float64(self.scaling.offset.unwrap_or(0.0)));
+        // Nothing is to be added: -0.0 leaves a zero its sign.
+        let absent = if self.scaling.scale.is_some_and(f64::is_sign_negative) { -0.0 } else { 0.0 };
+        attributes.insert("add_offset", float64(self.scaling.offset.unwrap_or(absent)));
         if let Some(nan) = self.codes.nan {
             attributes.insert("_FillValue", nan);
         }

@@ -9,13 +9,26 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use crate::kernel::{OutOfRange, Rounding};
 
-/// What `scale_offset` gets; `None` is the identity, which is left out.
+/// What `scale_offset` gets; `None` is the identity, which is left out. And what `cast_value` gets with it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::operation) struct Scaling {
     /// Subtracted first.
     pub offset: Option<f64>,
     /// Multiplied then.
     pub scale: Option<f64>,
+    /// The code that `scalar_map` gives to -0.0 and back, where arithmetic cannot bring it back.
+    pub negative_zero_code: Option<i64>,
+}
+
+impl Scaling {
+    /// The identities left out.
+    pub(super) fn of(offset: Option<f64>, scale: Option<f64>) -> Self {
+        Scaling {
+            offset: offset.filter(|offset| *offset != 0.0),
+            scale: scale.filter(|scale| *scale != 1.0),
+            negative_zero_code: None,
+        }
+    }
 }
 
 /// The codes that numbers may get, and the one that stands for NaN.
@@ -164,13 +177,16 @@ pub(in crate::operation) struct RangeFinder {
     pub codes: Codes,
     /// `cast_value`'s rounding.
     pub rounding: Rounding,
+    /// Whether the codes are decoded by `cast_value`, whose `scalar_map` may hold a value of its own.
+    pub has_scalar_map: bool,
 }
 
 impl RangeFinder {
     /// The scaling that gives `lo` the first code and `hi` the last.
     pub(super) fn find(&self, lo: f64, hi: f64) -> Result<Scaling, RangeFault> {
         if lo >= hi {
-            return self.constant(lo);
+            // With a 0.0 beside it -0.0 is no constant.
+            return self.constant(if hi == 0.0 { hi } else { lo });
         }
         let float = FloatType(self.source);
         // Halves first: the difference of two float64 may overflow.
@@ -215,8 +231,7 @@ impl RangeFinder {
         let first = self.codes.first as f64;
         let offset =
             if self.codes.first == 0 { lo } else { float.round(lo - first / scale, Rounding::NearestEven) };
-        let scaling =
-            Scaling { offset: Some(offset).filter(|o| *o != 0.0), scale: Some(scale).filter(|s| *s != 1.0) };
+        let scaling = Scaling::of(Some(offset), Some(scale));
         (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi))
             .then_some(scaling)
     }
@@ -247,25 +262,29 @@ impl RangeFinder {
             out_of_range: OutOfRange::Error,
             codes: (self.codes.first, self.codes.last),
             nan_code: self.codes.nan,
+            negative_zero_code: scaling.negative_zero_code,
             missing: Vec::new(),
         }
     }
 
-    /// A scaling under which one value comes back bit for bit (-0.0 as 0.0).
+    /// A scaling under which one value comes back bit for bit (-0.0 in all that reads `scalar_map`, or if code 0 is free).
     fn constant(&self, value: f64) -> Result<Scaling, RangeFault> {
         let usable =
             |code: i64| (self.codes.first..=self.codes.last).contains(&code) && self.codes.nan != Some(code);
         let float = FloatType(self.source);
-        let scaling = if usable(0) {
+        let is_negative_zero = value == 0.0 && value.is_sign_negative();
+        let scaling = if usable(0) && is_negative_zero {
+            // 0 / -1 is -0.0, and nothing is added to it.
+            Scaling::of(None, Some(-1.0))
+        } else if usable(0) {
             // (x - x) * 1 is code 0, and 0 / 1 + x is x.
-            Scaling { offset: Some(value).filter(|o| *o != 0.0), scale: None }
+            Scaling::of(Some(value), None)
+        } else if is_negative_zero && self.has_scalar_map {
+            Scaling { negative_zero_code: Some(self.codes.first), ..Scaling::default() }
         } else {
-            // One step of a power of two below the value: code 1, and every operation is exact.
-            let step = float.unit_in_last_place(value);
-            Scaling {
-                offset: Some(value - step).filter(|o| *o != 0.0),
-                scale: Some(1.0 / step).filter(|s| *s != 1.0),
-            }
+            // One step of a power of two nearer to zero than the value: code 1, and every operation is exact.
+            let step = float.unit_in_last_place(value).copysign(value);
+            Scaling::of(Some(value - step), Some(1.0 / step))
         };
         if self.lands_inside(scaling, value) { Ok(scaling) } else { Err(RangeFault::NotFound) }
     }

@@ -76,7 +76,7 @@ impl<'a> Request<'a> {
 
     /// The quantisation as far as it is known before any chunk is read.
     pub(super) fn open(&self, listing: &Listing) -> Result<Quantization, OperationError> {
-        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        let total: u64 = self.source.metadata.num_chunks();
         let survey = Survey { absent_elements: listing.present.len() < total, ..Survey::default() };
         // The widest, so that what the plan needs is enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.number_type);
@@ -179,7 +179,13 @@ impl<'a> Request<'a> {
         let codes = Codes::of(self.number_type, target, nan)
             .ok_or_else(|| OperationError::data(format!("{target} has too few codes")))?;
         let rounding = self.options.rounding.unwrap_or_default();
-        let finder = RangeFinder { source: self.number_type, target, codes, rounding };
+        let finder = RangeFinder {
+            source: self.number_type,
+            target,
+            codes,
+            rounding,
+            has_scalar_map: self.quantize.form == QuantizeForm::Codecs,
+        };
         let range = self.range(survey, fill)?;
         let scaling = self.scaling(&finder, range)?;
         if let Some(fill) = fill
@@ -228,7 +234,7 @@ impl<'a> Request<'a> {
         let seen = survey.extent.and_then(|extent| extent.finite);
         let seen = seen.map(|(lo, hi)| (float.value(lo), float.value(hi)));
         Ok(match (seen, fill) {
-            (Some((lo, hi)), Some(fill)) => Some((lo.min(fill), hi.max(fill))),
+            (Some((lo, hi)), Some(fill)) => Some((least(lo, fill), -least(-hi, -fill))),
             (None, Some(fill)) => Some((fill, fill)),
             (seen, None) => seen,
         })
@@ -244,7 +250,7 @@ impl<'a> Request<'a> {
                 return Err(OperationError::data("--scale 0 could not be decoded")
                     .with_help("give a scale that is not 0"));
             }
-            return Ok(Scaling { offset: offset.filter(|o| *o != 0.0), scale: scale.filter(|s| *s != 1.0) });
+            return Ok(Scaling::of(offset, scale));
         }
         let Some((lo, hi)) = range else { return Ok(Scaling::default()) };
         finder.find(lo, hi).map_err(|fault: RangeFault| {
@@ -267,6 +273,11 @@ impl<'a> Request<'a> {
         let value = self.float().value(read.value);
         if value.is_finite() { Ok(value) } else { Err(refused(String::new())) }
     }
+}
+
+/// The lesser of two values; -0.0 before 0.0.
+fn least(one: f64, other: f64) -> f64 {
+    if one.total_cmp(&other).is_le() { one } else { other }
 }
 
 /// Refuses to quantise what is quantised already: the chain of `whose`.

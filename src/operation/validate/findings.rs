@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::operation::options::ValidateOptions;
+use crate::rule;
 
 /// What becomes of a finding: dropped, or of a severity.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +57,7 @@ impl<'a> Findings<'a> {
         self.room.saturating_sub(self.kept.len())
     }
 
-    /// Appends a finding.
+    /// Appends a finding. One that does not know the next step has that of its rule's page.
     pub(super) fn push(&mut self, mut found: Diagnostic) {
         let Some(severity) = self.policy.severity(&found) else { return };
         match severity {
@@ -66,6 +67,9 @@ impl<'a> Findings<'a> {
         }
         if self.kept.len() < self.room {
             found.severity = severity;
+            if found.help.is_none() {
+                found.help = code::find(found.code).map(rule::first_step);
+            }
             self.kept.push(found);
         }
     }

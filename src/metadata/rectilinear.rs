@@ -1,0 +1,196 @@
+//! The `rectilinear` chunk grid: chunks of their own length along each dimension. Runs stay runs: what a document says
+//! in twenty bytes takes no more memory here.
+//!
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/chunk-grids/rectilinear>
+
+use super::extension::MAX_FAULTS;
+use super::json::{Json, Object};
+use super::shape::{MAX_RANK, num_elements};
+use crate::diagnostic::{Code, Diagnostic, code};
+
+const POINTER: &str = "/chunk_grid/configuration";
+
+/// The lengths of the chunks along one dimension: each with how often it comes, none of them 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EdgeLengths(Vec<(u64, u64)>);
+
+impl EdgeLengths {
+    /// Length and number of the chunks, in their order.
+    pub fn runs(&self) -> &[(u64, u64)] {
+        &self.0
+    }
+
+    /// Elements that the chunks cover; `None` where they do not fit into 64 bits.
+    pub fn total(&self) -> Option<u64> {
+        let runs = self.0.iter().map(|(length, count)| length.checked_mul(*count));
+        runs.into_iter().try_fold(0_u64, |total, run| total.checked_add(run?))
+    }
+
+    /// The longest chunk; 0 where there is none.
+    pub fn longest(&self) -> u64 {
+        self.0.iter().map(|(length, _)| *length).max().unwrap_or(0)
+    }
+}
+
+/// Reads the configuration and holds it against the shape of the array; faults go to `diagnostics`.
+pub(super) fn read(
+    configuration: &Object,
+    shape: Option<&[u64]>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<EdgeLengths>> {
+    let mut reader = Reader { diagnostics, is_valid: true };
+    for name in configuration.names().filter(|name| !["kind", "chunk_shapes"].contains(name)).take(MAX_FAULTS)
+    {
+        let message = format!("the rectilinear grid has no member {}", Json::from(name).excerpt());
+        reader.fault(code::GRID_CONFIGURATION, POINTER, message);
+    }
+    match configuration.get("kind") {
+        Some(Json::String(kind)) if kind == "inline" => {}
+        found => {
+            let found = found.map_or_else(|| "nothing".to_owned(), Json::excerpt);
+            let message = format!("expected \"inline\" as `kind`, found {found}");
+            reader.fault(code::GRID_CONFIGURATION, &format!("{POINTER}/kind"), message);
+        }
+    }
+    let json = configuration.get("chunk_shapes");
+    let Some(dimensions) = json.and_then(Json::as_array) else {
+        let found = json.map_or_else(|| "nothing".to_owned(), Json::excerpt);
+        let message = format!("expected the lengths of each dimension as `chunk_shapes`, found {found}");
+        reader.fault(code::GRID_CONFIGURATION, &format!("{POINTER}/chunk_shapes"), message);
+        return None;
+    };
+    let rank = shape.map_or(dimensions.len(), <[u64]>::len);
+    if dimensions.len() != rank || rank > MAX_RANK {
+        let message = format!("`chunk_shapes` has {} dimensions, the array {rank}", dimensions.len());
+        reader.fault(code::CHUNK_SHAPE_RANK, &format!("{POINTER}/chunk_shapes"), message);
+        return None;
+    }
+    let edges: Vec<EdgeLengths> = (0..rank)
+        .map(|dimension| {
+            let length = shape.map(|shape| shape[dimension]);
+            reader.dimension(&dimensions[dimension], length, &format!("{POINTER}/chunk_shapes/{dimension}"))
+        })
+        .collect();
+    let longest: Vec<u64> = edges.iter().map(EdgeLengths::longest).collect();
+    if num_elements(&longest).is_none() {
+        let message = format!("the number of elements of a chunk of {longest:?} does not fit into 64 bits");
+        reader.fault(code::CHUNK_SHAPE_OVERFLOW, &format!("{POINTER}/chunk_shapes"), message);
+    }
+    reader.is_valid.then_some(edges)
+}
+
+/// Where faults go, and whether there was one.
+struct Reader<'a> {
+    diagnostics: &'a mut Vec<Diagnostic>,
+    is_valid: bool,
+}
+
+impl Reader<'_> {
+    fn fault(&mut self, code: Code, pointer: &str, message: String) {
+        self.is_valid = false;
+        if self.diagnostics.len() < MAX_FAULTS {
+            self.diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
+        }
+    }
+
+    /// The lengths along a dimension of `length` elements: one for all chunks, or a list of them and of runs.
+    fn dimension(&mut self, json: &Json, length: Option<u64>, pointer: &str) -> EdgeLengths {
+        let runs = match json {
+            Json::Array(entries) => {
+                let runs = entries.iter().enumerate();
+                runs.filter_map(|(index, entry)| self.run(entry, &format!("{pointer}/{index}"))).collect()
+            }
+            single => {
+                let edge = self.edge(single, pointer);
+                edge.map(|edge| (edge, length.unwrap_or(0).div_ceil(edge))).into_iter().collect()
+            }
+        };
+        let edges = EdgeLengths(runs);
+        if self.is_valid && edges.total() < length && length.is_some() && edges.total().is_some() {
+            let total = edges.total().unwrap_or(0);
+            let message =
+                format!("the chunks cover {total} elements of a dimension of {}", length.unwrap_or(0));
+            self.fault(code::GRID_TOO_SHORT, pointer, message);
+        }
+        edges
+    }
+
+    fn run(&mut self, json: &Json, pointer: &str) -> Option<(u64, u64)> {
+        let Some(pair) = json.as_array() else { return Some((self.edge(json, pointer)?, 1)) };
+        let [length, count] = pair else {
+            let message = format!("expected a run as [length, count], found an array of {}", pair.len());
+            self.fault(code::GRID_CONFIGURATION, pointer, message);
+            return None;
+        };
+        self.edge(length, &format!("{pointer}/0")).zip(self.edge(count, &format!("{pointer}/1")))
+    }
+
+    fn edge(&mut self, json: &Json, pointer: &str) -> Option<u64> {
+        match json.as_u64() {
+            Some(0) => {
+                let message = "a length is 0, expected at least 1".to_owned();
+                self.fault(code::CHUNK_SHAPE_ZERO, pointer, message);
+                None
+            }
+            Some(edge) => Some(edge),
+            None => {
+                let message = format!("expected a positive integer, found {}", json.excerpt());
+                self.fault(code::GRID_CONFIGURATION, pointer, message);
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_shapes(text: &str, shape: &[u64]) -> (Option<Vec<EdgeLengths>>, Vec<&'static str>) {
+        let text = format!(r#"{{"kind":"inline","chunk_shapes":{text}}}"#);
+        let mut diagnostics = Vec::new();
+        let json = Json::parse_str(&text).unwrap();
+        let edges = read(json.as_object().unwrap(), Some(shape), &mut diagnostics);
+        (edges, diagnostics.iter().map(|found| found.code).collect())
+    }
+
+    #[test]
+    fn lengths_are_given_in_every_form_of_the_page() {
+        let (edges, found) = read_shapes("[4, [1, 2, 3], [[4, 2]], [[1, 3], 3], [4, 4, 4]]", &[6; 5]);
+        assert_eq!(found, Vec::<&str>::new());
+        let expected: [&[(u64, u64)]; 5] =
+            [&[(4, 2)], &[(1, 1), (2, 1), (3, 1)], &[(4, 2)], &[(1, 3), (3, 1)], &[(4, 1), (4, 1), (4, 1)]];
+        assert_eq!(edges.unwrap().iter().map(EdgeLengths::runs).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn runs_of_any_number_take_no_memory() {
+        let (edges, found) = read_shapes("[[[1, 1099511627776]]]", &[5]);
+        assert_eq!((edges.unwrap()[0].total(), found), (Some(1 << 40), vec![]));
+        assert_eq!(read_shapes("[[[18446744073709551615, 2]]]", &[5]).1, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn lengths_that_the_page_does_not_allow_are_faults() {
+        for (text, expected) in [
+            ("[[1, 2]]", "ZG107"),
+            ("[0]", "ZG105"),
+            ("[[0, 6]]", "ZG105"),
+            ("[[[6, 0]]]", "ZG105"),
+            ("[[[6]]]", "ZG103"),
+            ("[[[6, 1, 1]]]", "ZG103"),
+            ("[1.5]", "ZG103"),
+            ("[\"6\"]", "ZG103"),
+            ("[6, 6]", "ZG104"),
+            ("6", "ZG103"),
+            ("[]", "ZG104"),
+        ] {
+            assert_eq!(read_shapes(text, &[6]), (None, vec![expected]), "{text}");
+        }
+        assert_eq!(read_shapes("[4294967296, 4294967296]", &[1, 1]).1, ["ZG106"]);
+        let mut diagnostics = Vec::new();
+        let json = Json::parse_str(r#"{"chunk_shapes":[1],"x":1}"#).unwrap();
+        assert!(read(json.as_object().unwrap(), None, &mut diagnostics).is_none());
+        assert_eq!(diagnostics.iter().map(|found| found.code).collect::<Vec<_>>(), ["ZG103", "ZG103"]);
+    }
+}
