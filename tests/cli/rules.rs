@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt::Write;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -158,7 +159,7 @@ fn fixture_gives_its_code_and_nothing_worse() {
     let mut faults = String::new();
     for fixture in fixtures() {
         for fault in fixture.faults() {
-            faults.push_str(&format!("{}: {fault}\n", fixture.name));
+            writeln!(faults, "{}: {fault}", fixture.name).unwrap();
         }
     }
     assert!(faults.is_empty(), "\n{faults}");
