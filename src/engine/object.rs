@@ -419,14 +419,8 @@ impl CellJob<'_> {
                 .map_err(|fault| at(fault, &start))?;
             return Ok(true);
         };
-        let bound = self.source.cell.max_encoded_bytes();
-        if length > bound {
-            return Err(Fault::Other(format!(
-                "inner chunk {cell:?} holds {length} bytes, at most {bound} expected"
-            )));
-        }
         let Some(reader) = &shard.reader else { return Ok(false) };
-        reader.read_at(offset, length, &mut buffers.read)?;
+        self.source.read_cell(reader, (offset, length), &mut buffers.read)?;
         report.bytes_read += length;
         let valid = self.job.source.cropped(&start, cell_shape);
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {

@@ -15,7 +15,7 @@ mod values;
 
 use super::error::OperationError;
 use super::inspect_result::{ArrayResult, InspectResult};
-use super::open::{ArrayReading, open_documents, opened, read_array};
+use super::open::{ArrayReading, open_documents, opened, read_array, read_array_of};
 use super::options::InspectOptions;
 use super::place::{Place, local_path};
 use super::transcode::layout::side;
@@ -43,9 +43,11 @@ pub fn inspect(
 ) -> Result<InspectResult, OperationError> {
     let place = Place::new(&options.store, options.node.as_deref())?;
     let name = place.name();
-    let documents = open_documents(&place.folder(local_path(&options.store)), &name)?;
+    let node = place.folder(local_path(&options.store));
+    let documents = open_documents(&node, &name)?;
     if documents.kind != NodeKind::Group {
-        return Ok(InspectResult::Array(Box::new(inspect_array(options, progress, interrupt)?)));
+        let reading = read_array_of(place, node, documents);
+        return Ok(InspectResult::Array(Box::new(inspect_reading(reading, options, (progress, interrupt))?)));
     }
     if options.asks_for_values() {
         return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
@@ -63,6 +65,14 @@ pub fn inspect_array(
     interrupt: &Interrupt,
 ) -> Result<ArrayResult, OperationError> {
     let reading = read_array(&options.store, options.node.as_deref())?;
+    inspect_reading(reading, options, (progress, interrupt))
+}
+
+fn inspect_reading(
+    reading: ArrayReading,
+    options: &InspectOptions,
+    (progress, interrupt): (&dyn Progress, &Interrupt),
+) -> Result<ArrayResult, OperationError> {
     let mut result = describe(&reading, options);
     if options.storage || options.asks_for_values() {
         let (place, of_metadata) = (reading.place.clone(), result.warnings.len());

@@ -51,7 +51,7 @@ struct Ended {
 }
 
 /// Holds each case of a class to the limits; every fault is told at the end.
-pub(crate) fn survive(class: &str, cases: Vec<Case>) {
+pub(crate) fn survive(class: &str, cases: &[Case]) {
     assert!(cases.len() >= 8, "{class} has {} cases", cases.len());
     let faults: Vec<String> = cases.iter().flat_map(|case| survive_case(class, case)).collect();
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));

@@ -75,13 +75,12 @@ pub(super) fn result(
 ) -> TranscodeResult {
     let Outcome { tally, bytes_written, memory, verified } = outcome;
     let ran = !options.dry_run;
-    let (total, present) =
-        (plan.source.metadata.chunk_grid_shape().iter().product::<u64>(), plan.listing.present.len());
+    let (total, present) = (plan.source.metadata.num_chunks(), plan.listing.present.len());
     let element_size = plan.destination.pipeline.input.data_type.size();
     let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
     let counts = Counts {
         chunks: Some(total),
-        chunks_absent: Some(total - present),
+        chunks_absent: Some(total.saturating_sub(present)),
         chunks_read: Some(present),
         chunks_written: Some(tally.written),
         bytes_read: Some(tally.bytes_read),
