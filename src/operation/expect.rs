@@ -123,24 +123,15 @@ impl Observed {
                 continue;
             }
             let found = self.members.get(name).unwrap_or(&Json::Null);
-            match (name, expected) {
-                ("attributes", Json::Object(attributes)) => {
-                    for (name, expected) in attributes.iter() {
-                        let mut pointer = "/attributes".to_owned();
-                        push_token(&mut pointer, name);
-                        self.compare_one(
-                            ("the attribute ", name),
-                            expected,
-                            found.get(name),
-                            findings,
-                            &pointer,
-                        );
-                    }
+            if let ("attributes", Json::Object(attributes)) = (name, expected) {
+                for (name, expected) in attributes.iter() {
+                    let mut pointer = "/attributes".to_owned();
+                    push_token(&mut pointer, name);
+                    self.compare_one(("the attribute ", name), expected, found.get(name), findings, &pointer);
                 }
-                _ => {
-                    let pointer = format!("/{name}");
-                    self.compare_one(("", name), expected, Some(found), findings, &pointer);
-                }
+            } else {
+                let pointer = format!("/{name}");
+                self.compare_one(("", name), expected, Some(found), findings, &pointer);
             }
         }
     }
