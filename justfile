@@ -19,6 +19,10 @@ lint:
 test:
     cargo test --locked
 
+# Fuzz one target (document, fill_value, shard_index, pipeline, apply_codec_decode) for so many seconds
+fuzz target seconds:
+    .ci/fuzz {{seconds}} {{target}}
+
 # Write completions/ anew
 generate:
     UPDATE_GENERATED=1 cargo test --locked --test generated

@@ -271,7 +271,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__inspect)
-            opts="-q -v -h -V --node --storage --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-q -v -h -V --node --storage --depth --stats --histogram --suggest --chunk --inner-chunk --preview --preview-png --json --threads --max-memory --quiet --verbose --color --progress --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -283,6 +283,30 @@ _zarrcast() {
                     ;;
                 --storage)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --depth)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --histogram)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suggest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --chunk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preview)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preview-png)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --threads)

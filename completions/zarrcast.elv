@@ -22,7 +22,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'
             cand --version 'Print version'
-            cand inspect 'Show what is in a store: metadata and codec pipeline'
+            cand inspect 'Show what is in a store: metadata, codec pipeline, storage, values'
             cand validate 'Check stores: metadata, keys, shard indexes, every chunk'
             cand transcode 'Write an array anew: codecs, data type, fill value, quantised'
             cand apply-codec 'Run a codec chain, either way, over raw or .npy data'
@@ -33,10 +33,18 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
         &'zarrcast;inspect'= {
             cand --node 'The path of a node inside the store'
             cand --storage 'Count what is stored: chunks, shards, bytes, and keys that belong to no chunk'
+            cand --depth 'Of a group, show nodes at most this far below it'
+            cand --histogram 'Count the values in bins of equal width; from the least to the greatest, unless a range is given'
+            cand --suggest 'Suggest scale_offset and cast_value for integers of this type, with the step and the greatest error'
+            cand --chunk 'Decode one object of the stored grid, codec by codec, with sizes, times and checksums'
+            cand --preview 'Draw a slice: of the last two dimensions, at index 0 of the others, or where AXIS=INDEX says'
+            cand --preview-png 'Draw the slice of --preview into a PNG file of at most 1024 x 1024 pixels'
             cand --threads 'Worker threads'
             cand --max-memory 'Bytes of chunk data in flight, such as 512MiB or 2GB'
             cand --color 'When to colour the output'
             cand --progress 'When to show progress, on stderr'
+            cand --stats 'Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, the fill value'
+            cand --inner-chunk 'Let --chunk count inner chunks of shards'
             cand --json 'Print the result as one JSON document'
             cand -q 'Print no warnings and no progress'
             cand --quiet 'Print no warnings and no progress'
@@ -48,7 +56,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --version 'Print version'
         }
         &'zarrcast;validate'= {
-            cand --node 'The path of a node inside each store'
+            cand --node 'The path of a node inside each store, OTHER included'
             cand --level 'How deep to look'
             cand --deny 'Take a code, or all warnings, as errors (repeatable)'
             cand --allow 'Leave the findings of a code out (repeatable)'
@@ -155,7 +163,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --version 'Print version'
         }
         &'zarrcast;help'= {
-            cand inspect 'Show what is in a store: metadata and codec pipeline'
+            cand inspect 'Show what is in a store: metadata, codec pipeline, storage, values'
             cand validate 'Check stores: metadata, keys, shard indexes, every chunk'
             cand transcode 'Write an array anew: codecs, data type, fill value, quantised'
             cand apply-codec 'Run a codec chain, either way, over raw or .npy data'

@@ -17,10 +17,51 @@ use zarrcast::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, Pip
 use zarrs::array::{BytesRepresentation, Codec, DataType as ZarrsDataType, FillValue};
 use zarrs::metadata::v3::MetadataV3;
 
-/// What zarrs 0.23.14 cannot follow: data types and codecs that it does not have. (`fixedscaleoffset` it has, but not
-/// by the type string that numcodecs writes.)
+/// Codecs that zarrs 0.23.14 does not have, or has in another form (`fixedscaleoffset` by other type strings).
 const NOT_IN_ZARRS: [&str; 5] =
     ["cast_value", "scale_offset", "numcodecs.delta", "numcodecs.lz4", "numcodecs.fixedscaleoffset"];
+
+/// The arrays that zarrs cannot follow: of these codecs, or of a data type that it does not have.
+const SKIPPED: [&str; 38] = [
+    "numcodecs_0.16.6_named_delta",
+    "numcodecs_0.16.6_named_fixedscaleoffset",
+    "numcodecs_0.16.6_named_lz4",
+    "uint10_bytes",
+    "uint10_bytes_big_endian",
+    "uint10_packbits",
+    "zarr-python_3.4.2_around_shards",
+    "zarr-python_3.4.2_before_shards",
+    "zarr-python_3.4.2_cast_clamp",
+    "zarr-python_3.4.2_cast_float32_to_float16",
+    "zarr-python_3.4.2_cast_float64_to_float32",
+    "zarr-python_3.4.2_cast_nearest-away",
+    "zarr-python_3.4.2_cast_nearest-even",
+    "zarr-python_3.4.2_cast_scalar_map",
+    "zarr-python_3.4.2_cast_towards-negative",
+    "zarr-python_3.4.2_cast_towards-positive",
+    "zarr-python_3.4.2_cast_towards-zero",
+    "zarr-python_3.4.2_cast_uint16_to_float32",
+    "zarr-python_3.4.2_cast_wrap",
+    "zarr-python_3.4.2_float16_as_uint16",
+    "zarr-python_3.4.2_float32_as_int16_big_endian",
+    "zarr-python_3.4.2_float32_as_int8_fill_finite",
+    "zarr-python_3.4.2_float32_as_uint8",
+    "zarr-python_3.4.2_float32_as_uint8_missing_chunks",
+    "zarr-python_3.4.2_float32_as_uint8_transposed",
+    "zarr-python_3.4.2_float32_as_uint8_zstd",
+    "zarr-python_3.4.2_float32_transposed_as_uint8",
+    "zarr-python_3.4.2_float64_as_int16",
+    "zarr-python_3.4.2_float64_as_uint16",
+    "zarr-python_3.4.2_group/deeper/packed",
+    "zarr-python_3.4.2_group/packed",
+    "zarr-python_3.4.2_inside_shards",
+    "zarr-python_3.4.2_registry_float32_scale_offset",
+    "zarr-python_3.4.2_registry_float64_as_uint8",
+    "zarr-python_3.4.2_registry_numpy_compatibility",
+    "zarr-python_3.4.2_registry_uint16_as_uint8",
+    "zarr-python_3.4.2_scale_offset_int32",
+    "zarr-python_3.4.2_scale_offset_no_configuration",
+];
 
 /// How zarrs sees a chunk.
 enum Seen {
@@ -40,7 +81,8 @@ fn arrays() -> Vec<(String, PathBuf, Value)> {
         let (fixture, node) = (entry["fixture"].as_str().unwrap(), entry["node"].as_str().unwrap());
         let path = fixtures().join(fixture).join(node);
         let document = serde_json::from_slice(&fs::read(path.join("zarr.json")).unwrap()).unwrap();
-        (format!("{fixture}/{node}"), path, document)
+        let name = format!("{}/{node}", fixture.trim_start_matches("valid/"));
+        (name.trim_end_matches('/').to_owned(), path, document)
     };
     index["arrays"].as_array().unwrap().iter().map(array).collect()
 }
@@ -157,13 +199,9 @@ fn stages_of_every_valid_fixture_equal_those_of_zarrs() {
         count += compare(&name, &pipeline, &document["codecs"], &fill);
     }
     skipped.iter().for_each(|name| eprintln!("not in zarrs: {name}"));
-    assert_eq!((arrays().len(), skipped.len()), (ARRAYS, SKIPPED), "{skipped:#?}");
+    assert_eq!(skipped, SKIPPED);
     assert!(count > 150, "only {count} stages were compared");
 }
-
-/// Arrays of the fixtures, and how many of them zarrs cannot follow.
-const ARRAYS: usize = 117;
-const SKIPPED: usize = 42;
 
 /// Data types that zarrs has, with the fill values that it takes.
 const TYPES: [(&str, &str); 16] = [

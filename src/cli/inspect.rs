@@ -143,7 +143,7 @@ impl InspectArguments {
         let as_json = self.common.json;
         let image = self.values.preview_png.clone();
         let options = self.options(session)?;
-        let result = inspect(&options, session.progress())?;
+        let result = inspect(&options, session.progress(), session.interrupt())?;
         session.progress().finish();
         session.warn(result.warnings());
         if let Some(path) = image {

@@ -1,23 +1,26 @@
 //! A codec chain bound to a chunk's data type, shape and fill value: everything about it has been proved, and what is
 //! left can only fail on the data.
 
-use super::bytes_to_bytes::{BytesCodec, BytesCodecError, Contexts, DecodedSize};
+mod bind;
+mod bound_codec;
+
+use super::bytes_to_bytes::{BytesCodec, Contexts};
 use super::element_bytes::ElementBytes;
-use super::fault::{ChainFault, ChainFaultKind};
+use super::fault::ChainFault;
 use super::packbits::PackBits;
 use super::sharding::BoundSharding;
 use super::transpose::Transpose;
-use super::value_program::{Tiles, swap};
-use crate::data_type::DataType;
-use crate::element::NumberType;
+use super::value_program::Tiles;
+use super::vlen::Vlen;
 use crate::kernel::bit_round::BitRound;
-use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::cast::Cast;
 use crate::kernel::scale_offset::ScaleOffset;
-use crate::kernel::{ElementFault, OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
-use crate::pipeline::{
-    ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage,
-};
+use crate::pipeline::{ArrayRepresentation, Pipeline, Representation};
+use bind::{bind_codec, check_size};
+use bound_codec::expect_size;
+
+pub(super) use bind::{ElementSize, range_check};
 
 /// What a codec does to a chunk.
 #[derive(Debug, Clone)]
@@ -48,6 +51,8 @@ pub enum Codec {
     Reshape,
     /// `packbits`.
     PackBits(PackBits),
+    /// `vlen-utf8` or `vlen-bytes`, of which chunks are only proved right.
+    Vlen(Vlen),
     /// `sharding_indexed`.
     Sharding(Box<BoundSharding>),
     /// A bytes->bytes codec.
@@ -119,10 +124,19 @@ pub enum BindError {
 }
 
 impl BoundChain {
-    /// Binds a pipeline without faults.
+    /// Binds a pipeline without faults, for elements of a fixed size.
     pub fn bind(pipeline: &Pipeline) -> Result<Self, BindError> {
+        Self::bind_elements(pipeline, ElementSize::Fixed)
+    }
+
+    /// The same for elements of any size, too, to prove chunks right: what such a chunk decodes to are no elements.
+    pub fn bind_to_check(pipeline: &Pipeline) -> Result<Self, BindError> {
+        Self::bind_elements(pipeline, ElementSize::Any)
+    }
+
+    pub(super) fn bind_elements(pipeline: &Pipeline, elements: ElementSize) -> Result<Self, BindError> {
         let decoded = pipeline.input.clone();
-        check_size(&decoded)?;
+        check_size(&decoded, elements)?;
         let mut before = Representation::Array(decoded.clone());
         let mut codecs = Vec::with_capacity(pipeline.stages.len());
         for (place, stage) in pipeline.stages.iter().enumerate() {
@@ -130,9 +144,9 @@ impl BoundChain {
                 |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
             let encoded = stage.output.clone().ok_or_else(|| unsupported(String::new()))?;
             if let Representation::Array(array) = &encoded {
-                check_size(array)?;
+                check_size(array, elements)?;
             }
-            let codec = bind_codec(stage, &before).map_err(|error| match error {
+            let codec = bind_codec(stage, &before, elements).map_err(|error| match error {
                 BindError::Unsupported { because, .. } => unsupported(because),
                 other => other,
             })?;
@@ -179,7 +193,10 @@ impl BoundChain {
         self.codecs
             .iter()
             .take_while(|c| {
-                matches!(c.codec, Codec::ScaleOffset(_) | Codec::Cast { .. } | Codec::Transpose(_))
+                matches!(
+                    c.codec,
+                    Codec::ScaleOffset(_) | Codec::Cast { .. } | Codec::Transpose(_) | Codec::BitRound(_)
+                )
             })
             .count()
     }
@@ -215,10 +232,12 @@ impl BoundChain {
         expect_size(&decoded, length).map_err(fault)
     }
 
-    /// Bytes of the largest representation between two codecs.
+    /// Bytes of the largest representation between two codecs; of elements of any size, what is usual.
     pub fn max_representation_bytes(&self) -> u64 {
+        const USUAL: u64 = 64 << 20;
         let of = |representation: &Representation| representation.max_bytes().unwrap_or(0);
-        let whole = self.decoded.num_bytes().unwrap_or(u64::MAX);
+        let is_variable = self.decoded.data_type.is_variable_length();
+        let whole = if is_variable { USUAL } else { self.decoded.num_bytes().unwrap_or(u64::MAX) };
         self.codecs.iter().map(|codec| of(&codec.encoded)).fold(whole, u64::max)
     }
 
@@ -316,258 +335,4 @@ impl BoundChain {
         }
         result
     }
-}
-
-impl BoundCodec {
-    fn fault(&self, place: usize, kind: ChainFaultKind) -> ChainFault {
-        ChainFault { place: place.to_string(), codec: self.name.clone(), kind }
-    }
-
-    fn encode(
-        &self,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-        ws: &mut Workspace,
-    ) -> Result<(), ChainFaultKind> {
-        Self::expect_fixed_size(&self.decoded, decoded)?;
-        match &self.codec {
-            Codec::ScaleOffset(codec) => {
-                encoded.resize(decoded.len(), 0);
-                let types = Some((codec.number_type(), codec.number_type()));
-                codec
-                    .encode(decoded, encoded)
-                    .map_err(|fault| element_fault(fault, types, decoded, &self.decoded))
-            }
-            Codec::Cast { encode, .. } => Self::cast(encode, decoded, encoded, &self.decoded),
-            Codec::Transpose(codec) => {
-                encoded.resize(decoded.len(), 0);
-                codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
-            }
-            Codec::Bytes { swap: width, check } => {
-                if let Some(check) = check {
-                    Self::cast(check, decoded, encoded, &self.decoded)?;
-                }
-                copy_swapped(decoded, encoded, *width);
-                Ok(())
-            }
-            Codec::ElementBytes(codec) => codec.encode(decoded, encoded).map_err(|fault| {
-                let types = self.number_type().map(|number_type| (number_type, number_type));
-                element_fault(fault, types, decoded, &self.decoded)
-            }),
-            Codec::BitRound(codec) => {
-                copy_swapped(decoded, encoded, None);
-                codec.encode(encoded);
-                Ok(())
-            }
-            Codec::Reshape => {
-                copy_swapped(decoded, encoded, None);
-                Ok(())
-            }
-            Codec::PackBits(codec) => {
-                codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
-            }
-            Codec::Sharding(codec) => codec.encode(decoded, encoded, ws),
-            Codec::BytesToBytes(codec) => codec
-                .encode(decoded, encoded, &mut ws.contexts)
-                .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
-        }
-    }
-
-    fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        ws: &mut Workspace,
-    ) -> Result<(), ChainFaultKind> {
-        Self::expect_fixed_size(&self.encoded, encoded)?;
-        match &self.codec {
-            Codec::ScaleOffset(codec) => {
-                decoded.resize(encoded.len(), 0);
-                let types = Some((codec.number_type(), codec.number_type()));
-                codec
-                    .decode(encoded, decoded)
-                    .map_err(|fault| element_fault(fault, types, encoded, &self.encoded))
-            }
-            Codec::Cast { decode, .. } => Self::cast(decode, encoded, decoded, &self.encoded),
-            Codec::Transpose(codec) => {
-                decoded.resize(encoded.len(), 0);
-                codec.decode(encoded, decoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
-            }
-            Codec::Bytes { swap: width, check } => {
-                expect_size(&self.decoded, encoded.len())?;
-                copy_swapped(encoded, decoded, *width);
-                let Some(check) = check else { return Ok(()) };
-                let elements = std::mem::take(decoded);
-                let checked = Self::cast(check, &elements, decoded, &self.decoded);
-                *decoded = elements;
-                checked
-            }
-            Codec::ElementBytes(codec) => {
-                expect_size(&self.decoded, encoded.len())?;
-                codec.decode(encoded, decoded);
-                Ok(())
-            }
-            Codec::BitRound(_) | Codec::Reshape => {
-                copy_swapped(encoded, decoded, None);
-                Ok(())
-            }
-            Codec::PackBits(codec) => {
-                let count = self.decoded.array().and_then(ArrayRepresentation::num_elements).unwrap_or(0);
-                codec
-                    .decode(encoded, super::region::as_index(count), decoded)
-                    .map_err(|error| ChainFaultKind::Bytes(error.to_string()))
-            }
-            Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
-            Codec::BytesToBytes(codec) => codec
-                .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
-                .map_err(|error| bytes_fault(&error)),
-        }
-    }
-
-    /// The number type of the elements before the codec.
-    fn number_type(&self) -> Option<NumberType> {
-        self.decoded.array().and_then(|array| array.data_type.number())
-    }
-
-    fn cast(
-        cast: &Cast,
-        source: &[u8],
-        target: &mut Vec<u8>,
-        frame: &Representation,
-    ) -> Result<(), ChainFaultKind> {
-        let (from, to) = (cast.options().source, cast.options().target);
-        target.resize(source.len() / from.size() * to.size(), 0);
-        cast.convert(source, target).map_err(|fault| element_fault(fault, Some((from, to)), source, frame))
-    }
-
-    /// An array has one size, and anything else would be read past its end; so have bytes that nothing compressed,
-    /// and anything else is a truncated chunk.
-    fn expect_fixed_size(representation: &Representation, bytes: &[u8]) -> Result<(), ChainFaultKind> {
-        match representation {
-            Representation::Array(_) | Representation::Bytes(BytesSize::Fixed(_)) => {
-                expect_size(representation, bytes.len())
-            }
-            Representation::Bytes(_) => Ok(()),
-        }
-    }
-}
-
-/// What a bytes->bytes codec could not decode.
-fn bytes_fault(error: &BytesCodecError) -> ChainFaultKind {
-    if error.is_wrong_length() {
-        ChainFaultKind::Length(error.to_string())
-    } else {
-        ChainFaultKind::Bytes(error.to_string())
-    }
-}
-
-fn expect_size(representation: &Representation, found: usize) -> Result<(), ChainFaultKind> {
-    let (expected, found) = (representation.max_bytes().unwrap_or(0), found as u64);
-    if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
-}
-
-/// The size that a bytes->bytes codec may decode to.
-pub(super) fn decoded_size(decoded: &Representation) -> DecodedSize {
-    match decoded {
-        Representation::Bytes(BytesSize::Fixed(bytes)) => DecodedSize::Exact(super::region::as_index(*bytes)),
-        Representation::Bytes(BytesSize::Bounded(bytes)) => {
-            DecodedSize::AtMost(super::region::as_index(*bytes))
-        }
-        _ => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
-    }
-}
-
-/// The most that a chunk may decode to where the chain tells no bound: 1 GiB.
-const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
-
-/// The fault of one element, with its value and its place in the chunk.
-fn element_fault(
-    fault: ElementFault,
-    types: Option<(NumberType, NumberType)>,
-    source: &[u8],
-    frame: &Representation,
-) -> ChainFaultKind {
-    let size = types.map_or(1, |(source, _)| source.size());
-    let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, super::element_bits);
-    let position = frame.array().map(|array| super::region::unravel(fault.index as u64, &array.shape));
-    ChainFaultKind::Element { fault, position, bits, types }
-}
-
-fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) {
-    if let Some(width) = width {
-        target.resize(source.len(), 0);
-        swap(source, target, width);
-    } else {
-        target.clear();
-        target.extend_from_slice(source);
-    }
-}
-
-fn check_size(array: &ArrayRepresentation) -> Result<(), BindError> {
-    let Some(bytes) = array.data_type.size() else {
-        return Err(BindError::DataType(array.data_type.to_string()));
-    };
-    let total = array.num_elements().and_then(|count| count.checked_mul(bytes as u64));
-    // Half of the address space is more than any machine gives one chunk.
-    match total.map(usize::try_from) {
-        Some(Ok(total)) if total <= usize::MAX / 4 => Ok(()),
-        _ => Err(BindError::TooLarge { shape: array.shape.clone() }),
-    }
-}
-
-/// The cast that passes each value of a type with unused bits and refuses the rest; `None` where all bits count.
-pub(super) fn range_check(data_type: &DataType) -> Option<Cast> {
-    let number_type = data_type.number().filter(|number_type| !number_type.is_whole())?;
-    Some(Cast::new(CastOptions {
-        source: number_type,
-        target: number_type,
-        rounding: Rounding::NearestEven,
-        out_of_range: OutOfRange::Error,
-        scalar_map: Vec::new(),
-    }))
-}
-
-fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError> {
-    let unsupported = |because: String| BindError::Unsupported { place: 0, name: String::new(), because };
-    let array =
-        || before.array().ok_or_else(|| unsupported(": it stands after the array->bytes codec".to_owned()));
-    Ok(match &stage.configuration {
-        BoundConfiguration::ScaleOffset { number_type, offset, scale } => {
-            Codec::ScaleOffset(ScaleOffset::new(*number_type, *offset, *scale))
-        }
-        BoundConfiguration::CastValue { encode, decode } => Codec::Cast {
-            encode: Box::new(Cast::new(encode.clone())),
-            decode: Box::new(Cast::new(decode.clone())),
-        },
-        BoundConfiguration::Transpose { order } => {
-            let array = array()?;
-            let size = array.data_type.size().unwrap_or(1);
-            let bound = Transpose::new(&array.shape, order, size);
-            Codec::Transpose(bound.map_err(|error| unsupported(format!(": {error}")))?)
-        }
-        BoundConfiguration::Bytes { big_endian } => {
-            let data_type = &array()?.data_type;
-            match ElementBytes::of(data_type, *big_endian) {
-                Some(codec) => Codec::ElementBytes(codec),
-                None => Codec::Bytes {
-                    swap: data_type.component_size().filter(|_| *big_endian != cfg!(target_endian = "big")),
-                    check: range_check(data_type).map(Box::new),
-                },
-            }
-        }
-        BoundConfiguration::BitRound(codec) => Codec::BitRound(*codec),
-        BoundConfiguration::Reshape => Codec::Reshape,
-        BoundConfiguration::PackBits(configuration) => {
-            array()?;
-            Codec::PackBits(PackBits::new(*configuration))
-        }
-        BoundConfiguration::Sharding(configuration) => {
-            Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?)?))
-        }
-        BoundConfiguration::Other if stage.kind == Some(CodecKind::BytesToBytes) => {
-            let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
-            Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
-        }
-        BoundConfiguration::Vlen(_) | BoundConfiguration::Other => return Err(unsupported(String::new())),
-    })
 }

@@ -12,6 +12,7 @@ pub mod region;
 pub mod sharding;
 pub mod transpose;
 pub mod value_program;
+pub mod vlen;
 
 pub use chain::{BindError, BoundChain, BoundCodec, Codec, Workspace};
 pub use conversion::Conversion;

@@ -2,7 +2,7 @@
 //!
 //! Whole shards in memory here; the engine streams them inner chunk by inner chunk with the same pieces.
 
-use super::chain::{BindError, BoundChain, Workspace};
+use super::chain::{BindError, BoundChain, ElementSize, Workspace};
 use super::fault::ChainFaultKind;
 use super::is_filled_with;
 use super::region::{RegionCopy, advance, as_index};
@@ -33,8 +33,12 @@ pub const ABSENT: u64 = u64::MAX;
 
 impl BoundSharding {
     /// Binds the codec for shards of this representation.
-    pub(super) fn bind(stage: &ShardingStage, shard: &ArrayRepresentation) -> Result<Self, BindError> {
-        let inner = BoundChain::bind(&stage.inner)?;
+    pub(super) fn bind(
+        stage: &ShardingStage,
+        shard: &ArrayRepresentation,
+        elements: ElementSize,
+    ) -> Result<Self, BindError> {
+        let inner = BoundChain::bind_elements(&stage.inner, elements)?;
         let index = BoundChain::bind(&stage.index)?;
         let unsupported = |because: &str| BindError::Unsupported {
             place: 0,
@@ -46,7 +50,7 @@ impl BoundSharding {
         };
         let grid_shape: Vec<u64> =
             shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
-        if !num_elements(&grid_shape).is_some_and(|count| count <= MAX_INNER_CHUNKS) {
+        if num_elements(&grid_shape).is_none_or(|count| count > MAX_INNER_CHUNKS) {
             let because =
                 format!(": a shard has inner chunks of {grid_shape:?}, more than {MAX_INNER_CHUNKS}");
             return Err(unsupported(&because));

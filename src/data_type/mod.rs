@@ -200,3 +200,6 @@ impl std::fmt::Display for DataType {
 fn name_of(metadata: &Json) -> Option<&str> {
     metadata.as_str().or_else(|| metadata.get("name").and_then(Json::as_str))
 }
+
+#[cfg(test)]
+mod tests;

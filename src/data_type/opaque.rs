@@ -1,6 +1,7 @@
 //! Fill values of bytes and of text: raw bits, byte strings, UTF-32, and elements of any length.
 
 use super::fill_value::{FillValue, FillValueError};
+use super::read::MAX_ELEMENT_SIZE;
 use super::{FixedBytes, Leniency, Read, base64};
 use crate::diagnostic::code;
 use crate::metadata::json::Json;
@@ -69,17 +70,22 @@ pub(super) fn utf32_to_json(bytes: &[u8]) -> Option<Json> {
 
 /// `string`: any string.
 pub(super) fn string_from_json(json: &Json) -> ReadFill {
-    let text = json.as_str().ok_or_else(|| FillValueError::new("string", "a string", json))?;
+    let text = json.as_str().filter(|text| text.len() <= MAX_ELEMENT_SIZE);
+    let expected = || format!("a string of at most {MAX_ELEMENT_SIZE} bytes");
+    let text = text.ok_or_else(|| FillValueError::new("string", expected(), json))?;
     Ok(plain(text.as_bytes().to_vec()))
 }
 
 /// `bytes`: an array of integers or base64, as its page has both.
 pub(super) fn bytes_from_json(name: &str, json: &Json) -> ReadFill {
-    if let Json::Array(elements) = json {
+    if let Json::Array(elements) = json
+        && elements.len() <= MAX_ELEMENT_SIZE
+    {
         return Ok(plain(bytes_of(name, elements)?));
     }
-    let expected = "base64, or an array of integers from 0 to 255";
-    let bytes = json.as_str().and_then(base64::decode);
+    let expected =
+        format!("base64, or an array of integers from 0 to 255, of at most {MAX_ELEMENT_SIZE} bytes");
+    let bytes = json.as_str().filter(|text| text.len() / 4 * 3 <= MAX_ELEMENT_SIZE).and_then(base64::decode);
     Ok(plain(bytes.ok_or_else(|| FillValueError::new(name, expected, json))?))
 }
 

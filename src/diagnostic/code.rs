@@ -263,8 +263,8 @@ pub const CHUNK_LENGTH: Code = error("ZX102", "chunk-length");
 pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
 /// Chunks were not looked at, and why.
 pub const NOT_CHECKED: Code = info("ZX104", "not-checked");
-/// Statistics were asked for of values that have no order.
-pub const VALUES_UNORDERED: Code = info("ZX201", "values-unordered");
+/// Statistics were asked for of values that are no real numbers.
+pub const NO_STATISTICS: Code = info("ZX201", "no-statistics");
 
 // ZH: hierarchy
 /// There is no Zarr node.
@@ -414,7 +414,7 @@ pub const ALL: &[Code] = &[
     CHUNK_LENGTH,
     CHUNK_VALUE,
     NOT_CHECKED,
-    VALUES_UNORDERED,
+    NO_STATISTICS,
 ];
 
 /// The entry of a code or a name, as options such as `--deny` give it.

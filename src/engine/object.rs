@@ -123,7 +123,7 @@ impl ObjectJob {
         progress: &dyn Progress,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let every = ChunkSet::full(self.source.metadata.chunk_grid_shape().iter().product());
+        let every = ChunkSet::full(self.source.metadata.num_chunks());
         let objects = if self.absent_element.is_some() { &every } else { &self.present };
         let object_bytes = self.source.chunk_bytes();
         if let (ObjectWay::Cells(conversion), Some(source), Some(destination)) =
@@ -157,7 +157,7 @@ impl ObjectJob {
 
     /// Objects that are written although the source does not have them.
     pub fn num_filled(&self) -> u64 {
-        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        let total: u64 = self.source.metadata.num_chunks();
         if self.absent_element.is_some() { total.saturating_sub(self.present.len()) } else { 0 }
     }
 
@@ -419,14 +419,8 @@ impl CellJob<'_> {
                 .map_err(|fault| at(fault, &start))?;
             return Ok(true);
         };
-        let bound = self.source.cell.max_encoded_bytes();
-        if length > bound {
-            return Err(Fault::Other(format!(
-                "inner chunk {cell:?} holds {length} bytes, at most {bound} expected"
-            )));
-        }
         let Some(reader) = &shard.reader else { return Ok(false) };
-        reader.read_at(offset, length, &mut buffers.read)?;
+        self.source.read_cell(reader, (offset, length), &mut buffers.read)?;
         report.bytes_read += length;
         let valid = self.job.source.cropped(&start, cell_shape);
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {

@@ -140,6 +140,11 @@ impl ArrayDocument {
 }
 
 impl ArrayMetadata {
+    /// Chunks of the grid. They are no more than elements, whose number is known to fit.
+    pub fn num_chunks(&self) -> u64 {
+        num_elements(&self.chunk_grid_shape()).unwrap_or(u64::MAX)
+    }
+
     /// Chunks per dimension.
     pub fn chunk_grid_shape(&self) -> Vec<u64> {
         self.shape.iter().zip(&self.chunk_shape).map(|(&size, &chunk)| size.div_ceil(chunk.max(1))).collect()

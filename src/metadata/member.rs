@@ -45,12 +45,12 @@ pub(super) fn read_attributes(object: &Object, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-/// The members beside `known`: each is a fault unless it is an object that says that it may be ignored.
+/// The members beside `known`, the first of them where there are very many: each is a fault unless it is an object that says that it may be ignored.
 pub(super) fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnostic>) -> Object {
-    let unknown = object.iter().filter(|(name, _)| !known.contains(name));
+    let unknown = object.iter().filter(|(name, _)| !known.contains(name)).take(MAX_FAULTS);
     let unknown: Object = unknown.map(|(name, value)| (name.to_owned(), value.clone())).collect();
     let must_understand = |value: &Json| value.get("must_understand") != Some(&Json::Bool(false));
-    for (name, _) in unknown.iter().filter(|(_, value)| must_understand(value)).take(MAX_FAULTS) {
+    for (name, _) in unknown.iter().filter(|(_, value)| must_understand(value)) {
         let mut pointer = String::new();
         push_token(&mut pointer, name);
         let message = format!("unknown member {}", Json::from(name).excerpt());

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::Interrupt;
 use super::document::Documents;
 use super::error::{FaultClass, OperationError};
 use super::inspect::inspect_array;
@@ -106,7 +107,7 @@ impl Observed {
         } else {
             let node = (!place.is_root()).then(|| place.path.clone());
             let options = InspectOptions { store: store.to_path_buf(), node, ..InspectOptions::default() };
-            let result = inspect_array(&options, &Silent)?;
+            let result = inspect_array(&options, &Silent, &Interrupt::default())?;
             to_json(&result)
         };
         Ok(observed(key, members))
@@ -122,24 +123,15 @@ impl Observed {
                 continue;
             }
             let found = self.members.get(name).unwrap_or(&Json::Null);
-            match (name, expected) {
-                ("attributes", Json::Object(attributes)) => {
-                    for (name, expected) in attributes.iter() {
-                        let mut pointer = "/attributes".to_owned();
-                        push_token(&mut pointer, name);
-                        self.compare_one(
-                            ("the attribute ", name),
-                            expected,
-                            found.get(name),
-                            findings,
-                            &pointer,
-                        );
-                    }
+            if let ("attributes", Json::Object(attributes)) = (name, expected) {
+                for (name, expected) in attributes.iter() {
+                    let mut pointer = "/attributes".to_owned();
+                    push_token(&mut pointer, name);
+                    self.compare_one(("the attribute ", name), expected, found.get(name), findings, &pointer);
                 }
-                _ => {
-                    let pointer = format!("/{name}");
-                    self.compare_one(("", name), expected, Some(found), findings, &pointer);
-                }
+            } else {
+                let pointer = format!("/{name}");
+                self.compare_one(("", name), expected, Some(found), findings, &pointer);
             }
         }
     }

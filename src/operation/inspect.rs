@@ -2,8 +2,10 @@
 //! is in a group.
 
 mod chunk;
+mod contents;
 mod group;
 mod histogram;
+mod numbers;
 mod picture;
 mod pipeline;
 mod preview;
@@ -11,18 +13,17 @@ mod stats;
 mod suggestion;
 mod values;
 
-use super::error::{FaultClass, OperationError};
+use super::error::OperationError;
 use super::inspect_result::{ArrayResult, InspectResult};
-use super::open::{ArrayReading, OpenedArray, open_documents, opened, read_array};
+use super::open::{ArrayReading, open_documents, opened, read_array, read_array_of};
 use super::options::InspectOptions;
 use super::place::{Place, local_path};
-use super::transcode::fault::explain;
 use super::transcode::layout::side;
-use super::{available_threads, storage};
-use crate::codec::element_bits;
-use crate::diagnostic::{Code, Diagnostic, Severity, code};
-use crate::engine::chunk_set::{Listing, list, list_with_sizes, position};
-use crate::engine::driver::{ChunkFault, Driver};
+use super::{Interrupt, available_threads, storage};
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::engine::chunk_set::{Listing, list, list_with_sizes};
+use crate::engine::driver::Driver;
 use crate::engine::object::Side;
 use crate::engine::progress::Progress;
 use crate::metadata::array::{ArrayMetadata, ChunkGrid};
@@ -31,24 +32,28 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::pipeline::Pipeline;
-use histogram::Histogram;
-use preview::Slice;
-use stats::Figures;
-use values::{Values, threads_within, unit_bytes};
+use contents::{Contents, finding};
+use values::{threads_within, unit_bytes};
 
 /// Reads an array, or a group and what is below it.
-pub fn inspect(options: &InspectOptions, progress: &dyn Progress) -> Result<InspectResult, OperationError> {
+pub fn inspect(
+    options: &InspectOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<InspectResult, OperationError> {
     let place = Place::new(&options.store, options.node.as_deref())?;
     let name = place.name();
-    let documents = open_documents(&place.folder(local_path(&options.store)), &name)?;
+    let node = place.folder(local_path(&options.store));
+    let documents = open_documents(&node, &name)?;
     if documents.kind != NodeKind::Group {
-        return Ok(InspectResult::Array(Box::new(inspect_array(options, progress)?)));
+        let reading = read_array_of(place, node, documents);
+        return Ok(InspectResult::Array(Box::new(inspect_reading(reading, options, (progress, interrupt))?)));
     }
     if options.asks_for_values() {
         return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
             .with_help("name an array in it; `zarrcast inspect` of the group lists them"));
     }
-    let driver = new_driver(num_threads(options))?;
+    let driver = new_driver(num_threads(options), interrupt)?;
     Ok(InspectResult::Group(group::inspect_group(options, &driver)?))
 }
 
@@ -57,13 +62,22 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress) -> Result<Insp
 pub fn inspect_array(
     options: &InspectOptions,
     progress: &dyn Progress,
+    interrupt: &Interrupt,
 ) -> Result<ArrayResult, OperationError> {
     let reading = read_array(&options.store, options.node.as_deref())?;
+    inspect_reading(reading, options, (progress, interrupt))
+}
+
+fn inspect_reading(
+    reading: ArrayReading,
+    options: &InspectOptions,
+    (progress, interrupt): (&dyn Progress, &Interrupt),
+) -> Result<ArrayResult, OperationError> {
     let mut result = describe(&reading, options);
     if options.storage || options.asks_for_values() {
         let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
         let key = if reading.zarr_format == 2 { ".zarray" } else { "zarr.json" };
-        contents(reading, options, progress, &mut result)?;
+        contents(reading, options, (progress, interrupt), &mut result)?;
         place.locate(&mut result.warnings[of_metadata..], key);
     }
     Ok(result)
@@ -82,10 +96,7 @@ fn describe(reading: &ArrayReading, options: &InspectOptions) -> ArrayResult {
         path: place.path.clone(),
         zarr_format: document.get("zarr_format").and_then(Json::as_u64),
         shape: members.shape.clone(),
-        data_type: data_type
-            .as_ref()
-            .map(|data_type| data_type.to_metadata())
-            .or_else(|| members.data_type.clone()),
+        data_type: data_type.as_ref().map(DataType::to_metadata).or_else(|| members.data_type.clone()),
         data_type_v2: reading.data_type_v2().cloned(),
         fill_value: members.fill_value.clone(),
         chunk_shape: pipeline.as_ref().map(Pipeline::innermost_chunk_shape).or_else(|| stored_shape.clone()),
@@ -111,12 +122,16 @@ fn describe(reading: &ArrayReading, options: &InspectOptions) -> ArrayResult {
 fn contents(
     reading: ArrayReading,
     options: &InspectOptions,
-    progress: &dyn Progress,
+    (progress, interrupt): (&dyn Progress, &Interrupt),
     result: &mut ArrayResult,
 ) -> Result<(), OperationError> {
-    let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else { return Ok(()) };
+    let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else {
+        let is_at_fault = reading.diagnostics.iter().any(Diagnostic::is_error);
+        // Where nothing is wrong, the grid is one whose chunks are not read: that is said.
+        return if is_at_fault || !options.asks_for_values() { Ok(()) } else { opened(reading).map(|_| ()) };
+    };
     let threads = num_threads(options);
-    let driver = new_driver(threads)?;
+    let driver = new_driver(threads, interrupt)?;
     let side = side(reading.node.clone(), metadata.clone(), pipeline, &reading.store, 0, false);
     let listing = listing(&reading, metadata, options, &driver)?;
     if options.storage {
@@ -137,7 +152,7 @@ fn contents(
         }
     };
     let threads = threads_within(options.common.max_memory, needed_bytes(&side, options), threads)?;
-    let driver = if threads == driver.num_threads() { driver } else { new_driver(threads)? };
+    let driver = if threads == driver.num_threads() { driver } else { new_driver(threads, interrupt)? };
     let source = opened(reading)?;
     Contents { source: &source, side: &side, listing: &listing, driver: &driver, progress }
         .all(options, result)
@@ -166,8 +181,9 @@ fn num_threads(options: &InspectOptions) -> usize {
     options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get)
 }
 
-fn new_driver(threads: usize) -> Result<Driver, OperationError> {
+fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
     Driver::new(threads)
+        .map(|driver| driver.heeding(interrupt))
         .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
 }
 
@@ -175,24 +191,6 @@ fn new_driver(threads: usize) -> Result<Driver, OperationError> {
 fn needed_bytes(side: &Side, options: &InspectOptions) -> u64 {
     let unit = unit_bytes(side);
     options.chunk.as_ref().map_or(unit, |chunk| unit.max(chunk::needed_bytes(side, chunk)))
-}
-
-/// An error of the data as a finding; any other as it is.
-fn finding(error: OperationError, code: Code) -> Result<Diagnostic, OperationError> {
-    if error.class() != FaultClass::Data {
-        return Err(error);
-    }
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(found) = cause {
-        message = format!("{message}: {found}");
-        cause = found.source();
-    }
-    let found = Diagnostic::new(code, message);
-    Ok(match error.help() {
-        Some(help) => found.with_help(help),
-        None => found,
-    })
 }
 
 impl InspectOptions {
@@ -205,106 +203,4 @@ impl InspectOptions {
     fn asks_for_values(&self) -> bool {
         self.reads_all_values() || self.chunk.is_some() || self.preview.is_some()
     }
-}
-
-/// An array whose chunks are read.
-struct Contents<'a> {
-    source: &'a OpenedArray,
-    side: &'a Side,
-    listing: &'a Listing,
-    driver: &'a Driver,
-    progress: &'a dyn Progress,
-}
-
-impl Contents<'_> {
-    fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<(), OperationError> {
-        let mut is_readable = true;
-        if options.stats || options.histogram.is_some() {
-            is_readable = self.figures(options, result)?;
-        }
-        if let Some(target) = options.suggest.filter(|_| is_readable) {
-            let array = (self.side, self.listing);
-            let suggested = suggestion::suggest(self.source, array, target, self.driver, self.progress)?;
-            result.suggestion = Some(suggested.0);
-            result.warnings.extend(suggested.1);
-        }
-        if let Some(chunk) = &options.chunk {
-            let (found, finding) = chunk::inspect_chunk(self.side, &self.source.store, chunk)?;
-            result.chunk = Some(found);
-            result.warnings.extend(finding);
-        }
-        if let Some(preview) = &options.preview {
-            let slice = Slice::of(&self.source.metadata, &self.source.store, &preview.at)?;
-            let draw =
-                |size| preview::preview(self.source, (self.side, &slice), size, self.driver, self.progress);
-            for (size, drawn) in [(preview.picture, &mut result.preview), (preview.image, &mut result.image)]
-            {
-                match size.map(draw).transpose() {
-                    Ok(picture) => *drawn = picture,
-                    Err(error) => {
-                        result.warnings.push(finding(error, code::CHUNK_CORRUPT)?);
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
-    fn figures(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool, OperationError> {
-        let Some(number_type) = stats::number_type(&self.source.data_type) else {
-            let message =
-                format!("values of type {} have no order, and so no statistics", self.source.data_type);
-            result.warnings.push(Diagnostic::new(code::VALUES_UNORDERED, message));
-            return Ok(true);
-        };
-        let values = Values { side: self.side, present: &self.listing.present, driver: self.driver };
-        if values.num_elements().is_none() {
-            return Err(OperationError::data(format!(
-                "`{}` has more elements than can be counted: its shape is {:?}",
-                self.source.store, self.source.metadata.shape
-            )));
-        }
-        let fill_value = self.source.fill_value.as_ref().map_or(0, |fill| element_bits(fill.as_bytes()));
-        let array = (number_type, fill_value);
-        match histogram_and_stats(&values, array, options, self.progress) {
-            Ok((figures, histogram)) => {
-                result.stats = options.stats.then(|| figures.result());
-                result.histogram = histogram.map(|histogram| histogram.result());
-                Ok(true)
-            }
-            Err(fault) => {
-                let chunk = position(fault.index, &self.source.metadata);
-                let key = self.side.key(fault.index);
-                let error = explain(fault, self.side, &self.source.store, None);
-                result.warnings.push(finding(error, code::CHUNK_CORRUPT)?.at_key(key).at_chunk(chunk));
-                Ok(false)
-            }
-        }
-    }
-}
-
-/// One pass where the range of the histogram is given, or none is wanted; else two.
-fn histogram_and_stats(
-    values: &Values<'_>,
-    (number_type, fill_value): (crate::element::NumberType, u64),
-    options: &InspectOptions,
-    progress: &dyn Progress,
-) -> Result<(Figures, Option<Histogram>), ChunkFault> {
-    let array = (number_type, fill_value);
-    let Some(wanted) = options.histogram else {
-        return Ok((Figures::of(values, array, &(), progress)?.0, None));
-    };
-    if let Some(range) = wanted.range {
-        let histogram = Histogram::new(number_type, wanted.bins, range);
-        let (figures, ()) = Figures::of(values, array, &histogram, progress)?;
-        histogram.add_constant(fill_value, figures.absent);
-        return Ok((figures, Some(histogram)));
-    }
-    let (figures, ()) = Figures::of(values, array, &(), progress)?;
-    let histogram = Histogram::new(number_type, wanted.bins, figures.range().unwrap_or((0.0, 1.0)));
-    values.scan(&histogram, "histogram", progress)?;
-    histogram.add_constant(fill_value, figures.absent);
-    Ok((figures, Some(histogram)))
 }

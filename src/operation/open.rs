@@ -185,9 +185,14 @@ pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, Oper
             "name an array inside it: the path of a folder that holds its `zarr.json` or `.zarray`",
         ));
     }
+    Ok(read_array_of(place, node, documents))
+}
+
+/// The same from documents that are read already, and are an array's.
+pub fn read_array_of(place: Place, node: LocalNode, documents: Documents) -> ArrayReading {
     let mut reading = ArrayReading::of(place, node, documents);
     lower(&mut reading.diagnostics);
-    Ok(reading)
+    reading
 }
 
 /// Makes warnings of what is read though `validate` calls it an error.

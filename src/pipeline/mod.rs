@@ -203,7 +203,8 @@ fn check_order(
         }
         is_bytes = gives_bytes;
     }
-    if !is_bytes && completeness == Completeness::ToBytes {
+    // That there is no codec at all was said when the list was read.
+    if !is_bytes && completeness == Completeness::ToBytes && !codecs.is_empty() {
         diagnostics.push(
             Diagnostic::new(code::CODEC_ORDER, "no codec turns the array into bytes")
                 .with_help("add an array->bytes codec: {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}")
@@ -211,3 +212,6 @@ fn check_order(
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

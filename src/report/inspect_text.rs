@@ -8,6 +8,12 @@ use super::{inspect_preview, inspect_values, quantity};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{ArrayResult, Decoded, StageRow};
 
+/// The most attributes that text shows: `--json` has all of them.
+const MAX_ATTRIBUTES: usize = 1000;
+
+/// The most characters of a dimension's name that text shows.
+const MAX_NAME: usize = 200;
+
 /// Writes it.
 pub fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     let name =
@@ -86,7 +92,10 @@ fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
         .iter()
         .zip(names)
         .map(|(length, name)| {
-            name.as_ref().map_or_else(|| length.to_string(), |name| format!("{name}={length}"))
+            name.as_ref().map_or_else(
+                || length.to_string(),
+                |name| format!("{}={length}", quantity::shortened(name.clone(), MAX_NAME)),
+            )
         })
         .collect();
     lengths.join(", ")
@@ -94,7 +103,8 @@ fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
 
 /// An extension point: its name, and its configuration where there is one.
 fn extension(metadata: &Json) -> String {
-    let configuration = metadata.get("configuration").map_or_else(String::new, |json| format!(" {json}"));
+    let configuration =
+        metadata.get("configuration").map_or_else(String::new, |json| format!(" {}", quantity::json(json)));
     metadata
         .get("name")
         .map_or_else(|| quantity::json(metadata), |name| quantity::json(name) + &configuration)
@@ -112,9 +122,16 @@ pub(super) fn write_attributes(
     };
     writeln!(output)?;
     writeln!(output, "{}", style.paint(Role::Heading, "attributes"))?;
-    let members: Vec<(&str, String)> =
-        attributes.iter().map(|(name, value)| (name, value.to_string())).collect();
-    write_members(&members, style, output)
+    let members: Vec<(&str, String)> = attributes
+        .iter()
+        .take(MAX_ATTRIBUTES)
+        .map(|(name, value)| (name, quantity::json_text(value)))
+        .collect();
+    write_members(&members, style, output)?;
+    match attributes.len().saturating_sub(MAX_ATTRIBUTES) {
+        0 => Ok(()),
+        more => writeln!(output, "  ... and {} more", quantity::count(more as u64)),
+    }
 }
 
 fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, table: &mut Table) {
@@ -148,7 +165,7 @@ fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, tab
             ],
             configuration
                 .filter(|json| json.as_object().is_none_or(|object| !object.is_empty()))
-                .map(Json::to_string),
+                .map(quantity::json),
         );
         if let Some(inner) = &stage.pipeline {
             push_stages(stage.inner_decoded.as_deref(), inner, depth + 1, table);

@@ -58,9 +58,12 @@ fn stats_members(stats: &StatsResult) -> Vec<(&'static str, String)> {
 #[expect(clippy::cast_precision_loss, reason = "bars are drawn to an eighth of a letter")]
 fn write_histogram(histogram: &HistogramResult, output: &mut dyn Write) -> io::Result<()> {
     let bins = histogram.counts.len();
+    let scale = histogram.min.abs().max(histogram.max.abs());
     let edge = |bin: usize| {
         let share = bin as f64 / bins.max(1) as f64;
-        figure(histogram.min * (1.0 - share) + histogram.max * share)
+        let edge = histogram.min * (1.0 - share) + histogram.max * share;
+        // What is left of a zero after roundings is shown as one.
+        figure(if edge.abs() < 1e-12 * scale { 0.0 } else { edge })
     };
     let edges: Vec<String> = (0..=bins).map(edge).collect();
     let counts: Vec<String> = histogram.counts.iter().map(|part| count(*part)).collect();
@@ -178,7 +181,8 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
         let bar = |line: &str| line.matches('█').count();
-        assert_eq!(bar(lines[2]), 2 * bar(lines[3]));
+        // The half of an odd number of letters ends with a half letter.
+        assert_eq!(bar(lines[2]) / 2, bar(lines[3]));
         assert!(lines[0].ends_with(" 0") && lines[1].ends_with('▏'), "{text}");
         assert_eq!(lines[4], "  below: 3");
     }

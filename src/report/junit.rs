@@ -1,4 +1,4 @@
-//! `validate` as JUnit XML: a test suite for each store, a test case for each of its nodes.
+//! `validate` as `JUnit` XML: a test suite for each store, a test case for each of its nodes.
 //!
 //! An error is a `failure` of its node, what else was found stands in its `system-out`; a store that could not be
 //! looked at is a test case with an `error`. Schema: `jenkins-junit.xsd`, which the common readers follow.
@@ -149,4 +149,53 @@ fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::code;
+    use crate::operation::validate_result::{CheckedStore, ValidateResult};
+
+    #[test]
+    fn nodes_are_cases_and_errors_their_failures() {
+        let found = |code| Diagnostic::new(code, "a < b & \u{1}\n").in_store("s").at_node("/a");
+        let outcome = ValidateOutcome {
+            result: ValidateResult {
+                valid: false,
+                errors: 1,
+                warnings: 1,
+                infos: 0,
+                truncated: false,
+                findings: vec![found(code::MEMBER_MISSING), found(code::KEY_UNKNOWN)],
+                against: None,
+                checked: vec![CheckedStore {
+                    store: "s".to_owned(),
+                    level: "keys",
+                    nodes: vec!["/".to_owned(), "/a".to_owned()],
+                    objects: 0,
+                }],
+            },
+            failures: vec![OperationError::environment("`t` does not exist").with_help("check the path")],
+        };
+        let mut text = Vec::new();
+        write(&outcome, &mut text).unwrap();
+        let expected = r#"<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="zarrcast" tests="3" failures="1" errors="1">
+  <testsuite name="s" tests="2" failures="1" errors="0">
+    <testcase classname="s" name="/"/>
+    <testcase classname="s" name="/a">
+      <failure type="ZM101 member-missing" message="a &lt; b &amp; �&#10;">in s/a</failure>
+      <system-out>warning[ZK201] a &lt; b &amp; �&#10;&#10;in s/a</system-out>
+    </testcase>
+  </testsuite>
+  <testsuite name="stores not looked at" tests="1" failures="0" errors="1">
+    <testcase classname="zarrcast" name="`t` does not exist">
+      <error type="failed" message="`t` does not exist">check the path</error>
+    </testcase>
+  </testsuite>
+</testsuites>
+"#;
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+    }
 }

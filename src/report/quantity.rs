@@ -96,14 +96,35 @@ pub fn shape(shape: &[u64]) -> String {
     shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// JSON on one line, a plain name without its quotes.
+/// The most bytes of JSON that text shows: `--json` has all of it.
+const MAX_JSON_BYTES: usize = 4000;
+
+/// JSON on one line, a plain name without its quotes; cut where it is very long.
 pub fn json(json: &Json) -> String {
     match json {
-        Json::String(text) if !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && c != '"') => {
+        Json::String(text)
+            if !text.is_empty()
+                && text.len() <= MAX_JSON_BYTES
+                && text.chars().all(|c| c.is_ascii_graphic() && c != '"') =>
+        {
             text.clone()
         }
-        other => other.to_string(),
+        other => json_text(other),
     }
+}
+
+/// JSON on one line, cut where it is very long.
+pub fn json_text(json: &Json) -> String {
+    shortened(json.to_string_cut(MAX_JSON_BYTES + 1), MAX_JSON_BYTES)
+}
+
+/// Text of at most so many characters; dots stand for the rest.
+pub fn shortened(mut text: String, max_characters: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(max_characters) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
 }
 
 #[expect(clippy::cast_precision_loss, reason = "at most four digits of it are shown")]
@@ -141,6 +162,12 @@ mod tests {
     fn figure_keeps_six_significant_digits() {
         let texts = [0.062_745_098, 0.0, -1234.5, 1.234_567_89e-7, 5e300].map(figure);
         assert_eq!(texts, ["0.0627451", "0", "-1234.5", "1.23457e-7", "5e300"]);
+    }
+
+    #[test]
+    fn shortened_text_ends_in_dots() {
+        assert_eq!(shortened("\u{e9}t\u{e9}".to_owned(), 3), "\u{e9}t\u{e9}");
+        assert_eq!(shortened("\u{e9}t\u{e9}s".to_owned(), 3), "\u{e9}t\u{e9}...");
     }
 
     #[test]

@@ -2,10 +2,14 @@
 
 use std::io::{self, Write};
 
+use super::quantity;
 use super::terminal::{Role, Style};
 
 /// The width that text is fitted to, in columns.
 pub const WIDTH: usize = 80;
+
+/// The most characters of a cell, or of a label.
+const MAX_CELL: usize = 200;
 
 /// On which side a column's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +44,9 @@ impl Table {
         }
     }
 
-    /// Adds a row, and a note under it.
+    /// Adds a row, and a note under it. A very long cell is cut: a document holds names of any length.
     pub fn push(&mut self, cells: Vec<String>, note: Option<String>) {
+        let cells = cells.into_iter().map(|cell| quantity::shortened(cell, MAX_CELL)).collect();
         self.rows.push(Row { cells, note, is_heading: false });
     }
 
@@ -82,8 +87,9 @@ impl Table {
 
 /// Labels and values; a value that is too long goes on under itself.
 pub fn write_members(members: &[(&str, String)], style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let width = members.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+    let width = members.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0).min(MAX_CELL);
     for (label, value) in members {
+        let label = quantity::shortened((*label).to_owned(), MAX_CELL);
         let label = style.paint(Role::Label, &format!("{label:<width$}"));
         let indent = 2 + width + 2;
         let mut lines = wrap(value, WIDTH.saturating_sub(indent)).into_iter();

@@ -17,10 +17,7 @@ pub(super) fn uri_of(location: &Location) -> Option<String> {
     let path = path_of(location)?;
     let scheme = path.split_once("://").map(|(scheme, _)| scheme);
     let is_url = scheme.is_some_and(|s| !s.is_empty() && s.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-    let prefix = match path.starts_with('/') {
-        true => "file://",
-        false => "",
-    };
+    let prefix = if path.starts_with('/') { "file://" } else { "" };
     Some(format!("{prefix}{}", encode(&path, is_url)))
 }
 

@@ -145,3 +145,89 @@ fn summary(result: &ValidateResult) -> String {
 fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::code;
+    use crate::operation::validate_result::{AgainstNode, CheckedStore};
+
+    fn result(findings: Vec<Diagnostic>) -> ValidateResult {
+        let count = |severity| findings.iter().filter(|found| found.severity == severity).count() as u64;
+        let nodes = vec!["/".to_owned(), "/a".to_owned()];
+        ValidateResult {
+            valid: count(Severity::Error) == 0,
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            infos: count(Severity::Info),
+            truncated: false,
+            findings,
+            against: None,
+            checked: vec![CheckedStore { store: "s.zarr".to_owned(), level: "keys", nodes, objects: 12 }],
+        }
+    }
+
+    fn text(result: &ValidateResult) -> String {
+        let mut text = Vec::new();
+        write(result, Style::PLAIN, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn findings_are_grouped_by_node_and_key_and_counted() {
+        let at =
+            |finding: Diagnostic, node: &str, key: &str| finding.in_store("s.zarr").at_node(node).at_key(key);
+        let long =
+            "a message that is so long that it does not fit on one line of eighty columns, not even nearly";
+        let found = result(vec![
+            at(Diagnostic::new(code::MEMBER_MISSING, long), "/", "zarr.json").with_help("add it"),
+            at(Diagnostic::new(code::DIMENSION_NAMES_NULL, "null"), "/", "zarr.json")
+                .at_pointer("/dimension_names"),
+            at(Diagnostic::new(code::CHUNK_CORRUPT, "a bad\u{1b}[31m chunk"), "/a", "a/c/0/1")
+                .at_chunk([0, 1]),
+        ]);
+        let expected = "\
+s.zarr
+  zarr.json
+    error ZM101 member-missing
+      a message that is so long that it does not fit on one line of eighty
+      columns, not even nearly
+      help: add it
+    warning ZM109 dimension-names-null at /dimension_names
+      null
+
+s.zarr /a
+  a/c/0/1, chunk [0, 1]
+    error ZX101 chunk-corrupt
+      a bad\u{fffd}[31m chunk
+
+2 errors, 1 warning in 2 nodes (level keys, 12 objects)
+";
+        assert_eq!(text(&found), expected);
+    }
+
+    #[test]
+    fn store_without_findings_is_valid_in_one_line() {
+        assert_eq!(text(&result(Vec::new())), "valid in 2 nodes (level keys, 12 objects)\n");
+        let nothing = ValidateResult { checked: Vec::new(), ..result(Vec::new()) };
+        assert_eq!(text(&nothing), "");
+    }
+
+    #[test]
+    fn comparison_stands_before_the_counts() {
+        let mut compared = result(Vec::new());
+        let node = AgainstNode {
+            path: "/a".to_owned(),
+            elements: 10,
+            differing: 2,
+            at: Some(vec![3]),
+            value: Some(crate::metadata::json::Json::from(1_u64)),
+            other_value: Some(crate::metadata::json::Json::from(2_u64)),
+            ..AgainstNode::default()
+        };
+        compared.against = Some(AgainstResult { other: "o".to_owned(), equal: false, nodes: vec![node] });
+        let text = text(&compared);
+        assert!(text.starts_with("differs from o\n  /a\n      2 of 10 elements differ\n"), "{text}");
+        assert!(text.contains("      at [3] 1, there 2\n"), "{text}");
+    }
+}

@@ -33,8 +33,8 @@ fn array(
 }
 
 /// Elements beyond the edge are of no account: those of `beyond` differ between the arrays.
-fn number(y: usize, x: usize, beyond: f64) -> f64 {
-    if y < 5 && x < 6 { (y * 10 + x) as f64 } else { beyond }
+fn number(y: usize, x: usize, beyond: u8) -> u8 {
+    if y < 5 && x < 6 { u8::try_from(y * 10 + x).unwrap() } else { beyond }
 }
 
 fn compare(test: &CliTest, a: &str, b: &str, options: &[&str]) -> (i32, Value) {
@@ -48,9 +48,9 @@ fn compare(test: &CliTest, a: &str, b: &str, options: &[&str]) -> (i32, Value) {
 #[test]
 fn arrays_of_other_chunks_types_and_padding_are_equal() {
     let test = CliTest::new();
-    array(&test, "a", "float32", [2, 3], |y, x| (number(y, x, 7.0) as f32).to_le_bytes().to_vec());
-    array(&test, "b", "int64", [4, 1], |y, x| (number(y, x, 9.0) as i64).to_le_bytes().to_vec());
-    array(&test, "c", "float64", [5, 6], |y, x| number(y, x, 0.0).to_le_bytes().to_vec());
+    array(&test, "a", "float32", [2, 3], |y, x| f32::from(number(y, x, 7)).to_le_bytes().to_vec());
+    array(&test, "b", "int64", [4, 1], |y, x| i64::from(number(y, x, 9)).to_le_bytes().to_vec());
+    array(&test, "c", "float64", [5, 6], |y, x| f64::from(number(y, x, 0)).to_le_bytes().to_vec());
     for (a, b) in [("a", "b"), ("b", "a"), ("a", "c"), ("c", "b")] {
         let (status, against) = compare(&test, a, b, &[]);
         assert_eq!(status, 0, "{against}");
@@ -65,10 +65,10 @@ fn difference_is_counted_and_the_greatest_is_shown() {
         (1, 2) => 14.5,
         (3, 4) => 31.5,
         (4, 4) => 46.5,
-        _ => number(y, x, 0.0),
+        _ => f32::from(number(y, x, 0)),
     };
-    array(&test, "a", "float32", [2, 3], |y, x| (changed(y, x) as f32).to_le_bytes().to_vec());
-    array(&test, "b", "uint8", [4, 4], |y, x| vec![number(y, x, 1.0) as u8]);
+    array(&test, "a", "float32", [2, 3], |y, x| changed(y, x).to_le_bytes().to_vec());
+    array(&test, "b", "uint8", [4, 4], |y, x| vec![number(y, x, 1)]);
     for threads in ["1", "3"] {
         let (status, against) = compare(&test, "a", "b", &["--threads", threads]);
         assert_eq!(status, 1);

@@ -37,7 +37,4 @@ fn option_that_is_not_built_is_unknown() {
     {
         CliTest::new().run(["transcode", "a", "b", option]).fails(2, &["unexpected argument"]);
     }
-    for option in ["--stats", "--histogram=3", "--suggest=uint8", "--preview", "--depth=1"] {
-        CliTest::new().run(["inspect", "a", option]).fails(2, &["unexpected argument"]);
-    }
 }

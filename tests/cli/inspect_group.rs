@@ -80,7 +80,7 @@ g: group, Zarr v3; 1 array, 1 group below it
 attributes
   title  \"two\"
 
-node       shape      data type  chunks            codecs             size
+node       shape      data type  chunks            codecs                 size
 inner/
   sharded  1000,2000  float32    50,10 in 100,100  shard[bytes zstd]  7.63 MiB
 ";

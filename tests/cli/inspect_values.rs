@@ -69,8 +69,10 @@ fn stats_of_every_fixture_are_those_of_its_elements() {
             store.to_str().unwrap(),
             "-q",
         ]);
-        if run.json()["warnings"][0]["name"] == "codec-unsupported" {
-            assert_eq!(run.status, 1, "{name}");
+        if run.status == 1 {
+            let warnings = run.json()["warnings"].clone();
+            let mut names = warnings.as_array().unwrap().iter().map(|finding| &finding["name"]);
+            assert!(names.any(|found| found == "codec-unsupported"), "{name}: {warnings}");
             unsupported += 1;
             continue;
         }
@@ -97,7 +99,7 @@ fn stats_of_every_fixture_are_those_of_its_elements() {
             let found = found.as_f64().unwrap();
             assert!((found - wanted).abs() <= 1e-14 * of, "{name}: {found} is not {wanted}");
         };
-        let number = finite.len() as f64;
+        let number = f64::from(u32::try_from(finite.len()).unwrap());
         let mean = finite.iter().map(|value| value / number).sum::<f64>();
         let squares: f64 = finite.iter().map(|value| (value - mean).powi(2) / number).sum();
         near(&stats["mean"], mean, max.abs().max(min.abs()));
@@ -203,7 +205,7 @@ fn stats_of_complex_values_are_null_with_a_note() {
         CliTest::new().run(["inspect", "--json", "--stats", "--histogram", "3", store.to_str().unwrap()]);
     assert_eq!(run.status, 0);
     assert_eq!([&run.json()["stats"], &run.json()["histogram"]], [&Value::Null; 2]);
-    assert_eq!(run.json()["warnings"][0]["name"], "values-unordered");
+    assert_eq!(run.json()["warnings"][0]["name"], "no-statistics");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `validate` around its rules: options, formats, pages of rules.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::support::{CliTest, fixture};
@@ -135,4 +136,113 @@ fn fixtures_of_other_writers_are_valid() {
             CliTest::new().run(["validate", "--level", "data", fixture(name).to_str().unwrap()]).succeeds();
         assert!(run.text().contains("valid"), "{}", run.text());
     }
+}
+
+/// The members of `--json`, and no others.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    schema: String,
+    valid: bool,
+    errors: u64,
+    warnings: u64,
+    infos: u64,
+    truncated: bool,
+    findings: Vec<Finding>,
+    against: Option<Against>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Finding {
+    code: String,
+    name: String,
+    severity: String,
+    message: String,
+    help: Option<String>,
+    store: Option<String>,
+    node: Option<String>,
+    key: Option<String>,
+    pointer: Option<String>,
+    chunk: Option<Vec<u64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Against {
+    other: String,
+    equal: bool,
+    nodes: Vec<Value>,
+}
+
+#[test]
+fn json_has_the_members_of_the_contract() {
+    let test = hierarchy();
+    let run = test.run(["validate", "--json", "--level", "metadata", "s", "--against", "s"]);
+    assert_eq!(run.status, 1);
+    let document: Document = serde_json::from_slice(&run.output).unwrap();
+    assert_eq!(document.schema, "zarrcast.validate/1");
+    assert!(!document.valid && !document.truncated);
+    assert_eq!([document.errors, document.warnings, document.infos], [1, 1, 0]);
+    let of = |finding: &Finding| [finding.code.clone(), finding.name.clone(), finding.severity.clone()];
+    assert_eq!(of(&document.findings[0]), ["ZM109", "dimension-names-null", "warning"]);
+    let error = &document.findings[1];
+    assert_eq!(of(error), ["ZD201", "fill-value-invalid", "error"]);
+    assert!(!error.message.is_empty() && error.help.is_some() && error.chunk.is_none());
+    let place = [&error.store, &error.node, &error.key, &error.pointer].map(|part| part.as_deref().unwrap());
+    assert_eq!(place, ["s", "/b", "b/zarr.json", "/fill_value"]);
+    let against = document.against.unwrap();
+    assert_eq!((against.other.as_str(), against.equal, against.nodes.len()), ("s", false, 2));
+}
+
+#[test]
+fn deny_allow_and_max_findings_change_what_counts_and_what_is_shown() {
+    let test = hierarchy();
+    let run = |options: &[&str]| {
+        let run = test.run(["validate", "--json", "--level", "metadata", "s"].iter().chain(options));
+        let json = run.json();
+        let shown = json["findings"].as_array().unwrap().len();
+        (run.status, json["errors"].clone(), json["warnings"].clone(), shown)
+    };
+    assert_eq!(run(&[]), (1, json!(1), json!(1), 2));
+    assert_eq!(run(&["--allow", "ZD201"]), (0, json!(0), json!(1), 1));
+    assert_eq!(run(&["--allow", "ZD201", "--deny", "warnings"]), (1, json!(1), json!(0), 1));
+    assert_eq!(run(&["--allow", "ZD201", "--deny", "dimension-names-null"]), (1, json!(1), json!(0), 1));
+    assert_eq!(run(&["--max-findings", "1"]), (1, json!(1), json!(1), 1));
+    assert_eq!(run(&["--max-findings", "0"]), (1, json!(1), json!(1), 2));
+}
+
+#[test]
+fn each_format_names_the_finding_and_its_place() {
+    let test = hierarchy();
+    let report = |format: &str| {
+        let run = test.run(["validate", "--format", format, "--level", "metadata", "s"]);
+        assert_eq!((run.status, run.error.as_str()), (1, ""), "{format}");
+        run.text().to_owned()
+    };
+    let text = report("text");
+    assert!(
+        text.contains("s /b\n  b/zarr.json\n    warning ZM109 dimension-names-null at /dimension_names\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("1 error, 1 warning in 3 nodes (level metadata)\n"), "{text}");
+    let github = report("github");
+    assert!(github.contains("\n::error file=s/b/zarr.json,title=ZD201 fill-value-invalid::"), "{github}");
+    let sarif: Value = serde_json::from_str(&report("sarif")).unwrap();
+    let results = &sarif["runs"][0]["results"];
+    assert_eq!((&results[1]["ruleId"], &results[1]["level"]), (&json!("ZD201"), &json!("error")));
+    let rules = &sarif["runs"][0]["tool"]["driver"]["rules"];
+    assert!(rules[0]["helpUri"].as_str().unwrap().starts_with("https://"), "{rules}");
+    let junit = report("junit");
+    assert!(junit.contains(r#"<testcase classname="s" name="/a"/>"#), "{junit}");
+    assert!(junit.contains(r#"<failure type="ZD201 fill-value-invalid""#), "{junit}");
+}
+
+#[test]
+fn missing_store_is_3_and_hides_nothing_of_the_others() {
+    let test = hierarchy();
+    let run = test.run(["validate", "--json", "--level", "metadata", "missing", "s"]);
+    assert_eq!(run.status, 3);
+    assert!(run.error.contains("missing"), "{}", run.error);
+    assert_eq!(run.json()["errors"], 1);
 }

@@ -175,11 +175,11 @@ fn shard_inside_a_shard_is_looked_into() {
     let mut bytes = test.read(key);
     let sound = validate(&test, "data", &[]).1;
     assert_eq!(sound["errors"], 0);
-    // The index of the first shard inside follows its 512 bytes of elements.
-    bytes[520] ^= 0xff;
+    // The index of the first shard inside follows its 384 bytes of elements.
+    bytes[400] ^= 0xff;
     test.write(key, &bytes);
     let result = validate(&test, "index", &[]).1;
-    assert_eq!(codes(&result)[0], "ZS102");
-    let message = result["findings"][0]["message"].as_str().unwrap();
+    assert_eq!(codes(&result), ["ZK221", "ZS102"]);
+    let message = result["findings"][1]["message"].as_str().unwrap();
     assert!(message.starts_with("inner chunk [0, 0]: the shard index cannot be decoded"), "{message}");
 }

@@ -106,7 +106,7 @@ fn no_text() -> Vec<Case> {
     let with_attribute = |bytes: &[u8]| {
         let text = document(&[("attributes", "{\"a\":\"?\"}")]);
         let at = text.find('?').unwrap();
-        [text[..at].as_bytes(), bytes, text[at + 1..].as_bytes()].concat()
+        [&text.as_bytes()[..at], bytes, &text.as_bytes()[at + 1..]].concat()
     };
     let utf16: Vec<u8> = document(&[]).encode_utf16().flat_map(u16::to_le_bytes).collect();
     vec![

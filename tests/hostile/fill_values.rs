@@ -48,7 +48,8 @@ fn numbers() -> Vec<Case> {
         fill("float32", "hexadecimal with a sign", "\"0x+fc00000\""),
         fill("float64", "1e999999999", "1e999999999"),
         fill("float64", "-1e999999999", "-1e999999999"),
-        fill("float64", "a million digits between two values", format!("1.{}1", "0".repeat(1_000_000))),
+        fill("float64", "a million digits between two values", format!("1.{}1", "0".repeat(1_000_000)))
+            .harmless(),
         fill("float64", "exponent of a million digits", format!("1e{}", "9".repeat(1_000_000))),
         fill("float64", "true", "true"),
         fill(

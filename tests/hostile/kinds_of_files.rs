@@ -173,7 +173,7 @@ fn unreadable() -> Vec<Case> {
     let closed = |name: &'static str, key: &'static str| {
         case(name, move |store| {
             store.array(&[]).write("c/0", [1, 2, 3, 4]);
-            fs::set_permissions(store.path(key), fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(store.path(key), fs::Permissions::from_mode(0o000)).unwrap();
         })
     };
     vec![closed("closed document", "zarr.json"), closed("closed chunk", "c/0"), closed("closed folder", "c")]

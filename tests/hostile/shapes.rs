@@ -100,6 +100,14 @@ fn grids() -> Vec<Case> {
         })
         .at("0,0")
         .harmless(),
+        case("zeros behind 2^128", |store| {
+            store.array(&[
+                ("shape", "[18446744073709551615,18446744073709551615,0]"),
+                ("chunk_shape", "[1,1,1]"),
+            ]);
+        })
+        .at("0,0,0")
+        .harmless(),
         case("zeros beside a chunk of 2^62", |store| {
             let huge = "[1,4611686018427387904]";
             store.array(&[("shape", "[0,18446744073709551615]"), ("chunk_shape", huge)]);

@@ -67,11 +67,11 @@ fn sizes() -> Vec<Case> {
             index(&[ABSENT, ABSENT]),
         ),
         shard("shard of 2^64-1 elements", "[18446744073709551615]", "[18446744073709551615]", one_absent()),
-        case("index of 2^32 bytes in a sparse file", |store| {
+        case("index of 2^27 bytes in a sparse file", |store| {
             let codecs = format!("[{}]", sharding("[1]", BYTES));
             store
-                .array(&[("shape", "[268435456]"), ("chunk_shape", "[268435456]"), ("codecs", &codecs)])
-                .write_sparse("c/0", (268_435_456 * 16) + 4);
+                .array(&[("shape", "[8388608]"), ("chunk_shape", "[8388608]"), ("codecs", &codecs)])
+                .write_sparse("c/0", (8_388_608 * 16) + 4);
         }),
         case("index of 2^32 bytes at the start of a sparse file", |store| {
             let codecs = format!("[{}]", sharding_at("start", "[1]", BYTES));
@@ -165,7 +165,7 @@ fn nesting() -> Vec<Case> {
         stored("1000 shards within each other", matryoshka(1000), "[4]"),
         stored("index of variable size", format!("[{variable}]"), "[8]"),
         stored("index that is a shard", format!("[{sharded_index}]"), "[8]"),
-        stored("index transposed", format!("[{transposed_index}]"), "[8]"),
+        stored("index transposed", format!("[{transposed_index}]"), "[8]").harmless(),
         stored("index cast to floats", format!("[{cast_index}]"), "[8]"),
         stored(
             "two shards in one chain",

@@ -11,7 +11,14 @@ impl Json {
     /// One line, without white space.
     pub fn to_string_compact(&self) -> String {
         let mut text = String::new();
-        write_compact(self, &mut text);
+        write_compact(self, &mut text, usize::MAX);
+        text
+    }
+
+    /// The same, cut soon after so many bytes: for showing what may be of any size.
+    pub fn to_string_cut(&self, max_bytes: usize) -> String {
+        let mut text = String::new();
+        write_compact(self, &mut text, max_bytes);
         text
     }
 
@@ -30,19 +37,22 @@ impl std::fmt::Display for Json {
     }
 }
 
-fn write_scalar(json: &Json, text: &mut String) {
+fn write_scalar(json: &Json, text: &mut String, max_bytes: usize) {
     match json {
         Json::Bool(true) => text.push_str("true"),
         Json::Bool(false) => text.push_str("false"),
         Json::Number(number) => text.push_str(number.literal()),
-        Json::String(string) => write_string(string, text),
+        Json::String(string) => write_string(string, text, max_bytes),
         Json::Null | Json::Array(_) | Json::Object(_) => text.push_str("null"),
     }
 }
 
-fn write_string(string: &str, text: &mut String) {
+fn write_string(string: &str, text: &mut String, max_bytes: usize) {
     text.push('"');
     for character in string.chars() {
+        if text.len() >= max_bytes {
+            return;
+        }
         match character {
             '"' => text.push_str("\\\""),
             '\\' => text.push_str("\\\\"),
@@ -61,7 +71,8 @@ fn write_string(string: &str, text: &mut String) {
     text.push('"');
 }
 
-fn write_compact(json: &Json, text: &mut String) {
+/// Stops where `text` has reached `max_bytes`.
+fn write_compact(json: &Json, text: &mut String, max_bytes: usize) {
     match json {
         Json::Array(elements) => {
             text.push('[');
@@ -69,7 +80,10 @@ fn write_compact(json: &Json, text: &mut String) {
                 if index > 0 {
                     text.push(',');
                 }
-                write_compact(element, text);
+                write_compact(element, text, max_bytes);
+                if text.len() >= max_bytes {
+                    return;
+                }
             }
             text.push(']');
         }
@@ -79,13 +93,16 @@ fn write_compact(json: &Json, text: &mut String) {
                 if index > 0 {
                     text.push(',');
                 }
-                write_string(name, text);
+                write_string(name, text, max_bytes);
                 text.push(':');
-                write_compact(value, text);
+                write_compact(value, text, max_bytes);
+                if text.len() >= max_bytes {
+                    return;
+                }
             }
             text.push('}');
         }
-        scalar => write_scalar(scalar, text),
+        scalar => write_scalar(scalar, text, max_bytes),
     }
 }
 
@@ -93,7 +110,7 @@ fn write_pretty(json: &Json, indentation: usize, text: &mut String) {
     match json {
         Json::Array(elements) if !elements.is_empty() => write_array(elements, indentation, text),
         Json::Object(object) if !object.is_empty() => write_object(object, indentation, text),
-        other => write_compact(other, text),
+        other => write_compact(other, text, usize::MAX),
     }
 }
 
@@ -104,7 +121,7 @@ fn write_object(object: &Object, indentation: usize, text: &mut String) {
             text.push(',');
         }
         new_line(indentation + 2, text);
-        write_string(name, text);
+        write_string(name, text, usize::MAX);
         text.push_str(": ");
         write_pretty(value, indentation + 2, text);
     }
@@ -142,7 +159,7 @@ fn write_on_line(elements: &[Json], line_start: usize, text: &mut String) -> boo
         if index > 0 {
             text.push_str(", ");
         }
-        write_scalar(element, text);
+        write_scalar(element, text, usize::MAX);
         // Bytes bound the characters from above; the bracket and a comma are still to come.
         if text.len() - line_start + 2 > MAX_COLUMNS {
             return false;
@@ -165,6 +182,16 @@ mod tests {
     fn compact_output_keeps_what_was_read() {
         let text = r#"{"b":1.0,"a":[1e3,-0,123456789012345678901234567890],"b":null,"c":{"d":[]},"e":"é\n\u0001\"\\"}"#;
         assert_eq!(Json::parse_str(text).unwrap().to_string(), text);
+    }
+
+    #[test]
+    fn cut_output_ends_soon_after_its_limit() {
+        let json =
+            Json::parse_str(&format!(r#"{{"a":[{}0],"b":"{}"}}"#, "1,".repeat(5000), "x".repeat(5000)))
+                .unwrap();
+        assert!((100..110).contains(&json.to_string_cut(100).len()));
+        assert!((11_000..11_010).contains(&json.to_string_cut(11_000).len()));
+        assert_eq!(json.to_string_cut(usize::MAX), json.to_string_compact());
     }
 
     #[test]

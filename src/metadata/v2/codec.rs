@@ -163,10 +163,9 @@ pub(super) fn bytes(dtype: &Dtype) -> CodecMetadata {
     let endian = match dtype.order {
         ByteOrder::Big => Some("big"),
         ByteOrder::Little => Some("little"),
-        // Raw bytes, whatever is in them.
-        ByteOrder::Mixed => None,
         ByteOrder::None if matches!(dtype.kind, Kind::Struct(_)) => Some("little"),
-        ByteOrder::None => None,
+        // Single bytes, or raw ones whatever is in them.
+        ByteOrder::None | ByteOrder::Mixed => None,
     };
     let endian = endian.filter(|_| dtype.has_layout());
     let configuration = endian.map(|endian| Object::new().with("endian", endian));

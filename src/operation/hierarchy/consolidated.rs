@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{Node, NodeContent};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::consolidated::Consolidated;
-use crate::metadata::json::Json;
+use crate::metadata::json::{Json, Object};
 use crate::operation::group::GroupReading;
 
 /// The most findings of one kind about one group's copies.
@@ -127,7 +127,7 @@ fn compare(group: &GroupReading, consolidated: &Consolidated, documents: &OfPath
 
 /// Attributes that are empty need not be there.
 fn says_nothing(path: &str, document: &Json) -> bool {
-    path.rsplit('/').next() == Some(".zattrs") && document.as_object().is_some_and(|object| object.is_empty())
+    path.rsplit('/').next() == Some(".zattrs") && document.as_object().is_some_and(Object::is_empty)
 }
 
 /// Whether a copy says what the document says; copies of groups may hold copies of their own.

@@ -50,7 +50,7 @@ pub(super) fn walk(start: &Place, root: &LocalNode, driver: &Driver) -> Hierarch
             };
             let members = std::mem::take(&mut listing.folders);
             let Some((content, mut diagnostics)) = node else {
-                push_members(&folder, folder.parent_format, folder.lenient, members, &mut next);
+                push_members(&folder, folder.parent_format, folder.lenient, &members, &mut next);
                 bare.push(Bare { folder, listing });
                 continue;
             };
@@ -61,7 +61,7 @@ pub(super) fn walk(start: &Place, root: &LocalNode, driver: &Driver) -> Hierarch
                 if depth == MAX_DEPTH && !members.is_empty() {
                     diagnostics.push(too_deep(&folder.place));
                 } else {
-                    push_members(&folder, format, is_broken || folder.lenient, members, &mut next);
+                    push_members(&folder, format, is_broken || folder.lenient, &members, &mut next);
                 }
                 listing.files.retain(|key| !is_document(key));
             }
@@ -92,7 +92,7 @@ fn push_members(
     folder: &Folder,
     format: Option<u64>,
     lenient: bool,
-    members: Vec<String>,
+    members: &[String],
     next: &mut Vec<Folder>,
 ) {
     let names = members.iter().filter_map(|key| key.rsplit('/').next());

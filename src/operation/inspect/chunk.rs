@@ -146,11 +146,7 @@ fn read(
     let index = layout.read_index(&reader, &mut bytes, &mut Workspace::default())?;
     let entry = index.get(layout.entry_of(cell)).copied().flatten();
     let Some((offset, length)) = entry else { return Ok(None) };
-    let bound = layout.cell.max_encoded_bytes();
-    if length > bound {
-        return Err(Fault::Other(format!("it holds {length} bytes, at most {bound} expected")));
-    }
-    reader.read_at(offset, length, &mut bytes)?;
+    layout.read_cell(&reader, (offset, length), &mut bytes)?;
     Ok(Some(Stored { bytes, offset: Some(offset) }))
 }
 

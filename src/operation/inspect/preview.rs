@@ -1,12 +1,9 @@
 //! `--preview`: a two-dimensional slice, reduced to a picture. Only the chunks that the slice meets are read, and what
 //! is kept of each is its part of the picture.
 
+use super::numbers::Numbers;
 use super::picture::{Picture, Reduction};
-use super::stats::number_type;
-use crate::codec::element_bits;
-use crate::codec::fault::number_value;
 use crate::codec::region::{as_index, ravel};
-use crate::element::NumberType;
 use crate::engine::ChunkSet;
 use crate::engine::chunk_set;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
@@ -41,7 +38,7 @@ pub(super) struct Slice {
 /// A slice on its way to a picture.
 struct Preview<'a> {
     side: &'a Side,
-    number_type: NumberType,
+    numbers: &'a Numbers,
     slice: &'a Slice,
     down: Reduction,
     right: Reduction,
@@ -100,41 +97,45 @@ fn dimension(metadata: &ArrayMetadata, store: &str, axis: &str) -> Result<usize,
     })
 }
 
-/// Reads a slice into a picture of at most `size`.
-pub(super) fn preview(
-    source: &OpenedArray,
-    (side, slice): (&Side, &Slice),
-    size: PictureSize,
-    driver: &Driver,
-    progress: &dyn Progress,
-) -> Result<PreviewResult, OperationError> {
-    let store = &source.store;
-    let Some(number_type) = number_type(&source.data_type) else {
-        return Err(OperationError::data(format!(
-            "`{store}` holds {}, which has no colours",
-            source.data_type
-        ))
-        .with_help("a preview shows real numbers and bool"));
-    };
-    let (height, width) = (slice.length(0, &source.metadata.shape), slice.length(1, &source.metadata.shape));
-    let (rows, columns) = fit(height, width, size);
-    let objects = slice.num_objects(&source.metadata);
-    let is_read_whole = objects <= MOST_OBJECTS
-        && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);
-    let down = Reduction { length: height, pixels: rows, is_mean: is_read_whole };
-    let right = Reduction { length: width, pixels: columns, is_mean: is_read_whole };
-    let preview = Preview { side, number_type, slice, down, right };
-    let objects = preview
-        .objects(driver)
-        .map_err(|error| OperationError::environment(format!("`{store}` cannot be listed")).because(error))?;
-    let mut picture =
-        preview.read(&objects, driver, progress).map_err(|fault| explain(fault, side, store, None))?;
-    let fill_value = source
-        .fill_value
-        .as_ref()
-        .map_or(f64::NAN, |fill| number_value(number_type, element_bits(fill.as_bytes())));
-    picture.fill_absent(fill_value, &down, &right);
-    Ok(result(source, slice, &picture, is_read_whole))
+/// What is drawn.
+#[derive(Debug)]
+pub(super) struct Drawn<'a> {
+    /// The array.
+    pub source: &'a OpenedArray,
+    /// It, with its chain bound.
+    pub side: &'a Side,
+    /// Its elements as numbers.
+    pub numbers: &'a Numbers,
+    /// The part that is drawn.
+    pub slice: &'a Slice,
+}
+
+impl Drawn<'_> {
+    /// Reads the slice into a picture of at most `size`. An error of the data where a chunk cannot be read.
+    pub(super) fn draw(
+        &self,
+        size: PictureSize,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<PreviewResult, OperationError> {
+        let Drawn { source, side, numbers, slice } = *self;
+        let (store, metadata) = (&source.store, &source.metadata);
+        let (height, width) = (slice.length(0, &metadata.shape), slice.length(1, &metadata.shape));
+        let (rows, columns) = fit(height, width, size);
+        let is_mean = slice.num_objects(metadata) <= MOST_OBJECTS
+            && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);
+        let down = Reduction { length: height, pixels: rows, is_mean };
+        let right = Reduction { length: width, pixels: columns, is_mean };
+        let preview = Preview { side, numbers, slice, down, right };
+        let objects = preview.objects(driver).map_err(|error| {
+            OperationError::environment(format!("`{store}` cannot be listed")).because(error)
+        })?;
+        let picture = preview.read(&objects, driver, progress);
+        let mut picture = picture.map_err(|fault| explain(fault, side, store, None))?;
+        let fill_value = source.fill_value.as_ref().map_or(f64::NAN, |fill| numbers.value(fill.as_bytes()));
+        picture.fill_absent(fill_value, &down, &right);
+        Ok(result(source, slice, &picture, is_mean))
+    }
 }
 
 /// Rows and columns of a picture that keeps the slice's proportions, as far as a long strip is still seen.
@@ -201,7 +202,9 @@ impl Preview<'_> {
             objects,
             |buffers, index| self.object(buffers, index),
             |_, parts| {
-                parts.iter().for_each(|part| picture.add(part));
+                for part in &parts {
+                    picture.add(part);
+                }
                 progress.advance(self.side.chunk_bytes());
             },
         );
@@ -252,13 +255,14 @@ impl Preview<'_> {
             .map(|dimension| (self.slice.at[dimension] - cell.start[dimension]) * stride(dimension))
             .sum();
         let (down, right) = (self.extent(cell, 0), self.extent(cell, 1));
-        let size = self.number_type.size();
+        let size = self.numbers.size();
         self.down.each(down, |row, y| {
             let line = origin + (row - down.0) * strides[0];
             self.right.each(right, |column, x| {
                 let at = as_index(line + (column - right.0) * strides[1]) * size;
-                let bits = elements.get(at..at + size).map_or(0, element_bits);
-                part.put(y, x, number_value(self.number_type, bits));
+                let value =
+                    elements.get(at..at + size).map_or(f64::NAN, |element| self.numbers.value(element));
+                part.put(y, x, value);
             });
         });
     }

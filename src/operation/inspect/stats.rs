@@ -2,8 +2,8 @@
 
 use super::values::{Found, Scan, Values};
 use crate::codec::fault::number_value;
-use crate::data_type::{DataType, value_to_json};
-use crate::element::{ElementType, NumberType};
+use crate::data_type::value_to_json;
+use crate::element::NumberType;
 use crate::engine::driver::ChunkFault;
 use crate::engine::progress::Progress;
 use crate::kernel::summary::{Summary, SummaryScan};
@@ -19,15 +19,6 @@ impl Scan for SummaryScan {
 
     fn merge(&self, part: &mut Summary, other: &Summary) {
         SummaryScan::merge(self, part, other);
-    }
-}
-
-/// The type that the values of an array are counted in: their own, and for `bool` integers of 0 and 1. `None` where
-/// they have no order.
-pub(super) fn number_type(data_type: &DataType) -> Option<NumberType> {
-    match data_type {
-        DataType::Bool => Some(NumberType::of(ElementType::UInt8)),
-        other => other.number(),
     }
 }
 
@@ -63,10 +54,11 @@ impl Figures {
     /// Makes a pass, with another scan in it, and one more where squares leave the range of a float64.
     pub(super) fn of<S: Scan>(
         values: &Values<'_>,
-        (number_type, fill_value): (NumberType, u64),
+        fill_value: u64,
         other: &S,
         progress: &dyn Progress,
     ) -> Result<(Figures, S::Part), ChunkFault> {
+        let number_type = values.numbers.number_type();
         let mut scan = SummaryScan::new(number_type, fill_value);
         let Found { part: (mut all, part), elements } =
             values.scan(&Together(&scan, other), "values", progress)?;

@@ -3,6 +3,7 @@
 
 use std::sync::Mutex;
 
+use super::numbers::Numbers;
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
 use crate::engine::object::Side;
@@ -11,12 +12,12 @@ use crate::metadata::array::num_elements;
 use crate::operation::error::OperationError;
 use crate::operation::transcode::reader::{CellReader, OpenedObject, ReadBuffers};
 
-/// What is made of elements.
+/// What is made of numbers.
 pub(super) trait Scan: Sync {
     /// What is found in some of them.
     type Part: Default + Send;
 
-    /// Adds elements, in native byte order.
+    /// Adds numbers, in native byte order.
     fn add(&self, part: &mut Self::Part, elements: &[u8]);
 
     /// Adds what was found elsewhere.
@@ -35,6 +36,8 @@ pub(super) struct Found<P> {
 pub(super) struct Values<'a> {
     /// The array.
     pub side: &'a Side,
+    /// Its elements as numbers.
+    pub numbers: &'a Numbers,
     /// Its objects that are stored.
     pub present: &'a ChunkSet,
     /// Who reads them.
@@ -118,14 +121,14 @@ impl Values<'_> {
         let reader = CellReader { side: self.side };
         let mut found = Found::<S::Part>::default();
         let mut part = S::Part::default();
-        if reader.each_piece(index, buffers, |piece| scan.add(&mut part, piece))? {
+        if reader.each_piece(index, buffers, |piece| self.add(scan, &mut part, piece))? {
             scan.merge(&mut found.part, &part);
             found.elements = num_elements(&self.side.metadata.chunk_shape).unwrap_or(0);
             return Ok(found);
         }
         let object = reader.open(index, buffers)?;
         object.each_place(|place| {
-            let (part, elements) = cell(scan, &object, place, buffers)?;
+            let (part, elements) = self.cell(scan, &object, place, buffers)?;
             scan.merge(&mut found.part, &part);
             found.elements += elements;
             Ok(())
@@ -141,9 +144,10 @@ impl Values<'_> {
         let mut found = Found::<S::Part>::default();
         let mut places = Vec::new();
         let run = |places: &mut Vec<Vec<u64>>, found: &mut Found<S::Part>| {
-            let parts = self
-                .driver
-                .map(&workspaces, places.len(), |buffers, item| cell(scan, &object, &places[item], buffers));
+            let parts = self.driver.map(&workspaces, places.len(), |buffers, item| {
+                self.driver.interrupt().check()?;
+                self.cell(scan, &object, &places[item], buffers)
+            });
             places.clear();
             for part in parts {
                 let (part, elements) = part?;
@@ -159,17 +163,22 @@ impl Values<'_> {
         run(&mut places, &mut found)?;
         Ok(found)
     }
-}
 
-fn cell<S: Scan>(
-    scan: &S,
-    object: &OpenedObject<'_>,
-    place: &[u64],
-    buffers: &mut ReadBuffers,
-) -> Result<(S::Part, u64), Fault> {
-    let cell = object.cell(place);
-    let mut part = S::Part::default();
-    let Some(elements) = object.read(place, &cell, buffers)? else { return Ok((part, 0)) };
-    scan.add(&mut part, elements);
-    Ok((part, cell.num_elements()))
+    fn cell<S: Scan>(
+        &self,
+        scan: &S,
+        object: &OpenedObject<'_>,
+        place: &[u64],
+        buffers: &mut ReadBuffers,
+    ) -> Result<(S::Part, u64), Fault> {
+        let cell = object.cell(place);
+        let mut part = S::Part::default();
+        let Some(elements) = object.read(place, &cell, buffers)? else { return Ok((part, 0)) };
+        self.add(scan, &mut part, elements);
+        Ok((part, cell.num_elements()))
+    }
+
+    fn add<S: Scan>(&self, scan: &S, part: &mut S::Part, elements: &[u8]) {
+        self.numbers.each_piece(elements, |numbers| scan.add(part, numbers));
+    }
 }

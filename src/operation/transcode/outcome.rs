@@ -41,7 +41,7 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
         tally.read += 1;
     }
     let writes_absent = plan.job.as_ref().is_some_and(|job| job.absent_element.is_some());
-    tally.written = if writes_absent { metadata.chunk_grid_shape().iter().product() } else { tally.read };
+    tally.written = if writes_absent { metadata.num_chunks() } else { tally.read };
     let bytes_written = if plan.is_copy {
         Some(tally.bytes_read)
     } else {
@@ -75,13 +75,12 @@ pub(super) fn result(
 ) -> TranscodeResult {
     let Outcome { tally, bytes_written, memory, verified } = outcome;
     let ran = !options.dry_run;
-    let (total, present) =
-        (plan.source.metadata.chunk_grid_shape().iter().product::<u64>(), plan.listing.present.len());
+    let (total, present) = (plan.source.metadata.num_chunks(), plan.listing.present.len());
     let element_size = plan.destination.pipeline.input.data_type.size();
     let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
     let counts = Counts {
         chunks: Some(total),
-        chunks_absent: Some(total - present),
+        chunks_absent: Some(total.saturating_sub(present)),
         chunks_read: Some(present),
         chunks_written: Some(tally.written),
         bytes_read: Some(tally.bytes_read),

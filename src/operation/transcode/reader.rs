@@ -197,8 +197,8 @@ impl OpenedObject<'_> {
             return if there { Ok(Some(decode(chain, cell, buffers)?)) } else { Ok(None) };
         };
         let entry = shard.index.get(shard.layout.entry_of(place)).copied().flatten();
-        let (Some((offset, length)), Some(reader)) = (entry, &shard.reader) else { return Ok(None) };
-        reader.read_at(offset, length, &mut buffers.bytes)?;
+        let (Some(entry), Some(reader)) = (entry, &shard.reader) else { return Ok(None) };
+        shard.layout.read_cell(reader, entry, &mut buffers.bytes)?;
         Ok(Some(decode(&shard.layout.cell, cell, buffers)?))
     }
 }

@@ -167,9 +167,11 @@ fn copy_unread(
 ) -> Result<(), OperationError> {
     let metadata = &plan.source.metadata;
     let key = |index| metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
+    // Of what an unknown codec wrote nothing is known; of others twice the bound, as for chains that are bound.
+    let bound = plan.source.pipeline.output().and_then(|encoded| encoded.max_bytes());
+    let bound = bound.map_or(u64::MAX, |bytes| bytes.saturating_mul(2).saturating_add(1 << 20));
     let work = |(): &mut (), index| {
-        // Nothing is known of the size of what an unknown codec wrote.
-        let bytes = destination.copy_from(&plan.source.node, &key(index), u64::MAX)?;
+        let bytes = destination.copy_from(&plan.source.node, &key(index), bound)?;
         progress.advance(bytes);
         Ok(ObjectReport { written: true, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     };

@@ -45,7 +45,7 @@ struct Found {
 impl Surveyor<'_> {
     /// Makes the pass; `progress` is told of the bytes of decoded objects.
     pub(super) fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Survey, ChunkFault> {
-        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        let total: u64 = self.source.metadata.num_chunks();
         let mut all = self.nothing();
         all.absent = self.present.len() < total;
         let is_sharded = self.source.layout.is_some();

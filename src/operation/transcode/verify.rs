@@ -216,7 +216,7 @@ impl<'a> Comparison<'a> {
             destination.chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();
         let few = plan.quantization.as_ref().filter(|quantization| quantization.target.bits() <= 16);
         let objects = match job.absent_element {
-            Some(_) => ChunkSet::full(source.metadata.chunk_grid_shape().iter().product()),
+            Some(_) => ChunkSet::full(source.metadata.num_chunks()),
             None => job.present.clone(),
         };
         Comparison {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::budget::Budget;
 use super::findings::{Findings, Policy};
-use super::keys;
+use super::keys::{self, ArrayKeys};
 use super::object::{Buffers, ObjectCheck};
 use super::shard::ShardCheck;
 use crate::codec::{BindError, BoundChain};
@@ -58,7 +58,8 @@ impl ArrayCheck<'_> {
             return Ok(0);
         };
         let pipeline = reading.pipeline.as_ref();
-        let chain = pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind);
+        let chain =
+            pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind_to_check);
         let subject = Subject { reading, metadata, pipeline, chain };
         let scan = self.scan(&subject, findings)?;
         self.objects(&subject, &scan, findings)?;
@@ -72,7 +73,8 @@ impl ArrayCheck<'_> {
         let scan = scanner.run(self.driver).map_err(|error| {
             OperationError::environment(format!("`{}` cannot be listed", reading.store)).because(error)
         })?;
-        keys::array(&reading.place, self.root, subject.metadata, sizes, &scan, findings);
+        let array = ArrayKeys { place: &reading.place, root: self.root, metadata: subject.metadata, sizes };
+        keys::array(&array, &scan, findings);
         Ok(scan)
     }
 
@@ -85,7 +87,8 @@ impl ArrayCheck<'_> {
     ) -> Result<(), OperationError> {
         let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.level == ValidateLevel::Data;
-        if !decodes && !(is_sharded && self.level == ValidateLevel::Index) {
+        let looks_inside = decodes || (is_sharded && self.level == ValidateLevel::Index);
+        if !looks_inside {
             return Ok(());
         }
         let reading = subject.reading;

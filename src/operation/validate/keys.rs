@@ -28,15 +28,18 @@ pub(super) fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>)
     }
 }
 
+/// The keys of an array.
+pub(super) struct ArrayKeys<'a> {
+    pub(super) place: &'a Place,
+    /// The store.
+    pub(super) root: &'a LocalNode,
+    pub(super) metadata: &'a ArrayMetadata,
+    pub(super) sizes: SizeRule,
+}
+
 /// The findings about the keys of an array, in their order, then those about absent chunks.
-pub(super) fn array(
-    place: &Place,
-    root: &LocalNode,
-    metadata: &ArrayMetadata,
-    sizes: SizeRule,
-    scan: &KeyScan,
-    findings: &mut Findings,
-) {
+pub(super) fn array(keys: &ArrayKeys, scan: &KeyScan, findings: &mut Findings) {
+    let ArrayKeys { place, root, metadata, sizes } = *keys;
     for stray in &scan.strays {
         let key = place.key(&stray.key);
         if let Some(found) = stray_finding(stray, &key, root, sizes) {

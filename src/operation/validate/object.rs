@@ -39,6 +39,7 @@ pub(super) struct Object<'a, 'p> {
     pub(super) chunk: Vec<u64>,
     pub(super) key: String,
     pub(super) findings: &'a mut Findings<'p>,
+    pub(super) buffers: &'a mut Buffers,
 }
 
 impl ObjectCheck<'_> {
@@ -52,10 +53,11 @@ impl ObjectCheck<'_> {
         let key = self.metadata.chunk_key_encoding.key(&chunk);
         let Some(reader) = self.node.open(&key)? else { return Ok(0) };
         let bytes = reader.length();
-        let mut object = Object { check: self, key: self.place.key(&key), chunk, findings };
+        let key = self.place.key(&key);
+        let mut object = Object { check: self, key, chunk, findings, buffers };
         match &self.shards {
-            Some(shards) => shards.run(&mut object, &reader, buffers)?,
-            None if self.decodes => object.whole(&reader, buffers)?,
+            Some(shards) => shards.run(&mut object, &reader)?,
+            None if self.decodes => object.whole(&reader)?,
             None => {}
         }
         Ok(bytes)
@@ -73,35 +75,24 @@ impl ObjectCheck<'_> {
 
 impl Object<'_, '_> {
     /// Decodes a chunk that is no shard.
-    fn whole(&mut self, reader: &ObjectReader, buffers: &mut Buffers) -> Result<(), Fault> {
-        let start = self.check.start_of(&self.chunk);
-        Window::of(reader).read(0, reader.length(), &mut buffers.read)?;
-        let Buffers { read, decoded, workspace } = buffers;
-        if let Err(fault) = decode(self.check.chain, read, decoded, workspace) {
+    fn whole(&mut self, reader: &ObjectReader) -> Result<(), Fault> {
+        let check = self.check;
+        let start = check.start_of(&self.chunk);
+        let Buffers { read, decoded, workspace } = &mut *self.buffers;
+        Window::of(reader).read(0, reader.length(), read)?;
+        if let Err(fault) = decode(check.chain, read, decoded, workspace) {
             self.chain_fault(&fault, &start, "");
-            return Ok(());
+        } else if !skips_values(check.chain) {
+            self.elements(check.chain, &start, "");
         }
-        self.elements(
-            self.check.chain,
-            &start,
-            if skips_values(self.check.chain) { None } else { Some(decoded) },
-            "",
-        );
         Ok(())
     }
 
-    /// Holds decoded elements to their type.
-    pub(super) fn elements(
-        &mut self,
-        chain: &BoundChain,
-        start: &[u64],
-        decoded: Option<&[u8]>,
-        inner: &str,
-    ) {
-        let Some(decoded) = decoded else { return };
+    /// Holds the decoded elements to their type; `inner` names an inner chunk.
+    pub(super) fn elements(&mut self, chain: &BoundChain, start: &[u64], inner: &str) {
         let array_shape = &self.check.metadata.shape;
         let elements = Elements { representation: chain.decoded(), start, array_shape };
-        if let Some(message) = elements.fault(decoded) {
+        if let Some(message) = elements.fault(&self.buffers.decoded) {
             self.push(
                 code::CHUNK_VALUE,
                 format!("{inner}{message}"),

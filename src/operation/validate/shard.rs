@@ -7,7 +7,7 @@ use super::object::{Buffers, Object, decode, skips_values};
 use super::window::Window;
 use crate::codec::region::unravel;
 use crate::codec::sharding::ABSENT;
-use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec, Workspace};
+use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec};
 use crate::diagnostic::code;
 use crate::engine::driver::Fault;
 use crate::metadata::extension::CodecMetadata;
@@ -47,7 +47,7 @@ impl ShardCheck {
         let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
         let codecs = cell_codecs(pipeline);
         let cell = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-        Ok(ShardCheck { cell: BoundChain::bind(&cell)? })
+        Ok(ShardCheck { cell: BoundChain::bind_to_check(&cell)? })
     }
 
     /// The chain of an innermost chunk.
@@ -56,46 +56,36 @@ impl ShardCheck {
     }
 
     /// Checks a stored shard.
-    pub(super) fn run(
-        &self,
-        object: &mut Object,
-        reader: &ObjectReader,
-        buffers: &mut Buffers,
-    ) -> Result<(), Fault> {
+    pub(super) fn run(&self, object: &mut Object, reader: &ObjectReader) -> Result<(), Fault> {
         let chunk_shape = &object.check.metadata.chunk_shape;
         let start =
             object.chunk.iter().zip(chunk_shape).map(|(i, length)| i.saturating_mul(*length)).collect();
         let order = (0..chunk_shape.len()).collect();
         let level = Level { chain: object.check.chain, order, start, label: String::new() };
-        self.encoded(object, &level, Window::of(reader), buffers)
+        self.encoded(object, &level, Window::of(reader))
     }
 
     /// Checks what a chain with a shard in it has encoded.
-    fn encoded(
-        &self,
-        object: &mut Object,
-        level: &Level,
-        window: Window,
-        buffers: &mut Buffers,
-    ) -> Result<(), Fault> {
+    fn encoded(&self, object: &mut Object, level: &Level, window: Window) -> Result<(), Fault> {
         let place = level.chain.num_array_to_array();
         let Some(Codec::Sharding(sharding)) = level.chain.codecs().get(place).map(|codec| &codec.codec)
         else {
             return Ok(());
         };
         if place + 1 == level.chain.codecs().len() {
-            return self.shard(object, level, sharding, window, buffers);
+            return self.shard(object, level, sharding, window);
         }
         // The shard as a whole was compressed, or has a checksum: it has to be decoded to be looked into.
         let mut read = Vec::new();
         window.read(0, window.length(), &mut read)?;
         let mut shard = Vec::new();
-        if let Err(fault) = level.chain.decode_to(place + 1, &read, &mut shard, &mut buffers.workspace) {
+        if let Err(fault) = level.chain.decode_to(place + 1, &read, &mut shard, &mut object.buffers.workspace)
+        {
             object.chain_fault(&fault, &[], &level.label);
             return Ok(());
         }
         drop(read);
-        self.shard(object, level, sharding, Window::of_decoded(&shard), buffers)
+        self.shard(object, level, sharding, Window::of_decoded(&shard))
     }
 
     fn shard(
@@ -104,9 +94,8 @@ impl ShardCheck {
         level: &Level,
         sharding: &BoundSharding,
         window: Window,
-        buffers: &mut Buffers,
     ) -> Result<(), Fault> {
-        let Some(entries) = read_index(object, level, sharding, window, buffers)? else { return Ok(()) };
+        let Some(entries) = read_index(object, level, sharding, window)? else { return Ok(()) };
         let inner = sharding.inner();
         let nested = inner.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
         if !nested && !object.check.decodes {
@@ -119,29 +108,22 @@ impl ShardCheck {
             let part = window.part(offset, length);
             if nested {
                 let level = Level { chain: inner, order: order.clone(), start, label };
-                self.encoded(object, &level, part, buffers)?;
+                self.encoded(object, &level, part)?;
             } else {
-                self.cell_of(object, &start, &label, part, buffers)?;
+                self.cell_of(object, &start, &label, part)?;
             }
         }
         Ok(())
     }
 
     /// Decodes an innermost chunk.
-    fn cell_of(
-        &self,
-        object: &mut Object,
-        start: &[u64],
-        label: &str,
-        part: Window,
-        buffers: &mut Buffers,
-    ) -> Result<(), Fault> {
-        let Buffers { read, decoded, workspace } = buffers;
+    fn cell_of(&self, object: &mut Object, start: &[u64], label: &str, part: Window) -> Result<(), Fault> {
+        let Buffers { read, decoded, workspace } = &mut *object.buffers;
         part.read(0, part.length(), read)?;
         if let Err(fault) = decode(&self.cell, read, decoded, workspace) {
             object.chain_fault(&fault, start, label);
         } else if !skips_values(&self.cell) {
-            object.elements(&self.cell, start, Some(decoded), label);
+            object.elements(&self.cell, start, label);
         }
         Ok(())
     }
@@ -188,7 +170,6 @@ fn read_index(
     level: &Level,
     sharding: &BoundSharding,
     window: Window,
-    buffers: &mut Buffers,
 ) -> Result<Option<Vec<Entry>>, Fault> {
     let label = &level.label;
     let (index_offset, index_bytes) = match sharding.index_range(window.length()) {
@@ -204,9 +185,15 @@ fn read_index(
             return Ok(None);
         }
     };
-    let Buffers { read, workspace, .. } = buffers;
+    let Buffers { read, workspace, .. } = &mut *object.buffers;
     window.read(index_offset, index_bytes, read)?;
-    let Some(pairs) = decode_index(object, label, sharding, read, workspace) else { return Ok(None) };
+    let pairs = match sharding.decode_entries(read, workspace) {
+        Ok(pairs) => pairs,
+        Err(fault) => {
+            object.push(code::SHARD_INDEX, format!("{label}{fault}"), WRITE_AGAIN);
+            return Ok(None);
+        }
+    };
     let index = (index_offset, index_offset.saturating_add(index_bytes));
     let mut entries = Vec::new();
     for (number, (offset, length)) in pairs.into_iter().enumerate() {
@@ -220,22 +207,6 @@ fn read_index(
     }
     check_layout(object, level, sharding, &entries, window.length().saturating_sub(index_bytes));
     Ok(Some(entries))
-}
-
-fn decode_index(
-    object: &mut Object,
-    label: &str,
-    sharding: &BoundSharding,
-    encoded: &[u8],
-    workspace: &mut Workspace,
-) -> Option<Vec<(u64, u64)>> {
-    match sharding.decode_entries(encoded, workspace) {
-        Ok(pairs) => Some(pairs),
-        Err(fault) => {
-            object.push(code::SHARD_INDEX, format!("{label}{fault}"), WRITE_AGAIN);
-            None
-        }
-    }
 }
 
 /// Whether an entry lies in the shard, outside of the index, with a size that its chunk can have.

@@ -1,0 +1,75 @@
+//! `validate --level data` of zstd chunks beside reading and decompressing them alone: the ratio is its overhead.
+//!
+//! One thread; the files are in the page cache; throughput is in decoded bytes.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a benchmark that cannot run fails")]
+#![allow(missing_docs, reason = "criterion's macros make public functions")]
+
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use zarrcast::operation::options::{CommonOptions, ValidateLevel, ValidateOptions};
+use zarrcast::operation::progress::Silent;
+use zarrcast::operation::validate::validate;
+
+/// Bytes of a decoded chunk.
+const CHUNK: usize = 1 << 20;
+
+/// Chunks of the array.
+const CHUNKS: usize = 64;
+
+/// An array of float32 whose values change slowly, as measurements do.
+fn write_array(root: &Path) -> Vec<PathBuf> {
+    let elements = CHUNK / 4;
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[{}],"data_type":"float32","chunk_grid":{{"name":"regular",
+        "configuration":{{"chunk_shape":[{elements}]}}}},"chunk_key_encoding":{{"name":"default"}},"fill_value":0,
+        "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}},
+        {{"name":"zstd","configuration":{{"level":1,"checksum":false}}}}]}}"#,
+        elements * CHUNKS
+    );
+    std::fs::create_dir(root.join("c")).unwrap();
+    std::fs::write(root.join("zarr.json"), document).unwrap();
+    let write = |index: usize| {
+        let first = u16::try_from(index).unwrap();
+        let value = |place: u16| f32::from(first) + f32::from(place / 7) / 64.0;
+        let bytes: Vec<u8> =
+            (0..=u16::MAX).cycle().take(elements).flat_map(|place| value(place).to_le_bytes()).collect();
+        let path = root.join(format!("c/{index}"));
+        std::fs::write(&path, zstd::bulk::compress(&bytes, 1).unwrap()).unwrap();
+        path
+    };
+    (0..CHUNKS).map(write).collect()
+}
+
+fn levels(criterion: &mut Criterion) {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = write_array(folder.path());
+    let mut group = criterion.benchmark_group("validate");
+    group.sample_size(20).throughput(Throughput::Bytes((CHUNK * CHUNKS) as u64));
+    let mut decompressor = zstd::bulk::Decompressor::new().unwrap();
+    let mut decoded = vec![0; CHUNK];
+    group.bench_function("decompression", |bencher| {
+        bencher.iter(|| {
+            for path in &paths {
+                let encoded = std::fs::read(path).unwrap();
+                black_box(decompressor.decompress_to_buffer(&encoded, &mut decoded).unwrap());
+            }
+        });
+    });
+    for level in [ValidateLevel::Keys, ValidateLevel::Data] {
+        let options = ValidateOptions {
+            common: CommonOptions { threads: NonZeroUsize::new(1), ..CommonOptions::default() },
+            stores: vec![folder.path().to_owned()],
+            level,
+            ..ValidateOptions::default()
+        };
+        group.bench_function(level.name(), |bencher| {
+            bencher.iter(|| assert!(validate(&options, &Silent).result.valid));
+        });
+    }
+}
+
+criterion_group!(benches, levels);
+criterion_main!(benches);

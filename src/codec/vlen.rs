@@ -1,0 +1,139 @@
+//! `vlen-utf8` and `vlen-bytes`: the number of elements, then each with its length before it, all in 32 bits of little
+//! endian.
+//!
+//! Elements of any length have no place in a chunk of fixed ones: this proves that a chunk is right, and passes it on
+//! as it is. zarrs would panic where a length leads beyond the chunk.
+
+/// A bound `vlen-utf8` or `vlen-bytes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Vlen {
+    /// Elements of a chunk.
+    pub num_elements: u64,
+    /// Whether they are UTF-8.
+    pub is_text: bool,
+}
+
+/// Why bytes are no such chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VlenError {
+    /// It ends before it is whole.
+    #[error("the chunk of {found} bytes ends in element {element}")]
+    Truncated {
+        /// Bytes of the chunk.
+        found: usize,
+        /// The first that is not there.
+        element: u64,
+    },
+    /// Another number of elements than the chunk has.
+    #[error("{found} elements found, {expected} expected")]
+    Count {
+        /// Elements of a chunk.
+        expected: u64,
+        /// By the header.
+        found: u32,
+    },
+    /// A length that leads out of the chunk.
+    #[error("element {element} is of {length} bytes, of which {left} are left")]
+    Length {
+        /// Its index.
+        element: u64,
+        /// Its length.
+        length: u32,
+        /// Bytes behind the length.
+        left: usize,
+    },
+    /// Text that is none.
+    #[error("element {element} is not UTF-8")]
+    Text {
+        /// Its index.
+        element: u64,
+    },
+    /// Something behind the last element.
+    #[error("{bytes} bytes follow the last element")]
+    Trailing {
+        /// How many.
+        bytes: usize,
+    },
+}
+
+impl Vlen {
+    /// Proves that bytes are a chunk.
+    pub fn check(self, encoded: &[u8]) -> Result<(), VlenError> {
+        let truncated = |element| VlenError::Truncated { found: encoded.len(), element };
+        let (count, mut rest) = length(encoded).ok_or_else(|| truncated(0))?;
+        if u64::from(count) != self.num_elements {
+            return Err(VlenError::Count { expected: self.num_elements, found: count });
+        }
+        for element in 0..self.num_elements {
+            let (length, after) = length(rest).ok_or_else(|| truncated(element))?;
+            let own = usize::try_from(length).ok().and_then(|length| after.split_at_checked(length));
+            let Some((bytes, following)) = own else {
+                return Err(VlenError::Length { element, length, left: after.len() });
+            };
+            if self.is_text && std::str::from_utf8(bytes).is_err() {
+                return Err(VlenError::Text { element });
+            }
+            rest = following;
+        }
+        if rest.is_empty() { Ok(()) } else { Err(VlenError::Trailing { bytes: rest.len() }) }
+    }
+}
+
+/// A length, and what is behind it.
+fn length(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    Some((u32::from_le_bytes(*length), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn chunk(elements: &[&[u8]]) -> Vec<u8> {
+        let length = |length: usize| u32::try_from(length).unwrap().to_le_bytes().to_vec();
+        let mut bytes = length(elements.len());
+        for element in elements {
+            bytes.extend(length(element.len()));
+            bytes.extend_from_slice(element);
+        }
+        bytes
+    }
+
+    const TEXT: Vlen = Vlen { num_elements: 3, is_text: true };
+
+    #[test]
+    fn chunk_of_as_many_elements_is_right() {
+        let bytes = chunk(&[b"a", "é".as_bytes(), b""]);
+        assert_eq!(TEXT.check(&bytes), Ok(()));
+        assert_eq!(Vlen { num_elements: 0, is_text: false }.check(&[0; 4]), Ok(()));
+    }
+
+    #[test]
+    fn every_fault_of_the_framing_is_found() {
+        let bytes = chunk(&[b"a", "é".as_bytes(), b""]);
+        for end in 0..bytes.len() {
+            assert!(TEXT.check(&bytes[..end]).is_err(), "{end}");
+        }
+        let with = |at: usize, byte: u8| {
+            let mut bytes = bytes.clone();
+            bytes[at] = byte;
+            TEXT.check(&bytes)
+        };
+        assert_eq!(with(0, 2), Err(VlenError::Count { expected: 3, found: 2 }));
+        assert_eq!(with(7, 0xff), Err(VlenError::Length { element: 0, length: 0xff00_0001, left: 11 }));
+        assert_eq!(with(13, 0xff), Err(VlenError::Text { element: 1 }));
+        let longer = [bytes.as_slice(), &[0]].concat();
+        assert_eq!(TEXT.check(&longer), Err(VlenError::Trailing { bytes: 1 }));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_chunk_or_a_fault(bytes in proptest::collection::vec(0_u8..4, 0..40), count in 0_u64..5) {
+            let is_right = Vlen { num_elements: count, is_text: false }.check(&bytes).is_ok();
+            prop_assert!(!is_right || bytes.len() as u64 >= 4 + 4 * count);
+        }
+    }
+}

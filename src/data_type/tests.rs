@@ -1,0 +1,177 @@
+//! Properties of every data type: no JSON makes them panic, and each value comes back from JSON bit for bit.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::metadata::json::Number;
+
+/// A type of each kind.
+const TYPES: [&str; 24] = [
+    r#""bool""#,
+    r#""int2""#,
+    r#""uint4""#,
+    r#""uint10""#,
+    r#""int64""#,
+    r#""float16""#,
+    r#""float64""#,
+    r#""bfloat16""#,
+    r#""float4_e2m1fn""#,
+    r#""float6_e2m3fn""#,
+    r#""float6_e3m2fn""#,
+    r#""float8_e3m4""#,
+    r#""float8_e4m3""#,
+    r#""float8_e4m3b11fnuz""#,
+    r#""float8_e5m2fnuz""#,
+    r#""float8_e8m0fnu""#,
+    r#""complex64""#,
+    r#""complex_float6_e3m2fn""#,
+    r#""r24""#,
+    r#""string""#,
+    r#""bytes""#,
+    r#"{"name":"numpy.datetime64","configuration":{"unit":"us","scale_factor":10}}"#,
+    r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}"#,
+    r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"float8_e5m2"},
+        {"name":"b","data_type":{"name":"raw_bytes","configuration":{"length_bytes":3}}},
+        {"name":"c","data_type":{"name":"null_terminated_bytes","configuration":{"length_bytes":4}}}]}}"#,
+];
+
+fn types() -> Vec<DataType> {
+    let read = |text: &str| DataType::from_metadata(&Json::parse_str(text).unwrap()).unwrap();
+    TYPES.iter().map(|text| read(text)).collect()
+}
+
+/// JSON of the words that data types and fill values are made of.
+fn any_json() -> impl Strategy<Value = Json> {
+    let words = [
+        "name",
+        "configuration",
+        "fields",
+        "data_type",
+        "unit",
+        "scale_factor",
+        "length_bytes",
+        "struct",
+        "structured",
+        "numpy.datetime64",
+        "fixed_length_utf32",
+        "raw_bytes",
+        "s",
+        "float32",
+        "int2",
+        "r16",
+        "string",
+        "NaN",
+        "NaT",
+        "Infinity",
+        "+Infinity",
+        "0x7fc0",
+        "0x0f",
+        "AAAA",
+        "AQ==",
+        "x",
+        "",
+    ];
+    let word = move || proptest::sample::select(words.to_vec());
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::Bool),
+        any::<i64>().prop_map(Json::from),
+        "-?[0-9]{1,3}(\\.[0-9]{1,3})?(e-?[0-9]{1,3})?"
+            .prop_filter_map("a number", |text| Number::parse(&text).map(Json::Number)),
+        word().prop_map(Json::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        let member = (word().prop_map(str::to_owned), inner.clone());
+        prop_oneof![
+            proptest::collection::vec(inner, 0..4).prop_map(Json::Array),
+            proptest::collection::vec(member, 0..4)
+                .prop_map(|members| Json::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn any_json_is_a_data_type_or_an_error(json in any_json(), fill in any_json()) {
+        if let Ok(read) = DataType::read(&json) {
+            let written = read.value.to_metadata();
+            prop_assert_eq!(DataType::from_metadata(&written).unwrap(), read.value.clone());
+            let runs: usize = read.value.runs().iter().map(|run| run.width * run.count).sum();
+            prop_assert_eq!(runs, read.value.size().unwrap_or(0));
+            if let Ok(fill) = read.value.fill_value_from_json(&fill) {
+                prop_assert!(read.value.fill_value_to_json(&fill.value).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn any_json_is_a_fill_value_that_comes_back_or_an_error(json in any_json()) {
+        for data_type in types() {
+            let Ok(read) = data_type.fill_value_from_json(&json) else { continue };
+            let written = data_type.fill_value_to_json(&read.value).unwrap();
+            prop_assert_eq!(data_type.fill_value_from_json(&written).unwrap().value, read.value, "{}", data_type);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_a_value_that_comes_back_or_none(bytes in proptest::collection::vec(any::<u8>(), 16)) {
+        for data_type in types() {
+            let own = bytes[..data_type.size().unwrap_or(5)].to_vec();
+            let value = FillValue(own);
+            let Ok(json) = data_type.fill_value_to_json(&value) else { continue };
+            let read = data_type.fill_value_from_json(&json).unwrap();
+            prop_assert_eq!(read.notes, vec![], "{}", data_type);
+            prop_assert_eq!(read.value, value, "{} {}", data_type, json);
+        }
+    }
+}
+
+#[test]
+fn every_value_of_the_small_floats_comes_back_from_its_shortest_decimal() {
+    for float in SmallFloat::all() {
+        let data_type = DataType::SmallFloat(float);
+        for bits in 0..1_u32 << float.bits() {
+            let bytes = bits.to_le_bytes()[..float.size()].to_vec();
+            let mut value = FillValue(bytes);
+            if cfg!(target_endian = "big") {
+                value.0.reverse();
+            }
+            let json = data_type.fill_value_to_json(&value).unwrap();
+            let read = data_type.fill_value_from_json(&json).unwrap();
+            assert_eq!((read.value, read.notes), (value, vec![]), "{data_type} {bits:#x} {json}");
+        }
+    }
+}
+
+#[test]
+fn small_floats_have_the_special_values_of_their_pages() {
+    let read = |name: &str, text: &str| {
+        let data_type = DataType::from_name(name).unwrap();
+        let read = data_type.fill_value_from_json(&Json::parse_str(text).unwrap()).ok()?;
+        Some((read.value.0, read.notes.iter().map(|note| note.code.code).collect::<Vec<_>>()))
+    };
+    for (name, text, expected) in [
+        ("float4_e2m1fn", "\"NaN\"", None),
+        ("float4_e2m1fn", "\"Infinity\"", None),
+        ("float4_e2m1fn", "6.9", Some((vec![7], vec![]))),
+        ("float4_e2m1fn", "7.0", None),
+        ("float4_e2m1fn", "\"0x10\"", None),
+        ("float4_e2m1fn", "\"0x0f\"", Some((vec![15], vec![]))),
+        ("float8_e4m3", "\"-Infinity\"", Some((vec![0xf8], vec![]))),
+        ("float8_e4m3", "1000", Some((vec![0x78], vec!["ZD205"]))),
+        ("float8_e4m3fnuz", "\"Infinity\"", None),
+        ("float8_e4m3fnuz", "-0.0", Some((vec![0], vec![]))),
+        ("float8_e4m3fnuz", "-1e-9", Some((vec![0], vec![]))),
+        ("float8_e4m3fnuz", "\"NaN\"", Some((vec![0x80], vec![]))),
+        ("float8_e8m0fnu", "0", None),
+        ("float8_e8m0fnu", "-1", None),
+        ("float8_e8m0fnu", "1.4", Some((vec![127], vec![]))),
+        ("float8_e8m0fnu", "1.5", Some((vec![128], vec![]))),
+        ("bfloat16", "1.00390625", Some((0x3f80_u16.to_ne_bytes().to_vec(), vec![]))),
+        ("bfloat16", "1.00390625000000000000000001", Some((0x3f81_u16.to_ne_bytes().to_vec(), vec![]))),
+    ] {
+        assert_eq!(read(name, text), expected, "{name} {text}");
+    }
+}
