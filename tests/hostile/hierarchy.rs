@@ -1,5 +1,7 @@
 //! Groups that lie about what is in them.
 
+use std::fmt::Write;
+
 use crate::case::{Case, Store, case, document};
 
 const GROUP: &str = r#"{"zarr_format":3,"node_type":"group"}"#;
@@ -89,7 +91,7 @@ fn contradictions() -> Vec<Case> {
         case("group with a million attributes", |store| {
             let mut text = String::from(r#"{"zarr_format":3,"node_type":"group","attributes":{"a":0"#);
             for number in 0..300_000 {
-                text.push_str(&format!(",\"{number}\":0"));
+                write!(text, ",\"{number}\":0").unwrap();
             }
             store.write("zarr.json", text + "}}");
         })

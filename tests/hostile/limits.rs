@@ -13,7 +13,7 @@ use crate::case::{Case, Store};
 const PROCESSOR_SECONDS: u64 = 20;
 
 /// A command that takes longer waits for something that does not come: the machine is shared.
-const HANG: Duration = Duration::from_secs(120);
+const HANG: Duration = Duration::from_mins(2);
 
 /// The most memory that a command may touch. What this process holds counts with it, since it begins as a copy: cases
 /// write their stores piece by piece.
@@ -80,7 +80,7 @@ fn survive_case(class: &str, case: &Case) -> Vec<String> {
             let error = fs::read(folder.path().join("streams/error")).unwrap();
             let error = String::from_utf8_lossy(&error[..error.len().min(700)]).replace('\n', "\n      ");
             let Ended { status, kibibytes, seconds, .. } = ended;
-            println!("{place}\n    {status:?}, {} MiB, {seconds:.2} s\n      {error}", kibibytes >> 10);
+            eprintln!("{place}\n    {status:?}, {} MiB, {seconds:.2} s\n      {error}", kibibytes >> 10);
         }
         let found = look(folder.path(), &arguments, &ended);
         faults.extend(found.into_iter().map(|fault| format!("{place}: {fault}")));
@@ -120,6 +120,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Ended {
         });
     }
     let begun = Instant::now();
+    #[expect(clippy::zombie_processes, reason = "wait4 waits for it, and tells what memory it touched")]
     let child = command.spawn().unwrap();
     let process = i32::try_from(child.id()).unwrap();
     loop {
@@ -161,7 +162,7 @@ fn look(folder: &Path, arguments: &[&str], ended: &Ended) -> Vec<String> {
         Some(0 | 1 | 3) => {}
         Some(status) => faults.push(format!("exit status {status}")),
         None => {
-            faults.push(format!("signal {} after {:.0} s of processor time", ended.signal, ended.seconds))
+            faults.push(format!("signal {} after {:.0} s of processor time", ended.signal, ended.seconds));
         }
     }
     if ended.kibibytes >= RESIDENT_KIBIBYTES {
