@@ -69,11 +69,11 @@ pub fn inspect_array(
 }
 
 fn inspect_reading(
-    reading: ArrayReading,
+    mut reading: ArrayReading,
     options: &InspectOptions,
     (progress, interrupt): (&dyn Progress, &Interrupt),
 ) -> Result<ArrayResult, OperationError> {
-    let mut result = describe(&reading, options);
+    let mut result = describe(&mut reading, options);
     if options.storage || options.asks_for_values() {
         let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
         let key = if reading.zarr_format == 2 { ".zarray" } else { "zarr.json" };
@@ -83,8 +83,10 @@ fn inspect_reading(
     Ok(result)
 }
 
-fn describe(reading: &ArrayReading, options: &InspectOptions) -> ArrayResult {
-    let ArrayReading { place, document, members, pipeline, data_type, diagnostics, .. } = reading;
+/// The members move into the result: a document may be large, and nothing else asks for them.
+fn describe(reading: &mut ArrayReading, options: &InspectOptions) -> ArrayResult {
+    let members = std::mem::take(&mut reading.members);
+    let ArrayReading { place, document, pipeline, data_type, diagnostics, .. } = &*reading;
     let stored_shape = match members.chunk_grid.as_ref() {
         Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape.clone()),
         _ => None,
@@ -95,16 +97,16 @@ fn describe(reading: &ArrayReading, options: &InspectOptions) -> ArrayResult {
         node_type: "array",
         path: place.path.clone(),
         zarr_format: document.get("zarr_format").and_then(Json::as_u64),
-        shape: members.shape.clone(),
-        data_type: data_type.as_ref().map(DataType::to_metadata).or_else(|| members.data_type.clone()),
+        shape: members.shape,
+        data_type: data_type.as_ref().map(DataType::to_metadata).or(members.data_type),
         data_type_v2: reading.data_type_v2().cloned(),
-        fill_value: members.fill_value.clone(),
+        fill_value: members.fill_value,
         chunk_shape: pipeline.as_ref().map(Pipeline::innermost_chunk_shape).or_else(|| stored_shape.clone()),
         shard_shape: stored_shape.filter(|_| is_sharded),
         chunk_key_encoding: members.chunk_key_encoding.as_ref().map(ChunkKeyEncoding::to_json),
-        dimension_names: members.dimension_names.clone(),
+        dimension_names: members.dimension_names,
         codecs: members.codecs.as_ref().map(|codecs| codecs.iter().map(CodecMetadata::to_json).collect()),
-        attributes: Some(members.attributes.clone().unwrap_or_default().into()),
+        attributes: Some(members.attributes.unwrap_or_default().into()),
         decoded: pipeline.as_ref().map(|pipeline| pipeline::decoded(&pipeline.input)),
         pipeline: pipeline.as_ref().map(pipeline::rows),
         storage: None,
