@@ -1,16 +1,21 @@
 //! From a chunk of one chain to a chunk of another, by the cheapest way: encoded bytes as they are, only the
 //! bytes->bytes codecs that differ, one fused pass over the values, or everything undone and done anew.
 
-use super::chain::{BindError, BoundChain, Codec, Workspace, range_check};
+mod fused;
+mod steps;
+
+use super::chain::{BindError, BoundChain, Workspace};
 use super::fault::{ChainFault, ChainFaultKind};
 use super::is_filled_with;
 use super::region::{RegionCopy, as_index, unravel};
-use super::transpose::Transpose;
-use super::value_program::{ProgramFault, StepOrigin, ValueProgram, ValueStep, swap};
+use super::value_program::{ProgramFault, StepOrigin, ValueProgram};
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::unpack::Unpack;
-use crate::pipeline::Representation;
+use fused::Fused;
+use steps::array_before;
+
+pub use steps::{push_change, round_trip};
 
 /// What is done to the values between the two chains.
 #[derive(Debug, Clone, Default)]
@@ -61,20 +66,6 @@ enum Way {
     Fused(Box<Fused>),
     /// All codecs, one by one, with a change of values between.
     Whole,
-}
-
-#[derive(Debug, Clone)]
-struct Fused {
-    program: ValueProgram,
-    /// Where array dimension `i` stands in the source's encoded array: for naming an element.
-    to_array: Vec<usize>,
-    encoded_shape: Vec<u64>,
-    transpose: Option<Transpose>,
-    /// Places of the array->bytes codecs.
-    source_bytes: usize,
-    destination_bytes: usize,
-    /// The destination's fill value as the buffer holds it before its array->bytes codec.
-    fill: Option<Vec<u8>>,
 }
 
 impl Conversion {
@@ -185,48 +176,6 @@ impl Conversion {
         }
     }
 
-    /// Whether encoded chunks are elements that one pass turns into an encoded chunk: such a chunk can be converted
-    /// piece by piece while it is read. The bytes of both elements.
-    pub fn streams(&self) -> Option<(usize, usize)> {
-        let Way::Fused(fused) = &self.way else { return None };
-        let plain = |chain: &BoundChain| {
-            chain.codecs().last().is_some_and(|codec| matches!(codec.codec, Codec::Bytes { .. }))
-        };
-        let straight = fused.transpose.is_none() && plain(&self.source) && plain(&self.destination);
-        straight.then(|| fused.program.sizes()).filter(|(source, _)| source.is_power_of_two())
-    }
-
-    /// Bytes of an encoded chunk of the source that streams.
-    pub fn streamed_bytes(&self) -> u64 {
-        self.source.encoded().max_bytes().unwrap_or(0)
-    }
-
-    /// Converts a piece of a chunk that streams, from byte `offset` of the encoded chunk on.
-    pub fn run_piece(
-        &self,
-        piece: &[u8],
-        offset: u64,
-        target: &mut [u8],
-        buffers: &mut ConversionBuffers,
-        figures: &mut QuantizeFigures,
-    ) -> Result<(), ChainFault> {
-        let Way::Fused(fused) = &self.way else { return Ok(()) };
-        let size = fused.program.sizes().0.max(1);
-        fused.program.run_into(piece, target, &mut buffers.workspace.tiles, Some(figures)).map_err(
-            |mut fault| {
-                fault.fault.index += as_index(offset) / size;
-                self.element_fault(&fault, &fused.encoded_shape, Some(&fused.to_array))
-            },
-        )
-    }
-
-    /// Whether an encoded chunk of the destination that streams holds nothing but the fill value.
-    pub fn is_streamed_empty(&self, encoded: &[u8]) -> bool {
-        let Way::Fused(fused) = &self.way else { return false };
-        let fill = fused.fill.as_ref().filter(|_| !self.write_empty);
-        fill.is_some_and(|fill| is_filled_with(encoded, fill))
-    }
-
     /// Every codec by itself, in the array's frame.
     fn run_whole(
         &self,
@@ -282,67 +231,6 @@ impl Conversion {
         buffers: &mut ConversionBuffers,
     ) -> Result<(), ChainFault> {
         self.destination.encode(elements, target, &mut buffers.workspace)
-    }
-
-    fn run_fused(
-        &self,
-        fused: &Fused,
-        source: &[u8],
-        target: &mut Vec<u8>,
-        buffers: &mut ConversionBuffers,
-        figures: &mut QuantizeFigures,
-    ) -> Result<Converted, ChainFault> {
-        let ConversionBuffers { first, second, third, workspace } = buffers;
-        let at = fused.source_bytes;
-        let plain = matches!(self.source.codecs()[at].codec, Codec::Bytes { .. });
-        // `bytes` is part of the program: only what follows it is undone by itself.
-        let undone_to = if plain { at + 1 } else { at };
-        let encoded: &[u8] = if undone_to == self.source.codecs().len() {
-            source
-        } else {
-            self.source.decode_to(undone_to, source, first, workspace)?;
-            first
-        };
-        if plain {
-            self.expect_encoded_size(at, encoded.len())?;
-        }
-        let writes_elements =
-            matches!(self.destination.codecs()[fused.destination_bytes].codec, Codec::Bytes { .. });
-        let done_from = if writes_elements { fused.destination_bytes + 1 } else { fused.destination_bytes };
-        let is_last = done_from == self.destination.codecs().len();
-        let values = if is_last && fused.transpose.is_none() { &mut *target } else { &mut *second };
-        fused
-            .program
-            .run(encoded, values, &mut workspace.tiles, Some(figures))
-            .map_err(|fault| self.element_fault(&fault, &fused.encoded_shape, Some(&fused.to_array)))?;
-        let fill = fused.fill.as_ref().filter(|_| !self.write_empty);
-        if fill.is_some_and(|fill| is_filled_with(values, fill)) {
-            return Ok(Converted::Empty);
-        }
-        if let Some(transpose) = &fused.transpose {
-            let permuted = if is_last { &mut *target } else { &mut *third };
-            permuted.resize(second.len(), 0);
-            transpose.encode(second, permuted).map_err(|error| ChainFault {
-                place: "0".to_owned(),
-                codec: "transpose".to_owned(),
-                kind: ChainFaultKind::Bytes(error.to_string()),
-            })?;
-        }
-        if !is_last {
-            let elements: &[u8] = if fused.transpose.is_some() { third } else { second };
-            self.destination.encode_from(done_from, elements, target, workspace)?;
-        }
-        Ok(Converted::Written)
-    }
-
-    fn expect_encoded_size(&self, place: usize, found: usize) -> Result<(), ChainFault> {
-        let codec = &self.source.codecs()[place];
-        let (expected, found) = (codec.encoded.max_bytes().unwrap_or(0), found as u64);
-        if expected == found {
-            return Ok(());
-        }
-        let kind = ChainFaultKind::Size { expected, found };
-        Err(ChainFault { place: place.to_string(), codec: codec.name.clone(), kind })
     }
 
     /// A fault of the program as a fault of a codec, with the element's position in the array's chunk.
@@ -402,182 +290,4 @@ fn crop<'a>(shape: &'a [u64], valid: &'a [u64], origin: &'a [u64], element_size:
         extent: valid,
         element_size,
     }
-}
-
-/// Appends the change of values between two chains.
-pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
-    match change {
-        ValueChange::None => {}
-        ValueChange::DataType(cast) => {
-            let size = cast.options().target.size();
-            program.push(ValueStep::Cast((**cast).clone()), StepOrigin::DataType, size);
-        }
-        ValueChange::Quantize { kernel, .. } => {
-            let size = kernel.options().target.size();
-            program.push(ValueStep::Quantize(kernel.clone()), StepOrigin::DataType, size);
-        }
-        ValueChange::Unpack(unpack) => {
-            program.push(ValueStep::Unpack(unpack.clone()), StepOrigin::DataType, unpack.target().size());
-        }
-    }
-}
-
-impl Fused {
-    /// A fused pass, where both chains are made of value codecs, transposes and `bytes` or `packbits`.
-    fn plan(
-        source: &BoundChain,
-        destination: &BoundChain,
-        change: &ValueChange,
-        keep: usize,
-    ) -> Result<Option<Self>, BindError> {
-        let (source_bytes, destination_bytes) =
-            (source.num_array_to_array(), destination.num_array_to_array());
-        let fusible = |chain: &BoundChain, place: usize| {
-            matches!(
-                chain.codecs().get(place).map(|c| &c.codec),
-                Some(Codec::Bytes { .. } | Codec::PackBits(_))
-            )
-        };
-        if !fusible(source, source_bytes) || !fusible(destination, destination_bytes) {
-            return Ok(None);
-        }
-        let rank = source.decoded().shape.len();
-        let encoded = array_before(source, source_bytes);
-        let mut program = ValueProgram::new(encoded.data_type.size().unwrap_or(1));
-        if let Codec::Bytes { swap, check } = &source.codecs()[source_bytes].codec {
-            let size = encoded.data_type.size().unwrap_or(1);
-            if let Some(width) = swap {
-                program.push(ValueStep::Swap(*width), StepOrigin::Source(source_bytes), size);
-            }
-            if let Some(check) = check {
-                program.push(ValueStep::Check((**check).clone()), StepOrigin::Source(source_bytes), size);
-            }
-        }
-        // Dimension i of the current frame stands at order[i] of the source's encoded array.
-        let mut order: Vec<usize> = (0..rank).collect();
-        for place in (keep..source_bytes).rev() {
-            undo(source, place, &mut program, &mut order);
-        }
-        push_change(&mut program, change);
-        let to_array = array_order(source, keep, &order);
-        let applied = if let ValueChange::Quantize { codecs, .. } = change { *codecs } else { 0 };
-        for place in keep.max(applied)..destination_bytes {
-            apply(destination, place, &mut program, &mut order);
-        }
-        let written = array_before(destination, destination_bytes);
-        let size = written.data_type.size().unwrap_or(1);
-        let mut fill = written.fill_value.as_ref().map(|fill| fill.0.clone());
-        if let Codec::Bytes { swap: width, .. } = &destination.codecs()[destination_bytes].codec {
-            if let Some(check) = range_check(&written.data_type) {
-                program.push(ValueStep::Check(check), StepOrigin::Destination(destination_bytes), size);
-            }
-            if let Some(width) = width {
-                program.push(ValueStep::Swap(*width), StepOrigin::Destination(destination_bytes), size);
-                fill = fill.map(|fill| swapped(&fill, *width));
-            }
-        }
-        let identity = order.iter().copied().eq(0..rank);
-        let transpose = if identity {
-            None
-        } else {
-            let planned = Transpose::new(&encoded.shape, &order, size);
-            Some(planned.map_err(|error| BindError::Unsupported {
-                place: 0,
-                name: "transpose".to_owned(),
-                because: format!(": {error}"),
-            })?)
-        };
-        let encoded_shape = encoded.shape.clone();
-        Ok(Some(Fused { program, to_array, encoded_shape, transpose, source_bytes, destination_bytes, fill }))
-    }
-}
-
-/// Values through the value codecs of a chain and back: what any reader gets of them.
-pub fn round_trip(chain: &BoundChain) -> ValueProgram {
-    let mut program = ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1));
-    let is_array = |codec: &&super::BoundCodec| codec.encoded.array().is_some();
-    let count = chain.codecs().iter().take_while(is_array).count();
-    for place in 0..count {
-        apply_values(chain, place, &mut program);
-    }
-    for place in (0..count).rev() {
-        undo_values(chain, place, &mut program);
-    }
-    program
-}
-
-/// The array in front of the codec at `place`.
-fn array_before(chain: &BoundChain, place: usize) -> &crate::pipeline::ArrayRepresentation {
-    match chain.codecs().get(place).map(|codec| &codec.decoded) {
-        Some(Representation::Array(array)) => array,
-        _ => chain.decoded(),
-    }
-}
-
-/// Appends the inverse of an array->array codec.
-fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
-    if let Codec::Transpose(codec) = &chain.codecs()[place].codec {
-        let mut decoded = order.clone();
-        for (current, dimension) in order.iter().zip(codec.order()) {
-            decoded[*dimension] = *current;
-        }
-        *order = decoded;
-    }
-    undo_values(chain, place, program);
-}
-
-/// What it does to values.
-fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
-    let origin = StepOrigin::Source(place);
-    match &chain.codecs()[place].codec {
-        Codec::ScaleOffset(codec) => {
-            program.push(ValueStep::ScaleDecode(codec.clone()), origin, codec.number_type().size());
-        }
-        Codec::Cast { decode, .. } => {
-            program.push(ValueStep::Cast((**decode).clone()), origin, decode.options().target.size());
-        }
-        _ => {}
-    }
-}
-
-/// Appends an array->array codec.
-fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
-    if let Codec::Transpose(codec) = &chain.codecs()[place].codec {
-        *order = codec.order().iter().map(|dimension| order[*dimension]).collect();
-    }
-    apply_values(chain, place, program);
-}
-
-/// What it does to values.
-fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
-    let origin = StepOrigin::Destination(place);
-    match &chain.codecs()[place].codec {
-        Codec::ScaleOffset(codec) => {
-            program.push(ValueStep::ScaleEncode(codec.clone()), origin, codec.number_type().size());
-        }
-        Codec::Cast { encode, .. } => {
-            program.push(ValueStep::Cast((**encode).clone()), origin, encode.options().target.size());
-        }
-        Codec::BitRound(codec) => {
-            let size = program.sizes().1;
-            program.push(ValueStep::BitRound(*codec), origin, size);
-        }
-        _ => {}
-    }
-}
-
-/// The order of the array's own dimensions, from that of the representation in front of codec `keep`.
-fn array_order(source: &BoundChain, keep: usize, order: &[usize]) -> Vec<usize> {
-    let mut order = order.to_vec();
-    let mut ignored = ValueProgram::new(1);
-    for place in (0..keep).rev() {
-        undo(source, place, &mut ignored, &mut order);
-    }
-    order
-}
-
-fn swapped(bytes: &[u8], width: usize) -> Vec<u8> {
-    let mut reversed = vec![0; bytes.len()];
-    swap(bytes, &mut reversed, width);
-    reversed
 }

@@ -50,7 +50,7 @@ impl BoundSharding {
         };
         let grid_shape: Vec<u64> =
             shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
-        if !num_elements(&grid_shape).is_some_and(|count| count <= MAX_INNER_CHUNKS) {
+        if num_elements(&grid_shape).is_none_or(|count| count > MAX_INNER_CHUNKS) {
             let because =
                 format!(": a shard has inner chunks of {grid_shape:?}, more than {MAX_INNER_CHUNKS}");
             return Err(unsupported(&because));

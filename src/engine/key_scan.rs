@@ -122,7 +122,7 @@ impl KeyScanner<'_> {
             scan.strays.push(Stray { key, kind: StrayKind::NotUtf8 });
         }
         for key in listing.folders {
-            if self.chunk(&key).is_some() {
+            if self.chunk(&key).is_some_and(|indices| self.index(&indices).is_some()) {
                 self.not_a_file(key, "a folder", &mut scan);
             } else if self.metadata.chunk_key_encoding.is_folder_of_chunks(&key, self.metadata.shape.len()) {
                 scan.folders.push(key);

@@ -130,7 +130,8 @@ impl Observed {
                     self.compare_one(("the attribute ", name), expected, found.get(name), findings, &pointer);
                 }
             } else {
-                self.compare_one(("", name), expected, Some(found), findings, &format!("/{name}"));
+                let pointer = format!("/{name}");
+                self.compare_one(("", name), expected, Some(found), findings, &pointer);
             }
         }
     }

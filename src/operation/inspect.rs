@@ -20,6 +20,7 @@ use super::options::InspectOptions;
 use super::place::{Place, local_path};
 use super::transcode::layout::side;
 use super::{Interrupt, available_threads, storage};
+use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::chunk_set::{Listing, list, list_with_sizes};
 use crate::engine::driver::Driver;
@@ -85,10 +86,7 @@ fn describe(reading: &ArrayReading, options: &InspectOptions) -> ArrayResult {
         path: place.path.clone(),
         zarr_format: document.get("zarr_format").and_then(Json::as_u64),
         shape: members.shape.clone(),
-        data_type: data_type
-            .as_ref()
-            .map(|data_type| data_type.to_metadata())
-            .or_else(|| members.data_type.clone()),
+        data_type: data_type.as_ref().map(DataType::to_metadata).or_else(|| members.data_type.clone()),
         data_type_v2: reading.data_type_v2().cloned(),
         fill_value: members.fill_value.clone(),
         chunk_shape: pipeline.as_ref().map(Pipeline::innermost_chunk_shape).or_else(|| stored_shape.clone()),

@@ -57,7 +57,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress) -> ValidateO
         Err(error) => failures.push(error),
     }
     let result = ValidateResult {
-        valid: findings.errors == 0,
+        valid: findings.errors == 0 && failures.is_empty(),
         errors: findings.errors,
         warnings: findings.warnings,
         infos: findings.infos,

@@ -8,7 +8,7 @@ use crate::metadata::json::Json;
 /// The findings about all STOREs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ValidateResult {
-    /// Whether nothing is at `error` level; a comparison has its own `equal`.
+    /// Whether every STORE could be looked at and nothing is at `error` level; a comparison has its own `equal`.
     pub valid: bool,
     /// Findings at `error` level, also those not shown.
     pub errors: u64,

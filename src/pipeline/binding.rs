@@ -70,7 +70,9 @@ fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Ve
     }
     if entry.is_some_and(|entry| !entry.is_decoded) {
         let message = format!("the codec {name} is not decoded by this program");
-        diagnostics.push(Diagnostic::new(code::CODEC_UNSUPPORTED, message).at_pointer(codec.pointer.clone()));
+        let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message)
+            .with_help("the array can be copied as it is; its chunks are not looked into");
+        diagnostics.push(found.at_pointer(codec.pointer.clone()));
     }
     if !codec.must_understand {
         let message = format!("codec {name} says \"must_understand\": false, but decoding needs it");

@@ -1,5 +1,6 @@
 //! A group as text: its members as a tree, a line each, within 80 columns.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::inspect_text::write_attributes;
@@ -117,9 +118,9 @@ fn line(row: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
     for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
         let cell = cut(cell, *width);
         if column + 1 == COLUMNS {
-            line.push_str(&format!("{cell:>width$}"));
+            let _ = write!(line, "{cell:>width$}");
         } else {
-            line.push_str(&format!("{cell:<width$}  "));
+            let _ = write!(line, "{cell:<width$}  ");
         }
     }
     line.truncate(line.trim_end().len());

@@ -1,4 +1,4 @@
-//! `validate` as XML in the form of `JUnit`: a test suite for each store, a test case for each of its nodes.
+//! `validate` as `JUnit` XML: a test suite for each store, a test case for each of its nodes.
 //!
 //! An error is a `failure` of its node, what else was found stands in its `system-out`; a store that could not be
 //! looked at is a test case with an `error`. Schema: `jenkins-junit.xsd`, which the common readers follow.

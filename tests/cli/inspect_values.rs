@@ -99,7 +99,7 @@ fn stats_of_every_fixture_are_those_of_its_elements() {
             let found = found.as_f64().unwrap();
             assert!((found - wanted).abs() <= 1e-14 * of, "{name}: {found} is not {wanted}");
         };
-        let number = finite.len() as f64;
+        let number = f64::from(u32::try_from(finite.len()).unwrap());
         let mean = finite.iter().map(|value| value / number).sum::<f64>();
         let squares: f64 = finite.iter().map(|value| (value - mean).powi(2) / number).sum();
         near(&stats["mean"], mean, max.abs().max(min.abs()));

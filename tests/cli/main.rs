@@ -21,6 +21,7 @@ mod inspect_values;
 mod rules;
 mod signals;
 mod transcode;
+mod transcode_options;
 mod validate;
 mod validate_levels;
 mod version_2;

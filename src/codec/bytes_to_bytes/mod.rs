@@ -6,10 +6,11 @@
 
 mod blosc;
 mod bz2;
-mod crc32c;
+mod checksum;
 mod deflate;
 mod error;
 mod foreign;
+mod numcodecs;
 mod size;
 mod zstd;
 
@@ -20,10 +21,11 @@ use std::sync::Arc;
 
 use zarrs::array::BytesToBytesCodecTraits;
 
+use self::checksum::{Checksum, Location};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::CodecMetadata;
 use crate::metadata::json::Object;
-use crate::pipeline::configuration::{self, BloscConfiguration, CodecConfiguration, ZstdConfiguration};
+use crate::pipeline::configuration::{BloscConfiguration, CodecConfiguration, ZstdConfiguration};
 
 /// A bytes to bytes codec, ready to run.
 #[derive(Debug, Clone)]
@@ -39,7 +41,7 @@ enum Kind {
     Zlib { level: u32 },
     Bz2 { level: u32 },
     Blosc(BloscConfiguration),
-    Crc32c,
+    Checksum(Checksum, Location),
     Foreign(Arc<dyn BytesToBytesCodecTraits>),
 }
 
@@ -60,22 +62,14 @@ impl Contexts {
 impl BytesCodec {
     /// Makes a codec from its metadata.
     pub fn new(name: &str, configuration: Option<&Object>) -> Result<Self, BytesCodecError> {
-        let parsed =
-            match name {
-                "numcodecs.zlib" => checked(configuration::gzip::parse_zlib(configuration, ""))
-                    .map(|level| Kind::Zlib { level }),
-                "numcodecs.bz2" => checked(configuration::gzip::parse_bz2(configuration, ""))
-                    .map(|level| Kind::Bz2 { level }),
-                _ => match CodecConfiguration::parse(&CodecMetadata::new(name, configuration.cloned())) {
-                    None => foreign::create(name, configuration).map(Kind::Foreign),
-                    Some((Some(CodecConfiguration::Numcodecs(_)), _)) => {
-                        foreign::create(name, configuration).map(Kind::Foreign)
-                    }
-                    Some(parsed) => {
-                        checked(parsed).and_then(|configuration| Kind::of_configuration(&configuration))
-                    }
-                },
-            };
+        let parsed = match CodecConfiguration::parse(&CodecMetadata::new(name, configuration.cloned())) {
+            None => foreign::create(name, configuration).map(Kind::Foreign),
+            Some(parsed) => checked(parsed).and_then(|parsed| match parsed {
+                CodecConfiguration::Numcodecs(_) => numcodecs::kind(name, configuration)
+                    .map_or_else(|| foreign::create(name, configuration).map(Kind::Foreign), Ok),
+                parsed => Kind::of_configuration(&parsed),
+            }),
+        };
         let kind =
             parsed.map_err(|reason| BytesCodecError::Configuration { codec: name.to_owned(), reason })?;
         Ok(BytesCodec { name: name.to_owned(), kind })
@@ -100,8 +94,8 @@ impl BytesCodec {
             Kind::Zlib { level } => contexts.deflate.encode_zlib(*level, decoded, encoded),
             Kind::Bz2 { level } => bz2::encode(*level, decoded, encoded),
             Kind::Blosc(configuration) => blosc::encode(*configuration, decoded, encoded),
-            Kind::Crc32c => {
-                crc32c::encode(decoded, encoded);
+            Kind::Checksum(checksum, location) => {
+                checksum.encode(*location, decoded, encoded);
                 Ok(())
             }
             Kind::Foreign(codec) => foreign::encode(codec.as_ref(), decoded, encoded),
@@ -124,7 +118,7 @@ impl BytesCodec {
             Kind::Zlib { .. } => contexts.deflate.decode_zlib(encoded, decoded, bound),
             Kind::Bz2 { .. } => bz2::decode(encoded, decoded, bound),
             Kind::Blosc(_) => blosc::decode(encoded, decoded, bound),
-            Kind::Crc32c => crc32c::decode(encoded, decoded, bound),
+            Kind::Checksum(checksum, location) => checksum.decode(*location, encoded, decoded, bound),
             Kind::Foreign(codec) => foreign::decode(codec.as_ref(), encoded, decoded, bound),
         };
         result.and_then(|()| bound.check(decoded.len())).map_err(|fault| fault.of_codec(&self.name))
@@ -137,7 +131,7 @@ impl BytesCodec {
             Kind::Gzip { .. } | Kind::Zlib { .. } => deflate::CONTEXT_BYTES,
             Kind::Bz2 { .. } => bz2::CONTEXT_BYTES,
             Kind::Blosc(configuration) => blosc::context_bytes(*configuration, decoded),
-            Kind::Crc32c => 0,
+            Kind::Checksum(..) => 0,
             // Such codecs return their bytes in a buffer of their own.
             Kind::Foreign(_) => decoded,
         }
@@ -150,7 +144,7 @@ impl BytesCodec {
             Kind::Gzip { .. } | Kind::Zlib { .. } => decoded.bounded_by(deflate::bound),
             Kind::Bz2 { .. } => decoded.bounded_by(bz2::bound),
             Kind::Blosc(_) => decoded.bounded_by(blosc::bound),
-            Kind::Crc32c => decoded.plus(crc32c::SIZE as u64),
+            Kind::Checksum(..) => decoded.plus(checksum::SIZE as u64),
             Kind::Foreign(codec) => foreign::encoded_size(codec.as_ref(), decoded),
         }
     }
@@ -162,7 +156,7 @@ impl Kind {
             CodecConfiguration::Zstd(configuration) => Kind::Zstd(*configuration),
             CodecConfiguration::Gzip(configuration) => Kind::Gzip { level: configuration.level },
             CodecConfiguration::Blosc(configuration) => Kind::Blosc(*configuration),
-            CodecConfiguration::Crc32c(_) => Kind::Crc32c,
+            CodecConfiguration::Crc32c(_) => Kind::Checksum(Checksum::Crc32c, Location::End),
             _ => return Err("it does not turn bytes into bytes".to_owned()),
         })
     }

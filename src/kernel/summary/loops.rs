@@ -184,7 +184,12 @@ macro_rules! wide {
             #[inline(always)]
             #[expect(clippy::cast_precision_loss, reason = "distances are rounded once")]
             #[expect(clippy::cast_possible_truncation, reason = "a mean lies between the extremes")]
-            #[allow(clippy::cast_possible_wrap, clippy::cast_lossless, reason = "halves are of 32 bits")]
+            #[allow(
+                clippy::cast_possible_wrap,
+                clippy::cast_lossless,
+                clippy::cast_sign_loss,
+                reason = "halves are of 32 bits, and the mean of unsigned integers has no sign"
+            )]
             fn moments(elements: &[Self], finite: usize, extremes: (Self, Self), _scale: f64) -> Moments {
                 let (mut high, mut low) = (0_i64, 0_i64);
                 for element in elements {
@@ -195,7 +200,7 @@ macro_rules! wide {
                 let count = finite as i128;
                 let pivot = (sum / count) as $type;
                 let (below, above) = (extremes.0.abs_diff(pivot), extremes.1.abs_diff(pivot));
-                let fits = below.max(above) <= i64::MAX as u64;
+                let fits = i64::try_from(below.max(above)).is_ok();
                 let mut squares = [0.0; LANES];
                 let add = |element: $type, squares: &mut f64| {
                     let distance = if fits {

@@ -61,7 +61,7 @@ fn integers_of_all_widths_are_exact() {
 #[test]
 fn constant_is_as_if_its_elements_were_there() {
     let scan = SummaryScan::new(NumberType::of(ElementType::Float32), f32::NAN.to_bits64());
-    let values = [0.1f32; 5000];
+    let values = vec![0.1_f32; 5000];
     let mut merged = Summary::default();
     scan.scan(bytemuck::cast_slice(&values[..4000]), &mut merged);
     scan.merge(&mut merged, &scan.of_constant(0.1f32.to_bits64(), 1000));

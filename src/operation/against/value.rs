@@ -213,10 +213,10 @@ fn form(data_type: &DataType) -> Form {
 }
 
 /// Makes `f64` of elements.
-type Widen = fn(&[u8], &mut [f64]);
+type Widening = fn(&[u8], &mut [f64]);
 
 /// How to make `f64` of elements all of whose values it holds.
-fn widening(element: ElementType) -> Option<Widen> {
+fn widening(element: ElementType) -> Option<Widening> {
     Some(match element {
         ElementType::Int8 => widen::<i8>,
         ElementType::Int16 => widen::<i16>,

@@ -1,5 +1,6 @@
 //! A group: what lies below it, node by node.
 
+use crate::data_type::DataType;
 use crate::diagnostic::Diagnostic;
 use crate::engine::driver::Driver;
 use crate::metadata::array::{ChunkGrid, num_elements};
@@ -84,16 +85,13 @@ fn describe_array(array: &ArrayReading, path: String) -> NodeResult {
         _ => None,
     };
     let is_sharded = pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
-    let element = data_type.as_ref().and_then(|data_type| data_type.size());
+    let element = data_type.as_ref().and_then(DataType::size);
     let elements = members.shape.as_deref().and_then(num_elements);
     NodeResult {
         zarr_format: Some(array.zarr_format),
         attributes: Some(members.attributes.clone().unwrap_or_default().into()),
         shape: members.shape.clone(),
-        data_type: data_type
-            .as_ref()
-            .map(|data_type| data_type.to_metadata())
-            .or_else(|| members.data_type.clone()),
+        data_type: data_type.as_ref().map(DataType::to_metadata).or_else(|| members.data_type.clone()),
         data_type_v2: array.data_type_v2().cloned(),
         fill_value: members.fill_value.clone(),
         chunk_shape: pipeline.as_ref().map(Pipeline::innermost_chunk_shape).or_else(|| stored_shape.clone()),

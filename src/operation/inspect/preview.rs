@@ -202,7 +202,9 @@ impl Preview<'_> {
             objects,
             |buffers, index| self.object(buffers, index),
             |_, parts| {
-                parts.iter().for_each(|part| picture.add(part));
+                for part in &parts {
+                    picture.add(part);
+                }
                 progress.advance(self.side.chunk_bytes());
             },
         );

@@ -18,7 +18,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::options::{CommonOptions, QuantizeOptions, TranscodeOptions};
 use crate::operation::transcode::budget::Budget;
 use crate::operation::transcode::first_pass::FirstPass;
-use crate::operation::transcode::quantization::Request;
+use crate::operation::transcode::request::Request;
 use crate::operation::transcode::{fault, measure};
 
 /// Settles the quantisation and measures its error over all values.

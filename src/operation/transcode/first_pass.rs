@@ -4,7 +4,8 @@
 use super::budget::Budget;
 use super::fault::explain;
 use super::layout::side;
-use super::quantization::{Quantization, Request};
+use super::quantization::Quantization;
+use super::request::Request;
 use super::run::driver;
 use super::survey::{Survey, Surveyor, scans};
 use super::{measure, missing};

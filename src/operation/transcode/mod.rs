@@ -17,6 +17,7 @@ pub(super) mod plan;
 pub(super) mod quantization;
 pub(super) mod range;
 pub(super) mod reader;
+pub(super) mod request;
 mod room;
 mod run;
 pub(super) mod survey;

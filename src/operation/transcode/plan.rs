@@ -5,7 +5,8 @@ use super::change;
 use super::destination::{Draft, compress, follow_data_type, read_chain};
 use super::first_pass::FirstPass;
 use super::layout::side;
-use super::quantization::{self, Quantization, Request};
+use super::quantization::Quantization;
+use super::request::{Request, refuse_packed};
 use super::run::driver;
 use super::{normalize, unpack};
 use crate::codec::conversion::{Conversion, ValueChange};
@@ -171,7 +172,7 @@ impl Planner<'_> {
         if let Some(quantization) = quantization {
             if let Some(codecs) = &self.options.codecs {
                 draft.set_codecs(read_chain(codecs, "--codecs")?);
-                quantization::refuse_packed(&draft.codecs, "--codecs")?;
+                refuse_packed(&draft.codecs, "--codecs")?;
             }
             return quantized(quantization, draft);
         }

@@ -67,6 +67,11 @@ const SHUFFLES: &[(&str, BloscShuffle)] = &[
 ];
 
 impl BloscCompressor {
+    /// By its name in metadata.
+    pub fn of_name(name: &str) -> Option<Self> {
+        COMPRESSORS.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+    }
+
     /// The name in metadata.
     pub fn name(self) -> &'static str {
         COMPRESSORS.iter().find(|entry| entry.1 == self).map_or("", |entry| entry.0)

@@ -1,4 +1,4 @@
-//! `gzip`, and the codecs of numcodecs that have a level alone as well: `numcodecs.zlib`, `numcodecs.bz2`.
+//! `gzip`: its level.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/>
 
@@ -18,18 +18,4 @@ pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<GzipConfig
     let mut members = Members::of_codec("gzip", configuration, pointer, &["level"]);
     let level = members.require("level").and_then(|json| members.integer("level", json, 0..=9));
     members.finish(level.map(|level| GzipConfiguration { level }))
-}
-
-/// Parses the configuration of a `numcodecs.zlib` at `pointer`: a level from 0 to 9.
-pub fn parse_zlib(configuration: Option<&Object>, pointer: &str) -> Parsed<u32> {
-    let mut members = Members::of_codec("numcodecs.zlib", configuration, pointer, &["level"]);
-    let level = members.require("level").and_then(|json| members.integer("level", json, 0..=9));
-    members.finish(level)
-}
-
-/// Parses the configuration of a `numcodecs.bz2` at `pointer`: a level from 1 to 9.
-pub fn parse_bz2(configuration: Option<&Object>, pointer: &str) -> Parsed<u32> {
-    let mut members = Members::of_codec("numcodecs.bz2", configuration, pointer, &["level"]);
-    let level = members.require("level").and_then(|json| members.integer("level", json, 1..=9));
-    members.finish(level)
 }

@@ -1,0 +1,105 @@
+//! From a stage of a pipeline to a codec that runs.
+
+use super::{BindError, Codec};
+use crate::codec::bytes_to_bytes::BytesCodec;
+use crate::codec::element_bytes::ElementBytes;
+use crate::codec::packbits::PackBits;
+use crate::codec::sharding::BoundSharding;
+use crate::codec::transpose::Transpose;
+use crate::codec::vlen::Vlen;
+use crate::data_type::DataType;
+use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::scale_offset::ScaleOffset;
+use crate::kernel::{OutOfRange, Rounding};
+use crate::pipeline::configuration::VlenConfiguration;
+use crate::pipeline::{ArrayRepresentation, BoundConfiguration, CodecKind, Representation, Stage};
+
+/// What elements a chain is bound for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::codec) enum ElementSize {
+    /// Of one size.
+    Fixed,
+    /// Of any.
+    Any,
+}
+
+pub(super) fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> Result<(), BindError> {
+    let Some(bytes) = array.data_type.size() else {
+        return match array.num_elements() {
+            Some(_) if elements == ElementSize::Any && array.data_type.is_variable_length() => Ok(()),
+            _ => Err(BindError::DataType(array.data_type.to_string())),
+        };
+    };
+    let total = array.num_elements().and_then(|count| count.checked_mul(bytes as u64));
+    // Half of the address space is more than any machine gives one chunk.
+    match total.map(usize::try_from) {
+        Some(Ok(total)) if total <= usize::MAX / 4 => Ok(()),
+        _ => Err(BindError::TooLarge { shape: array.shape.clone() }),
+    }
+}
+
+/// The cast that passes each value of a type with unused bits and refuses the rest; `None` where all bits count.
+pub(in crate::codec) fn range_check(data_type: &DataType) -> Option<Cast> {
+    let number_type = data_type.number().filter(|number_type| !number_type.is_whole())?;
+    Some(Cast::new(CastOptions {
+        source: number_type,
+        target: number_type,
+        rounding: Rounding::NearestEven,
+        out_of_range: OutOfRange::Error,
+        scalar_map: Vec::new(),
+    }))
+}
+
+pub(super) fn bind_codec(
+    stage: &Stage,
+    before: &Representation,
+    elements: ElementSize,
+) -> Result<Codec, BindError> {
+    let unsupported = |because: String| BindError::Unsupported { place: 0, name: String::new(), because };
+    let array =
+        || before.array().ok_or_else(|| unsupported(": it stands after the array->bytes codec".to_owned()));
+    Ok(match &stage.configuration {
+        BoundConfiguration::ScaleOffset { number_type, offset, scale } => {
+            Codec::ScaleOffset(ScaleOffset::new(*number_type, *offset, *scale))
+        }
+        BoundConfiguration::CastValue { encode, decode } => Codec::Cast {
+            encode: Box::new(Cast::new(encode.clone())),
+            decode: Box::new(Cast::new(decode.clone())),
+        },
+        BoundConfiguration::Transpose { order } => {
+            let array = array()?;
+            let of_any_size = || unsupported(" for elements of any length".to_owned());
+            let size = array.data_type.size().ok_or_else(of_any_size)?;
+            let bound = Transpose::new(&array.shape, order, size);
+            Codec::Transpose(bound.map_err(|error| unsupported(format!(": {error}")))?)
+        }
+        BoundConfiguration::Bytes { big_endian } => {
+            let data_type = &array()?.data_type;
+            match ElementBytes::of(data_type, *big_endian) {
+                Some(codec) => Codec::ElementBytes(codec),
+                None => Codec::Bytes {
+                    swap: data_type.component_size().filter(|_| *big_endian != cfg!(target_endian = "big")),
+                    check: range_check(data_type).map(Box::new),
+                },
+            }
+        }
+        BoundConfiguration::BitRound(codec) => Codec::BitRound(*codec),
+        BoundConfiguration::Reshape => Codec::Reshape,
+        BoundConfiguration::PackBits(configuration) => {
+            array()?;
+            Codec::PackBits(PackBits::new(*configuration))
+        }
+        BoundConfiguration::Sharding(configuration) => {
+            Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))
+        }
+        BoundConfiguration::Other if stage.kind == Some(CodecKind::BytesToBytes) => {
+            let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
+            Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
+        }
+        BoundConfiguration::Vlen(configuration) if elements == ElementSize::Any => Codec::Vlen(Vlen {
+            num_elements: array()?.num_elements().unwrap_or(u64::MAX),
+            is_text: *configuration == VlenConfiguration::Utf8,
+        }),
+        BoundConfiguration::Vlen(_) | BoundConfiguration::Other => return Err(unsupported(String::new())),
+    })
+}

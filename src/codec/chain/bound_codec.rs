@@ -1,0 +1,208 @@
+//! One codec of a bound chain, either way, with the faults of its elements and sizes.
+
+use super::{BoundCodec, Codec, Workspace};
+use crate::codec::bytes_to_bytes::{BytesCodecError, DecodedSize};
+use crate::codec::fault::{ChainFault, ChainFaultKind};
+use crate::codec::value_program::swap;
+use crate::codec::vlen::Vlen;
+use crate::element::NumberType;
+use crate::kernel::ElementFault;
+use crate::kernel::cast::Cast;
+use crate::pipeline::{ArrayRepresentation, BytesSize, Representation};
+
+impl BoundCodec {
+    pub(super) fn fault(&self, place: usize, kind: ChainFaultKind) -> ChainFault {
+        ChainFault { place: place.to_string(), codec: self.name.clone(), kind }
+    }
+
+    pub(super) fn encode(
+        &self,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+        ws: &mut Workspace,
+    ) -> Result<(), ChainFaultKind> {
+        Self::expect_fixed_size(&self.decoded, decoded)?;
+        match &self.codec {
+            Codec::ScaleOffset(codec) => {
+                encoded.resize(decoded.len(), 0);
+                let types = Some((codec.number_type(), codec.number_type()));
+                codec
+                    .encode(decoded, encoded)
+                    .map_err(|fault| element_fault(fault, types, decoded, &self.decoded))
+            }
+            Codec::Cast { encode, .. } => Self::cast(encode, decoded, encoded, &self.decoded),
+            Codec::Transpose(codec) => {
+                encoded.resize(decoded.len(), 0);
+                codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
+            }
+            Codec::Bytes { swap: width, check } => {
+                if let Some(check) = check {
+                    Self::cast(check, decoded, encoded, &self.decoded)?;
+                }
+                copy_swapped(decoded, encoded, *width);
+                Ok(())
+            }
+            Codec::ElementBytes(codec) => codec.encode(decoded, encoded).map_err(|fault| {
+                let types = self.number_type().map(|number_type| (number_type, number_type));
+                element_fault(fault, types, decoded, &self.decoded)
+            }),
+            Codec::BitRound(codec) => {
+                copy_swapped(decoded, encoded, None);
+                codec.encode(encoded);
+                Ok(())
+            }
+            Codec::Reshape => {
+                copy_swapped(decoded, encoded, None);
+                Ok(())
+            }
+            Codec::Vlen(codec) => Self::framing(*codec, decoded, encoded),
+            Codec::PackBits(codec) => {
+                codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
+            }
+            Codec::Sharding(codec) => codec.encode(decoded, encoded, ws),
+            Codec::BytesToBytes(codec) => codec
+                .encode(decoded, encoded, &mut ws.contexts)
+                .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
+        }
+    }
+
+    pub(super) fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        ws: &mut Workspace,
+    ) -> Result<(), ChainFaultKind> {
+        Self::expect_fixed_size(&self.encoded, encoded)?;
+        match &self.codec {
+            Codec::ScaleOffset(codec) => {
+                decoded.resize(encoded.len(), 0);
+                let types = Some((codec.number_type(), codec.number_type()));
+                codec
+                    .decode(encoded, decoded)
+                    .map_err(|fault| element_fault(fault, types, encoded, &self.encoded))
+            }
+            Codec::Cast { decode, .. } => Self::cast(decode, encoded, decoded, &self.encoded),
+            Codec::Transpose(codec) => {
+                decoded.resize(encoded.len(), 0);
+                codec.decode(encoded, decoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
+            }
+            Codec::Bytes { swap: width, check } => {
+                expect_size(&self.decoded, encoded.len())?;
+                copy_swapped(encoded, decoded, *width);
+                let Some(check) = check else { return Ok(()) };
+                let elements = std::mem::take(decoded);
+                let checked = Self::cast(check, &elements, decoded, &self.decoded);
+                *decoded = elements;
+                checked
+            }
+            Codec::ElementBytes(codec) => {
+                expect_size(&self.decoded, encoded.len())?;
+                codec.decode(encoded, decoded);
+                Ok(())
+            }
+            Codec::BitRound(_) | Codec::Reshape => {
+                copy_swapped(encoded, decoded, None);
+                Ok(())
+            }
+            Codec::Vlen(codec) => Self::framing(*codec, encoded, decoded),
+            Codec::PackBits(codec) => {
+                let count = self.decoded.array().and_then(ArrayRepresentation::num_elements).unwrap_or(0);
+                codec
+                    .decode(encoded, crate::codec::region::as_index(count), decoded)
+                    .map_err(|error| ChainFaultKind::Bytes(error.to_string()))
+            }
+            Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
+            Codec::BytesToBytes(codec) => codec
+                .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
+                .map_err(|error| bytes_fault(&error)),
+        }
+    }
+
+    /// Elements of any size pass as they are encoded.
+    fn framing(codec: Vlen, source: &[u8], target: &mut Vec<u8>) -> Result<(), ChainFaultKind> {
+        codec.check(source).map_err(|error| ChainFaultKind::Bytes(error.to_string()))?;
+        copy_swapped(source, target, None);
+        Ok(())
+    }
+
+    /// The number type of the elements before the codec.
+    fn number_type(&self) -> Option<NumberType> {
+        self.decoded.array().and_then(|array| array.data_type.number())
+    }
+
+    fn cast(
+        cast: &Cast,
+        source: &[u8],
+        target: &mut Vec<u8>,
+        frame: &Representation,
+    ) -> Result<(), ChainFaultKind> {
+        let (from, to) = (cast.options().source, cast.options().target);
+        target.resize(source.len() / from.size() * to.size(), 0);
+        cast.convert(source, target).map_err(|fault| element_fault(fault, Some((from, to)), source, frame))
+    }
+
+    /// An array has one size, and anything else would be read past its end; so have bytes that nothing compressed,
+    /// and anything else is a truncated chunk.
+    fn expect_fixed_size(representation: &Representation, bytes: &[u8]) -> Result<(), ChainFaultKind> {
+        match representation {
+            Representation::Array(array) if array.data_type.is_variable_length() => Ok(()),
+            Representation::Array(_) | Representation::Bytes(BytesSize::Fixed(_)) => {
+                expect_size(representation, bytes.len())
+            }
+            Representation::Bytes(_) => Ok(()),
+        }
+    }
+}
+
+/// What a bytes->bytes codec could not decode.
+fn bytes_fault(error: &BytesCodecError) -> ChainFaultKind {
+    if error.is_wrong_length() {
+        ChainFaultKind::Length(error.to_string())
+    } else {
+        ChainFaultKind::Bytes(error.to_string())
+    }
+}
+
+pub(super) fn expect_size(representation: &Representation, found: usize) -> Result<(), ChainFaultKind> {
+    let (expected, found) = (representation.max_bytes().unwrap_or(0), found as u64);
+    if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
+}
+
+/// The size that a bytes->bytes codec may decode to.
+fn decoded_size(decoded: &Representation) -> DecodedSize {
+    match decoded {
+        Representation::Bytes(BytesSize::Fixed(bytes)) => {
+            DecodedSize::Exact(crate::codec::region::as_index(*bytes))
+        }
+        Representation::Bytes(BytesSize::Bounded(bytes)) => {
+            DecodedSize::AtMost(crate::codec::region::as_index(*bytes))
+        }
+        _ => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
+    }
+}
+
+/// The most that a chunk may decode to where the chain tells no bound: 1 GiB.
+const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
+
+/// The fault of one element, with its value and its place in the chunk.
+fn element_fault(
+    fault: ElementFault,
+    types: Option<(NumberType, NumberType)>,
+    source: &[u8],
+    frame: &Representation,
+) -> ChainFaultKind {
+    let size = types.map_or(1, |(source, _)| source.size());
+    let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, crate::codec::element_bits);
+    let position = frame.array().map(|array| crate::codec::region::unravel(fault.index as u64, &array.shape));
+    ChainFaultKind::Element { fault, position, bits, types }
+}
+
+fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) {
+    if let Some(width) = width {
+        target.resize(source.len(), 0);
+        swap(source, target, width);
+    } else {
+        target.clear();
+        target.extend_from_slice(source);
+    }
+}

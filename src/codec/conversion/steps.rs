@@ -1,0 +1,115 @@
+//! Value codecs as steps of a pass over elements.
+
+use super::ValueChange;
+use crate::codec::chain::{BoundChain, BoundCodec, Codec};
+use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep, swap};
+use crate::pipeline::Representation;
+
+/// Appends the change of values between two chains.
+pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
+    match change {
+        ValueChange::None => {}
+        ValueChange::DataType(cast) => {
+            let size = cast.options().target.size();
+            program.push(ValueStep::Cast((**cast).clone()), StepOrigin::DataType, size);
+        }
+        ValueChange::Quantize { kernel, .. } => {
+            let size = kernel.options().target.size();
+            program.push(ValueStep::Quantize(kernel.clone()), StepOrigin::DataType, size);
+        }
+        ValueChange::Unpack(unpack) => {
+            program.push(ValueStep::Unpack(unpack.clone()), StepOrigin::DataType, unpack.target().size());
+        }
+    }
+}
+
+/// Values through the value codecs of a chain and back: what any reader gets of them.
+pub fn round_trip(chain: &BoundChain) -> ValueProgram {
+    let mut program = ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1));
+    let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
+    let count = chain.codecs().iter().take_while(is_array).count();
+    for place in 0..count {
+        apply_values(chain, place, &mut program);
+    }
+    for place in (0..count).rev() {
+        undo_values(chain, place, &mut program);
+    }
+    program
+}
+
+/// The array in front of the codec at `place`.
+pub(super) fn array_before(chain: &BoundChain, place: usize) -> &crate::pipeline::ArrayRepresentation {
+    match chain.codecs().get(place).map(|codec| &codec.decoded) {
+        Some(Representation::Array(array)) => array,
+        _ => chain.decoded(),
+    }
+}
+
+/// Appends the inverse of an array->array codec.
+pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
+    if let Codec::Transpose(codec) = &chain.codecs()[place].codec {
+        let mut decoded = order.clone();
+        for (current, dimension) in order.iter().zip(codec.order()) {
+            decoded[*dimension] = *current;
+        }
+        *order = decoded;
+    }
+    undo_values(chain, place, program);
+}
+
+/// What it does to values.
+fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
+    let origin = StepOrigin::Source(place);
+    match &chain.codecs()[place].codec {
+        Codec::ScaleOffset(codec) => {
+            program.push(ValueStep::ScaleDecode(codec.clone()), origin, codec.number_type().size());
+        }
+        Codec::Cast { decode, .. } => {
+            program.push(ValueStep::Cast((**decode).clone()), origin, decode.options().target.size());
+        }
+        _ => {}
+    }
+}
+
+/// Appends an array->array codec.
+pub(super) fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
+    if let Codec::Transpose(codec) = &chain.codecs()[place].codec {
+        *order = codec.order().iter().map(|dimension| order[*dimension]).collect();
+    }
+    apply_values(chain, place, program);
+}
+
+/// What it does to values.
+fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
+    let origin = StepOrigin::Destination(place);
+    match &chain.codecs()[place].codec {
+        Codec::ScaleOffset(codec) => {
+            program.push(ValueStep::ScaleEncode(codec.clone()), origin, codec.number_type().size());
+        }
+        Codec::Cast { encode, .. } => {
+            program.push(ValueStep::Cast((**encode).clone()), origin, encode.options().target.size());
+        }
+        Codec::BitRound(codec) => {
+            let size = program.sizes().1;
+            program.push(ValueStep::BitRound(*codec), origin, size);
+        }
+        _ => {}
+    }
+}
+
+/// The order of the array's own dimensions, from that of the representation in front of codec `keep`.
+pub(super) fn array_order(source: &BoundChain, keep: usize, order: &[usize]) -> Vec<usize> {
+    let mut order = order.to_vec();
+    let mut ignored = ValueProgram::new(1);
+    for place in (0..keep).rev() {
+        undo(source, place, &mut ignored, &mut order);
+    }
+    order
+}
+
+/// Bytes with each component of `width` reversed.
+pub(super) fn swapped(bytes: &[u8], width: usize) -> Vec<u8> {
+    let mut reversed = vec![0; bytes.len()];
+    swap(bytes, &mut reversed, width);
+    reversed
+}

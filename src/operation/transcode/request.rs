@@ -1,0 +1,315 @@
+//! A quantisation as it is asked for, and what the data make of it: codes, range, NaN, fill value (CLI.md,
+//! "Quantising").
+
+use super::destination::codec_names;
+use super::quantization::{Quantization, surviving_fill};
+use super::range::{Codes, FloatType, RangeFault, RangeFinder, Scaling};
+use super::survey::Survey;
+use crate::data_type::{DataType, value_from_json};
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
+use crate::engine::chunk_set::Listing;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Json;
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::{QuantizeForm, QuantizeOptions, TranscodeOptions};
+
+/// What is asked for, before the range is known.
+#[derive(Debug)]
+pub(in crate::operation) struct Request<'a> {
+    /// The array.
+    pub source: &'a OpenedArray,
+    /// The options of the run.
+    pub options: &'a TranscodeOptions,
+    /// Those of the quantisation.
+    pub quantize: &'a QuantizeOptions,
+    /// The array's float type.
+    pub number_type: NumberType,
+    /// Values that count as NaN.
+    pub missing: Vec<u64>,
+    /// The fill value's bits.
+    pub fill_bits: u64,
+}
+
+impl<'a> Request<'a> {
+    /// Checks that the array can be quantised at all.
+    pub(in crate::operation) fn new(
+        source: &'a OpenedArray,
+        options: &'a TranscodeOptions,
+        quantize: &'a QuantizeOptions,
+    ) -> Result<Self, OperationError> {
+        let number_type = match source.data_type {
+            DataType::Number(number_type) if number_type.is_float() => number_type,
+            _ => {
+                return Err(OperationError::data(format!(
+                    "quantising applies to float arrays; `{}` holds {}",
+                    source.store, source.data_type
+                ))
+                .with_help("change the type of other arrays with --data-type"));
+            }
+        };
+        refuse_packed(&source.metadata.codecs, &source.store)?;
+        if quantize.form == QuantizeForm::Cf {
+            check_cf(source, quantize.data_type)?;
+        }
+        let fill_bits =
+            source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
+        let missing = super::missing::values(source, number_type, quantize.missing.as_ref())?;
+        Ok(Request { source, options, quantize, number_type, missing, fill_bits })
+    }
+
+    /// The array's arithmetic.
+    pub(super) fn float(&self) -> FloatType {
+        FloatType(self.number_type)
+    }
+
+    /// Whether the range must be looked for in the data.
+    pub(super) fn needs_first_pass(&self) -> bool {
+        self.quantize.range.is_none() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
+    }
+
+    /// Whether chunks must be read before anything can be settled.
+    pub(super) fn reads_data(&self) -> bool {
+        self.needs_first_pass() || self.quantize.max_error.is_some()
+    }
+
+    /// The quantisation as far as it is known before any chunk is read.
+    pub(super) fn open(&self, listing: &Listing) -> Result<Quantization, OperationError> {
+        let total: u64 = self.source.metadata.num_chunks();
+        let survey = Survey { absent_elements: listing.present.len() < total, ..Survey::default() };
+        // The widest, so that what the plan needs is enough for any.
+        let widest = self.candidates().into_iter().next_back().unwrap_or(self.number_type);
+        let mut quantization = self.settle(widest, &survey)?;
+        quantization.is_open = self.needs_first_pass();
+        quantization.is_target_settled = self.quantize.data_type.is_some();
+        quantization.warnings.clear();
+        Ok(quantization)
+    }
+
+    /// Whether the fill value stands for NaN.
+    pub(super) fn fill_is_nan(&self) -> bool {
+        let fill = self.float().value(self.fill_bits);
+        fill.is_nan() || self.missing.iter().any(|bits| self.float().value(*bits) == fill)
+    }
+
+    /// The candidates for the codes' type, narrowest first.
+    pub(super) fn candidates(&self) -> Vec<NumberType> {
+        use crate::element::ElementType::{UInt8, UInt16, UInt32};
+        match self.quantize.data_type {
+            Some(data_type) => vec![data_type],
+            None => [UInt8, UInt16, UInt32].map(NumberType::of).to_vec(),
+        }
+    }
+
+    /// Settles everything for one type of codes.
+    pub(super) fn settle(&self, target: NumberType, survey: &Survey) -> Result<Quantization, OperationError> {
+        let fill = self.float().value(self.fill_bits);
+        let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
+        if fill.is_infinite() && fill_is_data {
+            return Err(infinite(&self.source.store, "absent chunks hold the fill value, an infinity"));
+        }
+        self.check_survey(survey)?;
+        let saw_nan = survey.extent.is_some_and(|extent| extent.nan > 0);
+        let wants_nan = self.quantize.nan_value.is_some() || self.fill_is_nan() || saw_nan || !fill_is_data;
+        let mut quantization = self.with_codes(target, wants_nan, survey, fill_is_data.then_some(fill))?;
+        if !fill_is_data {
+            quantization.fill_value = FloatType(self.number_type).bits(f64::NAN);
+            return Ok(quantization);
+        }
+        if let Some(moved) = surviving_fill(&quantization, fill) {
+            quantization.fill_value = self.float().bits(moved);
+            if moved != fill {
+                quantization.warnings.push(Diagnostic::new(
+                    code::QUANTIZE_FILL_VALUE_MOVED,
+                    format!("the fill value {fill} becomes {moved}, which the codes bring back bit for bit"),
+                ));
+            }
+            return Ok(quantization);
+        }
+        let mut quantization = self.with_codes(target, true, survey, Some(fill))?;
+        quantization.fill_value = self.float().bits(f64::NAN);
+        quantization.writes_absent = true;
+        quantization.warnings.push(Diagnostic::new(
+            code::QUANTIZE_FILL_VALUE_MOVED,
+            format!(
+                "no value near the fill value {fill} survives the codes: absent chunks are written out, and the fill \
+                 value becomes NaN"
+            ),
+        ));
+        Ok(quantization)
+    }
+
+    /// What the first pass found that cannot be quantised.
+    fn check_survey(&self, survey: &Survey) -> Result<(), OperationError> {
+        let Some(extent) = survey.extent else { return Ok(()) };
+        if extent.positive_infinity + extent.negative_infinity > 0 {
+            let count = extent.positive_infinity + extent.negative_infinity;
+            return Err(infinite(&self.source.store, &format!("{count} elements are infinite")));
+        }
+        if survey.declared_missing > 0 {
+            return Err(OperationError::data(format!(
+                "`{}` holds {} elements equal to its attribute `_FillValue` or `missing_value`, which would ruin the \
+                 range",
+                self.source.store, survey.declared_missing
+            ))
+            .with_help("count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`"));
+        }
+        Ok(())
+    }
+
+    fn with_codes(
+        &self,
+        target: NumberType,
+        wants_nan: bool,
+        survey: &Survey,
+        fill: Option<f64>,
+    ) -> Result<Quantization, OperationError> {
+        let nan =
+            if wants_nan { self.quantize.nan_value.or_else(|| Codes::default_nan(target)) } else { None };
+        let (least, greatest) = target.integer_bounds().ok_or_else(|| {
+            OperationError::data(format!("--quantize takes an integer type; {target} is none"))
+        })?;
+        if nan.is_some_and(|nan| !(least..=greatest).contains(&i128::from(nan))) {
+            return Err(OperationError::data(format!(
+                "--nan-value {} is no value of {target}, {least} to {greatest}",
+                nan.unwrap_or_default()
+            )));
+        }
+        let codes = Codes::of(self.number_type, target, nan)
+            .ok_or_else(|| OperationError::data(format!("{target} has too few codes")))?;
+        let rounding = self.options.rounding.unwrap_or_default();
+        let finder = RangeFinder {
+            source: self.number_type,
+            target,
+            codes,
+            rounding,
+            has_scalar_map: self.quantize.form == QuantizeForm::Codecs,
+        };
+        let range = self.range(survey, fill)?;
+        let scaling = self.scaling(&finder, range)?;
+        if let Some(fill) = fill
+            && finder.encode(scaling, fill).is_none()
+        {
+            return Err(OperationError::data(format!(
+                "absent chunks hold the fill value {fill}, which the given range leaves out"
+            ))
+            .with_help("widen the range to take it in, or leave the range out"));
+        }
+        Ok(Quantization {
+            form: self.quantize.form,
+            source: self.number_type,
+            target,
+            codes,
+            scaling,
+            range,
+            rounding,
+            out_of_range: self.options.out_of_range.unwrap_or_default(),
+            missing: self.missing.clone(),
+            fill_value: self.fill_bits,
+            absent_bits: self.fill_bits,
+            writes_absent: false,
+            max_error: self.quantize.max_error,
+            is_open: false,
+            is_target_settled: true,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// The least and greatest value, from `--range` or the first pass and the fill value.
+    fn range(&self, survey: &Survey, fill: Option<f64>) -> Result<Option<(f64, f64)>, OperationError> {
+        if let Some((lo, hi)) = &self.quantize.range {
+            let (lo, hi) = (self.number(lo, "--range")?, self.number(hi, "--range")?);
+            if lo <= hi {
+                return Ok(Some((lo, hi)));
+            }
+            return Err(OperationError::data(format!(
+                "--range {lo},{hi} is empty: the least value comes first"
+            )));
+        }
+        if !self.needs_first_pass() {
+            return Ok(None);
+        }
+        let float = self.float();
+        let seen = survey.extent.and_then(|extent| extent.finite);
+        let seen = seen.map(|(lo, hi)| (float.value(lo), float.value(hi)));
+        Ok(match (seen, fill) {
+            (Some((lo, hi)), Some(fill)) => Some((least(lo, fill), -least(-hi, -fill))),
+            (None, Some(fill)) => Some((fill, fill)),
+            (seen, None) => seen,
+        })
+    }
+
+    fn scaling(&self, finder: &RangeFinder, range: Option<(f64, f64)>) -> Result<Scaling, OperationError> {
+        if self.quantize.scale.is_some() || self.quantize.offset.is_some() {
+            let number =
+                |json: &Option<Json>, option| json.as_ref().map(|json| self.number(json, option)).transpose();
+            let scale = number(&self.quantize.scale, "--scale")?;
+            let offset = number(&self.quantize.offset, "--offset")?;
+            if scale == Some(0.0) {
+                return Err(OperationError::data("--scale 0 could not be decoded")
+                    .with_help("give a scale that is not 0"));
+            }
+            return Ok(Scaling::of(offset, scale));
+        }
+        let Some((lo, hi)) = range else { return Ok(Scaling::default()) };
+        finder.find(lo, hi).map_err(|fault: RangeFault| {
+            OperationError::data(format!("values from {lo} to {hi} cannot be quantised to {}", finder.target))
+                .because(fault)
+                .with_help("give --scale and --offset, or a narrower --range with --out-of-range clamp")
+        })
+    }
+
+    /// A finite number of an option in the array's type.
+    fn number(&self, json: &Json, option: &str) -> Result<f64, OperationError> {
+        let refused = |why: String| {
+            OperationError::data(format!(
+                "{option} {} is no finite {}{why}",
+                json.to_string_compact(),
+                self.number_type
+            ))
+        };
+        let read = value_from_json(self.number_type, json).map_err(|error| refused(format!(": {error}")))?;
+        let value = self.float().value(read.value);
+        if value.is_finite() { Ok(value) } else { Err(refused(String::new())) }
+    }
+}
+
+/// The lesser of two values; -0.0 before 0.0.
+fn least(one: f64, other: f64) -> f64 {
+    if one.total_cmp(&other).is_le() { one } else { other }
+}
+
+/// Refuses to quantise what is quantised already: the chain of `whose`.
+pub(super) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<(), OperationError> {
+    let names = codec_names(codecs);
+    if !names.iter().any(|name| name == "scale_offset" || name == "cast_value") {
+        return Ok(());
+    }
+    let message = format!("`{whose}` has `scale_offset` or `cast_value` in its chain already");
+    let help = "run `zarrcast transcode --unpack` first, then quantise the result";
+    Err(OperationError::data(message).with_help(help))
+}
+
+fn infinite(store: &str, what: &str) -> OperationError {
+    OperationError::data(format!("`{store}` cannot be quantised: {what}")).with_help(
+        "no code stands for an infinity; count them as missing with `--missing Infinity,-Infinity`, or map them with \
+         `--codecs` and a `scalar_map`",
+    )
+}
+
+/// What CF attributes can express.
+fn check_cf(source: &OpenedArray, target: Option<NumberType>) -> Result<(), OperationError> {
+    let packed =
+        ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
+    if let Some(name) = packed {
+        return Err(OperationError::data(format!("`{}` has the attribute `{name}` already", source.store))
+            .with_help("run `zarrcast transcode --unpack` first, then quantise the result"));
+    }
+    let fits = |t: NumberType| t.is_whole() && (t.bits() < 64);
+    if target.is_some_and(|target| !fits(target)) {
+        return Err(OperationError::data("--as cf writes int8 to int32 and uint8 to uint32 only")
+            .with_help("choose one of these types, or --as codecs"));
+    }
+    Ok(())
+}
