@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use zarrcast::operation::Interrupt;
 use zarrcast::operation::options::{CommonOptions, ValidateLevel, ValidateOptions};
 use zarrcast::operation::progress::Silent;
 use zarrcast::operation::validate::validate;
@@ -66,7 +67,7 @@ fn levels(criterion: &mut Criterion) {
             ..ValidateOptions::default()
         };
         group.bench_function(level.name(), |bencher| {
-            bencher.iter(|| assert!(validate(&options, &Silent).result.valid));
+            bencher.iter(|| assert!(validate(&options, &Silent, &Interrupt::default()).result.valid));
         });
     }
 }

@@ -25,7 +25,7 @@ impl ValidateArguments {
             Task::ListRules => return rules::list(format, session),
             Task::Validate(options) => *options,
         };
-        let outcome = validate(&options, session.progress());
+        let outcome = validate(&options, session.progress(), session.interrupt());
         session.progress().finish();
         session.print(|output| write(&outcome, format, session.style(), output))?;
         Ok(report_failures(outcome, session))

@@ -19,7 +19,7 @@ use super::open::{ArrayReading, open_documents, opened, read_array, read_array_o
 use super::options::InspectOptions;
 use super::place::{Place, local_path};
 use super::transcode::layout::side;
-use super::{Interrupt, available_threads, storage};
+use super::{Interrupt, new_driver, storage};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::chunk_set::{Listing, list, list_with_sizes};
@@ -53,7 +53,7 @@ pub fn inspect(
         return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
             .with_help("name an array in it; `zarrcast inspect` of the group lists them"));
     }
-    let driver = new_driver(num_threads(options), interrupt)?;
+    let driver = new_driver(options.common.num_threads(), interrupt)?;
     Ok(InspectResult::Group(group::inspect_group(options, &driver)?))
 }
 
@@ -132,7 +132,7 @@ fn contents(
         // Where nothing is wrong, the grid is one whose chunks are not read: that is said.
         return if is_at_fault || !options.asks_for_values() { Ok(()) } else { opened(reading).map(|_| ()) };
     };
-    let threads = num_threads(options);
+    let threads = options.common.num_threads();
     let driver = new_driver(threads, interrupt)?;
     let side = side(reading.node.clone(), metadata.clone(), pipeline, &reading.store, 0, false);
     let listing = listing(&reading, metadata, options, &driver)?;
@@ -177,16 +177,6 @@ fn listing(
     listing.map_err(|error| {
         OperationError::environment(format!("`{}` cannot be listed", reading.store)).because(error)
     })
-}
-
-fn num_threads(options: &InspectOptions) -> usize {
-    options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get)
-}
-
-fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
-    Driver::new(threads)
-        .map(|driver| driver.heeding(interrupt))
-        .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
 }
 
 /// Bytes that a thread holds at once.

@@ -23,7 +23,12 @@ pub mod transcode_result;
 pub mod validate;
 pub mod validate_result;
 
-/// The cores that the process may use.
-pub fn available_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+use crate::engine::driver::Driver;
+use error::OperationError;
+
+/// A pool of threads that stops between its units when it is interrupted.
+fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
+    Driver::new(threads)
+        .map(|driver| driver.heeding(interrupt))
+        .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
 }

@@ -21,6 +21,14 @@ pub struct CommonOptions {
     pub max_memory: Option<u64>,
 }
 
+impl CommonOptions {
+    /// The threads that were asked for; else the cores that the process may use.
+    pub fn num_threads(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(available, NonZeroUsize::get)
+    }
+}
+
 /// The last codecs of the innermost chain, as `--compress` gives them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Compression {

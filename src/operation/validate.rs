@@ -20,7 +20,7 @@ use super::options::{ValidateLevel, ValidateOptions};
 use super::place::local_path;
 use super::progress::Progress;
 use super::validate_result::{CheckedStore, ValidateResult};
-use super::{against, available_threads, expect};
+use super::{Interrupt, against, expect, new_driver};
 use crate::engine::driver::Driver;
 use crate::store::LocalNode;
 use array::ArrayCheck;
@@ -37,19 +37,22 @@ pub struct ValidateOutcome {
 }
 
 /// Checks every STORE; what is wrong with one hides nothing of another.
-pub fn validate(options: &ValidateOptions, progress: &dyn Progress) -> ValidateOutcome {
+pub fn validate(
+    options: &ValidateOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> ValidateOutcome {
     let policy = Policy::of(options);
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
     let mut findings = Findings::new(&policy, room);
     let (mut checked, mut failures, mut compared) = (Vec::new(), Vec::new(), None);
-    let threads = options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
-    match new_driver(threads) {
+    match new_driver(options.common.num_threads(), interrupt) {
         Ok(driver) => {
             let run = Run { options, policy: &policy, driver: &driver, progress };
             for store in &options.stores {
                 checked.extend(run.store(store, &mut findings, &mut failures));
             }
-            compared = against::of(options, progress).unwrap_or_else(|error| {
+            compared = against::of(options, progress, interrupt).unwrap_or_else(|error| {
                 failures.push(error);
                 None
             });
@@ -67,12 +70,6 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress) -> ValidateO
         checked,
     };
     ValidateOutcome { result, failures }
-}
-
-/// A pool of threads.
-fn new_driver(threads: usize) -> Result<Driver, OperationError> {
-    Driver::new(threads)
-        .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
 }
 
 /// One run of the command.

@@ -9,7 +9,6 @@ mod value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::available_threads;
 use super::error::{FaultClass, OperationError};
 use super::hierarchy::{Node, NodeContent, compare_paths, read_hierarchy};
 use super::open::open_array;
@@ -17,6 +16,7 @@ use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
 use super::place::Place;
 use super::progress::Progress;
 use super::validate_result::{AgainstNode, AgainstResult};
+use super::{Interrupt, new_driver};
 use crate::engine::driver::Driver;
 use array::{Pair, Readable};
 use value::Tolerance;
@@ -30,10 +30,11 @@ const BLOCK_BYTES: u64 = 64 << 20;
 pub fn of(
     options: &ValidateOptions,
     progress: &dyn Progress,
+    interrupt: &Interrupt,
 ) -> Result<Option<AgainstResult>, OperationError> {
     let (Some(against), Some(store)) = (&options.against, options.stores.first()) else { return Ok(None) };
     let node = options.node.as_deref();
-    Comparison { store, node, against, common: &options.common }.run(progress).map(Some)
+    Comparison { store, node, against, common: &options.common, interrupt }.run(progress).map(Some)
 }
 
 /// Two stores, and how they are compared.
@@ -44,6 +45,7 @@ struct Comparison<'a> {
     node: Option<&'a str>,
     against: &'a AgainstOptions,
     common: &'a CommonOptions,
+    interrupt: &'a Interrupt,
 }
 
 impl Comparison<'_> {
@@ -51,8 +53,7 @@ impl Comparison<'_> {
     ///
     /// An error only where a store cannot be read; what cannot be decoded or has no other is not equal.
     fn run(&self, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
-        let threads = self.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
-        let driver = new_driver(threads)?;
+        let driver = new_driver(self.common.num_threads(), self.interrupt)?;
         let own = self.arrays(self.store, &driver)?;
         let other = self.arrays(&self.against.other, &driver)?;
         let mut paths: Vec<&String> = own.union(&other).collect();
@@ -112,7 +113,7 @@ impl Comparison<'_> {
         };
         let allowed = self.threads_within_memory(threads, pair.bytes_per_thread())?;
         if allowed < threads {
-            return pair.compare(&new_driver(allowed)?, progress);
+            return pair.compare(&new_driver(allowed, self.interrupt)?, progress);
         }
         pair.compare(driver, progress)
     }
@@ -137,11 +138,6 @@ impl Comparison<'_> {
         }
         Ok(threads.min(allowed))
     }
-}
-
-fn new_driver(threads: usize) -> Result<Driver, OperationError> {
-    Driver::new(threads)
-        .map_err(|error| OperationError::environment("the threads cannot be started").because(error))
 }
 
 fn missing(store: &Path) -> AgainstNode {

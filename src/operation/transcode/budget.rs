@@ -4,7 +4,6 @@ use super::plan::Plan;
 use crate::codec::Conversion;
 use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
 use crate::engine::shard::ShardLayout;
-use crate::operation::available_threads;
 use crate::operation::error::OperationError;
 use crate::operation::options::CommonOptions;
 use crate::store::machine::available_memory;
@@ -33,7 +32,7 @@ impl Budget {
     /// From the options: all cores, and a quarter of the memory available to the process.
     pub(in crate::operation) fn of(options: &CommonOptions) -> Self {
         Budget {
-            threads: options.threads.map_or_else(available_threads, std::num::NonZeroUsize::get),
+            threads: options.num_threads(),
             bytes: options.max_memory.or_else(|| available_memory().map(|available| available / 4)),
         }
     }

@@ -6,7 +6,6 @@ use super::fault::explain;
 use super::layout::side;
 use super::quantization::Quantization;
 use super::request::Request;
-use super::run::driver;
 use super::survey::{Survey, Surveyor, scans};
 use super::{measure, missing};
 use crate::engine::chunk_set::Listing;
@@ -15,6 +14,7 @@ use crate::engine::interrupt::Interrupt;
 use crate::engine::object::Side;
 use crate::engine::progress::Progress;
 use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::new_driver;
 
 /// What a first pass goes over, and with what.
 pub(in crate::operation) struct FirstPass<'a> {
@@ -34,7 +34,7 @@ impl FirstPass<'_> {
         let source = request.source;
         let (metadata, pipeline) = (source.metadata.clone(), &source.pipeline);
         let side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
-        let driver = driver(self.budget.threads(), self.interrupt)?;
+        let driver = new_driver(self.budget.threads(), self.interrupt)?;
         let survey = self.survey(request, &side, &driver)?;
         let Some(max_error) = request.quantize.max_error else {
             return request.settle(request.candidates()[0], &survey);

@@ -7,7 +7,6 @@ use super::first_pass::FirstPass;
 use super::layout::side;
 use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
-use super::run::driver;
 use super::{normalize, unpack};
 use crate::codec::conversion::{Conversion, ValueChange};
 use crate::data_type::FillValue;
@@ -19,6 +18,7 @@ use crate::engine::progress::Progress;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
+use crate::operation::new_driver;
 use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -85,7 +85,7 @@ impl Planner<'_> {
         target: LocalNode,
         progress: &dyn Progress,
     ) -> Result<Plan, OperationError> {
-        let driver = driver(self.budget.threads(), self.interrupt)?;
+        let driver = new_driver(self.budget.threads(), self.interrupt)?;
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };

@@ -13,6 +13,7 @@ use crate::engine::interrupt::Interrupt;
 use crate::engine::object::ObjectReport;
 use crate::engine::progress::Progress;
 use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::new_driver;
 use crate::operation::open::open_array;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::place::local_path;
@@ -48,7 +49,7 @@ pub fn transcode(
         .begin(format!("`{shown}`, without metadata,"))
         .map_err(|_| OperationError::interrupted())?;
     destination.create_root().map_err(cannot_write)?;
-    let driver = driver(memory.threads, interrupt)?;
+    let driver = new_driver(memory.threads, interrupt)?;
     match write(&plan, options.verify, &driver, progress) {
         Ok((tally, verified)) => {
             let bytes_written = Some(tally.bytes_written);
@@ -68,13 +69,6 @@ fn clear_away(destination: &LocalNode, error: OperationError) -> OperationError 
         (Ok(()), _) => error,
         (Err(_), _) => error.with_help(format!("`{shown}` is left without metadata: remove it by hand")),
     }
-}
-
-/// A pool of threads that heeds the interrupt.
-pub(super) fn driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
-    let driver = Driver::new(threads)
-        .map_err(|error| OperationError::environment("the threads cannot be started").because(error))?;
-    Ok(driver.heeding(interrupt))
 }
 
 fn cannot_write(error: StoreError) -> OperationError {

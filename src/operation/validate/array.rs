@@ -15,6 +15,7 @@ use crate::engine::key_scan::{KeyScan, KeyScanner};
 use crate::engine::progress::Progress;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
+use crate::operation::new_driver;
 use crate::operation::open::ArrayReading;
 use crate::operation::options::ValidateLevel;
 use crate::pipeline::Pipeline;
@@ -120,7 +121,7 @@ impl ArrayCheck<'_> {
         let allowed = self.budget.threads(&check, self.driver.num_threads(), &reading.store)?;
         self.progress.start(&reading.store, Some(scan.bytes));
         if allowed < self.driver.num_threads() {
-            let driver = super::new_driver(allowed)?;
+            let driver = new_driver(allowed, self.driver.interrupt())?;
             self.run_objects(&driver, &check, &readable, findings)
         } else {
             self.run_objects(self.driver, &check, &readable, findings)
