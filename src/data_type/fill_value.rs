@@ -75,14 +75,10 @@ fn bits_of(bytes: &[u8]) -> u64 {
 const INT64: NumberType = NumberType::of(ElementType::Int64);
 
 impl DataType {
-    /// Zero, false, zero bytes, no time (as every reader takes a null of v2), nothing; `None` for types that are not
-    /// decoded.
+    /// Zero, false, zero bytes, nothing; `None` for types that are not decoded.
     pub fn default_fill_value(&self) -> Option<FillValue> {
-        match self {
-            DataType::Time(_) => Some(FillValue::from_bits(INT64, NOT_A_TIME)),
-            DataType::String | DataType::Bytes { .. } => Some(FillValue(Vec::new())),
-            _ => self.size().map(|size| FillValue(vec![0; size])),
-        }
+        let size = if self.is_variable_length() { Some(0) } else { self.size() };
+        size.map(|size| FillValue(vec![0; size]))
     }
 
     /// Reads a fill value, each number rounded once.
