@@ -3,6 +3,7 @@
 pub mod chunk_set;
 pub mod driver;
 pub mod object;
+pub mod plan;
 pub mod progress;
 pub mod shard;
 
