@@ -26,6 +26,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata and codec pipeline')
+            [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check stores: metadata, keys, shard indexes, every chunk')
             [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, data type, fill value, quantised')
             [CompletionResult]::new('apply-codec', 'apply-codec', [CompletionResultType]::ParameterValue, 'Run a codec chain, either way, over raw or .npy data')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completions for a shell')
@@ -40,6 +41,34 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--max-memory', '--max-memory', [CompletionResultType]::ParameterName, 'Bytes of chunk data in flight, such as 512MiB or 2GB')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output')
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress, on stderr')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say on stderr what was done, and how long it took')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say on stderr what was done, and how long it took')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'zarrcast;validate' {
+            [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'The path of a node inside each store')
+            [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'How deep to look')
+            [CompletionResult]::new('--deny', '--deny', [CompletionResultType]::ParameterName, 'Take a code, or all warnings, as errors (repeatable)')
+            [CompletionResult]::new('--allow', '--allow', [CompletionResultType]::ParameterName, 'Leave the findings of a code out (repeatable)')
+            [CompletionResult]::new('--max-findings', '--max-findings', [CompletionResultType]::ParameterName, 'Show the first N findings; 0 shows all')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'In what form to report')
+            [CompletionResult]::new('--against', '--against', [CompletionResultType]::ParameterName, 'Compare the values with those of OTHER, whatever its chunks, codecs and data types')
+            [CompletionResult]::new('--rtol', '--rtol', [CompletionResultType]::ParameterName, 'The tolerance relative to OTHER''s value [default: 0]')
+            [CompletionResult]::new('--atol', '--atol', [CompletionResultType]::ParameterName, 'The absolute tolerance [default: 0]')
+            [CompletionResult]::new('--expect', '--expect', [CompletionResultType]::ParameterName, 'What must hold: a JSON document of members of `inspect --json`, or of such documents by path')
+            [CompletionResult]::new('--explain', '--explain', [CompletionResultType]::ParameterName, 'Show what a code means, why it matters and what to do')
+            [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Worker threads')
+            [CompletionResult]::new('--max-memory', '--max-memory', [CompletionResultType]::ParameterName, 'Bytes of chunk data in flight, such as 512MiB or 2GB')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress, on stderr')
+            [CompletionResult]::new('--list-rules', '--list-rules', [CompletionResultType]::ParameterName, 'List every code with its severity')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
@@ -137,6 +166,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
         }
         'zarrcast;help' {
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata and codec pipeline')
+            [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check stores: metadata, keys, shard indexes, every chunk')
             [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, data type, fill value, quantised')
             [CompletionResult]::new('apply-codec', 'apply-codec', [CompletionResultType]::ParameterValue, 'Run a codec chain, either way, over raw or .npy data')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completions for a shell')
@@ -145,6 +175,9 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             break
         }
         'zarrcast;help;inspect' {
+            break
+        }
+        'zarrcast;help;validate' {
             break
         }
         'zarrcast;help;transcode' {

@@ -34,6 +34,9 @@ _zarrcast() {
             zarrcast,transcode)
                 cmd="zarrcast__subcmd__transcode"
                 ;;
+            zarrcast,validate)
+                cmd="zarrcast__subcmd__validate"
+                ;;
             zarrcast__subcmd__help,apply-codec)
                 cmd="zarrcast__subcmd__help__subcmd__apply__subcmd__codec"
                 ;;
@@ -52,6 +55,9 @@ _zarrcast() {
             zarrcast__subcmd__help,transcode)
                 cmd="zarrcast__subcmd__help__subcmd__transcode"
                 ;;
+            zarrcast__subcmd__help,validate)
+                cmd="zarrcast__subcmd__help__subcmd__validate"
+                ;;
             *)
                 ;;
         esac
@@ -59,7 +65,7 @@ _zarrcast() {
 
     case "${cmd}" in
         zarrcast)
-            opts="-h -V --help --version inspect transcode apply-codec completions man help"
+            opts="-h -V --help --version inspect validate transcode apply-codec completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -153,7 +159,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__help)
-            opts="inspect transcode apply-codec completions man help"
+            opts="inspect validate transcode apply-codec completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -237,6 +243,20 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__help__subcmd__transcode)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        zarrcast__subcmd__help__subcmd__validate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -383,6 +403,80 @@ _zarrcast() {
                     ;;
                 --out-of-range)
                     COMPREPLY=($(compgen -W "clamp wrap" -- "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        zarrcast__subcmd__validate)
+            opts="-q -v -h -V --node --level --deny --allow --max-findings --format --against --rtol --atol --expect --explain --list-rules --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --node)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --level)
+                    COMPREPLY=($(compgen -W "metadata keys index data" -- "${cur}"))
+                    return 0
+                    ;;
+                --deny)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allow)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-findings)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json github junit sarif" -- "${cur}"))
+                    return 0
+                    ;;
+                --against)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rtol)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --atol)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --expect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --explain)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --threads)

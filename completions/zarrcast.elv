@@ -23,6 +23,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
             cand inspect 'Show what is in a store: metadata and codec pipeline'
+            cand validate 'Check stores: metadata, keys, shard indexes, every chunk'
             cand transcode 'Write an array anew: codecs, data type, fill value, quantised'
             cand apply-codec 'Run a codec chain, either way, over raw or .npy data'
             cand completions 'Print the completions for a shell'
@@ -36,6 +37,33 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --max-memory 'Bytes of chunk data in flight, such as 512MiB or 2GB'
             cand --color 'When to colour the output'
             cand --progress 'When to show progress, on stderr'
+            cand --json 'Print the result as one JSON document'
+            cand -q 'Print no warnings and no progress'
+            cand --quiet 'Print no warnings and no progress'
+            cand -v 'Say on stderr what was done, and how long it took'
+            cand --verbose 'Say on stderr what was done, and how long it took'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'zarrcast;validate'= {
+            cand --node 'The path of a node inside each store'
+            cand --level 'How deep to look'
+            cand --deny 'Take a code, or all warnings, as errors (repeatable)'
+            cand --allow 'Leave the findings of a code out (repeatable)'
+            cand --max-findings 'Show the first N findings; 0 shows all'
+            cand --format 'In what form to report'
+            cand --against 'Compare the values with those of OTHER, whatever its chunks, codecs and data types'
+            cand --rtol 'The tolerance relative to OTHER''s value [default: 0]'
+            cand --atol 'The absolute tolerance [default: 0]'
+            cand --expect 'What must hold: a JSON document of members of `inspect --json`, or of such documents by path'
+            cand --explain 'Show what a code means, why it matters and what to do'
+            cand --threads 'Worker threads'
+            cand --max-memory 'Bytes of chunk data in flight, such as 512MiB or 2GB'
+            cand --color 'When to colour the output'
+            cand --progress 'When to show progress, on stderr'
+            cand --list-rules 'List every code with its severity'
             cand --json 'Print the result as one JSON document'
             cand -q 'Print no warnings and no progress'
             cand --quiet 'Print no warnings and no progress'
@@ -128,6 +156,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
         }
         &'zarrcast;help'= {
             cand inspect 'Show what is in a store: metadata and codec pipeline'
+            cand validate 'Check stores: metadata, keys, shard indexes, every chunk'
             cand transcode 'Write an array anew: codecs, data type, fill value, quantised'
             cand apply-codec 'Run a codec chain, either way, over raw or .npy data'
             cand completions 'Print the completions for a shell'
@@ -135,6 +164,8 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'zarrcast;help;inspect'= {
+        }
+        &'zarrcast;help;validate'= {
         }
         &'zarrcast;help;transcode'= {
         }

@@ -27,6 +27,7 @@ end
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "inspect" -d 'Show what is in a store: metadata and codec pipeline'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write an array anew: codecs, data type, fill value, quantised'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "completions" -d 'Print the completions for a shell'
@@ -49,6 +50,38 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'The path of a node inside each store' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'How deep to look' -r -f -a "metadata\t'The documents'
+keys\t'And the keys: unknown, out of the grid, truncated, absent'
+index\t'And the shard indexes'
+data\t'And every chunk, decoded whole, its checksums verified'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l deny -d 'Take a code, or all warnings, as errors (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l allow -d 'Leave the findings of a code out (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-findings -d 'Show the first N findings; 0 shows all' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l format -d 'In what form to report' -r -f -a "text\t'For people'
+json\t'One document, the same as --json'
+github\t'Workflow commands of GitHub Actions: annotations'
+junit\t'JUnit XML: a test suite for each store, a test case for each node'
+sarif\t'SARIF 2.1.0'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l against -d 'Compare the values with those of OTHER, whatever its chunks, codecs and data types' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l rtol -d 'The tolerance relative to OTHER\'s value [default: 0]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l atol -d 'The absolute tolerance [default: 0]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l expect -d 'What must hold: a JSON document of members of `inspect --json`, or of such documents by path' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l explain -d 'Show what a code means, why it matters and what to do' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l threads -d 'Worker threads' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l list-rules -d 'List every code with its severity'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l json -d 'Print the result as one JSON document'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s q -l quiet -d 'Print no warnings and no progress'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'The whole codec chain, as JSON or @FILE' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l compress -d 'The whole list of bytes->bytes codecs of the innermost chain' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'The data type; values are converted' -r
@@ -120,9 +153,10 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s h -l h
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s h -l help -d 'Print help'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "inspect" -d 'Show what is in a store: metadata and codec pipeline'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array anew: codecs, data type, fill value, quantised'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "completions" -d 'Print the completions for a shell'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "man" -d 'Write the manual pages into a directory'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect transcode apply-codec completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "inspect" -d 'Show what is in a store: metadata and codec pipeline'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array anew: codecs, data type, fill value, quantised'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "completions" -d 'Print the completions for a shell'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -11,6 +11,7 @@ pub mod metadata;
 pub mod operation;
 pub mod pipeline;
 pub mod report;
+pub mod rule;
 pub mod store;
 
 pub use codec::plugin::register;

@@ -9,6 +9,7 @@ mod generate;
 mod inspect;
 mod session;
 mod transcode;
+mod validate;
 mod value;
 
 use std::ffi::OsString;
@@ -25,10 +26,10 @@ use session::Session;
 /// The program's name.
 const NAME: &str = "zarrcast";
 
-/// Inspect and transcode Zarr arrays
+/// Inspect, validate and transcode Zarr arrays
 ///
 /// Quantises float arrays to integers by the codecs scale_offset and cast_value, so that readers still see floats,
-/// and reports the error; shows what each codec of a chain does; runs any chain over files.
+/// and reports the error; says exactly what is wrong with a store; shows what each codec of a chain does; runs any chain over files.
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, propagate_version = true, max_term_width = 100)]
 struct Arguments {
@@ -39,6 +40,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Inspect(inspect::InspectArguments),
+    Validate(Box<validate::ValidateArguments>),
     Transcode(Box<transcode::TranscodeArguments>),
     ApplyCodec(apply_codec::ApplyCodecArguments),
     Completions(generate::CompletionsArguments),
@@ -56,6 +58,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let session = Session::new(command.common());
     let outcome = session::guard(|| match command {
         Command::Inspect(arguments) => arguments.run(&session),
+        Command::Validate(arguments) => arguments.run(&session),
         Command::Transcode(arguments) => arguments.run(&session),
         Command::ApplyCodec(arguments) => arguments.run(&session),
         Command::Completions(arguments) => arguments.run(),
@@ -69,6 +72,7 @@ impl Command {
     fn common(&self) -> Option<&CommonArguments> {
         match self {
             Command::Inspect(arguments) => Some(&arguments.common),
+            Command::Validate(arguments) => Some(&arguments.common),
             Command::Transcode(arguments) => Some(&arguments.common),
             Command::ApplyCodec(arguments) => Some(&arguments.common),
             Command::Completions(_) | Command::Man(_) => None,

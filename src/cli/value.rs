@@ -207,7 +207,7 @@ impl Document {
             Document::Text(json) => return Ok(json),
             Document::File(path) => path,
         };
-        let refusal = || format!("--{option} @{} is not JSON", path.display());
+        let refusal = || format!("the file {} of --{option} is not JSON", path.display());
         let bytes = file::read(&path, DOCUMENT_LIMIT).map_err(|error| {
             OperationError::environment(format!("the file of --{option} cannot be read")).because(error)
         })?;

@@ -27,6 +27,21 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// The text of these bytes.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits =
+            group.iter().fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let letter = ALPHABET[(bits >> (18 - 6 * place)) as usize & 63];
+            text.push(if place <= group.len() { letter.into() } else { '=' });
+        }
+    }
+    text
+}
+
 fn sextet(byte: u8) -> Option<u32> {
     let value = match byte {
         b'A'..=b'Z' => byte - b'A',
@@ -41,10 +56,10 @@ fn sextet(byte: u8) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{decode, encode};
 
     #[test]
-    fn base64_vectors_of_rfc_4648_are_decoded() {
+    fn base64_vectors_of_rfc_4648_are_decoded_and_encoded() {
         let vectors = [
             ("", ""),
             ("Zg==", "f"),
@@ -55,6 +70,7 @@ mod tests {
         ];
         for (text, bytes) in vectors {
             assert_eq!(decode(text).as_deref(), Some(bytes.as_bytes()), "{text}");
+            assert_eq!(encode(bytes.as_bytes()), text);
         }
         assert_eq!(decode("+/+/"), Some(vec![0xfb, 0xff, 0xbf]));
     }

@@ -46,7 +46,7 @@ pub const MEMBER_MISSING: Code = error("ZM101", "member-missing");
 pub const MEMBER_UNKNOWN: Code = error("ZM102", "member-unknown");
 /// A member is of another JSON type than the specification says.
 pub const MEMBER_TYPE: Code = error("ZM103", "member-type");
-/// `zarr_format` is not 3.
+/// `zarr_format` is not 3 in a `zarr.json`, or not 2 in a `.zarray` or `.zgroup`.
 pub const ZARR_FORMAT: Code = error("ZM104", "zarr-format");
 /// `node_type` is neither "array" nor "group", or not the one that was expected.
 pub const NODE_TYPE: Code = error("ZM105", "node-type");
@@ -62,6 +62,27 @@ pub const DIMENSION_NAMES_NULL: Code = warning("ZM109", "dimension-names-null");
 pub const STORAGE_TRANSFORMER: Code = error("ZM110", "storage-transformer");
 /// An extension is written as its name alone: Zarr 3.1 allows it, most readers reject it.
 pub const EXTENSION_STRING: Code = warning("ZM111", "extension-string");
+/// A member of the array is not what `--expect` says.
+pub const EXPECTATION_NOT_MET: Code = error("ZM301", "expectation-not-met");
+/// The document of `--expect` names a member or a node that there is not.
+pub const EXPECTATION_UNKNOWN: Code = error("ZM302", "expectation-unknown");
+/// The values are not those of the array that `--against` names.
+pub const VALUES_DIFFER: Code = error("ZM303", "values-differ");
+
+/// The `dtype` of a v2 array is no type string and no list of fields that v2 has.
+pub const V2_DTYPE: Code = error("ZM201", "v2-dtype");
+/// A v2 structure has fields of both byte orders, or fields that are arrays: its elements are read as raw bytes.
+pub const V2_DTYPE_LAYOUT: Code = info("ZM202", "v2-dtype-layout");
+/// The `order` of a v2 array is neither "C" nor "F".
+pub const V2_ORDER: Code = error("ZM211", "v2-order");
+/// A filter or the compressor of a v2 array is no object with an `id`.
+pub const V2_CODEC: Code = error("ZM212", "v2-codec");
+/// The `fill_value` of a v2 array is null: what absent chunks hold is undefined.
+pub const V2_FILL_VALUE_NULL: Code = warning("ZM221", "v2-fill-value-null");
+/// The `fill_value` of a v2 array is written in a form that only some readers take.
+pub const V2_FILL_VALUE_FORM: Code = warning("ZM222", "v2-fill-value-form");
+/// A v2 document has a member that v2 does not have: readers ignore it.
+pub const V2_MEMBER_UNKNOWN: Code = warning("ZM231", "v2-member-unknown");
 
 // ZG: chunk grids
 /// The chunk grid's name is in no registry.
@@ -264,6 +285,16 @@ pub const ALL: &[Code] = &[
     DIMENSION_NAMES_NULL,
     STORAGE_TRANSFORMER,
     EXTENSION_STRING,
+    V2_DTYPE,
+    V2_DTYPE_LAYOUT,
+    V2_ORDER,
+    V2_CODEC,
+    V2_FILL_VALUE_NULL,
+    V2_FILL_VALUE_FORM,
+    V2_MEMBER_UNKNOWN,
+    EXPECTATION_NOT_MET,
+    EXPECTATION_UNKNOWN,
+    VALUES_DIFFER,
     SHARD_TRUNCATED,
     SHARD_INDEX,
     CHUNK_CORRUPT,

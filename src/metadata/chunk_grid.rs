@@ -54,7 +54,7 @@ pub(super) fn read_chunk_grid(
 }
 
 /// Whether a chunk shape has a rank, dimensions and a product that can be worked with.
-fn check_chunk_shape(
+pub(super) fn check_chunk_shape(
     chunk_shape: &[u64],
     shape: Option<&[u64]>,
     pointer: &str,

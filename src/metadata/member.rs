@@ -4,6 +4,8 @@ use super::extension::{MAX_FAULTS, fault, type_fault};
 use super::json::{Json, Object, push_token};
 use crate::diagnostic::{Diagnostic, code};
 
+const REPEATED_ATTRIBUTE: &str = "a name is repeated in the attributes: readers keep only the last";
+
 /// `zarr_format` and `node_type`.
 pub(super) fn read_head(object: &Object, node_type: &str, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(json) = required(object, "zarr_format", diagnostics)
@@ -61,11 +63,18 @@ pub(super) fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Ve
     unknown
 }
 
+/// Names that are given more than once in a document that is attributes.
+pub(super) fn read_repeated_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
+    for pointer in document.duplicates().into_iter().take(MAX_FAULTS) {
+        diagnostics.push(Diagnostic::new(code::ATTRIBUTE_REPEATED, REPEATED_ATTRIBUTE).at_pointer(pointer));
+    }
+}
+
 /// Names that are given more than once, anywhere in the document.
 pub(super) fn read_repeated(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
     for pointer in document.duplicates().into_iter().take(MAX_FAULTS) {
         let (code, message) = if pointer.starts_with("/attributes/") {
-            (code::ATTRIBUTE_REPEATED, "a name is repeated in the attributes: readers keep only the last")
+            (code::ATTRIBUTE_REPEATED, REPEATED_ATTRIBUTE)
         } else {
             (code::MEMBER_REPEATED, "a member is given more than once: the last is taken")
         };

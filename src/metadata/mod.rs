@@ -1,4 +1,4 @@
-//! Zarr documents: a lenient parse that keeps every literal and knows where it is, and editing that changes
+//! Zarr documents, v2 and v3: a lenient parse that keeps every literal and knows where it is, and editing that changes
 //! nothing else.
 //!
 //! It knows the form of documents, not what data types and codecs mean.
@@ -13,6 +13,7 @@ pub mod group;
 pub mod json;
 mod member;
 mod shape;
+pub mod v2;
 
 pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid};
 pub use chunk_key::{ChunkKeyEncoding, Separator};

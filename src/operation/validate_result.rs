@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Json;
 
 /// The findings about all STOREs.
@@ -74,4 +74,41 @@ pub struct AgainstNode {
     pub value: Option<Json>,
     /// OTHER's value there.
     pub other_value: Option<Json>,
+}
+
+impl ValidateResult {
+    /// The findings that are shown, and one for each pair of arrays that are not equal: what the formats list that
+    /// have no place of their own for a comparison.
+    pub fn findings_and_differences(&self) -> Vec<Diagnostic> {
+        let store = self.checked.first().map(|checked| checked.store.as_str());
+        let mut findings = self.findings.clone();
+        for node in self.against.iter().flat_map(|against| &against.nodes).filter(|node| !node.equal) {
+            let mut difference =
+                Diagnostic::new(code::VALUES_DIFFER, node.comparison().join("; ")).at_node(&node.path);
+            difference.location.store = store.map(str::to_owned);
+            findings.push(difference);
+        }
+        findings
+    }
+}
+
+impl AgainstNode {
+    /// What the comparison says, clause by clause.
+    pub fn comparison(&self) -> Vec<String> {
+        let mut clauses: Vec<String> = self.reason.clone().into_iter().collect();
+        if self.equal {
+            clauses.push(format!("equal, {} elements", self.elements));
+        } else if self.differing > 0 {
+            clauses.push(format!("{} of {} elements differ", self.differing, self.elements));
+        }
+        if let Some(difference) = &self.max_abs_difference {
+            let relative = self.max_rel_difference.as_ref();
+            let relative = relative.map_or_else(String::new, |relative| format!(", relative {relative}"));
+            clauses.push(format!("greatest difference {difference}{relative}"));
+        }
+        if let (Some(at), Some(value), Some(other)) = (&self.at, &self.value, &self.other_value) {
+            clauses.push(format!("at {at:?} {value}, there {other}"));
+        }
+        clauses
+    }
 }

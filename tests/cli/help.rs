@@ -2,7 +2,7 @@
 
 use super::support::CliTest;
 
-const COMMANDS: [&str; 5] = ["inspect", "transcode", "apply-codec", "completions", "man"];
+const COMMANDS: [&str; 6] = ["inspect", "validate", "transcode", "apply-codec", "completions", "man"];
 
 #[test]
 fn help_lists_every_command_and_exits_with_0() {

@@ -1,0 +1,234 @@
+//! What `validate` takes, and which of its three tasks that is.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::super::arguments::CommonArguments;
+use super::super::require;
+use super::super::value::{self, Document};
+use crate::diagnostic::{Code, Severity};
+use crate::metadata::json::Json;
+use crate::operation::error::OperationError;
+use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
+use crate::rule;
+
+const EXAMPLES: &str = "\
+Examples:
+  Documents and keys of every node of a hierarchy:
+      zarrcast validate climate.zarr
+
+  Every chunk decoded, warnings refused, as annotations of a pull request:
+      zarrcast validate --level data --deny warnings --format github climate.zarr
+
+  Does a copy hold the same values, whatever its chunks and codecs?
+      zarrcast validate copy.zarr --against climate.zarr --atol 0.005
+
+  What a code means:
+      zarrcast validate --explain ZC201";
+
+/// Check stores: metadata, keys, shard indexes, every chunk
+///
+/// Reports all findings, each with a stable code, for arrays and for groups with every node below them. Exits with 1
+/// where one is an error.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct ValidateArguments {
+    /// The arrays or groups to check: local directories; a path may go on inside a hierarchy
+    #[arg(value_name = "STORE", required_unless_present_any = ["explain", "list_rules"])]
+    stores: Vec<PathBuf>,
+
+    /// The path of a node inside each store
+    #[arg(long, value_name = "PATH")]
+    node: Option<String>,
+
+    /// How deep to look
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = Level::Keys)]
+    level: Level,
+
+    /// Take a code, or all warnings, as errors (repeatable)
+    #[arg(long, value_name = "CODE|warnings", value_parser = denied)]
+    deny: Vec<Denied>,
+
+    /// Leave the findings of a code out (repeatable)
+    #[arg(long, value_name = "CODE", value_parser = code)]
+    allow: Vec<Code>,
+
+    /// Show the first N findings; 0 shows all
+    ///
+    /// The counts are those of all findings.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    max_findings: usize,
+
+    /// In what form to report
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    format: Option<Format>,
+
+    /// Compare the values with those of OTHER, whatever its chunks, codecs and data types
+    ///
+    /// Equal is |a-b| <= atol + rtol*|b|, b from OTHER; a NaN equals a NaN. Groups are paired by path. A difference
+    /// exits with 1.
+    #[arg(long, value_name = "OTHER")]
+    against: Option<PathBuf>,
+
+    /// The tolerance relative to OTHER's value [default: 0]
+    #[arg(long, value_name = "X", value_parser = value::max_error, allow_negative_numbers = true)]
+    rtol: Option<f64>,
+
+    /// The absolute tolerance [default: 0]
+    #[arg(long, value_name = "Y", value_parser = value::max_error, allow_negative_numbers = true)]
+    atol: Option<f64>,
+
+    /// What must hold: a JSON document of members of `inspect --json`, or of such documents by path
+    ///
+    /// Each member given must be equal; of `attributes` each attribute given.
+    #[arg(long, value_name = "FILE")]
+    expect: Option<PathBuf>,
+
+    /// Show what a code means, why it matters and what to do
+    #[arg(long, value_name = "CODE", value_parser = code, conflicts_with_all = ["stores", "list_rules"])]
+    explain: Option<Code>,
+
+    /// List every code with its severity
+    #[arg(long, conflicts_with = "stores")]
+    list_rules: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) common: CommonArguments,
+}
+
+/// How deep to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Level {
+    /// The documents
+    Metadata,
+    /// And the keys: unknown, out of the grid, truncated, absent
+    Keys,
+    /// And the shard indexes
+    Index,
+    /// And every chunk, decoded whole, its checksums verified
+    Data,
+}
+
+/// In what form to report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people
+    Text,
+    /// One document, the same as --json
+    Json,
+    /// Workflow commands of GitHub Actions: annotations
+    Github,
+    /// JUnit XML: a test suite for each store, a test case for each node
+    Junit,
+    /// SARIF 2.1.0
+    Sarif,
+}
+
+/// What `--deny` takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Denied {
+    Warnings,
+    Code(Code),
+}
+
+/// What the command is to do.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// Check stores.
+    Validate(Box<ValidateOptions>),
+    /// Show the page of a rule.
+    Explain(Code),
+    /// Show the table of rules.
+    ListRules,
+}
+
+impl ValidateArguments {
+    /// In what form to report: `--json` is `--format json`.
+    pub(super) fn format(&self) -> anyhow::Result<Format> {
+        match self.format {
+            Some(format) if self.common.json && format != Format::Json => {
+                Err(OperationError::usage("--json and --format ask for two forms")
+                    .with_help("leave one of them out")
+                    .into())
+            }
+            Some(format) => Ok(format),
+            None if self.common.json => Ok(Format::Json),
+            None => Ok(Format::Text),
+        }
+    }
+
+    /// The task, with its options.
+    pub(super) fn task(self) -> anyhow::Result<Task> {
+        if let Some(code) = self.explain {
+            return Ok(Task::Explain(code));
+        }
+        if self.list_rules {
+            return Ok(Task::ListRules);
+        }
+        require(
+            self.against.is_some(),
+            &[("rtol", self.rtol.is_some()), ("atol", self.atol.is_some())],
+            "--against",
+        )?;
+        if self.against.is_some() && self.stores.len() > 1 {
+            return Err(OperationError::usage("--against compares one STORE with OTHER, several were given")
+                .with_help("run it once for each pair")
+                .into());
+        }
+        let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
+        Ok(Task::Validate(Box::new(ValidateOptions {
+            common: self.common.options(),
+            stores: self.stores,
+            node: self.node,
+            level: self.level.into(),
+            deny_warnings: self.deny.contains(&Denied::Warnings),
+            deny: self.deny.into_iter().filter_map(Denied::code).collect(),
+            allow: self.allow,
+            max_findings: self.max_findings,
+            against: self.against.map(|other| AgainstOptions { other, rtol, atol }),
+            expect: self.expect.map(expectations).transpose()?,
+        })))
+    }
+}
+
+/// The document of `--expect`.
+fn expectations(path: PathBuf) -> anyhow::Result<Json> {
+    Document::File(path).object("expect").map(Json::from)
+}
+
+impl From<Level> for ValidateLevel {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Metadata => ValidateLevel::Metadata,
+            Level::Keys => ValidateLevel::Keys,
+            Level::Index => ValidateLevel::Index,
+            Level::Data => ValidateLevel::Data,
+        }
+    }
+}
+
+impl Denied {
+    fn code(self) -> Option<Code> {
+        match self {
+            Denied::Warnings => None,
+            Denied::Code(code) => Some(code),
+        }
+    }
+}
+
+/// `warnings`, a code or its name.
+fn denied(text: &str) -> Result<Denied, String> {
+    if text == Severity::Warning.name() || text == "warnings" {
+        return Ok(Denied::Warnings);
+    }
+    code(text).map(Denied::Code)
+}
+
+/// A code or its name.
+fn code(text: &str) -> Result<Code, String> {
+    rule::find(text).ok_or_else(|| {
+        let near = rule::nearest(text);
+        format!("no rule has this code or name; the nearest is {} ({})", near.code, near.name)
+    })
+}

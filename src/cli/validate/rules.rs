@@ -1,0 +1,86 @@
+//! `--explain CODE` and `--list-rules`.
+
+use serde::Serialize;
+
+use super::super::ExitStatus;
+use super::super::session;
+use super::arguments::Format;
+use crate::diagnostic::Code;
+use crate::operation::error::OperationError;
+use crate::report::json;
+use crate::report::table::{Side, Table};
+use crate::report::terminal::Style;
+use crate::rule;
+
+/// A rule, as `--list-rules --json` gives it.
+#[derive(Serialize)]
+struct Row {
+    code: &'static str,
+    name: &'static str,
+    severity: &'static str,
+    title: &'static str,
+}
+
+/// The table.
+#[derive(Serialize)]
+struct Rows {
+    rules: Vec<Row>,
+}
+
+/// A rule with its page, as `--explain --json` gives it.
+#[derive(Serialize)]
+struct Explained {
+    #[serde(flatten)]
+    row: Row,
+    page: &'static str,
+}
+
+impl Row {
+    fn new(code: Code) -> Self {
+        Row { code: code.code, name: code.name, severity: code.severity.name(), title: rule::title(code) }
+    }
+}
+
+/// Shows the page of a rule.
+pub(super) fn explain(code: Code, format: Format) -> anyhow::Result<ExitStatus> {
+    let page = rule::page(code);
+    let as_json = is_json(format, "--explain")?;
+    session::print(|output| {
+        if as_json {
+            json::write("rule", &Explained { row: Row::new(code), page }, output)
+        } else {
+            output.write_all(page.as_bytes())
+        }
+    })?;
+    Ok(ExitStatus::Done)
+}
+
+/// Shows the table of rules.
+pub(super) fn list(format: Format, style: Style) -> anyhow::Result<ExitStatus> {
+    let as_json = is_json(format, "--list-rules")?;
+    let rows: Vec<Row> = rule::all().map(Row::new).collect();
+    session::print(|output| {
+        if as_json {
+            return json::write("rules", &Rows { rules: rows }, output);
+        }
+        let mut table = Table::new(&[("code", Side::Left), ("severity", Side::Left), ("name", Side::Left)]);
+        for row in rows {
+            let cells = [row.code, row.severity, row.name].map(str::to_owned);
+            table.push(cells.to_vec(), Some(row.title.to_owned()));
+        }
+        table.write(style, output)
+    })?;
+    Ok(ExitStatus::Done)
+}
+
+fn is_json(format: Format, task: &str) -> anyhow::Result<bool> {
+    match format {
+        Format::Text => Ok(false),
+        Format::Json => Ok(true),
+        Format::Github | Format::Junit | Format::Sarif => {
+            Err(OperationError::usage(format!("{task} is shown as text or json alone"))
+                .with_help("leave --format out")
+                .into())
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The `.zarray` of an array, read member by member into the members of a v3 document.
+
+use super::codec::{self, V2Codec, V2Kind};
+use super::dtype::{Dtype, Kind};
+use super::{fill_value, read_format, read_unknown};
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::array::ArrayDocument;
+use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape};
+use crate::metadata::chunk_key::{ChunkKeyEncoding, Separator};
+use crate::metadata::extension::{CodecMetadata, fault, type_fault};
+use crate::metadata::json::{Json, Object};
+use crate::metadata::member::{read_repeated, required};
+use crate::metadata::shape::{read_shape, read_sizes};
+
+/// The members of a `.zarray`; all but the last are required.
+const MEMBERS: [&str; 9] = [
+    "zarr_format",
+    "shape",
+    "chunks",
+    "dtype",
+    "compressor",
+    "fill_value",
+    "order",
+    "filters",
+    "dimension_separator",
+];
+
+/// The most filters of an array.
+const MAX_FILTERS: usize = 256;
+
+/// Reads what can be read of a `.zarray`; the attributes stand elsewhere. Faults go to the document's `diagnostics`.
+pub fn read_array(document: &Json) -> ArrayDocument {
+    let Some(object) = document.as_object() else {
+        let diagnostics = vec![type_fault(document, "an object", "")];
+        return ArrayDocument { diagnostics, ..ArrayDocument::default() };
+    };
+    let mut diagnostics = Vec::new();
+    let found = &mut diagnostics;
+    read_format(object, found);
+    let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
+    let chunk_grid =
+        required(object, "chunks", found).and_then(|json| read_chunks(json, shape.as_deref(), found));
+    let dtype = required(object, "dtype", found).and_then(|json| read_dtype(json, found));
+    let compressor = required(object, "compressor", found).filter(|json| !json.is_null());
+    let written_fill_value = required(object, "fill_value", found);
+    let fill_value =
+        dtype.as_ref().zip(written_fill_value).map(|(dtype, json)| fill_value::convert(dtype, json, found));
+    let is_fortran = required(object, "order", found).and_then(|json| read_order(json, found));
+    let filters =
+        required(object, "filters", found).and_then(|json| read_filters(json, found)).unwrap_or_default();
+    let separator = read_separator(object, found);
+    let transpose = is_fortran.zip(shape.as_ref().map(Vec::len)).and_then(|(f, rank)| transpose(f, rank));
+    let chain = dtype.as_ref().map(|dtype| Chain::build(dtype, transpose, &filters, compressor, found));
+    read_unknown(object, &MEMBERS, found);
+    read_repeated(document, found);
+    ArrayDocument {
+        shape,
+        data_type: chain.as_ref().map(|chain| chain.data_type.clone()),
+        chunk_grid,
+        chunk_key_encoding: separator.map(ChunkKeyEncoding::V2),
+        fill_value,
+        // Without its order, nobody knows which element stands where.
+        codecs: chain.filter(|_| is_fortran.is_some()).map(|chain| chain.codecs),
+        diagnostics,
+        ..ArrayDocument::default()
+    }
+}
+
+/// Where something that is said of the v3 form stands in a `.zarray`: what a codec has as its `configuration` are
+/// members of the codec itself, and the data type is `dtype`.
+pub fn pointer_into(document: &Json, pointer: &str) -> String {
+    let mut pointer = match pointer {
+        "/data_type" => return "/dtype".to_owned(),
+        "/codecs" => return "/filters".to_owned(),
+        codec => codec.replacen("/configuration", "", 1),
+    };
+    while document.pointer(&pointer).is_none() {
+        let Some(parent) = pointer.rfind('/') else { break };
+        pointer.truncate(parent);
+    }
+    pointer
+}
+
+fn read_chunks(json: &Json, shape: Option<&[u64]>, diagnostics: &mut Vec<Diagnostic>) -> Option<ChunkGrid> {
+    let chunk_shape = read_sizes(json, "/chunks", code::MEMBER_TYPE, diagnostics)?;
+    let fits = check_chunk_shape(&chunk_shape, shape, "/chunks", diagnostics);
+    fits.then_some(ChunkGrid::Regular { chunk_shape })
+}
+
+fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Dtype> {
+    match Dtype::read(json) {
+        Ok(dtype) => {
+            if !dtype.has_layout() {
+                let message = "`dtype` has fields of both byte orders or fields that are arrays: \
+                               v3 has no such type, and this program reads the elements as raw bytes";
+                diagnostics.push(Diagnostic::new(code::V2_DTYPE_LAYOUT, message).at_pointer("/dtype"));
+            }
+            Some(dtype)
+        }
+        Err(reason) => {
+            let message = format!("`dtype`: {reason}");
+            diagnostics.push(Diagnostic::new(code::V2_DTYPE, message).at_pointer("/dtype"));
+            None
+        }
+    }
+}
+
+/// Whether the order is F.
+fn read_order(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<bool> {
+    match json.as_str() {
+        Some("C") => Some(false),
+        Some("F") => Some(true),
+        _ => {
+            diagnostics.push(fault(code::V2_ORDER, json, "\"C\" or \"F\"", "/order"));
+            None
+        }
+    }
+}
+
+fn read_filters<'a>(json: &'a Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<&'a Json>> {
+    match json {
+        Json::Null => None,
+        Json::Array(filters) if filters.len() > MAX_FILTERS => {
+            let message = format!("there are {} filters, of which {MAX_FILTERS} are read", filters.len());
+            diagnostics.push(Diagnostic::new(code::JSON_LIMIT, message).at_pointer("/filters"));
+            None
+        }
+        Json::Array(filters) => Some(filters.iter().collect()),
+        other => {
+            diagnostics.push(type_fault(other, "an array of codecs or null", "/filters"));
+            None
+        }
+    }
+}
+
+fn read_separator(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<Separator> {
+    match object.get("dimension_separator").map(|json| (json, json.as_str())) {
+        None | Some((_, Some("."))) => Some(Separator::Dot),
+        Some((_, Some("/"))) => Some(Separator::Slash),
+        Some((json, _)) => {
+            diagnostics.push(fault(code::KEY_SEPARATOR, json, "\".\" or \"/\"", "/dimension_separator"));
+            None
+        }
+    }
+}
+
+/// Order F is C after the dimensions are reversed.
+fn transpose(is_fortran: bool, rank: usize) -> Option<CodecMetadata> {
+    if !is_fortran || rank < 2 {
+        return None;
+    }
+    let order: Vec<u64> = (0..rank as u64).rev().collect();
+    let mut codec = CodecMetadata::new("transpose", Some(Object::new().with("order", order)));
+    "/order".clone_into(&mut codec.pointer);
+    Some(codec)
+}
+
+/// The codecs in v3 order, and the data type, which a filter may tell.
+struct Chain {
+    data_type: Json,
+    codecs: Vec<CodecMetadata>,
+}
+
+impl Chain {
+    fn build(
+        dtype: &Dtype,
+        transpose: Option<CodecMetadata>,
+        filters: &[&Json],
+        compressor: Option<&Json>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Chain {
+        let mut data_type = dtype.data_type();
+        let mut stored = dtype.clone();
+        let mut codecs: Vec<CodecMetadata> = transpose.into_iter().collect();
+        let mut is_bytes = false;
+        let to_bytes = |codecs: &mut Vec<CodecMetadata>, stored: &Dtype, is_bytes: &mut bool| {
+            if !std::mem::replace(is_bytes, true) {
+                codecs.push(codec::bytes(stored));
+            }
+        };
+        for (index, filter) in filters.iter().enumerate() {
+            let pointer = format!("/filters/{index}");
+            let Some(V2Codec { metadata, kind, dtype: after }) =
+                codec::read(filter, &pointer, stored.size, diagnostics)
+            else {
+                continue;
+            };
+            match kind {
+                V2Kind::BytesToBytes => to_bytes(&mut codecs, &stored, &mut is_bytes),
+                V2Kind::ArrayToBytes => is_bytes = true,
+                V2Kind::ArrayToArray => {}
+            }
+            if dtype.kind == Kind::Object {
+                data_type = object_type(&metadata.name).unwrap_or(data_type);
+            }
+            if kind == V2Kind::ArrayToArray {
+                stored = after.unwrap_or(stored);
+            }
+            codecs.push(metadata);
+        }
+        to_bytes(&mut codecs, &stored, &mut is_bytes);
+        let compressor =
+            compressor.and_then(|json| codec::read(json, "/compressor", stored.size, diagnostics));
+        codecs.extend(compressor.map(|codec| codec.metadata));
+        Chain { data_type, codecs }
+    }
+}
+
+/// What the elements of an object array are, by the filter that writes them.
+fn object_type(filter: &str) -> Option<Json> {
+    match filter {
+        "vlen-utf8" => Some(Json::from("string")),
+        "vlen-bytes" => Some(Json::from("bytes")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALID: &str = r#"{
+        "zarr_format": 2, "shape": [10, 7], "chunks": [4, 7], "dtype": "<f4", "fill_value": "NaN", "order": "C",
+        "filters": null, "compressor": {"id": "zstd", "level": 3}, "dimension_separator": "/"
+    }"#;
+
+    fn read_with(members: &[(&str, &str)]) -> (ArrayDocument, Vec<&'static str>) {
+        let mut json = Json::parse_str(VALID).unwrap();
+        for (name, value) in members {
+            json.as_object_mut().unwrap().insert(*name, Json::parse_str(value).unwrap());
+        }
+        let document = read_array(&json);
+        let codes = document.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+        (document, codes)
+    }
+
+    fn names(document: &ArrayDocument) -> Vec<(&str, &str)> {
+        let codecs = document.codecs.as_ref().unwrap();
+        codecs.iter().map(|codec| (codec.name.as_str(), codec.pointer.as_str())).collect()
+    }
+
+    #[test]
+    fn valid_document_is_read_whole() {
+        let (document, codes) = read_with(&[]);
+        assert!(codes.is_empty());
+        let metadata = document.metadata().unwrap();
+        assert_eq!(metadata.chunk_grid_shape(), [3, 1]);
+        assert_eq!(metadata.chunk_key_encoding.key(&[2, 0]), "2/0");
+        assert_eq!(metadata.data_type, Json::from("float32"));
+        assert_eq!(names(&document), [("bytes", "/dtype"), ("zstd", "/compressor")]);
+    }
+
+    #[test]
+    fn filters_and_order_take_their_places_in_the_chain() {
+        let (document, codes) = read_with(&[
+            ("order", "\"F\""),
+            ("dtype", "\">f8\""),
+            (
+                "filters",
+                r#"[{"id":"fixedscaleoffset","offset":0,"scale":10,"dtype":">f8","astype":"<i2"},{"id":"shuffle","elementsize":2}]"#,
+            ),
+            ("compressor", r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1}"#),
+        ]);
+        assert!(codes.is_empty(), "{codes:?}");
+        let expected = [
+            ("transpose", "/order"),
+            ("numcodecs.fixedscaleoffset", "/filters/0"),
+            ("bytes", "/dtype"),
+            ("numcodecs.shuffle", "/filters/1"),
+            ("blosc", "/compressor"),
+        ];
+        assert_eq!(names(&document), expected);
+        let codecs = document.codecs.as_ref().unwrap();
+        assert_eq!(codecs[0].member("order").unwrap().to_string_compact(), "[1,0]");
+        assert_eq!(codecs[2].member("endian").and_then(Json::as_str), Some("little"));
+        assert_eq!(codecs[4].member("typesize").and_then(Json::as_u64), Some(2));
+    }
+
+    #[test]
+    fn object_arrays_are_what_their_filter_writes() {
+        let (document, codes) =
+            read_with(&[("dtype", "\"|O\""), ("fill_value", "\"\""), ("filters", r#"[{"id":"vlen-utf8"}]"#)]);
+        assert!(codes.is_empty());
+        assert_eq!(document.data_type, Some(Json::from("string")));
+        assert_eq!(names(&document)[0].0, "vlen-utf8");
+    }
+
+    #[test]
+    fn each_fault_has_its_code() {
+        for (name, value, expected) in [
+            ("zarr_format", "3", "ZM104"),
+            ("shape", "[10, -1]", "ZM103"),
+            ("chunks", "[4]", "ZG104"),
+            ("chunks", "[0, 7]", "ZG105"),
+            ("chunks", "null", "ZM103"),
+            ("dtype", "\"f4\"", "ZM201"),
+            ("dtype", "[[\"a\",\"<f4\"],[\"b\",\">f4\"]]", "ZM202"),
+            ("order", "\"A\"", "ZM211"),
+            ("compressor", "\"zlib\"", "ZM212"),
+            ("filters", "[{}]", "ZM212"),
+            ("filters", "{}", "ZM103"),
+            ("dimension_separator", "\"-\"", "ZK103"),
+            ("fill_value", "null", "ZM221"),
+            ("extra", "1", "ZM231"),
+        ] {
+            let (_, codes) = read_with(&[(name, value)]);
+            assert!(codes.contains(&expected), "{name} {value} {codes:?}");
+        }
+        for name in &MEMBERS[..8] {
+            let mut json = Json::parse_str(VALID).unwrap();
+            json.as_object_mut().unwrap().remove(name);
+            let document = read_array(&json);
+            assert_eq!(document.diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(), ["ZM101"], "{name}");
+        }
+    }
+
+    #[test]
+    fn pointers_lead_to_what_the_document_has() {
+        let json = Json::parse_str(VALID).unwrap();
+        for (pointer, expected) in [
+            ("/compressor/configuration/level", "/compressor/level"),
+            ("/compressor/configuration", "/compressor"),
+            ("/compressor/configuration/checksum", "/compressor"),
+            ("/data_type", "/dtype"),
+            ("/order/configuration/order", "/order"),
+            ("/fill_value", "/fill_value"),
+            ("/filters/3", "/filters"),
+            ("", ""),
+        ] {
+            assert_eq!(pointer_into(&json, pointer), expected, "{pointer}");
+        }
+    }
+}

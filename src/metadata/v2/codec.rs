@@ -1,0 +1,217 @@
+//! Filters and compressors of v2: numcodecs' configurations as v3 codecs.
+//!
+//! What the registry has gets its name there; anything else keeps numcodecs' under `numcodecs.`, as zarr-python
+//! writes it. Values are passed on as they stand: whether they are right is for who knows the codec.
+
+use super::dtype::{ByteOrder, Dtype, Kind};
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::extension::{CodecMetadata, fault};
+use crate::metadata::json::{Json, Object};
+
+/// Ids that turn bytes into bytes, whether they stand among the filters or as the compressor.
+const BYTES_TO_BYTES: [&str; 15] = [
+    "adler32",
+    "base64",
+    "blosc",
+    "bz2",
+    "crc32",
+    "crc32c",
+    "fletcher32",
+    "gzip",
+    "jenkins_lookup3",
+    "lz4",
+    "lzma",
+    "shuffle",
+    "zlib",
+    "zstd",
+    "zstandard",
+];
+
+/// Ids that turn an array into bytes.
+const ARRAY_TO_BYTES: [&str; 8] =
+    ["json2", "msgpack2", "pcodec", "pickle", "vlen-array", "vlen-bytes", "vlen-utf8", "zfpy"];
+
+/// Ids that turn an array into an array.
+const ARRAY_TO_ARRAY: [&str; 7] =
+    ["astype", "bitround", "categorize", "delta", "fixedscaleoffset", "packbits", "quantize"];
+
+/// A codec, and what it turns into what.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct V2Codec {
+    pub(super) metadata: CodecMetadata,
+    pub(super) kind: V2Kind,
+    /// What an element is after it, where it says so.
+    pub(super) dtype: Option<Dtype>,
+}
+
+/// What a codec turns into what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum V2Kind {
+    ArrayToArray,
+    ArrayToBytes,
+    BytesToBytes,
+}
+
+/// Reads an entry of `filters`, or the `compressor`. `item_size` is that of the elements that reach it.
+pub(super) fn read(
+    json: &Json,
+    pointer: &str,
+    item_size: u64,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<V2Codec> {
+    let Some(object) = json.as_object() else {
+        diagnostics.push(fault(code::V2_CODEC, json, "an object with an `id`", pointer));
+        return None;
+    };
+    let id = match object.get("id") {
+        Some(Json::String(id)) => id.as_str(),
+        Some(other) => {
+            diagnostics.push(fault(code::V2_CODEC, other, "a string", &format!("{pointer}/id")));
+            return None;
+        }
+        None => {
+            diagnostics.push(Diagnostic::new(code::V2_CODEC, "the codec has no `id`").at_pointer(pointer));
+            return None;
+        }
+    };
+    let mut configuration = object.clone();
+    configuration.remove("id");
+    let dtype = ["astype", "dtype", "encode_dtype"].iter().find_map(|name| configuration.get(name));
+    let dtype = dtype.and_then(|json| Dtype::read(json).ok());
+    let kind = match id {
+        _ if BYTES_TO_BYTES.contains(&id) => V2Kind::BytesToBytes,
+        _ if ARRAY_TO_BYTES.contains(&id) => V2Kind::ArrayToBytes,
+        _ if ARRAY_TO_ARRAY.contains(&id) => V2Kind::ArrayToArray,
+        _ => {
+            let message = format!("numcodecs has no codec of the id {}", Json::from(id).excerpt());
+            diagnostics.push(
+                Diagnostic::new(code::CODEC_UNREGISTERED, message)
+                    .with_help("not every reader can decode the array")
+                    .at_pointer(pointer),
+            );
+            // A filter that nobody knows most likely changes values; a compressor does not.
+            if pointer == "/compressor" { V2Kind::BytesToBytes } else { V2Kind::ArrayToArray }
+        }
+    };
+    let (name, configuration) = convert(id, configuration, item_size);
+    let mut metadata = CodecMetadata::new(name, configuration);
+    pointer.clone_into(&mut metadata.pointer);
+    Some(V2Codec { metadata, kind, dtype })
+}
+
+/// The v3 name and configuration.
+fn convert(id: &str, mut configuration: Object, item_size: u64) -> (String, Option<Object>) {
+    let name = match id {
+        "blosc" => return ("blosc".to_owned(), Some(blosc(configuration, item_size))),
+        "zstd" => {
+            default(&mut configuration, "level", Json::from(1));
+            default(&mut configuration, "checksum", Json::from(false));
+            "zstd".to_owned()
+        }
+        "gzip" => {
+            default(&mut configuration, "level", Json::from(1));
+            "gzip".to_owned()
+        }
+        "zlib" | "bz2" => {
+            default(&mut configuration, "level", Json::from(1));
+            format!("numcodecs.{id}")
+        }
+        // numcodecs puts the checksum at the end, as v3 does, unless it is told otherwise.
+        "crc32c" if configuration.get("location").is_none_or(|at| at.as_str() == Some("end")) => {
+            return ("crc32c".to_owned(), None);
+        }
+        "vlen-utf8" | "vlen-bytes" => return (id.to_owned(), None),
+        "vlen-array" => id.to_owned(),
+        _ => format!("numcodecs.{id}"),
+    };
+    (name, Some(configuration))
+}
+
+/// Sets a member that numcodecs gives a value where the document has none.
+fn default(configuration: &mut Object, name: &str, value: Json) {
+    if !configuration.contains(name) {
+        configuration.insert(name, value);
+    }
+}
+
+/// numcodecs numbers the shuffles and takes the element size from the array.
+fn blosc(mut configuration: Object, item_size: u64) -> Object {
+    default(&mut configuration, "cname", Json::from("lz4"));
+    default(&mut configuration, "clevel", Json::from(5));
+    default(&mut configuration, "shuffle", Json::from(1));
+    default(&mut configuration, "blocksize", Json::from(0));
+    let shuffle = match configuration.get("shuffle").and_then(Json::as_i128) {
+        Some(0) => Some("noshuffle"),
+        Some(1) => Some("shuffle"),
+        Some(2) => Some("bitshuffle"),
+        // Automatic: by the size of an element.
+        Some(-1) => Some(if item_size == 1 { "bitshuffle" } else { "shuffle" }),
+        _ => None,
+    };
+    if let Some(shuffle) = shuffle {
+        configuration.insert("shuffle", shuffle);
+    }
+    if configuration.get("typesize").is_none_or(Json::is_null) {
+        // Blosc's header has a byte for it, and takes larger elements as bytes.
+        configuration.insert("typesize", if item_size <= 255 { item_size.max(1) } else { 1 });
+    }
+    configuration
+}
+
+/// The `bytes` codec of elements in this order.
+pub(super) fn bytes(dtype: &Dtype) -> CodecMetadata {
+    let endian = match dtype.order {
+        ByteOrder::Big => Some("big"),
+        ByteOrder::Little => Some("little"),
+        // Raw bytes, whatever is in them.
+        ByteOrder::Mixed => None,
+        ByteOrder::None if matches!(dtype.kind, Kind::Struct(_)) => Some("little"),
+        ByteOrder::None => None,
+    };
+    let endian = endian.filter(|_| dtype.has_layout());
+    let configuration = endian.map(|endian| Object::new().with("endian", endian));
+    let mut codec = CodecMetadata::new("bytes", configuration);
+    "/dtype".clone_into(&mut codec.pointer);
+    codec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn converted(text: &str, item_size: u64) -> (String, Vec<&'static str>) {
+        let mut diagnostics = Vec::new();
+        let codec = read(&Json::parse_str(text).unwrap(), "/compressor", item_size, &mut diagnostics);
+        let json = codec.map_or_else(String::new, |codec| codec.metadata.to_json().to_string_compact());
+        (json, diagnostics.iter().map(|diagnostic| diagnostic.code).collect())
+    }
+
+    #[test]
+    fn compressors_get_the_names_of_the_registry() {
+        for (text, expected) in [
+            (
+                r#"{"id":"blosc","cname":"zstd","clevel":3,"shuffle":2,"blocksize":0}"#,
+                r#"{"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle","blocksize":0,"typesize":4}}"#,
+            ),
+            (r#"{"id":"zstd","level":3}"#, r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#),
+            (r#"{"id":"gzip","level":1}"#, r#"{"name":"gzip","configuration":{"level":1}}"#),
+            (r#"{"id":"zlib","level":1}"#, r#"{"name":"numcodecs.zlib","configuration":{"level":1}}"#),
+            (r#"{"id":"crc32c"}"#, r#"{"name":"crc32c"}"#),
+            (
+                r#"{"id":"crc32c","location":"start"}"#,
+                r#"{"name":"numcodecs.crc32c","configuration":{"location":"start"}}"#,
+            ),
+        ] {
+            assert_eq!(converted(text, 4), (expected.to_owned(), vec![]), "{text}");
+        }
+        assert!(converted(r#"{"id":"blosc","shuffle":-1}"#, 1).0.contains("bitshuffle"));
+    }
+
+    #[test]
+    fn codecs_without_id_are_faults() {
+        for text in ["1", "{}", r#"{"id":1}"#, "\"zlib\""] {
+            assert_eq!(converted(text, 4), (String::new(), vec!["ZM212"]), "{text}");
+        }
+        assert_eq!(converted(r#"{"id":"mine"}"#, 4).1, ["ZC104"]);
+    }
+}

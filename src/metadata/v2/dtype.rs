@@ -1,0 +1,323 @@
+//! The `dtype` of a v2 array: numpy's type strings, and lists of named fields.
+//!
+//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#data-type-encoding>.
+
+use crate::data_type::DataType;
+use crate::metadata::json::{Json, Object};
+
+/// The most bytes of an element: numpy's own bound.
+const MAX_SIZE: u64 = i32::MAX as u64;
+
+/// The most bytes of an element that is read as raw bytes.
+const MAX_RAW_SIZE: u64 = 1 << 20;
+
+/// The most fields of a structure, nested ones counted.
+const MAX_FIELDS: usize = 1 << 12;
+
+/// The units of `datetime64` and `timedelta64`.
+const UNITS: [&str; 14] = ["generic", "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
+
+/// In which order the bytes of a component stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByteOrder {
+    /// Single bytes have no order.
+    None,
+    Little,
+    Big,
+    /// Fields of different orders: no v3 codec says that.
+    Mixed,
+}
+
+/// A data type, in v3 form and with what v2 puts into it beside.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Dtype {
+    pub(super) kind: Kind,
+    /// Bytes of an element.
+    pub(super) size: u64,
+    pub(super) order: ByteOrder,
+}
+
+/// What an element is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    /// The v3 data type.
+    Simple(Json),
+    /// `|S10`: so many bytes.
+    Bytes,
+    /// `<U5`.
+    Text,
+    /// Named fields.
+    Struct(Vec<Field>),
+    /// `|O`: what it is stands in a filter.
+    Object,
+}
+
+/// A field of a structure.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) dtype: Dtype,
+    /// A field that is itself an array, which v3 does not have.
+    pub(super) is_array: bool,
+}
+
+impl ByteOrder {
+    fn and(self, other: ByteOrder) -> ByteOrder {
+        match (self, other) {
+            (ByteOrder::None, order) | (order, ByteOrder::None) => order,
+            (one, other) if one == other => one,
+            _ => ByteOrder::Mixed,
+        }
+    }
+}
+
+impl Dtype {
+    /// Reads it; the error says what was expected and found.
+    pub(super) fn read(json: &Json) -> Result<Dtype, String> {
+        read(json, &mut 0)
+    }
+
+    /// The v3 data type; raw bytes where v3 has no word for the layout ([`Self::has_layout`]).
+    pub(super) fn data_type(&self) -> Json {
+        let configured = |name: &str| -> Json {
+            let configuration = Object::new().with("length_bytes", self.size);
+            Object::new().with("name", name).with("configuration", configuration).into()
+        };
+        match &self.kind {
+            Kind::Simple(data_type) => data_type.clone(),
+            Kind::Bytes => configured("null_terminated_bytes"),
+            Kind::Text => configured("fixed_length_utf32"),
+            Kind::Object => Json::from("object"),
+            Kind::Struct(_) if !self.has_layout() => Json::from(format!("r{}", self.size * 8)),
+            Kind::Struct(fields) => {
+                let field = |field: &Field| {
+                    Object::new().with("name", field.name.as_str()).with("data_type", field.dtype.data_type())
+                };
+                let fields: Vec<Object> = fields.iter().map(field).collect();
+                let configuration = Object::new().with("fields", fields);
+                Object::new().with("name", "struct").with("configuration", configuration).into()
+            }
+        }
+    }
+
+    /// Whether v3 can say how an element is laid out: no fields that are arrays, none of another byte order.
+    pub(super) fn has_layout(&self) -> bool {
+        let arrays = matches!(&self.kind, Kind::Struct(fields)
+            if fields.iter().any(|field| field.is_array || !field.dtype.has_layout()));
+        self.order != ByteOrder::Mixed && !arrays
+    }
+}
+
+fn read(json: &Json, fields: &mut usize) -> Result<Dtype, String> {
+    match json {
+        Json::String(text) => simple(text),
+        Json::Array(elements) if !elements.is_empty() => structure(elements, fields),
+        other => Err(format!("expected a type string or a list of fields, found {}", other.excerpt())),
+    }
+}
+
+fn structure(elements: &[Json], num_fields: &mut usize) -> Result<Dtype, String> {
+    let (mut size, mut order) = (0_u64, ByteOrder::None);
+    let mut fields: Vec<Field> = Vec::new();
+    for element in elements {
+        *num_fields += 1;
+        if *num_fields > MAX_FIELDS {
+            return Err(format!("more than {MAX_FIELDS} fields"));
+        }
+        let (name, dtype, shape) = match element.as_array() {
+            Some([Json::String(name), dtype]) => (name, dtype, None),
+            Some([Json::String(name), dtype, shape]) => (name, dtype, Some(shape)),
+            _ => {
+                return Err(format!(
+                    "expected a field as [name, dtype] or [name, dtype, shape], found {}",
+                    element.excerpt()
+                ));
+            }
+        };
+        if name.is_empty() || fields.iter().any(|field| field.name == *name) {
+            return Err(format!(
+                "expected a field name that is not there yet, found {}",
+                Json::from(name.as_str()).excerpt()
+            ));
+        }
+        let dtype = read(dtype, num_fields)?;
+        let count = shape.map_or(Ok(1), subarray_elements)?;
+        order = order.and(dtype.order);
+        size = dtype
+            .size
+            .checked_mul(count)
+            .and_then(|bytes| size.checked_add(bytes))
+            .filter(|size| *size <= MAX_RAW_SIZE)
+            .ok_or_else(|| format!("an element has more than {MAX_RAW_SIZE} bytes"))?;
+        if dtype.kind == Kind::Object {
+            return Err(format!("the field {name:?} is of an object type, which has no fixed size"));
+        }
+        fields.push(Field { name: name.clone(), dtype, is_array: shape.is_some() });
+    }
+    Ok(Dtype { kind: Kind::Struct(fields), size, order })
+}
+
+/// The elements of a field that is an array.
+fn subarray_elements(shape: &Json) -> Result<u64, String> {
+    let fault = || format!("expected the shape of a field as a list of integers, found {}", shape.excerpt());
+    let sizes = match shape {
+        Json::Array(sizes) => sizes.as_slice(),
+        size => std::slice::from_ref(size),
+    };
+    sizes
+        .iter()
+        .try_fold(1_u64, |product, size| product.checked_mul(size.as_u64().filter(|size| *size > 0)?))
+        .ok_or_else(fault)
+}
+
+/// A type string: byte order, kind, size, and for times the unit in brackets.
+fn simple(text: &str) -> Result<Dtype, String> {
+    let found = || Json::from(text).excerpt();
+    let mut characters = text.chars();
+    let order = match characters.next() {
+        Some('<') => ByteOrder::Little,
+        Some('>') => ByteOrder::Big,
+        Some('|') => ByteOrder::None,
+        _ => return Err(format!("expected `<`, `>` or `|` first, found {}", found())),
+    };
+    let kind = characters.next().ok_or_else(|| format!("expected a kind and a size, found {}", found()))?;
+    let rest = characters.as_str();
+    if kind == 'O' {
+        return Ok(Dtype { kind: Kind::Object, size: 8, order: ByteOrder::None });
+    }
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    let (digits, unit) = rest.split_at(digits);
+    let size: u64 = digits
+        .parse()
+        .ok()
+        .filter(|size| *size > 0 && *size <= MAX_SIZE && !digits.starts_with('0'))
+        .ok_or_else(|| {
+            format!("expected a size in bytes from 1 to {MAX_SIZE} after the kind, found {}", found())
+        })?;
+    if !unit.is_empty() && !matches!(kind, 'm' | 'M') {
+        return Err(format!("expected nothing after the size, found {}", found()));
+    }
+    let (kind, size, component) = of_kind(kind, size, unit).ok_or_else(|| {
+        format!("expected a type that numpy has, such as \"<f4\" or \"<M8[ns]\", found {}", found())
+    })?;
+    let order = if component == 1 { ByteOrder::None } else { order };
+    if component > 1 && order == ByteOrder::None {
+        return Err(format!(
+            "expected the byte order `<` or `>` for a type of {size} bytes, found {}",
+            found()
+        ));
+    }
+    Ok(Dtype { kind, size, order })
+}
+
+/// What numpy's kind and size mean, with the bytes of an element and of what the byte order is about.
+fn of_kind(kind: char, size: u64, unit: &str) -> Option<(Kind, u64, u64)> {
+    let named = |prefix: &str| {
+        let name = format!("{prefix}{}", size.checked_mul(8)?);
+        DataType::from_name(&name)
+            .filter(|data_type| data_type.size().map(|size| size as u64) == Some(size))?;
+        Some(Kind::Simple(Json::from(name)))
+    };
+    let whole = matches!(size, 1 | 2 | 4 | 8);
+    Some(match kind {
+        'b' if size == 1 => (Kind::Simple(Json::from("bool")), 1, 1),
+        'i' if whole => (named("int")?, size, size),
+        'u' if whole => (named("uint")?, size, size),
+        'f' if whole => (named("float")?, size, size),
+        'c' if matches!(size, 8 | 16) => (named("complex")?, size, size / 2),
+        'M' if size == 8 => (Kind::Simple(time("numpy.datetime64", unit)?), 8, 8),
+        'm' if size == 8 => (Kind::Simple(time("numpy.timedelta64", unit)?), 8, 8),
+        'S' => (Kind::Bytes, size, 1),
+        // The size counts code points, of four bytes each.
+        'U' => (Kind::Text, size.checked_mul(4)?, 4),
+        'V' if size <= MAX_RAW_SIZE => (named("r")?, size, 1),
+        _ => return None,
+    })
+}
+
+/// `[ns]`, `[10us]`.
+fn time(name: &str, unit: &str) -> Option<Json> {
+    let unit = unit.strip_prefix('[')?.strip_suffix(']')?;
+    let letters = unit.find(|letter: char| !letter.is_ascii_digit())?;
+    let (factor, unit) = unit.split_at(letters);
+    let factor = match factor {
+        "" => 1,
+        digits => digits.parse::<u64>().ok().filter(|factor| (1..=MAX_SIZE).contains(factor))?,
+    };
+    let unit = if unit == "μs" { "us" } else { unit };
+    UNITS.contains(&unit).then(|| {
+        let configuration = Object::new().with("unit", unit).with("scale_factor", factor);
+        Object::new().with("name", name).with("configuration", configuration).into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data_type(text: &str) -> String {
+        Dtype::read(&Json::parse_str(text).unwrap()).unwrap().data_type().to_string_compact()
+    }
+
+    #[test]
+    fn type_strings_become_data_types() {
+        for (text, expected) in [
+            ("\"|b1\"", "\"bool\""),
+            ("\"|i1\"", "\"int8\""),
+            ("\"<u1\"", "\"uint8\""),
+            ("\">i2\"", "\"int16\""),
+            ("\"<f2\"", "\"float16\""),
+            ("\"<f8\"", "\"float64\""),
+            ("\"<c8\"", "\"complex64\""),
+            ("\"|V4\"", "\"r32\""),
+            ("\"<M8[ns]\"", r#"{"name":"numpy.datetime64","configuration":{"unit":"ns","scale_factor":1}}"#),
+            (
+                "\">m8[10us]\"",
+                r#"{"name":"numpy.timedelta64","configuration":{"unit":"us","scale_factor":10}}"#,
+            ),
+            ("\"|S10\"", r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":10}}"#),
+            ("\"<U5\"", r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":20}}"#),
+            (
+                r#"[["a","<i2"],["b","<f4"]]"#,
+                r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},{"name":"b","data_type":"float32"}]}}"#,
+            ),
+            (r#"[["a","<i2"],["b",">f4"]]"#, "\"r48\""),
+            (r#"[["a","<i2",[2,2]]]"#, "\"r64\""),
+        ] {
+            assert_eq!(data_type(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn type_strings_that_numpy_does_not_have_are_refused() {
+        for text in [
+            "\"f4\"",
+            "\"=f4\"",
+            "\"|f4\"",
+            "\"<f3\"",
+            "\"<f16\"",
+            "\"<f\"",
+            "\"<f04\"",
+            "\"<M8\"",
+            "\"<M8[]\"",
+            "\"<M8[x]\"",
+            "\"<M4[s]\"",
+            "\"|S0\"",
+            "\"|S99999999999\"",
+            "\"<f4[s]\"",
+            "\"\"",
+            "\"<\"",
+            "1",
+            "[]",
+            "[1]",
+            r#"[["a"]]"#,
+            r#"[["a","<f4"],["a","<f4"]]"#,
+            r#"[["a","|O"]]"#,
+            r#"[["a","<f4",[0]]]"#,
+            r#"[["a","|V1048576"],["b","|u1"]]"#,
+            "\"<é4\"",
+        ] {
+            assert!(Dtype::read(&Json::parse_str(text).unwrap()).is_err(), "{text}");
+        }
+    }
+}

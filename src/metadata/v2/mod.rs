@@ -1,0 +1,88 @@
+//! The documents of Zarr v2: `.zarray`, `.zgroup`, `.zattrs`, read into the form that v3 has.
+//!
+//! Codecs, data type, key encoding and fill value come out as `zarr.json` would have them, so that nothing above needs
+//! to know two formats; pointers lead to where the v2 document has them.
+//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>.
+
+mod array;
+mod codec;
+mod dtype;
+mod fill_value;
+
+pub use array::{pointer_into, read_array};
+
+use super::extension::{fault, type_fault};
+use super::json::{Json, Object};
+use super::member::{read_repeated, read_repeated_attributes, required};
+use crate::diagnostic::{Diagnostic, code};
+
+/// Reads a `.zattrs`: an object; `None` where it is none. Faults go to `diagnostics`.
+pub fn read_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
+    read_repeated_attributes(document, diagnostics);
+    let attributes = document.as_object();
+    if attributes.is_none() {
+        diagnostics.push(type_fault(document, "an object", ""));
+    }
+    attributes.cloned()
+}
+
+/// Reads a `.zgroup`, which says nothing but its format. Faults go to `diagnostics`.
+pub fn read_group(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(object) = document.as_object() else {
+        diagnostics.push(type_fault(document, "an object", ""));
+        return;
+    };
+    read_format(object, diagnostics);
+    read_unknown(object, &["zarr_format"], diagnostics);
+    read_repeated(document, diagnostics);
+}
+
+fn read_format(object: &Object, diagnostics: &mut Vec<Diagnostic>) {
+    if let Some(json) = required(object, "zarr_format", diagnostics)
+        && json.as_u64() != Some(2)
+    {
+        diagnostics.push(fault(code::ZARR_FORMAT, json, "2", "/zarr_format"));
+    }
+}
+
+/// Members that v2 does not have should not be there, and are to be ignored.
+fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnostic>) {
+    let unknown = object.names().filter(|name| !known.contains(name));
+    for name in unknown.take(super::extension::MAX_FAULTS) {
+        let mut pointer = String::new();
+        super::json::push_token(&mut pointer, name);
+        let message = format!("v2 has no member {}, which readers ignore", Json::from(name).excerpt());
+        diagnostics.push(Diagnostic::new(code::V2_MEMBER_UNKNOWN, message).at_pointer(pointer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
+        diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    }
+
+    #[test]
+    fn group_says_its_format_and_nothing_else() {
+        let read = |text: &str| {
+            let mut diagnostics = Vec::new();
+            read_group(&Json::parse_str(text).unwrap(), &mut diagnostics);
+            codes(&diagnostics)
+        };
+        assert!(read(r#"{"zarr_format":2}"#).is_empty());
+        assert_eq!(read(r#"{"zarr_format":3,"x":1}"#), ["ZM104", "ZM231"]);
+        assert_eq!(read("{}"), ["ZM101"]);
+        assert_eq!(read("[]"), ["ZM103"]);
+    }
+
+    #[test]
+    fn attributes_are_an_object_without_repeated_names() {
+        let mut diagnostics = Vec::new();
+        let text = r#"{"a":1,"a":2}"#;
+        assert_eq!(read_attributes(&Json::parse_str(text).unwrap(), &mut diagnostics).unwrap().len(), 2);
+        assert_eq!(read_attributes(&Json::Null, &mut diagnostics), None);
+        assert_eq!(codes(&diagnostics), ["ZM012", "ZM103"]);
+    }
+}
