@@ -26,7 +26,7 @@ const ROWS: [&str; 14] = [
 ];
 
 /// What only some rows may name: a path, and those rows.
-const OWNED: [(&str, &[&str]); 17] = [
+const OWNED: [(&str, &[&str]); 18] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -37,6 +37,7 @@ const OWNED: [(&str, &[&str]); 17] = [
     ("stdout()", &["cli", "report"]),
     ("stderr()", &["cli", "report"]),
     ("process::exit", &[]),
+    ("signal_hook", &["cli"]),
     ("indicatif", &["report"]),
     ("anstyle", &["report"]),
     ("rayon", &["engine"]),

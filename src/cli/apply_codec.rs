@@ -100,7 +100,7 @@ impl ApplyCodecArguments {
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let options = self.into_options()?;
-        let result = apply_codec(&options)?;
+        let result = apply_codec(&options, session.interrupt())?;
         session.warn(&result.warnings);
         if options.stages {
             session::note(|output| apply_codec_text::write_stages(&result, session.error_style(), output));

@@ -15,6 +15,10 @@ pub enum ExitStatus {
     UsageFault = 2,
     /// The work could not be done.
     Failed = 3,
+    /// Stopped by SIGINT.
+    Interrupted = 130,
+    /// Stopped by SIGTERM.
+    Terminated = 143,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -30,6 +34,7 @@ pub(super) fn of_error(error: &anyhow::Error) -> ExitStatus {
     match class {
         Some(FaultClass::Data) => ExitStatus::DataFault,
         Some(FaultClass::Usage) => ExitStatus::UsageFault,
+        Some(FaultClass::Interrupted) => ExitStatus::Interrupted,
         Some(FaultClass::Environment) | None => ExitStatus::Failed,
     }
 }

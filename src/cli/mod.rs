@@ -8,11 +8,13 @@ mod exit_status;
 mod generate;
 mod inspect;
 mod session;
+mod signals;
 mod transcode;
 mod validate;
 mod value;
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 
@@ -55,20 +57,26 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Ok(Err(error)) => return exit_status::of_parse_error(&error),
         Err(error) => return Session::new(None).report_error(&error),
     };
-    let session = Session::new(command.common());
-    let outcome = session::guard(|| match command {
-        Command::Inspect(arguments) => arguments.run(&session),
-        Command::Validate(arguments) => arguments.run(&session),
-        Command::Transcode(arguments) => arguments.run(&session),
-        Command::ApplyCodec(arguments) => arguments.run(&session),
-        Command::Completions(arguments) => arguments.run(),
-        Command::Man(arguments) => arguments.run(),
-    });
-    session.progress().finish();
-    outcome.unwrap_or_else(|error| session.report_error(&error))
+    let session = Arc::new(Session::new(command.common()));
+    signals::attend(&session, |session| {
+        let outcome = session::guard(|| command.run(session));
+        session.progress().finish();
+        outcome.unwrap_or_else(|error| session.report_error(&error))
+    })
 }
 
 impl Command {
+    fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
+        match self {
+            Command::Inspect(arguments) => arguments.run(session),
+            Command::Validate(arguments) => arguments.run(session),
+            Command::Transcode(arguments) => arguments.run(session),
+            Command::ApplyCodec(arguments) => arguments.run(session),
+            Command::Completions(arguments) => arguments.run(),
+            Command::Man(arguments) => arguments.run(),
+        }
+    }
+
     fn common(&self) -> Option<&CommonArguments> {
         match self {
             Command::Inspect(arguments) => Some(&arguments.common),

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use super::arguments::CommonArguments;
 use super::exit_status::{self, ExitStatus};
 use crate::diagnostic::Diagnostic;
+use crate::operation::Interrupt;
 use crate::operation::error::OperationError;
 use crate::operation::progress::{Progress, Silent};
 use crate::report::failure;
@@ -20,6 +21,7 @@ pub(super) struct Session {
     output: Colour,
     error: Colour,
     progress: Box<dyn Progress>,
+    interrupt: Interrupt,
 }
 
 impl Session {
@@ -36,12 +38,18 @@ impl Session {
             output: colour(Output::Result),
             error: colour(Output::Error),
             progress,
+            interrupt: Interrupt::default(),
         }
     }
 
     /// Who listens to the operation.
     pub(super) fn progress(&self) -> &dyn Progress {
         self.progress.as_ref()
+    }
+
+    /// What stops the operation.
+    pub(super) fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
     }
 
     /// How text on stdout looks.

@@ -78,7 +78,7 @@ impl TranscodeArguments {
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let options = self.into_options()?;
-        let result = transcode(&options, session.progress())?;
+        let result = transcode(&options, session.progress(), session.interrupt())?;
         session.warn(&result.warnings);
         session::print(|output| {
             if as_json {

@@ -6,9 +6,9 @@ use crate::store::StoreError;
 
 /// A codec failed on a chunk.
 #[derive(Debug, thiserror::Error)]
-#[error("codec {place} ({codec}): {kind}")]
+#[error("{}: {kind}", self.named())]
 pub struct ChainFault {
-    /// Its place in the chain, from 0; those inside a shard follow a dot (`1.0`).
+    /// Its place in the chain, from 0; those inside a shard follow a dot (`1.0`); `-` for what is no codec of a chain.
     pub place: String,
     /// Its name.
     pub codec: String,
@@ -51,6 +51,14 @@ pub enum ChainFaultKind {
 }
 
 impl ChainFault {
+    /// The codec with its place.
+    fn named(&self) -> String {
+        match self.place.as_str() {
+            "-" => self.codec.clone(),
+            place => format!("codec {place} ({})", self.codec),
+        }
+    }
+
     /// The same fault seen from the chain around it, at `place`.
     #[must_use]
     pub fn inside(mut self, place: usize) -> Self {

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::chunk_set::ChunkSet;
+use super::interrupt::{Interrupt, Interrupted};
 use crate::codec::ChainFault;
 use crate::store::StoreError;
 
@@ -28,6 +29,9 @@ pub enum Fault {
     /// A bug, here or in a library.
     #[error("an internal error: {0}")]
     Panic(String),
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }
 
 /// The first chunk, in the order of the set, on which the work failed.
@@ -43,12 +47,26 @@ pub struct ChunkFault {
 #[derive(Debug)]
 pub struct Driver {
     pool: rayon::ThreadPool,
+    interrupt: Interrupt,
 }
 
 impl Driver {
     /// A pool of `threads`.
     pub fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
-        Ok(Driver { pool: rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build()? })
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build()?;
+        Ok(Driver { pool, interrupt: Interrupt::default() })
+    }
+
+    /// The driver, stopping before the next unit once `interrupt` is raised.
+    #[must_use]
+    pub fn heeding(mut self, interrupt: &Interrupt) -> Self {
+        self.interrupt = interrupt.clone();
+        self
+    }
+
+    /// What stops it.
+    pub fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
     }
 
     /// Its threads.
@@ -81,7 +99,10 @@ impl Driver {
                         let thread = rayon::current_thread_index().unwrap_or(0);
                         // A panic leaves a workspace of plain buffers, which any chunk may use again.
                         let mut workspace = workspaces[thread].lock().unwrap_or_else(PoisonError::into_inner);
-                        let result = guarded(|| work(&mut workspace, index));
+                        let result = guarded(|| {
+                            self.interrupt.check()?;
+                            work(&mut workspace, index)
+                        });
                         if result.is_err() {
                             failed_at.fetch_min(place, Ordering::Relaxed);
                         }
@@ -114,7 +135,10 @@ impl Driver {
                     let thread = rayon::current_thread_index().unwrap_or(0);
                     let mut workspace =
                         workspaces[thread % workspaces.len()].lock().unwrap_or_else(PoisonError::into_inner);
-                    guarded(|| work(&mut workspace, item))
+                    guarded(|| {
+                        self.interrupt.check()?;
+                        work(&mut workspace, item)
+                    })
                 })
                 .collect()
         })

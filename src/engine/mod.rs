@@ -2,6 +2,7 @@
 
 pub mod chunk_set;
 pub mod driver;
+pub mod interrupt;
 pub mod object;
 pub mod plan;
 pub mod progress;
@@ -9,3 +10,4 @@ pub mod shard;
 
 pub use chunk_set::ChunkSet;
 pub use driver::{Driver, Fault};
+pub use interrupt::{Interrupt, Interrupted};

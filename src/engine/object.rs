@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use super::chunk_set::{ChunkSet, position};
 use super::driver::{ChunkFault, Driver, Fault};
+use super::interrupt::Interrupt;
 use super::progress::Progress;
 use super::shard::{ShardLayout, ShardWriter};
 use crate::codec::chain::Workspace;
@@ -130,7 +131,7 @@ impl ObjectJob {
             && objects.len() < 2 * driver.num_threads() as u64
         {
             // Too few shards to go round: the threads share the inner chunks of each.
-            let cells = CellJob { job: self, conversion, source, destination };
+            let cells = CellJob { job: self, conversion, source, destination, interrupt: driver.interrupt() };
             let workspaces: Vec<Mutex<ObjectBuffers>> =
                 (0..driver.num_threads()).map(|_| Mutex::default()).collect();
             for place in 0..objects.len() {
@@ -146,7 +147,7 @@ impl ObjectJob {
         driver.run::<ObjectBuffers, ObjectReport>(
             objects,
             |buffers, index| {
-                let report = self.object(buffers, index)?;
+                let report = self.object(buffers, index, driver.interrupt())?;
                 progress.advance(object_bytes);
                 Ok(report)
             },
@@ -154,7 +155,12 @@ impl ObjectJob {
         )
     }
 
-    fn object(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
+    fn object(
+        &self,
+        buffers: &mut ObjectBuffers,
+        index: u64,
+        interrupt: &Interrupt,
+    ) -> Result<ObjectReport, Fault> {
         let key = self.source.key(index);
         match &self.way {
             ObjectWay::Copy => {
@@ -172,7 +178,7 @@ impl ObjectJob {
                 else {
                     return Err(Fault::Other("shards without a layout".to_owned()));
                 };
-                CellJob { job: self, conversion, source, destination }.run(buffers, index)
+                CellJob { job: self, conversion, source, destination, interrupt }.run(buffers, index)
             }
         }
     }
@@ -305,6 +311,7 @@ struct CellJob<'a> {
     conversion: &'a Conversion,
     source: &'a ShardLayout,
     destination: &'a ShardLayout,
+    interrupt: &'a Interrupt,
 }
 
 /// An opened shard of the source.
@@ -336,6 +343,7 @@ impl CellJob<'_> {
         let mut writer = None;
         let mut absent = 0;
         for cell in self.destination.cells() {
+            self.interrupt.check()?;
             let converted = self.cell(&shard, &cell, buffers, &mut report)?;
             let encoded = converted.then_some(buffers.written.as_slice());
             self.append(&mut writer, &mut absent, index, encoded)?;

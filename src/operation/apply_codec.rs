@@ -8,6 +8,7 @@ mod subject;
 use super::apply_codec_result::{ApplyCodecResult, RoundTrip, StreamBytes};
 use super::error::OperationError;
 use super::options::{ApplyCodecOptions, Stream};
+use crate::engine::interrupt::Interrupt;
 use crate::codec::fault::ChainFaultKind;
 use crate::codec::{BoundChain, ChainFault};
 use crate::kernel::FaultKind;
@@ -18,7 +19,10 @@ use measure::{Direction, Passage};
 use subject::Subject;
 
 /// Runs the chain. Where OUTPUT is stdout, its bytes are in the result: who called writes them.
-pub fn apply_codec(options: &ApplyCodecOptions) -> Result<ApplyCodecResult, OperationError> {
+pub fn apply_codec(
+    options: &ApplyCodecOptions,
+    interrupt: &Interrupt,
+) -> Result<ApplyCodecResult, OperationError> {
     let early = data::read_early(options)?;
     let subject = Subject::new(options, early.as_ref())?;
     let direction =
@@ -32,7 +36,7 @@ pub fn apply_codec(options: &ApplyCodecOptions) -> Result<ApplyCodecResult, Oper
     let passage = Passage::run(&subject.chain, direction, &bytes, options.repeat).map_err(faulty)?;
     let round_trip =
         if options.round_trip { Some(round_trip(&subject, &bytes, &passage, faulty)?) } else { None };
-    let (output, standard_output) = write(options, direction, &subject.chain, &passage.bytes)?;
+    let (output, standard_output) = write(options, direction, &subject.chain, &passage.bytes, interrupt)?;
     Ok(ApplyCodecResult {
         direction: direction.name(),
         input: StreamBytes { path: name, bytes: file_bytes },
@@ -84,6 +88,7 @@ fn write(
     direction: Direction,
     chain: &BoundChain,
     bytes: &[u8],
+    interrupt: &Interrupt,
 ) -> Result<(Option<StreamBytes>, Option<Vec<u8>>), OperationError> {
     let Some(stream) = &options.output else { return Ok((None, None)) };
     let representation = match direction {
@@ -95,6 +100,8 @@ fn write(
     match stream {
         Stream::Standard => Ok((Some(written("-".to_owned())), Some(contents))),
         Stream::File(path) => {
+            let unfinished = format!("a temporary file beside `{}`", path.display());
+            let _unfinished = interrupt.begin(unfinished).map_err(|_| OperationError::interrupted())?;
             file::write(path, &contents).map_err(|error| {
                 OperationError::environment(format!("OUTPUT `{}` is not written", path.display()))
                     .because(error)
@@ -120,7 +127,8 @@ fn describe_fault(
     };
     let verb = direction.name();
     let num_codecs = chain.codecs().len();
-    let message = format!("`{input}` cannot be {verb}d by the {num_codecs} codecs of the chain{element}");
+    let codecs = if num_codecs == 1 { "codec" } else { "codecs" };
+    let message = format!("`{input}` cannot be {verb}d by the {num_codecs} {codecs} of the chain{element}");
     let help = match fault.element() {
         Some((FaultKind::OutOfRange, _)) => {
             "\"out_of_range\": \"clamp\" in cast_value maps such values to the nearest bound; or choose another scale and offset"

@@ -15,6 +15,8 @@ pub enum FaultClass {
     Usage,
     /// The work could not be done: nothing there, no permission, no space, DEST exists.
     Environment,
+    /// Nobody: a signal stopped the work.
+    Interrupted,
 }
 
 /// An operation's error.
@@ -54,6 +56,11 @@ impl OperationError {
     /// [`FaultClass::Environment`]: exit status 3.
     pub fn environment(message: impl Into<String>) -> Self {
         Self::new(FaultClass::Environment, message)
+    }
+
+    /// Interrupted before anything was written that is left.
+    pub fn interrupted() -> Self {
+        Self::new(FaultClass::Interrupted, "interrupted").with_help("nothing unfinished is left; run the command again")
     }
 
     /// Adds the next step: what to do about it, with the option in full.

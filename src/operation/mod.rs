@@ -9,6 +9,7 @@ pub mod inspect_result;
 pub mod npy;
 pub mod open;
 pub mod options;
+pub use crate::engine::interrupt::Interrupt;
 pub use crate::engine::progress;
 pub mod storage;
 pub mod transcode;

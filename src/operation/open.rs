@@ -204,8 +204,8 @@ pub fn refusal(message: &str, errors: &[Diagnostic]) -> OperationError {
     let list: Vec<String> = errors
         .iter()
         .map(|error| match &error.location.pointer {
-            Some(pointer) => format!("{error} (at {pointer})"),
-            None => error.to_string(),
+            Some(pointer) if !pointer.is_empty() => format!("{error} (at {pointer})"),
+            _ => error.to_string(),
         })
         .collect();
     let help = errors.iter().find_map(|error| error.help.clone());

@@ -127,27 +127,27 @@ pub struct QuantizationResult {
     /// `codecs`, `cf` or `plain`.
     #[serde(rename = "as")]
     pub form: &'static str,
-    /// The codes' type.
-    pub data_type: String,
+    /// The codes' type; `None` where a plan that reads no chunk leaves it to `--max-error`.
+    pub data_type: Option<String>,
     /// The values of the first and the last code, as literals of the array's type.
     pub range: Option<[Json; 2]>,
-    /// The codec's offset, a literal of the array's type.
-    pub offset: Json,
+    /// The codec's offset, a literal of the array's type; `None` where a plan that reads no chunk cannot know it.
+    pub offset: Option<Json>,
     /// The codec's scale, likewise.
-    pub scale: Json,
+    pub scale: Option<Json>,
     /// `|1/scale|`, the distance of two codes' values.
     #[serde(serialize_with = "figure::optional_number")]
     pub step: Option<f64>,
-    /// The first and the last code that numbers get.
-    pub codes: [i64; 2],
+    /// The first and the last code that numbers get; `None` where a plan that reads no chunk cannot know them.
+    pub codes: Option<[i64; 2]>,
     /// NaN's code.
     pub nan_code: Option<i64>,
     /// Elements.
     pub count: u64,
-    /// Elements that are NaN, missing values included.
-    pub nan: u64,
-    /// Elements that got a bound.
-    pub clamped: u64,
+    /// Elements that are NaN, missing values included; `None` of a plan.
+    pub nan: Option<u64>,
+    /// Elements that got a bound; `None` of a plan.
+    pub clamped: Option<u64>,
     /// Over finite unclamped elements.
     #[serde(serialize_with = "figure::optional_number")]
     pub max_abs_error: Option<f64>,

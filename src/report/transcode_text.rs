@@ -57,7 +57,7 @@ fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn W
         writeln!(
             output,
             "{}",
-            style.paint(Role::Heading, &format!("quantised to {}", quantization.data_type))
+            style.paint(Role::Heading, &quantized_to(quantization))
         )?;
         write_members(&describe_quantization(quantization), style, output)?;
     }
@@ -148,14 +148,23 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
     }
 }
 
+fn quantized_to(result: &QuantizationResult) -> String {
+    match (&result.data_type, &result.scale) {
+        (Some(data_type), Some(_)) => format!("quantised to {data_type}"),
+        (Some(data_type), None) => format!("to be quantised to {data_type}, over a range that a first pass finds"),
+        (None, _) => "to be quantised to the narrowest type that keeps --max-error".to_owned(),
+    }
+}
+
 fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, String)> {
     let mut members = Vec::new();
     if let Some([low, high]) = &result.range {
         members.push(("range", format!("{} to {}", quantity::json(low), quantity::json(high))));
     }
-    let [first, last] = result.codes;
-    let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
-    members.push(("codes", format!("{first} to {last}{nan_code}")));
+    if let Some([first, last]) = result.codes {
+        let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
+        members.push(("codes", format!("{first} to {last}{nan_code}")));
+    }
     if let Some(step) = result.step {
         members.push(("step", figure(step)));
     }
@@ -169,15 +178,19 @@ fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, Stri
     let share = |number| {
         format!("{} of {} ({})", count(number), count(result.count), quantity::percent(number, result.count))
     };
-    if result.clamped > 0 {
-        let error = result
-            .max_abs_error_clamped
-            .map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
-        members.push(("clamped", share(result.clamped) + &error));
-    } else {
-        members.push(("clamped", "none".to_owned()));
+    match result.clamped {
+        Some(0) => members.push(("clamped", "none".to_owned())),
+        Some(clamped) => {
+            let error = result
+                .max_abs_error_clamped
+                .map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
+            members.push(("clamped", share(clamped) + &error));
+        }
+        None => {}
     }
-    members.push(("NaN", if result.nan > 0 { share(result.nan) } else { "none".to_owned() }));
+    if let Some(nan) = result.nan {
+        members.push(("NaN", if nan > 0 { share(nan) } else { "none".to_owned() }));
+    }
     if let Some(distinct) = result.distinct_codes {
         members.push(("distinct codes", count(distinct)));
     }

@@ -12,4 +12,5 @@ mod exit_status;
 mod generators;
 mod help;
 mod inspect;
+mod signals;
 mod transcode;

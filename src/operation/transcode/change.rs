@@ -4,6 +4,7 @@ use super::destination::{Draft, codec_names};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::element::NumberType;
+use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
@@ -39,12 +40,21 @@ pub(super) fn data_type(
         ))
         .with_help("integers and real floats convert into each other"));
     };
-    let names = codec_names(&source.metadata.codecs);
+    let names = codec_names(&draft.codecs);
     if let Some(name) = names.iter().find(|name| BOUND_TO_A_TYPE.contains(&name.as_str()))
         && options.codecs.is_none()
     {
         return Err(OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"))
-            .with_help("give the chain anew with --codecs, or take the codec off with --unpack"));
+            .with_help(match name.as_str() {
+            "scale_offset" | "cast_value" => {
+                "give the chain anew with --codecs, or take the codec off with --unpack"
+            }
+            _ => "give the chain anew with --codecs",
+        }));
+    }
+    if options.out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
+        return Err(OperationError::data(format!("--out-of-range wrap is for integer types, and {to} is none"))
+            .with_help("use `--out-of-range clamp`, which gives infinities, or leave it out"));
     }
     if is_lossy(from, to) && !options.allow_lossy_cast {
         return Err(lossy(from, to));
@@ -85,8 +95,13 @@ pub(super) fn data_type(
 }
 
 fn lossy(from: NumberType, to: NumberType) -> OperationError {
+    let help = if from.bits() > 53 {
+        "accept it with --allow-lossy-cast, or choose an integer type"
+    } else {
+        "accept it with --allow-lossy-cast, or choose float64 or an integer type"
+    };
     OperationError::data(format!("{to} does not hold all values of {from}: the conversion can lose bits"))
-        .with_help("accept it with --allow-lossy-cast, or choose float64 or an integer type")
+        .with_help(help)
 }
 
 /// Refuses to write a chain that encodes integers as floats that do not hold them all (SEMANTICS: B1).

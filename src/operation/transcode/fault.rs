@@ -27,6 +27,7 @@ pub(super) fn explain(
         }
         Fault::Store(error) => OperationError::data(format!("{chunk} cannot be read")).because(error),
         Fault::Chain(error) => chain(&chunk, error, quantization),
+        Fault::Interrupted(_) => OperationError::interrupted(),
         fault @ Fault::Panic(_) => OperationError::environment(format!("{chunk} cannot be converted"))
             .because(fault)
             .with_help("this is a bug; please report it with the array's zarr.json"),
@@ -77,7 +78,7 @@ fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> O
     };
     Some(match kind {
         FaultKind::OutOfRange => format!("{value} is out of the range {bounds}"),
-        FaultKind::NotANumber => format!("NaN, but no code is set aside for it ({bounds})"),
+        FaultKind::NotANumber => format!("the value is NaN, and no code is set aside for it ({bounds})"),
         FaultKind::Infinite => format!("{value} cannot be quantised to the range {bounds}"),
         FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN ({bounds})"),
         FaultKind::Overflow => format!(

@@ -3,7 +3,7 @@
 use super::change;
 use super::destination::{Draft, compress, follow_data_type, read_chain};
 use super::layout::side;
-use super::quantization::{Quantization, Request};
+use super::quantization::{self, Quantization, Request};
 use super::survey::{Survey, Surveyor, scans};
 use super::{missing, normalize, unpack};
 use crate::codec::conversion::{Conversion, ValueChange};
@@ -15,7 +15,7 @@ use crate::engine::object::{ObjectJob, ObjectWay, Side};
 use crate::engine::progress::Progress;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::json::Json;
-use crate::operation::error::OperationError;
+use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -26,6 +26,8 @@ use crate::store::LocalNode;
 pub(super) struct Plan {
     /// The array as it is.
     pub source: OpenedArray,
+    /// Where it will be.
+    pub target: LocalNode,
     /// The array as it will be.
     pub destination: Planned,
     /// Its keys.
@@ -72,7 +74,12 @@ struct Changed {
 
 impl Planner<'_> {
     /// Settles the plan for an opened array.
-    pub(super) fn plan(&self, source: OpenedArray, progress: &dyn Progress) -> Result<Plan, OperationError> {
+    pub(super) fn plan(
+        &self,
+        source: OpenedArray,
+        target: LocalNode,
+        progress: &dyn Progress,
+    ) -> Result<Plan, OperationError> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
@@ -101,7 +108,7 @@ impl Planner<'_> {
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let (is_copy, job) = self.job(&source, &destination, &listing, changed)?;
-        Ok(Plan { source, destination, listing, is_copy, job, change, quantization, warnings })
+        Ok(Plan { source, target, destination, listing, is_copy, job, change, quantization, warnings })
     }
 
     /// Applies the options that change values or the chain to the draft.
@@ -114,6 +121,10 @@ impl Planner<'_> {
     ) -> Result<Changed, OperationError> {
         let plain = |change| Changed { change, quantization: None, absent: source.fill_value.clone() };
         if let Some(quantize) = &self.options.quantize {
+            if let Some(codecs) = &self.options.codecs {
+                draft.set_codecs(read_chain(codecs, "--codecs")?);
+                quantization::refuse_packed(&draft.codecs, "--codecs")?;
+            }
             let request = Request::new(source, self.options, quantize)?;
             if self.options.dry_run && request.needs_first_pass() {
                 // The codecs without their parameters: no chunk is read for a plan.
@@ -122,20 +133,9 @@ impl Planner<'_> {
                 let survey = Survey { absent_elements, ..Survey::default() };
                 let mut quantization = request.settle(request.candidates()[0], &survey)?;
                 quantization.warnings.clear();
-                quantization.apply(draft)?;
-                let change = ValueChange::Quantize {
-                    kernel: Box::new(quantization.bind()),
-                    codecs: quantization.num_codecs(),
-                };
-                return Ok(Changed { change, quantization: None, absent: source.fill_value.clone() });
+                return quantized(quantization, draft);
             }
-            let quantization = self.quantization(&request, listing, progress)?;
-            quantization.apply(draft)?;
-            let kernel = Box::new(quantization.bind());
-            let codecs = quantization.num_codecs();
-            let absent = quantization.absent_value();
-            let change = ValueChange::Quantize { kernel, codecs };
-            return Ok(Changed { change, quantization: Some(quantization), absent: Some(absent) });
+            return quantized(self.quantization(&request, listing, progress)?, draft);
         }
         if self.options.unpack {
             let (change, absent) = unpack::apply(source, self.options, draft)?;
@@ -178,21 +178,32 @@ impl Planner<'_> {
         let Some(max_error) = request.quantize.max_error else {
             return request.settle(request.candidates()[0], &survey);
         };
-        let mut least = f64::INFINITY;
+        let mut least = None;
+        let mut refused = None;
         for target in request.candidates() {
-            let quantization = request.settle(target, &survey)?;
-            let measured = self.measure(&side, listing, &quantization, progress)?;
-            if measured <= max_error {
-                return Ok(quantization);
+            let measured = request.settle(target, &survey).and_then(|quantization| {
+                let error = self.measure(&side, listing, &quantization, progress)?;
+                let absent = quantization.absent_error().filter(|_| survey.absent_elements);
+                Ok((quantization, absent.map_or(error, |absent| error.max(absent))))
+            });
+            match measured {
+                Ok((quantization, error)) if error <= max_error => return Ok(quantization),
+                Ok((_, error)) => least = Some(least.map_or(error, |least: f64| least.min(error))),
+                // A wider type may have room for what this one refuses.
+                Err(error) if error.class() == FaultClass::Data => refused = Some(error),
+                Err(error) => return Err(error),
             }
-            least = least.min(measured);
         }
         let tried: Vec<String> = request.candidates().iter().map(ToString::to_string).collect();
-        Err(OperationError::data(format!(
-            "--max-error {max_error} cannot be kept with {}: the least error that was reached is {least}",
-            tried.join(", ")
-        ))
-        .with_help("allow a larger error, or give a wider --quantize TYPE"))
+        Err(match (least, refused) {
+            (None, Some(refused)) => refused,
+            (least, _) => OperationError::data(format!(
+                "--max-error {max_error} cannot be kept with {}: the least error that was reached is {}",
+                tried.join(", "),
+                least.unwrap_or(f64::INFINITY)
+            ))
+            .with_help("allow a larger error, or give a wider --quantize TYPE"),
+        })
     }
 
     /// The greatest error of a quantisation, measured over all data without writing anything.
@@ -310,6 +321,16 @@ impl Planner<'_> {
             }),
         ))
     }
+}
+
+/// Writes a quantisation into the draft.
+fn quantized(quantization: Quantization, draft: &mut Draft) -> Result<Changed, OperationError> {
+    quantization.apply(draft)?;
+    let kernel = Box::new(quantization.bind());
+    let change = ValueChange::Quantize { kernel, codecs: quantization.num_codecs() };
+    // Of an open plan it is not known yet whether the fill value survives.
+    let absent = (!quantization.is_open).then(|| quantization.absent_value());
+    Ok(Changed { change, quantization: Some(quantization), absent })
 }
 
 /// How objects are converted: as streams of inner chunks where both sides have the same ones.

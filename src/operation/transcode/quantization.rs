@@ -48,6 +48,8 @@ pub(super) struct Quantization {
     pub max_error: Option<f64>,
     /// Whether the range is not known yet: a plan that reads no chunk.
     pub is_open: bool,
+    /// Whether TYPE was given, or found by measuring.
+    pub is_target_given: bool,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -86,14 +88,7 @@ impl<'a> Request<'a> {
                 .with_help("change the type of other arrays with --data-type"));
             }
         };
-        let names = codec_names(&source.metadata.codecs);
-        if names.iter().any(|name| name == "scale_offset" || name == "cast_value") {
-            return Err(OperationError::data(format!(
-                "`{}` has `scale_offset` or `cast_value` in its chain already",
-                source.store
-            ))
-            .with_help("run `zarrcast transcode --unpack` first, then quantise the result"));
-        }
+        refuse_packed(&source.metadata.codecs, &source.store)?;
         if quantize.form == QuantizeForm::Cf {
             check_cf(source, quantize.data_type)?;
         }
@@ -231,6 +226,7 @@ impl<'a> Request<'a> {
             writes_absent: false,
             max_error: self.quantize.max_error,
             is_open: self.options.dry_run && self.needs_first_pass(),
+            is_target_given: self.quantize.data_type.is_some(),
             warnings: Vec::new(),
         })
     }
@@ -294,6 +290,17 @@ impl<'a> Request<'a> {
     }
 }
 
+/// Refuses to quantise what is quantised already: the chain of `whose`.
+pub(super) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<(), OperationError> {
+    let names = codec_names(codecs);
+    if !names.iter().any(|name| name == "scale_offset" || name == "cast_value") {
+        return Ok(());
+    }
+    let message = format!("`{whose}` has `scale_offset` or `cast_value` in its chain already");
+    let help = "run `zarrcast transcode --unpack` first, then quantise the result";
+    Err(OperationError::data(message).with_help(help))
+}
+
 fn infinite(store: &str, what: &str) -> OperationError {
     OperationError::data(format!("`{store}` cannot be quantised: {what}")).with_help(
         "no code stands for an infinity; count them as missing with `--missing Infinity,-Infinity`, or map them with \
@@ -351,6 +358,16 @@ impl ValueCodecs {
 }
 
 impl Quantization {
+    /// Whether the codes' type is known: of an open plan, where it was given.
+    pub(super) fn is_target_settled(&self) -> bool {
+        !self.is_open || self.is_target_given
+    }
+
+    /// Whether the codes are known: of an open plan, where the type is, and a NaN code is set aside in any case.
+    pub(super) fn are_codes_settled(&self) -> bool {
+        !self.is_open || (self.is_target_given && self.codes.nan.is_some())
+    }
+
     /// The kernel's options.
     pub(super) fn kernel(&self) -> KernelOptions {
         let finder = RangeFinder {
@@ -516,7 +533,7 @@ impl Quantization {
     /// The CF attributes (CF conventions, section 8.1).
     fn describe_as_cf(&self, draft: &mut Draft) {
         let mut attributes = draft.attributes();
-        for name in ["missing_value", "valid_min", "valid_max", "valid_range", "_FillValue"] {
+        for name in ["missing_value", "valid_min", "valid_max", "valid_range", "_FillValue", "_Unsigned"] {
             attributes.remove(name);
         }
         let float64 = |value: f64| Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);

@@ -7,13 +7,14 @@ use super::plan::{Plan, Planned, Planner};
 use super::quantization::Quantization;
 use super::verify::{Verification, verify};
 use crate::codec::BoundChain;
-use crate::engine::driver::Driver;
+use crate::engine::driver::{Driver, Fault};
+use crate::engine::interrupt::Interrupt;
 use crate::engine::object::{ObjectJob, ObjectReport, ObjectWay};
 use crate::engine::progress::Progress;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::json::Json;
 use crate::operation::available_threads;
-use crate::operation::error::OperationError;
+use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::open::{OpenedArray, local_path, open_array};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
 use crate::operation::transcode_result::{
@@ -36,35 +37,40 @@ struct Tally {
 pub fn transcode(
     options: &TranscodeOptions,
     progress: &dyn Progress,
+    interrupt: &Interrupt,
 ) -> Result<TranscodeResult, OperationError> {
     let begun = Instant::now();
     let source = open_array(&options.source, None)?;
     let destination = LocalNode::new(local_path(&options.destination));
     check_places(&source.node, &destination)?;
     let threads = options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
-    let driver = Driver::new(threads)
-        .map_err(|error| OperationError::environment("the threads cannot be started").because(error))?;
-    let plan = Planner { options, driver: &driver }.plan(source, progress)?;
+    let driver = Driver::new(threads).map_err(no_threads)?.heeding(interrupt);
+    let plan = Planner { options, driver: &driver }.plan(source, destination.clone(), progress)?;
     let memory = Memory::of(&plan, threads, options.common.max_memory)?;
     let driver =
-        if memory.threads == threads { driver } else { Driver::new(memory.threads).map_err(no_threads)? };
+        if memory.threads == threads { driver } else { Driver::new(memory.threads).map_err(no_threads)?.heeding(interrupt) };
     if options.dry_run {
         let tally = dry_tally(&plan);
         return Ok(result(options, &plan, &tally, &memory, None, begun));
     }
+    let shown = options.destination.display();
+    let _unfinished = interrupt.begin(format!("`{shown}`, without metadata,")).map_err(|_| OperationError::interrupted())?;
     destination.create_root().map_err(cannot_write)?;
-    let written = write(&plan, &destination, &driver, progress);
-    let verified = written.and_then(|tally| {
-        let verified = options.verify.then(|| verify(&plan, &destination, &driver, progress)).transpose()?;
-        Ok((tally, verified))
-    });
-    match verified {
+    match write(&plan, options.verify, &driver, progress) {
         Ok((tally, verified)) => Ok(result(options, &plan, &tally, &memory, verified, begun)),
-        Err(error) => {
-            // Nothing unfinished stays behind; what the removal says matters less than why it was needed.
-            let _ = destination.remove_root();
-            Err(error)
+        Err(error) => Err(clear_away(&destination, error)),
+    }
+}
+
+/// Removes what a failed run has written; where that fails, too, the error says what is left.
+fn clear_away(destination: &LocalNode, error: OperationError) -> OperationError {
+    let shown = destination.root().display();
+    match (destination.remove_root(), error.class()) {
+        (Ok(()), FaultClass::Interrupted) => {
+            error.with_help(format!("what was written of `{shown}` is removed; run the command again"))
         }
+        (Ok(()), _) => error,
+        (Err(_), _) => error.with_help(format!("`{shown}` is left without metadata: remove it by hand")),
     }
 }
 
@@ -102,13 +108,23 @@ fn check_places(source: &LocalNode, destination: &LocalNode) -> Result<(), Opera
     Ok(())
 }
 
-/// The chunks, the sync, the metadata.
+/// The chunks, the sync, the comparison, and the metadata last.
 fn write(
     plan: &Plan,
-    destination: &LocalNode,
+    verifies: bool,
     driver: &Driver,
     progress: &dyn Progress,
-) -> Result<Tally, OperationError> {
+) -> Result<(Tally, Option<Verification>), OperationError> {
+    let destination = &plan.target;
+    let tally = write_chunks(plan, driver, progress)?;
+    destination.sync().map_err(cannot_write)?;
+    let verified = verifies.then(|| verify(plan, destination, driver, progress)).transpose()?;
+    driver.interrupt().check().map_err(|_| OperationError::interrupted())?;
+    destination.publish("zarr.json", &document_bytes(plan)).map_err(cannot_write)?;
+    Ok((tally, verified))
+}
+
+fn write_chunks(plan: &Plan, driver: &Driver, progress: &dyn Progress) -> Result<Tally, OperationError> {
     let mut tally = Tally::default();
     let fold = |report: ObjectReport| {
         tally.read += u64::from(report.bytes_read > 0);
@@ -125,12 +141,10 @@ fn write(
         run.map_err(|fault| explain(fault, &job.source, &plan.source.store, plan.quantization.as_ref()))?;
     } else {
         progress.start("copy", None);
-        let copied = copy_unread(plan, destination, driver, progress, fold);
+        let copied = copy_unread(plan, &plan.target, driver, progress, fold);
         progress.finish();
         copied?;
     }
-    destination.sync().map_err(cannot_write)?;
-    destination.publish("zarr.json", &document_bytes(plan)).map_err(cannot_write)?;
     Ok(tally)
 }
 
@@ -159,13 +173,12 @@ fn copy_unread(
         progress.advance(bytes);
         Ok(ObjectReport { written: true, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     };
-    driver.run(&plan.listing.present, work, |_, report| fold(report)).map_err(|fault| {
-        OperationError::environment(format!(
-            "chunk `{}` of `{}` cannot be copied",
-            key(fault.index),
-            plan.source.store
-        ))
-        .because(fault.fault)
+    driver.run(&plan.listing.present, work, |_, report| fold(report)).map_err(|fault| match fault.fault {
+        Fault::Interrupted(_) => OperationError::interrupted(),
+        cause => {
+            let (key, store) = (key(fault.index), &plan.source.store);
+            OperationError::environment(format!("chunk `{key}` of `{store}` cannot be copied")).because(cause)
+        }
     })
 }
 
@@ -245,7 +258,7 @@ fn result(
     let mut warnings = plan.warnings.clone();
     warnings.extend(verified.as_ref().and_then(|v| v.warning.clone()));
     let quantization = plan.quantization.as_ref().map(|quantization| {
-        let figures = if ran { all_figures(quantization, &tally.figures, elements) } else { tally.figures };
+        let figures = all_figures(quantization, &tally.figures, elements);
         quantization_result(quantization, tally, &figures, verified.as_ref(), ran)
     });
     let node = NodeResult {
@@ -326,6 +339,8 @@ fn quantization_result(
     verified: Option<&Verification>,
     ran: bool,
 ) -> QuantizationResult {
+    // What only the first pass tells, a plan that reads no chunk leaves open.
+    let settled = !quantization.is_open;
     let (offset, scale) = quantization.literals();
     QuantizationResult {
         form: match quantization.form {
@@ -333,20 +348,20 @@ fn quantization_result(
             QuantizeForm::Cf => "cf",
             QuantizeForm::Plain => "plain",
         },
-        data_type: quantization.target.name(),
-        range: quantization.range_literals(),
-        offset,
-        scale,
-        step: Some(quantization.step()),
-        codes: [quantization.codes.first, quantization.codes.last],
-        nan_code: quantization.codes.nan,
+        data_type: quantization.is_target_settled().then(|| quantization.target.name()),
+        range: quantization.range_literals().filter(|_| settled),
+        offset: settled.then_some(offset),
+        scale: settled.then_some(scale),
+        step: settled.then(|| quantization.step()),
+        codes: quantization.are_codes_settled().then_some([quantization.codes.first, quantization.codes.last]),
+        nan_code: quantization.codes.nan.filter(|_| quantization.are_codes_settled()),
         count: figures.count,
-        nan: figures.nan,
-        clamped: figures.clamped,
+        nan: ran.then_some(figures.nan),
+        clamped: ran.then_some(figures.clamped),
         max_abs_error: ran.then_some(figures.max_abs_error),
         max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
         rms_error: ran.then(|| figures.rms_error()),
-        bound: Some(quantization.bound()),
+        bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
         distinct_codes: verified.and_then(|verified| verified.distinct_codes),
         bytes_source: Some(tally.bytes_read),
         bytes_destination: ran.then_some(tally.bytes_written),

@@ -1,5 +1,6 @@
 //! `--unpack`: plain floats again, by dropping `scale_offset` and `cast_value`, or by applying CF attributes.
 
+use super::change;
 use super::destination::{Draft, codec_names, read_chain};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::{DataType, FillValue};
@@ -7,7 +8,7 @@ use crate::element::{ElementType, NumberType};
 use crate::kernel::unpack::Unpack;
 use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
-use crate::metadata::json::Json;
+use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::TranscodeOptions;
@@ -35,10 +36,14 @@ pub(super) fn apply(
         let stripped = strip(&source.metadata.codecs);
         draft.set_codecs(stripped);
         follow_unpacked(draft);
+        let changed = match &options.data_type {
+            Some(data_type) => change::data_type(source, options, data_type, draft)?,
+            None => (ValueChange::None, source.fill_value.clone()),
+        };
         set_chain(options, draft)?;
-        return Ok((ValueChange::None, source.fill_value.clone()));
+        return Ok(changed);
     }
-    let packing = Packing::of(source)?;
+    let packing = Packing::of(source, options.data_type.as_ref())?;
     let (change, absent) = packing.apply(source, draft)?;
     set_chain(options, draft)?;
     Ok((change, Some(absent)))
@@ -85,7 +90,7 @@ struct Packing {
 }
 
 impl Packing {
-    fn of(source: &OpenedArray) -> Result<Self, OperationError> {
+    fn of(source: &OpenedArray, floats: Option<&DataType>) -> Result<Self, OperationError> {
         let attributes = &source.metadata.attributes;
         let factor = |name: &str| {
             attributes.get(name).map(|json| number(json).ok_or_else(|| not_a_number(name, json)))
@@ -99,16 +104,18 @@ impl Packing {
                  the attribute `scale_factor` or `add_offset`",
             ));
         };
-        let element = if codes.bits() <= 16 { ElementType::Float32 } else { ElementType::Float64 };
+        let floats = float_type(codes, floats)?;
+        let declared = as_declared(codes, attributes);
         let missing: Vec<i128> = ["_FillValue", "missing_value"]
             .into_iter()
             .filter_map(|name| attributes.get(name))
             .flat_map(|json| json.as_array().map_or_else(|| vec![json.clone()], <[Json]>::to_vec))
             .filter_map(|json| json.as_number()?.as_integral_i128())
+            .map(|code| if declared == codes { code } else { wrapped(code, declared) })
             .collect();
         Ok(Packing {
-            codes,
-            floats: NumberType::of(element),
+            codes: declared,
+            floats,
             scale_factor: scale_factor.unwrap_or(1.0),
             add_offset: add_offset.unwrap_or(0.0),
             missing,
@@ -142,6 +149,40 @@ impl Packing {
             )
         };
         Ok((ValueChange::Unpack(Box::new(unpack)), absent))
+    }
+}
+
+/// The type of the values: what is asked for, or float32 for codes of up to 16 bits and float64 for wider ones.
+fn float_type(codes: NumberType, asked: Option<&DataType>) -> Result<NumberType, OperationError> {
+    let by_width = if codes.bits() <= 16 { ElementType::Float32 } else { ElementType::Float64 };
+    let Some(asked) = asked else { return Ok(NumberType::of(by_width)) };
+    let wide = |float: &NumberType| matches!(float.element(), ElementType::Float32 | ElementType::Float64);
+    asked.number().filter(wide).ok_or_else(|| {
+        OperationError::data(format!("CF attributes unpack to float32 or float64, not to {asked}"))
+            .with_help("leave --data-type out, and change the type of the result in a second run")
+    })
+}
+
+/// The type of codes that the attribute `_Unsigned` declares to be of the other signedness (netCDF conventions).
+fn as_declared(codes: NumberType, attributes: &Object) -> NumberType {
+    let unsigned = match attributes.get("_Unsigned").and_then(Json::as_str) {
+        Some("true") => true,
+        Some("false") => false,
+        _ => return codes,
+    };
+    if !codes.is_whole() {
+        return codes;
+    }
+    NumberType::integer(!unsigned, codes.bits()).unwrap_or(codes)
+}
+
+/// A code as its type holds it: -1 is 255 where bytes are declared unsigned.
+fn wrapped(code: i128, codes: NumberType) -> i128 {
+    match codes.integer_bounds() {
+        Some((least, greatest)) if !(least..=greatest).contains(&code) => {
+            (code - least).rem_euclid(greatest - least + 1) + least
+        }
+        _ => code,
     }
 }
 

@@ -103,9 +103,10 @@ fn copies(
         .run::<(Vec<u8>, Vec<u8>), bool>(&plan.listing.present, work, |_, equal| {
             differing += u64::from(!equal);
         })
-        .map_err(|fault| {
-            OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
-                .because(fault.fault)
+        .map_err(|fault| match fault.fault {
+            Fault::Interrupted(_) => OperationError::interrupted(),
+            cause => OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
+                .because(cause),
         })?;
     let elements = crate::metadata::array::num_elements(&metadata.shape).unwrap_or(u64::MAX);
     let result =
@@ -126,10 +127,17 @@ fn values(
         (source.layout, destination.layout) = (None, None);
     }
     let comparison = Comparison::new(plan, job, &source, &destination);
-    let compared = comparison
+    let mut compared = comparison
         .run(driver, progress)
         .map_err(|fault| explain(fault, &source, &plan.source.store, plan.quantization.as_ref()))?;
     let quantization = plan.quantization.as_ref();
+    // What neither side stores is compared by its fill values.
+    let all = crate::metadata::array::num_elements(&source.metadata.shape).unwrap_or(u64::MAX);
+    if compared.elements < all {
+        let error = quantization.and_then(Quantization::absent_error).unwrap_or(0.0);
+        compared.max_abs_error = compared.max_abs_error.max(error);
+        compared.elements = all;
+    }
     let bound = quantization.map(Quantization::bound);
     let within = bound.is_none_or(|bound| compared.max_abs_error <= bound);
     let distinct_codes = comparison.distinct_codes();
@@ -163,6 +171,8 @@ struct Comparison<'a> {
     /// What absent elements of either side are, in DEST's array.
     source_absent: Vec<u8>,
     destination_fill: Vec<u8>,
+    /// How far a quantisation moves absent elements.
+    absent_error: f64,
     /// Which codes occur, up to 16 bits.
     codes: Option<Mutex<Vec<bool>>>,
 }
@@ -193,6 +203,7 @@ impl<'a> Comparison<'a> {
             quantizes,
             source_absent: job.absent_element.clone().unwrap_or_else(|| fill.clone()),
             destination_fill: fill,
+            absent_error: plan.quantization.as_ref().and_then(Quantization::absent_error).unwrap_or(0.0),
             codes: few.map(|_| Mutex::new(vec![false; 1 << 16])),
         }
     }
@@ -245,6 +256,7 @@ impl<'a> Comparison<'a> {
                 filled.as_slice()
             };
             let Some(from) = from else {
+                compared.max_abs_error = compared.max_abs_error.max(self.absent_error);
                 if self.source_absent != self.destination_fill || to != self.destination_fill.repeat(count) {
                     compared.differing +=
                         differing(&self.source_absent.repeat(count), to, self.source_absent.len());

@@ -1,0 +1,111 @@
+//! SIGINT and SIGTERM: the process exits with 130 or 143 by itself, within two seconds, and says what it leaves.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::Builder;
+use std::time::Duration;
+
+use super::exit_status::ExitStatus;
+use super::session::Session;
+use crate::operation::error::{FaultClass, OperationError};
+
+/// How long unfinished work may take to stop and to clear away after itself.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// What a main thread has by default; spawned ones have less.
+const STACK_BYTES: usize = 8 << 20;
+
+/// What the main thread waits for.
+enum Event {
+    /// The command ended by itself.
+    Ended(ExitStatus),
+    /// A signal came.
+    Signal(Signal),
+}
+
+/// A signal that ends the process.
+#[derive(Clone, Copy)]
+enum Signal {
+    Interrupt,
+    Terminate,
+}
+
+/// Runs a command in a thread of its own, so that this one can end the process when a signal comes.
+pub(super) fn attend(
+    session: &Arc<Session>,
+    command: impl FnOnce(&Session) -> ExitStatus + Send + 'static,
+) -> ExitStatus {
+    let (sender, events) = mpsc::channel();
+    watch(sender.clone());
+    let own = Arc::clone(session);
+    let thread = Builder::new().name("command".to_owned()).stack_size(STACK_BYTES).spawn(move || {
+        let status = catch_unwind(AssertUnwindSafe(|| command(&own))).unwrap_or(ExitStatus::Failed);
+        // Nobody listens any more where a signal came first.
+        let _ = sender.send(Event::Ended(status));
+    });
+    if let Err(error) = thread {
+        let error = OperationError::environment("the command's thread cannot be started").because(error);
+        return session.report_error(&error.into());
+    }
+    match events.recv() {
+        Ok(Event::Ended(status)) => status,
+        Ok(Event::Signal(signal)) => signal.end(session, &events),
+        Err(_) => ExitStatus::Failed,
+    }
+}
+
+impl Signal {
+    /// Asks the command to stop, waits a little where it has something to clear away, and tells what is left.
+    fn end(self, session: &Session, events: &Receiver<Event>) -> ExitStatus {
+        let unfinished = session.interrupt().raise();
+        if unfinished.is_some()
+            && let Ok(Event::Ended(status)) = events.recv_timeout(PATIENCE)
+        {
+            // It has said itself what it leaves; or it was done just then.
+            return if status == ExitStatus::Interrupted { self.status() } else { status };
+        }
+        session.progress().finish();
+        let help = match unfinished {
+            None => "nothing unfinished is left; run the command again".to_owned(),
+            Some(what) => format!("{what} is left unfinished: remove it, then run the command again"),
+        };
+        let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {}", self.name()));
+        session.report_error(&error.with_help(help).into());
+        self.status()
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Signal::Interrupt => "SIGINT",
+            Signal::Terminate => "SIGTERM",
+        }
+    }
+
+    fn status(self) -> ExitStatus {
+        match self {
+            Signal::Interrupt => ExitStatus::Interrupted,
+            Signal::Terminate => ExitStatus::Terminated,
+        }
+    }
+}
+
+/// Sends the signals that come. Where no handler can be set they end the process, as they do by default.
+#[cfg(unix)]
+fn watch(sender: Sender<Event>) {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    // If this thread cannot be started, neither can the command's.
+    let _ = Builder::new().name("signals".to_owned()).spawn(move || {
+        for signal in signals.forever() {
+            let signal = if signal == SIGTERM { Signal::Terminate } else { Signal::Interrupt };
+            if sender.send(Event::Signal(signal)).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+/// Where there are no such signals.
+#[cfg(not(unix))]
+fn watch(_: Sender<Event>) {}

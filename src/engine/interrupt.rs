@@ -1,0 +1,74 @@
+//! A request to stop, from a signal or a program that uses the library; the driver heeds it before each unit.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A request to stop that all its clones share. By default nobody has made it.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    raised: AtomicBool,
+    /// What would be left unfinished now, where there is anything.
+    unfinished: Mutex<Option<String>>,
+}
+
+/// The work was asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;
+
+/// While it lives, stopping at once would leave something unfinished.
+#[derive(Debug)]
+pub struct Unfinished {
+    interrupt: Interrupt,
+}
+
+impl Interrupt {
+    /// Asks the work to stop; what it would leave unfinished if it were stopped at once, which is worth waiting for.
+    pub fn raise(&self) -> Option<String> {
+        // Under the lock: whoever begins something from now on sees the request.
+        let unfinished = self.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.raised.store(true, Ordering::SeqCst);
+        unfinished.clone()
+    }
+
+    /// An error once the request has been made.
+    pub fn check(&self) -> Result<(), Interrupted> {
+        if self.shared.raised.load(Ordering::SeqCst) { Err(Interrupted) } else { Ok(()) }
+    }
+
+    /// Begins something that must be finished or cleared away; an error where the request came first.
+    pub fn begin(&self, what: impl Into<String>) -> Result<Unfinished, Interrupted> {
+        let mut unfinished = self.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check()?;
+        *unfinished = Some(what.into());
+        Ok(Unfinished { interrupt: self.clone() })
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        *self.interrupt.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupt_tells_what_is_unfinished_and_lets_nothing_begin() {
+        let interrupt = Interrupt::default();
+        assert!(interrupt.check().is_ok());
+        let begun = interrupt.begin("`a`").unwrap();
+        assert_eq!(interrupt.clone().raise().as_deref(), Some("`a`"));
+        assert_eq!(interrupt.check(), Err(Interrupted));
+        drop(begun);
+        assert_eq!(interrupt.raise(), None);
+        assert!(interrupt.begin("`b`").is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! SIGINT and SIGTERM: the program exits by itself, says what it leaves, and no DEST opens.
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+
+use super::support::CliTest;
+
+fn spawn(test: &CliTest, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_zarrcast"))
+        .args(arguments)
+        .current_dir(test.path(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Sends a signal and gives the exit status (none where the signal ended the process) and stderr.
+fn end(child: Child, signal: &str) -> (Option<i32>, String) {
+    let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.stdout, b"");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn transcode_interrupted_exits_and_leaves_no_destination() {
+    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+        let test = CliTest::new();
+        write_work(&test);
+        let mut child = spawn(&test, &["transcode", "--compress", "zstd:19", "a", "b"]);
+        while !test.exists("b") {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended before it began");
+            std::thread::yield_now();
+        }
+        let (code, error) = end(child, signal);
+        assert_eq!(code, Some(status), "{error}");
+        assert!(error.starts_with("error: interrupted") && error.contains("`b`"), "{error}");
+        assert_eq!(test.names(), ["a"]);
+    }
+}
+
+/// Far more work than can be done between the creation of DEST and a signal.
+fn write_work(test: &CliTest) {
+    const CHUNKS: usize = 400;
+    test.write(
+        "a/zarr.json",
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[{}],"data_type":"uint8","fill_value":0,
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[65536]}}}},
+            "chunk_key_encoding":{{"name":"default"}},"codecs":[{{"name":"bytes"}}]}}"#,
+            CHUNKS << 16
+        ),
+    );
+    let mut state = 1_u32;
+    let mut noise = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0] >> 3
+    };
+    let chunk: Vec<u8> = std::iter::repeat_with(&mut noise).take(1 << 16).collect();
+    for index in 0..CHUNKS {
+        test.write(&format!("a/c/{index}"), &chunk);
+    }
+}
+
+#[test]
+fn apply_codec_interrupted_while_it_reads_exits_at_once() {
+    let test = CliTest::new();
+    let mut child =
+        spawn(&test, &["apply-codec", "--codecs", "[]", "--data-type", "uint8", "--shape", "9999999", "-", "b"]);
+    // More than a pipe holds: when it is written, the program reads, and has its handlers.
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&vec![0; 1 << 20]).unwrap();
+    let (code, error) = end(child, "-INT");
+    drop(input);
+    assert_eq!(code, Some(130), "{error}");
+    assert!(error.starts_with("error: interrupted by SIGINT\n"), "{error}");
+    assert!(test.names().is_empty());
+}
