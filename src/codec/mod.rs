@@ -4,6 +4,7 @@ pub mod bytes_to_bytes;
 pub mod chain;
 pub mod conversion;
 pub mod fault;
+mod footprint;
 pub mod packbits;
 pub mod plugin;
 pub mod region;

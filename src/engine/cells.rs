@@ -35,6 +35,14 @@ impl Side {
         }
     }
 
+    /// The array's dimension at each dimension of the order in which cells lie in an object.
+    pub fn cell_order(&self) -> Vec<usize> {
+        match &self.layout {
+            Some(layout) => layout.order.clone(),
+            None => (0..self.metadata.shape.len()).collect(),
+        }
+    }
+
     /// The object that holds a cell, and the cell's position in it.
     pub fn object_of(&self, cell: &[u64]) -> (u64, Vec<u64>) {
         let per_object = self.cells_per_object();
