@@ -119,8 +119,8 @@ pub(super) fn data_type(text: &str) -> Result<DataType, String> {
         Json::String(text.to_owned())
     };
     match DataType::from_metadata(&metadata) {
-        Ok(DataType::Other(_)) => Err(format!("{text:?} is no data type that values can be converted to")),
-        Ok(data_type) => Ok(data_type),
+        Ok(data_type) if data_type.size().is_some() => Ok(data_type),
+        Ok(_) => Err(format!("{text:?} is no data type that values can be converted to")),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -2,6 +2,7 @@
 //! left can only fail on the data.
 
 use super::bytes_to_bytes::{BytesCodec, Contexts, DecodedSize};
+use super::element_bytes::ElementBytes;
 use super::fault::{ChainFault, ChainFaultKind};
 use super::packbits::PackBits;
 use super::sharding::BoundSharding;
@@ -9,6 +10,7 @@ use super::transpose::Transpose;
 use super::value_program::{Tiles, swap};
 use crate::data_type::DataType;
 use crate::element::NumberType;
+use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{ElementFault, OutOfRange, Rounding};
@@ -38,6 +40,12 @@ pub enum Codec {
         /// Holds the values of types with unused bits to their range.
         check: Option<Box<Cast>>,
     },
+    /// `bytes` of structs, and of types of less than a byte.
+    ElementBytes(ElementBytes),
+    /// `bitround`.
+    BitRound(BitRound),
+    /// `reshape`, which moves nothing.
+    Reshape,
     /// `packbits`.
     PackBits(PackBits),
     /// `sharding_indexed`.
@@ -166,7 +174,7 @@ impl BoundChain {
         }
     }
 
-    /// How many array->array codecs lead the chain.
+    /// How many array->array codecs lead the chain that keep the dimensions and can be undone value by value.
     pub fn num_array_to_array(&self) -> usize {
         self.codecs
             .iter()
@@ -328,6 +336,19 @@ impl BoundCodec {
                 copy_swapped(decoded, encoded, *width);
                 Ok(())
             }
+            Codec::ElementBytes(codec) => codec.encode(decoded, encoded).map_err(|fault| {
+                let types = self.number_type().map(|number_type| (number_type, number_type));
+                element_fault(fault, types, decoded, &self.decoded)
+            }),
+            Codec::BitRound(codec) => {
+                copy_swapped(decoded, encoded, None);
+                codec.encode(encoded);
+                Ok(())
+            }
+            Codec::Reshape => {
+                copy_swapped(decoded, encoded, None);
+                Ok(())
+            }
             Codec::PackBits(codec) => {
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
@@ -367,6 +388,15 @@ impl BoundCodec {
                 *decoded = elements;
                 checked
             }
+            Codec::ElementBytes(codec) => {
+                expect_size(&self.decoded, encoded.len())?;
+                codec.decode(encoded, decoded);
+                Ok(())
+            }
+            Codec::BitRound(_) | Codec::Reshape => {
+                copy_swapped(encoded, decoded, None);
+                Ok(())
+            }
             Codec::PackBits(codec) => {
                 let count = self.decoded.array().and_then(ArrayRepresentation::num_elements).unwrap_or(0);
                 codec
@@ -378,6 +408,11 @@ impl BoundCodec {
                 .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
                 .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
         }
+    }
+
+    /// The number type of the elements before the codec.
+    fn number_type(&self) -> Option<NumberType> {
+        self.decoded.array().and_then(|array| array.data_type.number())
     }
 
     fn cast(
@@ -469,16 +504,6 @@ pub(super) fn range_check(data_type: &DataType) -> Option<Cast> {
     }))
 }
 
-/// Bytes of a component, which is what `endian` reverses; `None` for single bytes and raw bits.
-pub(super) fn component_size(data_type: &DataType) -> Option<usize> {
-    match data_type {
-        DataType::Number(number_type) | DataType::Complex(number_type) => {
-            Some(number_type.size()).filter(|s| *s > 1)
-        }
-        _ => None,
-    }
-}
-
 fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError> {
     let unsupported = |because: String| BindError::Unsupported { place: 0, name: String::new(), because };
     let array =
@@ -499,9 +524,16 @@ fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError
         }
         BoundConfiguration::Bytes { big_endian } => {
             let data_type = &array()?.data_type;
-            let swap = component_size(data_type).filter(|_| *big_endian != cfg!(target_endian = "big"));
-            Codec::Bytes { swap, check: range_check(data_type).map(Box::new) }
+            match ElementBytes::of(data_type, *big_endian) {
+                Some(codec) => Codec::ElementBytes(codec),
+                None => Codec::Bytes {
+                    swap: data_type.component_size().filter(|_| *big_endian != cfg!(target_endian = "big")),
+                    check: range_check(data_type).map(Box::new),
+                },
+            }
         }
+        BoundConfiguration::BitRound(codec) => Codec::BitRound(*codec),
+        BoundConfiguration::Reshape => Codec::Reshape,
         BoundConfiguration::PackBits(configuration) => {
             array()?;
             Codec::PackBits(PackBits::new(*configuration))
@@ -513,6 +545,6 @@ fn bind_codec(stage: &Stage, before: &Representation) -> Result<Codec, BindError
             let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
             Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
-        BoundConfiguration::Other => return Err(unsupported(String::new())),
+        BoundConfiguration::Vlen(_) | BoundConfiguration::Other => return Err(unsupported(String::new())),
     })
 }

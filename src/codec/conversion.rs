@@ -1,13 +1,12 @@
 //! From a chunk of one chain to a chunk of another, by the cheapest way: encoded bytes as they are, only the
 //! bytes->bytes codecs that differ, one fused pass over the values, or everything undone and done anew.
 
-use super::chain::{BindError, BoundChain, Codec, Workspace, component_size, range_check};
+use super::chain::{BindError, BoundChain, Codec, Workspace, range_check};
 use super::fault::{ChainFault, ChainFaultKind};
 use super::is_filled_with;
 use super::region::{RegionCopy, as_index, unravel};
 use super::transpose::Transpose;
 use super::value_program::{ProgramFault, StepOrigin, ValueProgram, ValueStep, swap};
-use crate::data_type::DataType;
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::unpack::Unpack;
@@ -462,12 +461,13 @@ impl Fused {
 /// Values through the value codecs of a chain and back: what any reader gets of them.
 pub fn round_trip(chain: &BoundChain) -> ValueProgram {
     let mut program = ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1));
-    let (count, mut ignored) = (chain.num_array_to_array(), (0..chain.decoded().shape.len()).collect());
+    let is_array = |codec: &&super::BoundCodec| codec.encoded.array().is_some();
+    let count = chain.codecs().iter().take_while(is_array).count();
     for place in 0..count {
-        apply(chain, place, &mut program, &mut ignored);
+        apply_values(chain, place, &mut program);
     }
     for place in (0..count).rev() {
-        undo(chain, place, &mut program, &mut ignored);
+        undo_values(chain, place, &mut program);
     }
     program
 }
@@ -482,6 +482,18 @@ fn array_before(chain: &BoundChain, place: usize) -> &crate::pipeline::ArrayRepr
 
 /// Appends the inverse of an array->array codec.
 fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
+    if let Codec::Transpose(codec) = &chain.codecs()[place].codec {
+        let mut decoded = order.clone();
+        for (current, dimension) in order.iter().zip(codec.order()) {
+            decoded[*dimension] = *current;
+        }
+        *order = decoded;
+    }
+    undo_values(chain, place, program);
+}
+
+/// What it does to values.
+fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
     let origin = StepOrigin::Source(place);
     match &chain.codecs()[place].codec {
         Codec::ScaleOffset(codec) => {
@@ -490,19 +502,20 @@ fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mu
         Codec::Cast { decode, .. } => {
             program.push(ValueStep::Cast((**decode).clone()), origin, decode.options().target.size());
         }
-        Codec::Transpose(codec) => {
-            let mut decoded = order.clone();
-            for (current, dimension) in order.iter().zip(codec.order()) {
-                decoded[*dimension] = *current;
-            }
-            *order = decoded;
-        }
         _ => {}
     }
 }
 
 /// Appends an array->array codec.
 fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
+    if let Codec::Transpose(codec) = &chain.codecs()[place].codec {
+        *order = codec.order().iter().map(|dimension| order[*dimension]).collect();
+    }
+    apply_values(chain, place, program);
+}
+
+/// What it does to values.
+fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
     let origin = StepOrigin::Destination(place);
     match &chain.codecs()[place].codec {
         Codec::ScaleOffset(codec) => {
@@ -511,7 +524,10 @@ fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &m
         Codec::Cast { encode, .. } => {
             program.push(ValueStep::Cast((**encode).clone()), origin, encode.options().target.size());
         }
-        Codec::Transpose(codec) => *order = codec.order().iter().map(|dimension| order[*dimension]).collect(),
+        Codec::BitRound(codec) => {
+            let size = program.sizes().1;
+            program.push(ValueStep::BitRound(*codec), origin, size);
+        }
         _ => {}
     }
 }
@@ -530,9 +546,4 @@ fn swapped(bytes: &[u8], width: usize) -> Vec<u8> {
     let mut reversed = vec![0; bytes.len()];
     swap(bytes, &mut reversed, width);
     reversed
-}
-
-/// Whether values of a type have a byte order.
-pub fn has_byte_order(data_type: &DataType) -> bool {
-    component_size(data_type).is_some()
 }

@@ -5,6 +5,7 @@
 
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
+use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::scale_offset::ScaleOffset;
@@ -28,6 +29,8 @@ pub enum ValueStep {
     Cast(Cast),
     /// `scale_offset` and `cast_value` forward, with error figures.
     Quantize(Box<Quantize>),
+    /// `bitround`, forward.
+    BitRound(BitRound),
     /// CF attributes applied to packed integers.
     Unpack(Box<Unpack>),
 }
@@ -73,7 +76,7 @@ impl ValueStep {
     /// The types on both sides, for messages; a byte swap has none.
     fn types(&self) -> Option<(NumberType, NumberType)> {
         match self {
-            ValueStep::Swap(_) => None,
+            ValueStep::Swap(_) | ValueStep::BitRound(_) => None,
             ValueStep::ScaleEncode(codec) | ValueStep::ScaleDecode(codec) => {
                 Some((codec.number_type(), codec.number_type()))
             }
@@ -94,6 +97,11 @@ impl ValueStep {
         match self {
             ValueStep::Swap(width) => {
                 swap(source, target, *width);
+                Ok(())
+            }
+            ValueStep::BitRound(codec) => {
+                target.copy_from_slice(&source[..target.len()]);
+                codec.encode(target);
                 Ok(())
             }
             ValueStep::Check(cast) | ValueStep::Cast(cast) => cast.convert(source, target),
@@ -130,7 +138,10 @@ impl ValueProgram {
 
     /// Whether a value can be at fault, or counts in figures.
     pub fn is_fallible(&self) -> bool {
-        self.steps.iter().any(|(step, ..)| !matches!(step, ValueStep::Swap(_) | ValueStep::Unpack(_)))
+        let is_infallible = |step: &ValueStep| {
+            matches!(step, ValueStep::Swap(_) | ValueStep::BitRound(_) | ValueStep::Unpack(_))
+        };
+        self.steps.iter().any(|(step, ..)| !is_infallible(step))
     }
 
     /// Bytes of an element before and after.

@@ -27,16 +27,17 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The text of these bytes.
+/// The text of bytes, padded.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
-        let bits =
-            group.iter().fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte)) << (8 * (3 - group.len()));
+        let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or_default());
+        let bits = (byte(0) << 16) | (byte(1) << 8) | byte(2);
         for place in 0..4 {
-            let letter = ALPHABET[(bits >> (18 - 6 * place)) as usize & 63];
-            text.push(if place <= group.len() { letter.into() } else { '=' });
+            let sextet = (bits >> (18 - 6 * place)) & 63;
+            let letter = if place > group.len() { b'=' } else { ALPHABET[sextet as usize] };
+            text.push(char::from(letter));
         }
     }
     text

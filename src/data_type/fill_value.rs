@@ -1,10 +1,15 @@
 //! Fill values: their bytes, and what is read and written as JSON for each data type.
 
-use super::scalar::{integer_bits, integer_of, value_from_json, value_to_json};
-use super::{DataType, Leniency, Read, base64};
+use std::collections::HashMap;
+
+use super::float::FloatType;
+use super::scalar::{
+    float_from_json, float_to_json, integer_bits, integer_of, value_from_json, value_to_json,
+};
+use super::{DataType, Leniency, Read, StructType, base64, opaque};
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::NumberType;
-use crate::metadata::json::{Json, Number};
+use crate::element::{ElementType, NumberType};
+use crate::metadata::json::{Json, Number, Object};
 
 /// The bytes of a fill value, in the order of this machine. Equality is bit for bit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,12 +52,17 @@ impl FillValue {
 
     /// The fill value of a number type by its bits.
     pub fn from_bits(number_type: NumberType, bits: u64) -> Self {
-        let mut bytes = bits.to_le_bytes()[..number_type.size()].to_vec();
-        if cfg!(target_endian = "big") {
-            bytes.reverse();
-        }
-        FillValue(bytes)
+        FillValue(bytes_of(bits, number_type.size()))
     }
+}
+
+/// The low bytes of bits, in the order of this machine.
+fn bytes_of(bits: u64, size: usize) -> Vec<u8> {
+    let mut bytes = bits.to_le_bytes()[..size].to_vec();
+    if cfg!(target_endian = "big") {
+        bytes.reverse();
+    }
+    bytes
 }
 
 /// At most 8 bytes in the order of this machine, zero-extended.
@@ -61,15 +71,22 @@ fn bits_of(bytes: &[u8]) -> u64 {
     if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
 }
 
+/// The 64 bits of a value of `numpy.datetime64` and `numpy.timedelta64`.
+const INT64: NumberType = NumberType::of(ElementType::Int64);
+
 impl DataType {
-    /// Zero, false, or zero bytes; `None` for types that are not decoded.
+    /// Zero, false, zero bytes, no time, nothing; `None` for types that are not decoded.
     pub fn default_fill_value(&self) -> Option<FillValue> {
-        self.size().map(|size| FillValue(vec![0; size]))
+        match self {
+            DataType::Time(_) => Some(FillValue::from_bits(INT64, NOT_A_TIME)),
+            DataType::String | DataType::Bytes { .. } => Some(FillValue(Vec::new())),
+            _ => self.size().map(|size| FillValue(vec![0; size])),
+        }
     }
 
     /// Reads a fill value, each number rounded once.
     ///
-    /// Notes, beyond those of [`value_from_json`]: an integer as a string, raw bytes in base64.
+    /// Notes, beyond those of [`value_from_json`]: an integer as a string, raw bytes or a struct in base64.
     pub fn fill_value_from_json(&self, fill_value: &Json) -> Result<Read<FillValue>, FillValueError> {
         match self {
             DataType::Bool => {
@@ -78,17 +95,20 @@ impl DataType {
                 Ok(Read { value: FillValue(vec![value.into()]), notes: Vec::new() })
             }
             DataType::Number(number_type) => number_fill_value(*number_type, fill_value),
-            DataType::Complex(component) => {
-                let expected = "an array of two floats, real and imaginary part";
-                let fault = || FillValueError::new(&self.name(), expected, fill_value);
-                let Some([real, imaginary]) = fill_value.as_array() else { return Err(fault()) };
-                let mut real = component_fill_value(self, *component, real)?;
-                let imaginary = component_fill_value(self, *component, imaginary)?;
-                real.value.0.extend(imaginary.value.0);
-                real.notes.extend(imaginary.notes);
-                Ok(real)
+            DataType::SmallFloat(float) => float_fill_value(FloatType::Small(*float), fill_value),
+            DataType::Complex(component) => complex_fill_value(self, FloatType::Core(*component), fill_value),
+            DataType::ComplexSmallFloat(component) => {
+                complex_fill_value(self, FloatType::Small(*component), fill_value)
             }
-            DataType::Raw(size) => raw_fill_value(*size, fill_value),
+            DataType::Time(time) => time_fill_value(time.name, fill_value),
+            DataType::Raw(size) => opaque::raw_from_json(&self.name(), *size, fill_value),
+            DataType::FixedBytes(fixed) => opaque::fixed_from_json(*fixed, fill_value),
+            DataType::FixedUtf32(code_points) => {
+                opaque::utf32_from_json(&self.name(), *code_points, fill_value)
+            }
+            DataType::Struct(structure) => struct_fill_value(structure, fill_value),
+            DataType::String => opaque::string_from_json(fill_value),
+            DataType::Bytes { name } => opaque::bytes_from_json(name, fill_value),
             DataType::Other(_) => {
                 let expected = "no fill value to be decoded: this program does not decode the type";
                 Err(FillValueError::new(&self.name(), expected, fill_value))
@@ -103,40 +123,162 @@ impl DataType {
     /// of 2.
     pub fn fill_value_to_json(&self, fill_value: &FillValue) -> Result<Json, FillValueError> {
         let bytes = fill_value.as_bytes();
-        let fault = || FillValueError {
+        self.value_to_json(bytes).ok_or_else(|| FillValueError {
             data_type: self.name(),
             expected: self
                 .size()
                 .map_or_else(|| "nothing".to_owned(), |size| format!("{size} bytes of a value")),
             found: format!("the bytes {:02x?}", &bytes[..bytes.len().min(16)]),
-        };
-        if self.size() != Some(bytes.len()) {
-            return Err(fault());
+        })
+    }
+
+    /// `None` where the bytes are no value of the type.
+    fn value_to_json(&self, bytes: &[u8]) -> Option<Json> {
+        if !self.is_variable_length() && self.size() != Some(bytes.len()) {
+            return None;
         }
         match self {
             DataType::Bool => match bytes {
-                [0] => Ok(Json::Bool(false)),
-                [1] => Ok(Json::Bool(true)),
-                _ => Err(fault()),
+                [0] => Some(Json::Bool(false)),
+                [1] => Some(Json::Bool(true)),
+                _ => None,
             },
             DataType::Number(number_type) => {
                 let bits = bits_of(bytes);
                 let in_range = number_type.is_float()
                     || integer_bits(*number_type, integer_of(*number_type, bits)).is_some();
-                if in_range { Ok(value_to_json(*number_type, bits)) } else { Err(fault()) }
+                in_range.then(|| value_to_json(*number_type, bits))
             }
-            DataType::Complex(component) => Ok(Json::Array(
-                bytes
-                    .chunks_exact(component.size())
-                    .map(|bytes| value_to_json(*component, bits_of(bytes)))
-                    .collect(),
-            )),
+            DataType::SmallFloat(float) => float_to_value(FloatType::Small(*float), bytes),
+            DataType::Complex(component) => complex_to_json(FloatType::Core(*component), bytes),
+            DataType::ComplexSmallFloat(component) => complex_to_json(FloatType::Small(*component), bytes),
+            DataType::Time(_) => Some(match bits_of(bytes) {
+                NOT_A_TIME => Json::from("NaT"),
+                bits => value_to_json(INT64, bits),
+            }),
             DataType::Raw(_) => {
-                Ok(Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect()))
+                Some(Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect()))
             }
-            DataType::Other(_) => Err(fault()),
+            DataType::FixedBytes(fixed) => Some(opaque::fixed_to_json(*fixed, bytes)),
+            DataType::FixedUtf32(_) => opaque::utf32_to_json(bytes),
+            DataType::Struct(structure) => struct_to_json(structure, bytes),
+            DataType::String => std::str::from_utf8(bytes).ok().map(Json::from),
+            DataType::Bytes { .. } => Some(Json::from(base64::encode(bytes))),
+            DataType::Other(_) => None,
         }
     }
+}
+
+/// The bits of "NaT", the least value of 64 bits.
+const NOT_A_TIME: u64 = 1 << 63;
+
+fn time_fill_value(name: &str, json: &Json) -> Result<Read<FillValue>, FillValueError> {
+    if json.as_str() == Some("NaT") {
+        return Ok(Read { value: FillValue::from_bits(INT64, NOT_A_TIME), notes: Vec::new() });
+    }
+    let read = if json.as_number().is_some() { number_fill_value(INT64, json).ok() } else { None };
+    read.ok_or_else(|| FillValueError::new(name, "an integer of 64 bits or \"NaT\"", json))
+}
+
+fn float_fill_value(float: FloatType, json: &Json) -> Result<Read<FillValue>, FillValueError> {
+    let read = float_from_json(float, json)?;
+    Ok(Read { value: FillValue(bytes_of(read.value, float.size())), notes: read.notes })
+}
+
+fn float_to_value(float: FloatType, bytes: &[u8]) -> Option<Json> {
+    let bits = bits_of(bytes);
+    float.has_bits(bits).then(|| float_to_json(float, bits))
+}
+
+fn complex_fill_value(
+    data_type: &DataType,
+    component: FloatType,
+    json: &Json,
+) -> Result<Read<FillValue>, FillValueError> {
+    let expected = "an array of two floats, real and imaginary part";
+    let fault = || FillValueError::new(&data_type.name(), expected, json);
+    let Some([real, imaginary]) = json.as_array() else { return Err(fault()) };
+    let part = |json| {
+        float_fill_value(component, json).map_err(|error| FillValueError {
+            data_type: format!("a component of {}", data_type.name()),
+            ..error
+        })
+    };
+    let (mut real, imaginary) = (part(real)?, part(imaginary)?);
+    real.value.0.extend(imaginary.value.0);
+    real.notes.extend(imaginary.notes);
+    Ok(real)
+}
+
+fn complex_to_json(component: FloatType, bytes: &[u8]) -> Option<Json> {
+    let parts = bytes.chunks_exact(component.size()).map(|bytes| float_to_value(component, bytes));
+    parts.collect::<Option<Vec<Json>>>().map(Json::Array)
+}
+
+/// An object with a value for each field; or, as it was written before, all bytes in base64, little endian.
+fn struct_fill_value(structure: &StructType, json: &Json) -> Result<Read<FillValue>, FillValueError> {
+    let name = if structure.is_legacy() { "structured" } else { "struct" };
+    if let Json::String(text) = json {
+        return struct_from_base64(structure, name, text);
+    }
+    let expected = "an object with a value for each field";
+    let object = json.as_object().ok_or_else(|| FillValueError::new(name, expected, json))?;
+    // Each value is taken out, so that a struct of very many fields is read in one pass.
+    let mut values: HashMap<&str, &Json> = object.iter().collect();
+    let (mut bytes, mut notes) = (Vec::with_capacity(structure.size()), Vec::new());
+    for field in structure.fields() {
+        let value = values.remove(field.name.as_str()).ok_or_else(|| FillValueError {
+            data_type: name.to_owned(),
+            expected: format!("a value for the field {:?}", field.name),
+            found: "none".to_owned(),
+        })?;
+        let in_field = |error: FillValueError| FillValueError {
+            data_type: format!("the field {:?} of {name}, {}", field.name, error.data_type),
+            ..error
+        };
+        let read = field.data_type.fill_value_from_json(value).map_err(in_field)?;
+        bytes.extend(read.value.0);
+        notes.extend(read.notes);
+    }
+    match object.names().find(|name| values.contains_key(name)) {
+        None => Ok(Read { value: FillValue(bytes), notes }),
+        Some(unknown) => Err(FillValueError::new(name, "values for the fields alone", &Json::from(unknown))),
+    }
+}
+
+fn struct_from_base64(
+    structure: &StructType,
+    name: &str,
+    text: &str,
+) -> Result<Read<FillValue>, FillValueError> {
+    let size = structure.size();
+    let bytes = base64::decode(text).filter(|bytes| bytes.len() == size);
+    let fault = || {
+        let expected = format!("an object with a value for each field, or the base64 of {size} bytes");
+        FillValueError::new(name, expected, &Json::from(text))
+    };
+    let mut bytes = bytes.ok_or_else(fault)?;
+    if cfg!(target_endian = "big") {
+        DataType::Struct(structure.clone()).swap_elements(&mut bytes);
+    }
+    let mut notes = Vec::new();
+    if !structure.is_legacy() {
+        let message =
+            "the value of a `struct` is written in base64: write an object with a value for each field";
+        notes.push(Leniency { code: code::STRUCT_AS_BASE64, message: message.to_owned() });
+    }
+    Ok(Read { value: FillValue(bytes), notes })
+}
+
+fn struct_to_json(structure: &StructType, bytes: &[u8]) -> Option<Json> {
+    let mut rest = bytes;
+    let mut object = Object::new();
+    for field in structure.fields() {
+        let (own, after) = rest.split_at_checked(field.data_type.size()?)?;
+        object.push(field.name.as_str(), field.data_type.value_to_json(own)?);
+        rest = after;
+    }
+    Some(object.into())
 }
 
 fn number_fill_value(number_type: NumberType, json: &Json) -> Result<Read<FillValue>, FillValueError> {
@@ -152,44 +294,6 @@ fn number_fill_value(number_type: NumberType, json: &Json) -> Result<Read<FillVa
     }
     let read = value_from_json(number_type, json)?;
     Ok(Read { value: FillValue::from_bits(number_type, read.value), notes: read.notes })
-}
-
-fn component_fill_value(
-    data_type: &DataType,
-    component: NumberType,
-    json: &Json,
-) -> Result<Read<FillValue>, FillValueError> {
-    number_fill_value(component, json).map_err(|error| FillValueError {
-        data_type: format!("a component of {}", data_type.name()),
-        ..error
-    })
-}
-
-fn raw_fill_value(size: usize, json: &Json) -> Result<Read<FillValue>, FillValueError> {
-    let name = format!("r{}", size * 8);
-    let fault = || FillValueError::new(&name, format!("an array of {size} integers from 0 to 255"), json);
-    match json {
-        Json::Array(elements) if elements.len() == size => {
-            let byte = |element: &Json| {
-                element
-                    .as_u64()
-                    .and_then(|value| u8::try_from(value).ok())
-                    .ok_or_else(|| FillValueError::new(&name, "an integer from 0 to 255", element))
-            };
-            let bytes: Result<Vec<u8>, _> = elements.iter().map(byte).collect();
-            Ok(Read { value: FillValue(bytes?), notes: Vec::new() })
-        }
-        Json::Array(elements) => {
-            Err(FillValueError { found: format!("an array of {}", elements.len()), ..fault() })
-        }
-        Json::String(text) => {
-            let bytes = base64::decode(text).filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
-            let message = format!("the value is written in base64: write an array of {size} integers");
-            let notes = vec![Leniency { code: code::RAW_AS_BASE64, message }];
-            Ok(Read { value: FillValue(bytes), notes })
-        }
-        _ => Err(fault()),
-    }
 }
 
 #[cfg(test)]

@@ -1,67 +1,129 @@
 //! Floats between decimal text and bits: one rounding in, the shortest decimal out.
 //!
-//! `half` rounds `f64` to `f16` in two steps (through `f32`, or with the low bits cut off), so `float16` is done here.
+//! `half` rounds `f64` to `f16` in two steps (through `f32`, or with the low bits cut off), so `float16` is done here,
+//! by the same rounding as the floats that only the registry has.
 
 use std::cmp::Ordering;
 
 use half::f16;
 
-use crate::element::{Element as _, ElementType};
+use super::SmallFloat;
+use crate::element::{Element as _, ElementType, NumberType};
 use crate::metadata::json::Number;
 
-/// The bits of the value nearest to a number, ties to even; an infinity beyond the range. 0 for an integer type.
-pub(super) fn nearest(element: ElementType, number: &Number) -> u64 {
-    match element {
-        ElementType::Float16 => nearest_f16(number).to_bits64(),
-        ElementType::Float32 => number.as_f32().to_bits64(),
-        ElementType::Float64 => number.as_f64().to_bits64(),
-        _ => 0,
+/// A float: one of the core, or one that only the registry has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FloatType {
+    /// `float16`, `float32`, `float64`; an integer has no values here.
+    Core(NumberType),
+    /// Any other.
+    Small(SmallFloat),
+}
+
+impl FloatType {
+    pub(super) fn name(self) -> String {
+        match self {
+            FloatType::Core(number_type) => number_type.name(),
+            FloatType::Small(float) => float.name().to_owned(),
+        }
+    }
+
+    /// Bytes of one element in memory.
+    pub(super) fn size(self) -> usize {
+        match self {
+            FloatType::Core(number_type) => number_type.size(),
+            FloatType::Small(float) => float.size(),
+        }
+    }
+
+    /// Whether bits that many bytes hold are bits of the type.
+    pub(super) fn has_bits(self, bits: u64) -> bool {
+        match self {
+            FloatType::Core(_) => true,
+            FloatType::Small(float) => bits >> float.bits() == 0,
+        }
+    }
+
+    /// The bits of the value nearest to a number, ties to even; an infinity beyond the range. `None` where the type
+    /// has neither.
+    pub(super) fn nearest(self, number: &Number) -> Option<u64> {
+        match self {
+            FloatType::Core(number_type) => match number_type.element() {
+                ElementType::Float16 => Some(nearest_f16(number).to_bits64()),
+                ElementType::Float32 => Some(number.as_f32().to_bits64()),
+                ElementType::Float64 => Some(number.as_f64().to_bits64()),
+                _ => None,
+            },
+            FloatType::Small(float) => {
+                let (negative, code) = rounded(number, float.significand_bits(), float.least_exponent());
+                float.from_code(code, negative)
+            }
+        }
+    }
+
+    /// The shortest decimal that gives these bits back, always with a fraction or an exponent; `None` for NaN,
+    /// infinities and bits that the type does not have.
+    pub(super) fn shortest(self, bits: u64) -> Option<Number> {
+        match self {
+            FloatType::Core(number_type) => match number_type.element() {
+                ElementType::Float16 => shortest_by_trying(self, f64::from(f16::from_bits64(bits)), bits),
+                ElementType::Float32 => Number::from_f32_shortest(f32::from_bits64(bits)),
+                ElementType::Float64 => Number::from_f64_shortest(f64::from_bits64(bits)),
+                _ => None,
+            },
+            FloatType::Small(float) => shortest_by_trying(self, float.to_f64(bits)?, bits),
+        }
+    }
+
+    /// The bits of "NaN", where the type has one: of a core type sign 0, of the significand only the most significant
+    /// bit.
+    pub(super) const fn canonical_nan(self) -> Option<u64> {
+        match self {
+            FloatType::Core(number_type) => match number_type.element() {
+                ElementType::Float16 => Some(0x7e00),
+                ElementType::Float32 => Some(0x7fc0_0000),
+                ElementType::Float64 => Some(0x7ff8_0000_0000_0000),
+                _ => None,
+            },
+            FloatType::Small(float) => float.canonical_nan(),
+        }
+    }
+
+    /// The bits of an infinity, where the type has one.
+    pub(super) const fn infinity(self, negative: bool) -> Option<u64> {
+        let number_type = match self {
+            FloatType::Core(number_type) => number_type,
+            FloatType::Small(float) => return float.infinity(negative),
+        };
+        let (positive, sign) = match number_type.element() {
+            ElementType::Float16 => (0x7c00, 0x8000),
+            ElementType::Float32 => (0x7f80_0000, 0x8000_0000),
+            ElementType::Float64 => (0x7ff0_0000_0000_0000, 0x8000_0000_0000_0000),
+            _ => return None,
+        };
+        Some(if negative { positive | sign } else { positive })
     }
 }
 
-/// The shortest decimal that gives these bits back, always with a fraction or an exponent; `None` for NaN,
-/// infinities and integer types.
-pub(super) fn shortest(element: ElementType, bits: u64) -> Option<Number> {
-    match element {
-        ElementType::Float16 => shortest_f16(f16::from_bits64(bits)),
-        ElementType::Float32 => Number::from_f32_shortest(f32::from_bits64(bits)),
-        ElementType::Float64 => Number::from_f64_shortest(f64::from_bits64(bits)),
-        _ => None,
-    }
-}
-
-/// The bits of "NaN": sign 0, of the significand only the most significant bit.
-pub(super) const fn canonical_nan(element: ElementType) -> Option<u64> {
-    match element {
-        ElementType::Float16 => Some(0x7e00),
-        ElementType::Float32 => Some(0x7fc0_0000),
-        ElementType::Float64 => Some(0x7ff8_0000_0000_0000),
-        _ => None,
-    }
-}
-
-/// The bits of an infinity.
-pub(super) const fn infinity(element: ElementType, negative: bool) -> Option<u64> {
-    let (positive, sign) = match element {
-        ElementType::Float16 => (0x7c00, 0x8000),
-        ElementType::Float32 => (0x7f80_0000, 0x8000_0000),
-        ElementType::Float64 => (0x7ff0_0000_0000_0000, 0x8000_0000_0000_0000),
-        _ => return None,
-    };
-    Some(if negative { positive | sign } else { positive })
-}
-
-/// Rounds to `f64` first, which loses only where the result lies half-way between two `f16`: there the text decides.
 fn nearest_f16(number: &Number) -> f16 {
+    let (negative, code) = rounded(number, 10, -14);
+    let magnitude = u16::try_from(code.clamp(0, 0x7c00)).unwrap_or_default();
+    f16::from_bits(magnitude | if negative { 0x8000 } else { 0 })
+}
+
+/// A number rounded once to so many bits after the hidden one, with no exponent below `least_exponent`: its sign, and
+/// exponent and significand as one number, 0 for zero where `least_exponent` is that of subnormals, 1 less without.
+///
+/// It rounds to `f64` first, which loses only where the result lies half-way between two values: there the text
+/// decides.
+fn rounded(number: &Number, significand_bits: u32, least_exponent: i32) -> (bool, i64) {
     let value = number.as_f64();
-    let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
+    let negative = value.is_sign_negative();
     let magnitude = value.abs();
-    if magnitude >= 65536.0 {
-        return f16::from_bits(sign | 0x7c00);
-    }
-    // The distance of neighbours is 2^-24 below 2^-14, and 2^(exponent - 10) from there on.
-    let exponent = exponent(magnitude).max(-14);
-    let steps = magnitude * power_of_two(10 - exponent);
+    // The distance of neighbours is that of the least exponent below it, and 2^(exponent - bits) from there on.
+    let exponent = exponent(magnitude).max(least_exponent);
+    let places = i32::try_from(significand_bits).unwrap_or_default();
+    let steps = if magnitude.is_finite() { magnitude * power_of_two(places - exponent) } else { 0.0 };
     let below = steps.trunc();
     let up = match (steps - below).total_cmp(&0.5) {
         Ordering::Less => false,
@@ -72,23 +134,23 @@ fn nearest_f16(number: &Number) -> f16 {
             Ordering::Equal => below % 2.0 != 0.0,
         },
     };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an integer from 0 to 2047")]
-    let significand = below as u16 + u16::from(up);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an integer from 0 to 29")]
-    let biased = (exponent + 14) as u16;
-    // The hidden bit adds 1 to the exponent, and so does a carry out of the significand, up to infinity.
-    f16::from_bits(sign | ((biased << 10) + significand))
+    #[expect(clippy::cast_possible_truncation, reason = "an integer of at most 12 bits")]
+    let significand = below as i64 + i64::from(up);
+    // The hidden bit adds 1 to the exponent, and so does a carry out of the significand, up to infinity. What has no
+    // subnormals counts from its least exponent: zero then lies below its codes.
+    let code = (i64::from(exponent - least_exponent) << significand_bits) + significand;
+    (negative, if significand_bits == 0 { code - 1 } else { code })
 }
 
-/// Compares the text with a value that has at most 25 binary places.
+/// Compares the text with a value that has at most 140 binary places.
 fn compare_with_exact(number: &Number, magnitude: f64) -> Ordering {
     // As many decimal places as binary ones: exact.
-    let exact = format!("{magnitude:.25}");
+    let exact = format!("{magnitude:.140}");
     Number::parse(&exact)
         .map_or(Ordering::Equal, |exact| number.decimal().compare_magnitude(&exact.decimal()))
 }
 
-/// The exponent of a positive normal value; -1023 for zero and subnormals.
+/// The exponent of a positive normal value or infinity; -1023 for zero and subnormals.
 fn exponent(magnitude: f64) -> i32 {
     // The exponent is 11 bits wide, so it fits.
     i32::try_from(magnitude.to_bits() >> 52).map_or(-1023, |biased| biased - 1023)
@@ -100,16 +162,17 @@ fn power_of_two(exponent: i32) -> f64 {
 }
 
 /// The shortest decimal, found by trying; of several that are equally short the nearest. 5 digits always do.
-fn shortest_f16(value: f16) -> Option<Number> {
-    if !value.is_finite() {
+fn shortest_by_trying(float: FloatType, exact: f64, bits: u64) -> Option<Number> {
+    if !exact.is_finite() {
         return None;
     }
-    let exact = f64::from(value);
-    (0..5).find_map(|places| shortest_with(value, exact, places)).or_else(|| Number::from_f64_shortest(exact))
+    (0..5)
+        .find_map(|places| shortest_with(float, (exact, bits), places))
+        .or_else(|| Number::from_f64_shortest(exact))
 }
 
 /// The nearest decimal with so many places after its first digit that gives the value back.
-fn shortest_with(value: f16, exact: f64, places: usize) -> Option<Number> {
+fn shortest_with(float: FloatType, (exact, bits): (f64, u64), places: usize) -> Option<Number> {
     let text = format!("{exact:.places$e}");
     let (digits, exponent) = text.split_once('e')?;
     let digits: i64 = digits.replace('.', "").parse().ok()?;
@@ -122,7 +185,7 @@ fn shortest_with(value: f16, exact: f64, places: usize) -> Option<Number> {
     let decimals = around.iter().filter_map(|digits| format!("{digits}e{exponent}").parse::<f64>().ok());
     let candidates = decimals.filter_map(|decimal| Some((decimal, Number::from_f64_shortest(decimal)?)));
     candidates
-        .filter(|(_, number)| nearest_f16(number).to_bits() == value.to_bits())
+        .filter(|(_, number)| float.nearest(number) == Some(bits))
         .min_by(|a, b| (a.0 - exact).abs().total_cmp(&(b.0 - exact).abs()))
         .map(|(_, number)| number)
 }
@@ -138,6 +201,18 @@ mod tests {
 
     fn number(literal: &str) -> Number {
         Number::parse(literal).unwrap()
+    }
+
+    fn nearest(element: ElementType, number: &Number) -> u64 {
+        FloatType::Core(NumberType::of(element)).nearest(number).unwrap()
+    }
+
+    fn shortest(element: ElementType, bits: u64) -> Option<Number> {
+        FloatType::Core(NumberType::of(element)).shortest(bits)
+    }
+
+    fn shortest_f16(value: f16) -> Option<Number> {
+        shortest(ElementType::Float16, value.to_bits64())
     }
 
     fn f16_bits(literal: &str) -> u64 {

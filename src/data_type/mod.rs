@@ -5,33 +5,80 @@
 //! zarr-extensions registry.
 
 pub(crate) mod base64;
+mod configuration;
 mod fill_value;
 mod float;
+mod layout;
+mod opaque;
 mod read;
 mod registry;
 mod scalar;
+mod small_float;
+mod structure;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::element::NumberType;
-use crate::metadata::json::Json;
+use crate::metadata::json::{Json, Object};
 
 pub use fill_value::{FillValue, FillValueError};
+pub use layout::Run;
 pub use read::DataTypeError;
 pub use scalar::{scalar_argument, value_from_json, value_to_json};
+pub use small_float::SmallFloat;
+pub use structure::{Field, StructType};
 
-/// A Zarr v3 data type.
+/// A Zarr v3 data type. This is the one list: of the core, of the registry, and of what zarr-python adds to them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DataType {
     /// `bool`, a byte of 0 or 1.
     Bool,
-    /// The integers and floats, `uint10` and its family among them.
+    /// The integers and floats, `int2`, `int4` and `uint10` with its family among them.
     Number(NumberType),
-    /// `complex64`, `complex128`: two components of this float type, real first.
+    /// `bfloat16` and the floats of 8 bits and fewer.
+    SmallFloat(SmallFloat),
+    /// `complex64`, `complex128`, `complex_float16`: two components of this float type, real first.
     Complex(NumberType),
+    /// Two components of a small float, real first.
+    ComplexSmallFloat(SmallFloat),
+    /// `numpy.datetime64`, `numpy.timedelta64`: a 64-bit signed integer, whose least value is no time.
+    Time(TimeType),
     /// `r8`, `r16`, ...: this many bytes.
     Raw(usize),
+    /// `raw_bytes` and `null_terminated_bytes` of zarr-python.
+    FixedBytes(FixedBytes),
+    /// `fixed_length_utf32`: this many code points, of 4 bytes each.
+    FixedUtf32(usize),
+    /// `struct`, and `structured` of old: fields one after the other.
+    Struct(StructType),
+    /// `string`: UTF-8 of any length.
+    String,
+    /// `bytes`, and `variable_length_bytes` of zarr-python: bytes of any length.
+    Bytes {
+        /// Either name.
+        name: &'static str,
+    },
     /// Any other: its metadata, kept as written. Such arrays are copied, not decoded to elements.
     Other(Json),
+}
+
+/// `numpy.datetime64` or `numpy.timedelta64`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TimeType {
+    /// Either name.
+    pub name: &'static str,
+    /// `s`, `ms`, `generic`, ...
+    pub unit: &'static str,
+    /// Units of a step, from 1 to 2^31-1.
+    pub scale_factor: u32,
+}
+
+/// Bytes of one length, by a name that no registry has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FixedBytes {
+    /// `raw_bytes` or `null_terminated_bytes`.
+    pub name: &'static str,
+    /// Bytes of an element.
+    pub size: usize,
 }
 
 /// Something that was read, and what was let pass in reading it.
@@ -60,48 +107,77 @@ impl Leniency {
 }
 
 impl DataType {
-    /// The name: `float32`, `uint10`, `r16`.
+    /// The name: `float32`, `uint10`, `r16`, `numpy.datetime64`.
     pub fn name(&self) -> String {
         match self {
             DataType::Bool => "bool".to_owned(),
             DataType::Number(number_type) => number_type.name(),
+            DataType::SmallFloat(float) => float.name().to_owned(),
+            // The only one that the core has no name for.
+            DataType::Complex(component) if component.bits() == 16 => "complex_float16".to_owned(),
             DataType::Complex(component) => format!("complex{}", component.bits() * 2),
+            DataType::ComplexSmallFloat(component) => format!("complex_{}", component.name()),
+            DataType::Time(time) => time.name.to_owned(),
             DataType::Raw(size) => format!("r{}", size * 8),
+            DataType::FixedBytes(bytes) => bytes.name.to_owned(),
+            DataType::FixedUtf32(_) => configuration::FIXED_LENGTH_UTF32.to_owned(),
+            DataType::Struct(structure) => structure.name().to_owned(),
+            DataType::String => "string".to_owned(),
+            DataType::Bytes { name } => (*name).to_owned(),
             DataType::Other(metadata) => name_of(metadata).unwrap_or_default().to_owned(),
         }
     }
 
-    /// What is written into metadata: the name, or what was read.
+    /// What is written into metadata: the name, with a configuration where the type has one, or what was read.
     pub fn to_metadata(&self) -> Json {
-        match self {
-            DataType::Other(metadata) => metadata.clone(),
-            decoded => Json::String(decoded.name()),
-        }
+        let length = |bytes: usize| Object::new().with("length_bytes", bytes as u64);
+        let configuration = match self {
+            DataType::Other(metadata) => return metadata.clone(),
+            DataType::Time(time) => {
+                Object::new().with("unit", time.unit).with("scale_factor", time.scale_factor)
+            }
+            DataType::FixedBytes(bytes) => length(bytes.size),
+            DataType::FixedUtf32(code_points) => length(code_points * 4),
+            DataType::Struct(structure) => structure.to_configuration(),
+            plain => return Json::String(plain.name()),
+        };
+        Object::new().with("name", self.name()).with("configuration", configuration).into()
     }
 
-    /// Whether the core specification or the registry has it.
+    /// Whether the core specification or the registry has its name.
     pub fn is_registered(&self) -> bool {
         match self {
-            DataType::Bool | DataType::Complex(_) | DataType::Raw(_) => true,
             DataType::Number(number_type) => number_type.bits().is_power_of_two(),
-            DataType::Other(_) => registry::is_registered(&self.name()),
+            DataType::FixedBytes(_) => false,
+            _ => registry::is_registered(&self.name()),
         }
     }
 
-    /// Bytes of one element in memory; `None` for types that are not decoded.
+    /// Bytes of one element in memory; `None` for elements of any length, and for types that are not decoded.
     pub fn size(&self) -> Option<usize> {
         match self {
             DataType::Bool => Some(1),
             DataType::Number(number_type) => Some(number_type.size()),
+            DataType::SmallFloat(float) => Some(float.size()),
             DataType::Complex(component) => Some(component.size() * 2),
+            DataType::ComplexSmallFloat(component) => Some(component.size() * 2),
+            DataType::Time(_) => Some(8),
             DataType::Raw(size) => Some(*size),
-            DataType::Other(_) => None,
+            DataType::FixedBytes(bytes) => Some(bytes.size),
+            DataType::FixedUtf32(code_points) => Some(code_points * 4),
+            DataType::Struct(structure) => Some(structure.size()),
+            DataType::String | DataType::Bytes { .. } | DataType::Other(_) => None,
         }
     }
 
-    /// The number type of integers and real floats.
+    /// The number type of integers and of the floats of the core.
     pub const fn number(&self) -> Option<NumberType> {
         if let DataType::Number(number_type) = self { Some(*number_type) } else { None }
+    }
+
+    /// Whether elements are sequences of bytes of any length, as `vlen-utf8` and `vlen-bytes` encode them.
+    pub const fn is_variable_length(&self) -> bool {
+        matches!(self, DataType::String | DataType::Bytes { .. })
     }
 }
 

@@ -1,12 +1,13 @@
 //! Data types from their metadata and names.
 
-use super::{DataType, Leniency, Read, name_of};
+use super::registry::is_raw_name;
+use super::{DataType, Leniency, Read, SmallFloat, configuration, name_of};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::metadata::json::{Json, Object};
 
-/// The most bytes of an element of a raw type: a name of ten characters must not earn more memory.
-const MAX_RAW_SIZE: usize = 1 << 20;
+/// The most bytes of an element: a name of ten characters must not earn more memory.
+pub(super) const MAX_ELEMENT_SIZE: usize = 1 << 20;
 
 /// Why metadata are no data type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,8 +43,48 @@ pub enum DataTypeError {
         /// The first member of the configuration, shortened.
         member: String,
     },
+    /// A member of the configuration that the type does not have.
+    #[error("the configuration of {name:?} has no member {member}, only {}", known.join(" and "))]
+    ConfigurationMember {
+        /// The data type's name.
+        name: String,
+        /// The member's, shortened.
+        member: String,
+        /// Those that it has.
+        known: &'static [&'static str],
+    },
+    /// The configuration, or a member of it, is missing.
+    #[error("the data type {name:?} needs a configuration with `{member}`")]
+    Missing {
+        /// The data type's name.
+        name: String,
+        /// The member's.
+        member: &'static str,
+    },
+    /// A member of the configuration is not what it should be.
+    #[error("`{member}` of {name:?}: expected {expected}, found {found}")]
+    Member {
+        /// The data type's name.
+        name: String,
+        /// The member's, or a pointer to what is inside it.
+        member: String,
+        /// What would be right.
+        expected: String,
+        /// What is there, shortened.
+        found: String,
+    },
+    /// The type of a field is none.
+    #[error("field {name:?}: {source}")]
+    Field {
+        /// The field's name.
+        name: String,
+        /// Its place.
+        index: usize,
+        /// What is wrong with it.
+        source: Box<DataTypeError>,
+    },
     /// `r12`, `r0`.
-    #[error("{name:?}: the bits of a raw type are a multiple of 8, from 8 to {}", MAX_RAW_SIZE * 8)]
+    #[error("{name:?}: the bits of a raw type are a positive multiple of 8")]
     RawBits {
         /// The data type's name.
         name: String,
@@ -55,20 +96,37 @@ impl DataTypeError {
     pub fn diagnostic(&self) -> Diagnostic {
         Diagnostic::new(code::DATA_TYPE_INVALID, self.to_string())
     }
+
+    /// Where it is, from the data type on.
+    pub fn pointer(&self) -> String {
+        match self {
+            DataTypeError::ConfigurationForm { .. }
+            | DataTypeError::Configuration { .. }
+            | DataTypeError::ConfigurationMember { .. } => "/configuration".to_owned(),
+            DataTypeError::Member { member, .. } => format!("/configuration/{member}"),
+            DataTypeError::Field { index, source, .. } => {
+                format!("/configuration/fields/{index}/data_type{}", source.pointer())
+            }
+            _ => String::new(),
+        }
+    }
 }
 
 impl DataType {
     /// Reads metadata: a name, or an object of name and configuration.
     ///
-    /// Notes: a name that no registry has; a registered one that is not decoded (information).
+    /// Notes: a name that no registry has; a registered one that is not decoded (information); old forms.
     pub fn read(metadata: &Json) -> Result<Read<DataType>, DataTypeError> {
-        let value = Self::from_metadata(metadata)?;
         let mut notes = Vec::new();
+        let value = Self::read_with(metadata, &mut notes)?;
         if !value.is_registered() {
-            let message = format!("the data type {:?} is in no registry", value.name());
+            let message = format!("the data type {} is in no registry", Json::from(value.name()).excerpt());
             notes.push(Leniency { code: code::DATA_TYPE_UNREGISTERED, message });
-        } else if value.size().is_none() {
-            let message = format!("the data type {:?} is not decoded by this program", value.name());
+        } else if matches!(value, DataType::Other(_)) {
+            let message = format!(
+                "the data type {} is not decoded by this program",
+                Json::from(value.name()).excerpt()
+            );
             notes.push(Leniency { code: code::DATA_TYPE_UNSUPPORTED, message });
         }
         Ok(Read { value, notes })
@@ -76,39 +134,59 @@ impl DataType {
 
     /// The same, where the notes do not matter.
     pub fn from_metadata(metadata: &Json) -> Result<DataType, DataTypeError> {
+        Self::read_with(metadata, &mut Vec::new())
+    }
+
+    fn read_with(metadata: &Json, notes: &mut Vec<Leniency>) -> Result<DataType, DataTypeError> {
         let name = name_of(metadata).ok_or_else(|| DataTypeError::Form { found: metadata.excerpt() })?;
         let configuration = match metadata.as_object() {
             Some(object) => configuration_of(name, object)?,
             None => None,
         };
-        let Some(data_type) = Self::from_name(name) else {
-            if is_raw_name(name) {
-                return Err(DataTypeError::RawBits { name: name.to_owned() });
-            }
-            return Ok(DataType::Other(metadata.clone()));
-        };
-        match configuration.and_then(|configuration| configuration.names().next()) {
-            None => Ok(data_type),
-            Some(member) => Err(DataTypeError::Configuration {
-                name: name.to_owned(),
-                member: Json::from(member).excerpt(),
-            }),
+        if let Some(data_type) = Self::from_name(name) {
+            return match configuration.and_then(|configuration| configuration.names().next()) {
+                None => Ok(data_type),
+                Some(member) => Err(DataTypeError::Configuration {
+                    name: name.to_owned(),
+                    member: Json::from(member).excerpt(),
+                }),
+            };
         }
+        if is_raw_name(name) && !is_raw_size(&name[1..]) {
+            return Err(DataTypeError::RawBits { name: Json::from(name).excerpt() });
+        }
+        let configured = configuration::read(name, configuration, notes)?;
+        Ok(configured.unwrap_or_else(|| DataType::Other(metadata.clone())))
     }
 
-    /// A type that this program decodes, by its name; `None` for every other name.
+    /// A type without configuration, by its name; `None` for every other name.
     pub fn from_name(name: &str) -> Option<DataType> {
-        let number = |element| Some(DataType::Number(NumberType::of(element)));
-        match name {
-            "bool" => Some(DataType::Bool),
-            "float16" => number(ElementType::Float16),
-            "float32" => number(ElementType::Float32),
-            "float64" => number(ElementType::Float64),
-            "complex64" => Some(DataType::Complex(NumberType::of(ElementType::Float32))),
-            "complex128" => Some(DataType::Complex(NumberType::of(ElementType::Float64))),
-            _ => integer_from_name(name).map(DataType::Number).or_else(|| raw_from_name(name)),
-        }
+        let float = |element| NumberType::of(element);
+        Some(match name {
+            "bool" => DataType::Bool,
+            "float16" => DataType::Number(float(ElementType::Float16)),
+            "float32" => DataType::Number(float(ElementType::Float32)),
+            "float64" => DataType::Number(float(ElementType::Float64)),
+            "complex_float16" => DataType::Complex(float(ElementType::Float16)),
+            "complex64" | "complex_float32" => DataType::Complex(float(ElementType::Float32)),
+            "complex128" | "complex_float64" => DataType::Complex(float(ElementType::Float64)),
+            "string" => DataType::String,
+            "bytes" => DataType::Bytes { name: "bytes" },
+            "variable_length_bytes" => DataType::Bytes { name: "variable_length_bytes" },
+            _ => return other_from_name(name),
+        })
     }
+}
+
+/// The types whose names are made up of parts.
+fn other_from_name(name: &str) -> Option<DataType> {
+    let small = |name| SmallFloat::from_name(name);
+    let complex = || name.strip_prefix("complex_").and_then(small).map(DataType::ComplexSmallFloat);
+    integer_from_name(name)
+        .map(DataType::Number)
+        .or_else(|| raw_from_name(name))
+        .or_else(|| small(name).map(DataType::SmallFloat))
+        .or_else(complex)
 }
 
 fn configuration_of<'a>(name: &str, object: &'a Object) -> Result<Option<&'a Object>, DataTypeError> {
@@ -141,13 +219,13 @@ fn integer_from_name(name: &str) -> Option<NumberType> {
 
 fn raw_from_name(name: &str) -> Option<DataType> {
     let bits = usize::try_from(number_in_name(name.strip_prefix('r')?)?).ok()?;
-    (bits % 8 == 0 && (1..=MAX_RAW_SIZE).contains(&(bits / 8))).then_some(DataType::Raw(bits / 8))
+    (bits % 8 == 0 && (1..=MAX_ELEMENT_SIZE).contains(&(bits / 8))).then_some(DataType::Raw(bits / 8))
 }
 
-/// Whether a name is `r` and digits.
-fn is_raw_name(name: &str) -> bool {
-    name.strip_prefix('r')
-        .is_some_and(|bits| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit()))
+/// Whether digits are a positive multiple of 8, however large.
+fn is_raw_size(digits: &str) -> bool {
+    let last: Option<u32> = digits[digits.len().saturating_sub(3)..].parse().ok();
+    !digits.starts_with('0') && last.is_some_and(|last| last % 8 == 0)
 }
 
 /// Digits without a leading zero.
@@ -179,6 +257,12 @@ mod tests {
             ("r24", 3),
             ("int2", 1),
             ("uint4", 1),
+            ("bfloat16", 2),
+            ("float8_e4m3", 1),
+            ("float4_e2m1fn", 1),
+            ("complex_float16", 4),
+            ("complex_bfloat16", 4),
+            ("complex_float6_e3m2fn", 2),
         ];
         for (name, size) in sizes {
             let (data_type, notes) = read(&format!("\"{name}\"")).unwrap();
@@ -196,8 +280,22 @@ mod tests {
             assert_eq!(data_type.name(), name);
         }
         for name in [
-            "uint1", "uint0", "int33", "uint40", "uint010", "int", "int-8", "uint128", "int8 ", "float8",
+            "uint1",
+            "uint0",
+            "int33",
+            "uint40",
+            "uint010",
+            "int",
+            "int-8",
+            "uint128",
+            "int8 ",
+            "float8",
             "Float32",
+            "complex_",
+            "complex_int8",
+            "complex_float8",
+            "float8_e4m3fn",
+            "null",
         ] {
             let (data_type, notes) = read(&format!("\"{name}\"")).unwrap();
             assert!(matches!(data_type, DataType::Other(_)), "{name}");
@@ -229,16 +327,30 @@ mod tests {
     }
 
     #[test]
+    fn types_of_any_length_are_known_without_a_size() {
+        for (name, notes) in [("string", vec![]), ("bytes", vec![]), ("variable_length_bytes", vec!["ZD101"])]
+        {
+            let (data_type, found) = read(&format!("\"{name}\"")).unwrap();
+            assert_eq!((data_type.size(), found), (None, notes), "{name}");
+            assert!(data_type.is_variable_length());
+            assert_eq!(data_type.to_metadata(), Json::from(name));
+        }
+    }
+
+    #[test]
+    fn aliases_are_written_by_the_name_of_the_core() {
+        assert_eq!(read("\"complex_float32\"").unwrap().0.to_metadata(), Json::from("complex64"));
+        assert_eq!(read("\"complex_float64\"").unwrap().0.to_metadata(), Json::from("complex128"));
+    }
+
+    #[test]
     fn other_types_are_kept_as_written() {
-        let text = r#"{"name":"numpy.datetime64","configuration":{"unit":"ns","scale_factor":1.0}}"#;
+        let text = r#"{"name":"mine","configuration":{"factor":1.0}}"#;
         let (data_type, notes) = read(text).unwrap();
         assert_eq!(data_type.to_metadata().to_string(), text);
-        assert_eq!(
-            (data_type.name().as_str(), data_type.size(), notes),
-            ("numpy.datetime64", None, vec!["ZD102"])
-        );
+        assert_eq!((data_type.name().as_str(), data_type.size(), notes), ("mine", None, vec!["ZD101"]));
         assert_eq!(data_type.default_fill_value(), None);
-        assert_eq!(read("\"string\"").unwrap().1, ["ZD102"]);
-        assert_eq!(read("\"mine\"").unwrap().1, ["ZD101"]);
+        assert_eq!(read("\"r8388616\"").unwrap().1, ["ZD102"]);
+        assert!(read("\"r99999999999999999999\"").is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! One number between JSON and bits, in the fill value encoding: `offset`, `scale`, `scalar_map`, fill values.
 
-use super::{FillValueError, Leniency, Read, float};
+use super::float::FloatType;
+use super::{FillValueError, Leniency, Read};
 use crate::diagnostic::code;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, JsonError, Number};
@@ -11,7 +12,7 @@ use crate::metadata::json::{Json, JsonError, Number};
 /// exponent, "+Infinity", a number beyond the range of the float.
 pub fn value_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, FillValueError> {
     if number_type.is_float() {
-        float_from_json(number_type, json)
+        float_from_json(FloatType::Core(number_type), json)
     } else {
         integer_from_json(number_type, json)
     }
@@ -20,22 +21,27 @@ pub fn value_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>
 /// The value with these bits as it is written: integers plain, the shortest decimal that gives the same bits, "NaN"
 /// only for the canonical pattern, any other NaN in hexadecimal.
 pub fn value_to_json(number_type: NumberType, bits: u64) -> Json {
-    let element = number_type.element();
-    if !number_type.is_float() {
-        return Json::Number(Number::from(integer_of(number_type, bits)));
+    if number_type.is_float() {
+        float_to_json(FloatType::Core(number_type), bits)
+    } else {
+        Json::Number(Number::from(integer_of(number_type, bits)))
     }
-    if let Some(number) = float::shortest(element, bits) {
+}
+
+/// The same for any float.
+pub(super) fn float_to_json(float: FloatType, bits: u64) -> Json {
+    if let Some(number) = float.shortest(bits) {
         return Json::Number(number);
     }
-    if float::canonical_nan(element) == Some(bits) {
+    if float.canonical_nan() == Some(bits) {
         return Json::from("NaN");
     }
     for (negative, name) in [(false, "Infinity"), (true, "-Infinity")] {
-        if float::infinity(element, negative) == Some(bits) {
+        if float.infinity(negative) == Some(bits) {
             return Json::from(name);
         }
     }
-    Json::String(format!("0x{bits:0width$x}", width = number_type.size() * 2))
+    Json::String(format!("0x{bits:0width$x}", width = float.size() * 2))
 }
 
 /// A value as an argument of the command line: JSON text, or a bare `NaN`, `Infinity` or `-Infinity`.
@@ -76,42 +82,49 @@ fn integer_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, 
     Ok(Read { value: bits, notes })
 }
 
-fn float_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, FillValueError> {
-    let element = number_type.element();
-    let digits = number_type.size() * 2;
-    let fault = || {
-        let expected = format!(
-            "a number, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x\" and {digits} hexadecimal digits"
-        );
-        FillValueError::new(&number_type.name(), expected, json)
-    };
+/// Reads a value of any float. What the type does not have ("NaN", an infinity, a number that it cannot round to) is
+/// an error.
+pub(super) fn float_from_json(float: FloatType, json: &Json) -> Result<Read<u64>, FillValueError> {
     let mut notes = Vec::new();
     let bits = match json {
         Json::Number(number) => {
-            let bits = float::nearest(element, number);
-            if [false, true].iter().any(|&negative| float::infinity(element, negative) == Some(bits)) {
+            let bits = float.nearest(number);
+            if bits.is_some() && [false, true].iter().any(|&negative| float.infinity(negative) == bits) {
                 let message = format!(
-                    "{} is beyond the range of {number_type} and is read as an infinity",
-                    json.excerpt()
+                    "{} is beyond the range of {} and is read as an infinity",
+                    json.excerpt(),
+                    float.name()
                 );
                 notes.push(Leniency { code: code::FLOAT_OVERFLOW, message });
             }
-            Some(bits)
+            bits
         }
         Json::String(text) => match text.as_str() {
-            "NaN" => float::canonical_nan(element),
-            "Infinity" => float::infinity(element, false),
-            "-Infinity" => float::infinity(element, true),
+            "NaN" => float.canonical_nan(),
+            "Infinity" => float.infinity(false),
+            "-Infinity" => float.infinity(true),
             "+Infinity" => {
                 let message = "\"+Infinity\" is rejected by zarrs and tensorstore: write \"Infinity\"";
                 notes.push(Leniency { code: code::PLUS_INFINITY, message: message.to_owned() });
-                float::infinity(element, false)
+                float.infinity(false)
             }
-            other => hexadecimal(other, digits),
+            other => hexadecimal(other, float.size() * 2).filter(|&bits| float.has_bits(bits)),
         },
         _ => None,
     };
-    Ok(Read { value: bits.ok_or_else(fault)?, notes })
+    let bits = bits.ok_or_else(|| FillValueError::new(&float.name(), expected_float(float), json))?;
+    Ok(Read { value: bits, notes })
+}
+
+/// The forms that a float of this type has.
+fn expected_float(float: FloatType) -> String {
+    let nan = float.canonical_nan().map_or("", |_| ", \"NaN\"");
+    let (number, infinities) = match float.infinity(false) {
+        Some(_) => ("a number", ", \"Infinity\", \"-Infinity\""),
+        None => ("a number of its range", ""),
+    };
+    let digits = float.size() * 2;
+    format!("{number}{nan}{infinities} or \"0x\" and {digits} hexadecimal digits")
 }
 
 /// `0x` and exactly this many digits of either case.

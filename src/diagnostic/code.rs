@@ -113,6 +113,9 @@ pub const KEY_ENCODING_CONFIGURATION: Code = error("ZK105", "key-encoding-config
 /// A key that belongs to no chunk of the grid, nor to the metadata.
 pub const KEY_UNKNOWN: Code = warning("ZK201", "key-unknown");
 
+/// Something else than a file (a folder, a FIFO, a device) stands where an object should be.
+pub const OBJECT_NOT_A_FILE: Code = error("ZK211", "object-not-a-file");
+
 // ZD: data types and fill values
 /// The data type's name is in no registry: few readers know it.
 pub const DATA_TYPE_UNREGISTERED: Code = warning("ZD101", "data-type-unregistered");
@@ -122,6 +125,10 @@ pub const DATA_TYPE_UNSUPPORTED: Code = info("ZD102", "data-type-unsupported");
 pub const DATA_TYPE_INVALID: Code = error("ZD103", "data-type-invalid");
 /// The data type is not of whole bytes: zarr-python cannot open such an array.
 pub const DATA_TYPE_SUB_BYTE: Code = warning("ZD104", "data-type-sub-byte");
+/// The data type goes by a name that is only read any more: `structured`, now `struct`.
+pub const DATA_TYPE_LEGACY: Code = warning("ZD105", "data-type-legacy");
+/// A field of `struct` is a pair instead of an object of name and data type.
+pub const STRUCT_FIELD_PAIR: Code = error("ZD106", "struct-field-pair");
 /// The fill value is no value of the data type.
 pub const FILL_VALUE_INVALID: Code = error("ZD201", "fill-value-invalid");
 /// An integer is written with a fraction or an exponent (`5.0`, `1e3`).
@@ -134,6 +141,8 @@ pub const PLUS_INFINITY: Code = warning("ZD204", "plus-infinity");
 pub const FLOAT_OVERFLOW: Code = warning("ZD205", "float-overflow");
 /// A raw value is written in base64 instead of as an array of bytes.
 pub const RAW_AS_BASE64: Code = error("ZD206", "raw-as-base64");
+/// The value of a `struct` is written in base64 instead of as an object of fields.
+pub const STRUCT_AS_BASE64: Code = error("ZD207", "struct-as-base64");
 
 // ZC: codecs
 /// There are no codecs: at least one must turn the array into bytes.
@@ -156,12 +165,20 @@ pub const CONFIGURATION_TYPE: Code = error("ZC113", "configuration-type");
 pub const CONFIGURATION_VALUE: Code = error("ZC114", "configuration-value");
 /// The codec cannot encode the data type that reaches it.
 pub const CODEC_DATA_TYPE: Code = error("ZC115", "codec-data-type");
+/// The codec cannot encode a chunk of so many dimensions.
+pub const CODEC_DIMENSIONS: Code = error("ZC116", "codec-dimensions");
 /// `bytes` has no `endian` though the data type has more than one byte; it is read as little.
 pub const ENDIAN_MISSING: Code = error("ZC201", "endian-missing");
+/// `bytes` has no `endian` for a `structured` of old: it is little.
+pub const ENDIAN_MISSING_LEGACY: Code = warning("ZC202", "endian-missing-legacy");
 /// `order` is not a permutation of the dimensions.
 pub const TRANSPOSE_ORDER: Code = error("ZC211", "transpose-order");
 /// `order` is "C" or "F", which the specification no longer has: zarr-python and zarrs reject it.
 pub const TRANSPOSE_ORDER_LETTER: Code = warning("ZC212", "transpose-order-letter");
+/// `shape` of `reshape` is none, or does not fit the chunk.
+pub const RESHAPE_SHAPE: Code = error("ZC213", "reshape-shape");
+/// The fill value does not come back from `bitround` bit for bit.
+pub const BITROUND_FILL_VALUE_LOST: Code = warning("ZC214", "bitround-fill-value-lost");
 /// `scale_offset` on a type that is neither an integer nor a real float.
 pub const SCALE_OFFSET_DATA_TYPE: Code = error("ZC221", "scale-offset-data-type");
 /// `offset` or `scale` is no value of the data type that reaches the codec.
@@ -190,6 +207,8 @@ pub const CAST_VALUE_FILL_VALUE_LOST: Code = error("ZC237", "cast-value-fill-val
 pub const SHARDING_SHAPE: Code = error("ZC241", "sharding-shape");
 /// The index codecs are not of fixed size, or not valid for the index.
 pub const SHARDING_INDEX_CODECS: Code = error("ZC242", "sharding-index-codecs");
+/// The codecs of `n5_default` are not those that N5 has.
+pub const N5_CODECS: Code = error("ZC251", "n5-codecs");
 /// A code was set aside for NaN.
 pub const QUANTIZE_CODE_RESERVED: Code = info("ZC301", "quantize-code-reserved");
 /// The fill value was moved to the nearest value that quantisation brings back.
@@ -214,6 +233,28 @@ pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
 // ZH: hierarchy
 /// There is no Zarr node.
 pub const NODE_MISSING: Code = error("ZH101", "node-missing");
+/// A folder has nodes in it but no group's document: readers do not find them.
+pub const GROUP_IMPLICIT: Code = warning("ZH102", "group-implicit");
+/// Folders are nested deeper than this program looks (128).
+pub const HIERARCHY_DEPTH: Code = error("ZH103", "hierarchy-depth");
+/// The name of a node is nothing but periods, or begins with `__`.
+pub const NODE_NAME: Code = error("ZH104", "node-name");
+/// Documents of Zarr v2 stand beside a `zarr.json`, which counts: readers of v2 see another node.
+pub const FORMATS_BESIDE: Code = warning("ZH111", "formats-beside");
+/// A `.zgroup` stands beside a `.zarray`: no node is both.
+pub const ARRAY_AND_GROUP: Code = error("ZH112", "array-and-group");
+/// A node of one format lies in a group of the other, whose readers do not see it.
+pub const FORMATS_MIXED: Code = warning("ZH113", "formats-mixed");
+/// Consolidated metadata are not of the form that their readers expect.
+pub const CONSOLIDATED_FORM: Code = error("ZH201", "consolidated-form");
+/// A copy in consolidated metadata is not what the document says now: who reads the copy reads something else.
+pub const CONSOLIDATED_STALE: Code = error("ZH202", "consolidated-stale");
+/// Consolidated metadata lack a node: who reads them does not see it.
+pub const CONSOLIDATED_INCOMPLETE: Code = warning("ZH203", "consolidated-incomplete");
+/// Consolidated metadata have a copy of what is not there.
+pub const CONSOLIDATED_MISSING: Code = error("ZH204", "consolidated-missing");
+/// A path in consolidated metadata does not lead to something below the group.
+pub const CONSOLIDATED_PATH: Code = error("ZH205", "consolidated-path");
 
 /// Every code, sorted.
 pub const ALL: &[Code] = &[
@@ -227,9 +268,13 @@ pub const ALL: &[Code] = &[
     CONFIGURATION_TYPE,
     CONFIGURATION_VALUE,
     CODEC_DATA_TYPE,
+    CODEC_DIMENSIONS,
     ENDIAN_MISSING,
+    ENDIAN_MISSING_LEGACY,
     TRANSPOSE_ORDER,
     TRANSPOSE_ORDER_LETTER,
+    RESHAPE_SHAPE,
+    BITROUND_FILL_VALUE_LOST,
     SCALE_OFFSET_DATA_TYPE,
     SCALE_OFFSET_SCALAR,
     SCALE_OFFSET_SCALE_ZERO,
@@ -244,6 +289,7 @@ pub const ALL: &[Code] = &[
     CAST_VALUE_FILL_VALUE_LOST,
     SHARDING_SHAPE,
     SHARDING_INDEX_CODECS,
+    N5_CODECS,
     QUANTIZE_CODE_RESERVED,
     QUANTIZE_FILL_VALUE_MOVED,
     QUANTIZE_CLAMPED,
@@ -251,12 +297,15 @@ pub const ALL: &[Code] = &[
     DATA_TYPE_UNSUPPORTED,
     DATA_TYPE_INVALID,
     DATA_TYPE_SUB_BYTE,
+    DATA_TYPE_LEGACY,
+    STRUCT_FIELD_PAIR,
     FILL_VALUE_INVALID,
     INTEGER_WITH_FRACTION,
     INTEGER_AS_STRING,
     PLUS_INFINITY,
     FLOAT_OVERFLOW,
     RAW_AS_BASE64,
+    STRUCT_AS_BASE64,
     GRID_UNREGISTERED,
     GRID_UNSUPPORTED,
     GRID_CONFIGURATION,
@@ -264,12 +313,24 @@ pub const ALL: &[Code] = &[
     CHUNK_SHAPE_ZERO,
     CHUNK_SHAPE_OVERFLOW,
     NODE_MISSING,
+    GROUP_IMPLICIT,
+    HIERARCHY_DEPTH,
+    NODE_NAME,
+    FORMATS_BESIDE,
+    ARRAY_AND_GROUP,
+    FORMATS_MIXED,
+    CONSOLIDATED_FORM,
+    CONSOLIDATED_STALE,
+    CONSOLIDATED_INCOMPLETE,
+    CONSOLIDATED_MISSING,
+    CONSOLIDATED_PATH,
     KEY_ENCODING_UNKNOWN,
     KEY_ENCODING_UNREGISTERED,
     KEY_SEPARATOR,
     KEY_SUFFIX,
     KEY_ENCODING_CONFIGURATION,
     KEY_UNKNOWN,
+    OBJECT_NOT_A_FILE,
     JSON_SYNTAX,
     JSON_LIMIT,
     MEMBER_REPEATED,

@@ -5,6 +5,9 @@ use crate::codec::region::{ravel, unravel};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{LocalNode, StoreError};
 
+/// The keys of documents, of both formats, which belong to no chunk.
+pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
+
 /// Chunks of a grid by linear index (C order), as runs: a dense array is one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChunkSet {
@@ -99,10 +102,11 @@ pub fn list(node: &LocalNode, metadata: &ArrayMetadata, driver: &Driver) -> Resu
         level.clear();
         for listing in listings {
             let listing = listing?;
-            for key in listing.files {
+            let others = listing.others.into_iter().map(|(key, _)| key);
+            for key in listing.files.into_iter().chain(listing.links).chain(others) {
                 if let Some(index) = chunk_of(&key) {
                     indices.push(index);
-                } else if key != "zarr.json" && unknown.len() < Listing::MOST_UNKNOWN {
+                } else if !DOCUMENT_KEYS.contains(&key.as_str()) && unknown.len() < Listing::MOST_UNKNOWN {
                     unknown.push(key);
                 }
             }

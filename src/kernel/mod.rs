@@ -16,6 +16,7 @@
     reason = "a loop vectorises where all of it is inlined, without branches, and NaN compares as the hardware does"
 )]
 
+pub mod bit_round;
 pub mod cast;
 mod dispatch;
 mod exact;

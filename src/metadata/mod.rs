@@ -7,6 +7,7 @@
 pub mod array;
 mod chunk_grid;
 pub mod chunk_key;
+pub mod consolidated;
 pub mod edit;
 pub mod extension;
 pub mod group;

@@ -17,9 +17,9 @@ use crate::pipeline::{
 /// Reads an array's metadata as far as it goes; what is wrong with it is among the findings.
 pub fn inspect(options: &InspectOptions) -> Result<InspectResult, OperationError> {
     let reading = read_array(&options.store, options.node.as_deref())?;
-    let node = options.node.as_deref().unwrap_or_default().trim_matches('/');
     let storage = if options.storage { storage::census(&reading, &driver(options)?)? } else { None };
-    let ArrayReading { document, members, pipeline, data_type, diagnostics, .. } = reading;
+    let data_type_v2 = reading.data_type_v2().cloned();
+    let ArrayReading { place, document, members, pipeline, data_type, diagnostics, .. } = reading;
     let chunk_grid = members.chunk_grid.as_ref();
     let stored_shape = match chunk_grid {
         Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape.clone()),
@@ -29,11 +29,11 @@ pub fn inspect(options: &InspectOptions) -> Result<InspectResult, OperationError
     Ok(InspectResult {
         store: options.store.display().to_string(),
         node_type: "array",
-        path: format!("/{node}"),
+        path: place.path,
         zarr_format: document.get("zarr_format").and_then(Json::as_u64),
         shape: members.shape,
         data_type: data_type.map(|data_type| data_type.to_metadata()).or(members.data_type),
-        data_type_v2: None,
+        data_type_v2,
         fill_value: members.fill_value,
         chunk_shape: pipeline.as_ref().map(Pipeline::innermost_chunk_shape).or_else(|| stored_shape.clone()),
         shard_shape: stored_shape.filter(|_| is_sharded),

@@ -1,15 +1,21 @@
 //! What a command does, with no terminal in sight: options in, a result or an error out.
 
+pub mod against;
 pub mod apply_codec;
 pub mod apply_codec_result;
+pub mod document;
 pub mod error;
+pub mod expect;
 pub mod figure;
+pub mod group;
+pub mod hierarchy;
 pub mod inspect;
 pub mod inspect_result;
 pub mod npy;
 pub mod open;
 pub mod options;
 pub use crate::engine::interrupt::Interrupt;
+pub mod place;
 pub use crate::engine::progress;
 pub mod storage;
 pub mod transcode;

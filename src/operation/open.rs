@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
+use super::document::{DocumentError, Documents, read_documents};
 use super::error::OperationError;
+use super::place::{Place, local_path};
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
-use crate::metadata::group::{NodeKind, node_kind};
+use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
+use crate::metadata::v2;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::LocalNode;
 
@@ -26,13 +29,19 @@ pub fn is_read_with_a_warning(diagnostic: &Diagnostic) -> bool {
 pub struct ArrayReading {
     /// Where it lies.
     pub node: LocalNode,
-    /// As the user named it.
+    /// As messages name it.
     pub store: String,
-    /// Its `zarr.json`, every literal as written.
+    /// As findings name it.
+    pub place: Place,
+    /// 2 or 3.
+    pub zarr_format: u64,
+    /// Its `zarr.json` or `.zarray`, every literal as written.
     pub document: Json,
     /// The same, byte for byte.
     pub document_bytes: Vec<u8>,
-    /// Its members, as far as they are right.
+    /// The `.zattrs` of a v2 array, where there is one.
+    pub attributes_document: Option<Json>,
+    /// Its members in v3 form, as far as they are right.
     pub members: ArrayDocument,
     /// All members, where none is missing.
     pub metadata: Option<ArrayMetadata>,
@@ -40,7 +49,7 @@ pub struct ArrayReading {
     pub data_type: Option<DataType>,
     /// The way of a stored object through the chain, where shape and type are known.
     pub pipeline: Option<Pipeline>,
-    /// Every fault, and what not every reader accepts.
+    /// Every fault, and what not every reader accepts, with the severity that `validate` gives it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -49,13 +58,15 @@ pub struct ArrayReading {
 pub struct OpenedArray {
     /// Where it lies.
     pub node: LocalNode,
-    /// As the user named it.
+    /// As messages name it.
     pub store: String,
-    /// Its `zarr.json`.
+    /// 2 or 3.
+    pub zarr_format: u64,
+    /// Its `zarr.json` or `.zarray`.
     pub document: Json,
     /// The same, byte for byte.
     pub document_bytes: Vec<u8>,
-    /// Its members.
+    /// Its members, in v3 form.
     pub metadata: ArrayMetadata,
     /// Its data type.
     pub data_type: DataType,
@@ -67,83 +78,131 @@ pub struct OpenedArray {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The path of a STORE: `file://` is taken off.
-pub fn local_path(store: &Path) -> &Path {
-    store.to_str().and_then(|text| text.strip_prefix("file://")).map_or(store, Path::new)
+impl ArrayReading {
+    /// Reads the members of an array from its documents.
+    pub fn of(place: Place, node: LocalNode, documents: Documents) -> Self {
+        let Documents { key, zarr_format, document, bytes, attributes, diagnostics: beside, .. } = documents;
+        let mut members =
+            if zarr_format == 2 { v2::read_array(&document) } else { ArrayDocument::read(&document) };
+        let mut diagnostics = std::mem::take(&mut members.diagnostics);
+        let own = diagnostics.len();
+        let mut about_attributes = Vec::new();
+        if zarr_format == 2 {
+            members.attributes =
+                attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut about_attributes));
+        }
+        let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
+        let metadata = members.metadata();
+        let pipeline = match (&metadata, &data_type) {
+            (Some(metadata), Some(data_type)) => Some(build_pipeline(metadata, data_type, &mut diagnostics)),
+            _ => None,
+        };
+        if zarr_format == 2 {
+            let about_form = diagnostics.split_off(own);
+            diagnostics.extend(about_form.into_iter().filter_map(|found| as_v2(&document, found)));
+        }
+        diagnostics.extend(about_attributes.into_iter().map(|found| found.at_key(".zattrs")));
+        diagnostics.extend(beside);
+        place.locate(&mut diagnostics, key);
+        ArrayReading {
+            node,
+            store: place.name(),
+            place,
+            zarr_format,
+            document,
+            document_bytes: bytes,
+            attributes_document: attributes,
+            metadata,
+            members,
+            data_type,
+            pipeline,
+            diagnostics,
+        }
+    }
+
+    /// The `dtype` of a v2 array, as written.
+    pub fn data_type_v2(&self) -> Option<&Json> {
+        if self.zarr_format == 2 { self.document.get("dtype") } else { None }
+    }
 }
 
-/// Reads an array's metadata as far as it goes; an error only where there is no array to read.
-pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, OperationError> {
-    let root = local_path(store);
-    let root = node.map_or_else(|| root.to_path_buf(), |node| root.join(node.trim_start_matches('/')));
-    let name = root.display().to_string();
-    let node = LocalNode::new(&root);
-    let (document, document_bytes) = read_document(&node, &name)?;
-    let mut members = ArrayDocument::read(&document);
-    let mut diagnostics = std::mem::take(&mut members.diagnostics);
-    let data_type = members.data_type.as_ref().and_then(|json| match DataType::read(json) {
+/// A finding about the v3 form of a v2 array as what it is in its `.zarray`: the pointer leads into it, and names that
+/// only v3 has a registry for are no fault.
+fn as_v2(document: &Json, mut found: Diagnostic) -> Option<Diagnostic> {
+    if found.is(code::CODEC_UNREGISTERED) {
+        return None; // An id that numcodecs does not have was reported when it was read.
+    }
+    if found.is(code::DATA_TYPE_UNREGISTERED) || found.is(code::DATA_TYPE_UNSUPPORTED) {
+        let message = match document.get("dtype").and_then(Json::as_str) {
+            Some(dtype) => format!("the dtype {dtype:?} is not decoded by this program"),
+            None => "a `dtype` of named fields is not decoded by this program".to_owned(),
+        };
+        found = Diagnostic::new(code::DATA_TYPE_UNSUPPORTED, message).at_pointer("/dtype");
+    }
+    found.location.pointer = found.location.pointer.map(|pointer| v2::pointer_into(document, &pointer));
+    Some(found)
+}
+
+fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<DataType> {
+    match DataType::read(json) {
         Ok(read) => {
             diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/data_type")));
             Some(read.value)
         }
         Err(error) => {
             let found = Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is none: {error}"));
-            diagnostics.push(found.at_pointer("/data_type"));
+            diagnostics.push(found.at_pointer(format!("/data_type{}", error.pointer())));
             None
         }
-    });
-    let metadata = members.metadata();
-    let pipeline = match (&metadata, &data_type) {
-        (Some(metadata), Some(data_type)) => Some(build_pipeline(metadata, data_type, &mut diagnostics)),
-        _ => None,
-    };
-    for diagnostic in &mut diagnostics {
-        diagnostic.location.store = Some(name.clone());
-        diagnostic.location.node = Some("/".to_owned());
-        diagnostic.location.key = Some("zarr.json".to_owned());
-        if is_read_with_a_warning(diagnostic) {
-            diagnostic.severity = Severity::Warning;
-        }
     }
-    Ok(ArrayReading {
-        node,
-        store: name,
-        document,
-        document_bytes,
-        members,
-        metadata,
-        data_type,
-        pipeline,
-        diagnostics,
-    })
 }
 
-/// The `zarr.json` of an array.
-fn read_document(node: &LocalNode, name: &str) -> Result<(Json, Vec<u8>), OperationError> {
-    let unreadable = |error| OperationError::environment(format!("`{name}` cannot be read")).because(error);
-    let exists = |key: &str| node.open(key).is_ok_and(|found| found.is_some());
-    let Some(bytes) = node.read_document("zarr.json").map_err(unreadable)? else {
-        if !node.exists().map_err(unreadable)? {
-            return Err(OperationError::environment(format!("`{name}` does not exist"))
-                .with_help("check the path; an array is a folder that holds `zarr.json`"));
-        }
-        if exists(".zarray") || exists(".zgroup") {
-            return Err(OperationError::environment(format!("`{name}` is Zarr v2, which is not read yet"))
-                .with_help("convert it to Zarr v3 with zarr-python: `zarr migrate v3`"));
-        }
-        return Err(OperationError::environment(format!(
-            "nothing Zarr at `{name}`: it holds no `zarr.json`"
-        ))
-        .with_help("name the folder of an array; it holds `zarr.json`"));
-    };
-    let document = Json::parse(&bytes)
-        .map_err(|error| OperationError::data(format!("`{name}/zarr.json` is not JSON")).because(error))?;
-    if node_kind(&document) == NodeKind::Group {
+/// Reads an array's metadata as far as it goes; an error only where there is no array to read. What is read though
+/// `validate` calls it an error is a warning here.
+pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, OperationError> {
+    let place = Place::new(store, node)?;
+    let node = place.folder(local_path(store));
+    let documents = open_documents(&node, &place.name())?;
+    if documents.kind == NodeKind::Group {
+        let name = place.name();
         return Err(OperationError::environment(format!("`{name}` is a group, not an array")).with_help(
-            "name an array inside it: the path of a folder whose `zarr.json` has \"node_type\": \"array\"",
+            "name an array inside it: the path of a folder that holds its `zarr.json` or `.zarray`",
         ));
     }
-    Ok((document, bytes))
+    let mut reading = ArrayReading::of(place, node, documents);
+    lower(&mut reading.diagnostics);
+    Ok(reading)
+}
+
+/// Makes warnings of what is read though `validate` calls it an error.
+pub fn lower(diagnostics: &mut [Diagnostic]) {
+    for diagnostic in diagnostics.iter_mut().filter(|found| is_read_with_a_warning(found)) {
+        diagnostic.severity = Severity::Warning;
+    }
+}
+
+/// The documents of a node that must be there; `name` is for messages.
+pub fn open_documents(node: &LocalNode, name: &str) -> Result<Documents, OperationError> {
+    let found = read_documents(node).map_err(|error| match error {
+        DocumentError::Json { key, error } => {
+            OperationError::data(format!("`{name}/{key}` is not JSON")).because(error)
+        }
+        DocumentError::Store(error) => {
+            OperationError::environment(format!("`{name}` cannot be read")).because(error)
+        }
+    })?;
+    if let Some(documents) = found {
+        return Ok(documents);
+    }
+    let exists = node
+        .exists()
+        .map_err(|error| OperationError::environment(format!("`{name}` cannot be read")).because(error))?;
+    if !exists {
+        return Err(OperationError::environment(format!("`{name}` does not exist"))
+            .with_help("check the path; an array is a folder that holds `zarr.json`"));
+    }
+    Err(OperationError::environment(format!("nothing Zarr at `{name}`: it holds no `zarr.json`"))
+        .with_help("name the folder of an array; it holds `zarr.json`, or `.zarray` in Zarr v2"))
 }
 
 /// The pipeline of a stored object, its fill value followed through the chain.
@@ -189,6 +248,7 @@ pub fn open_array(store: &Path, node: Option<&str>) -> Result<OpenedArray, Opera
     Ok(OpenedArray {
         node: reading.node,
         store: reading.store,
+        zarr_format: reading.zarr_format,
         document: reading.document,
         document_bytes: reading.document_bytes,
         metadata,

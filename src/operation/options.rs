@@ -177,7 +177,7 @@ pub struct ApplyCodecOptions {
 }
 
 /// `zarrcast inspect`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InspectOptions {
     /// What every command takes.
     pub threads: Option<NonZeroUsize>,

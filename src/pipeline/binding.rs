@@ -1,11 +1,12 @@
 //! One codec of a chain bound to the chunk that reaches it.
 
 use super::configuration::{
-    BoundPackBits, BytesConfiguration, CodecConfiguration, Endian, PaddingEncoding, Parsed,
-    ShardingIndexedConfiguration,
+    BitRoundConfiguration, BoundPackBits, BytesConfiguration, CodecConfiguration, ConditionalConfiguration,
+    Endian, N5DefaultConfiguration, PaddingEncoding, Parsed, ShardingIndexedConfiguration,
 };
-use super::fill::{through_cast_value, through_scale_offset};
-use super::registry::is_registered;
+use super::fill::{through_bitround, through_cast_value, through_scale_offset};
+use super::registry::Entry;
+use super::size::{compressed_size, shard_size};
 use super::{
     ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Completeness, Pipeline, Representation,
     ShardingStage,
@@ -19,48 +20,103 @@ use crate::metadata::extension::CodecMetadata;
 /// A codec's configuration and the chunk after it; `None` for the latter after a fault.
 pub(super) fn bind(
     codec: &CodecMetadata,
-    kind: Option<CodecKind>,
+    entry: Option<Entry>,
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
-    if kind.is_none() || !is_registered(&codec.name) {
-        diagnostics.push(
-            Diagnostic::new(
-                code::CODEC_UNREGISTERED,
-                format!("no registry has the codec name `{}`", codec.name),
-            )
-            .with_help("not every reader can decode the array")
-            .at_pointer(codec.pointer.clone()),
-        );
+    report_name(codec, entry, diagnostics);
+    let configuration = CodecConfiguration::parse(codec).map(|parsed| keep(parsed, diagnostics));
+    let pointer = codec.pointer.as_str();
+    match (entry.map(|entry| entry.kind), before) {
+        (None, _) => (BoundConfiguration::Other, None),
+        (Some(CodecKind::BytesToBytes), before) => {
+            let size = match before {
+                Some(Representation::Bytes(size)) => Some(*size),
+                None => Some(BytesSize::Unbounded),
+                Some(Representation::Array(_)) => None,
+            };
+            let size = size.map(|size| match configuration {
+                Some(Some(CodecConfiguration::Conditional(configuration))) => {
+                    conditional(&configuration, size, diagnostics)
+                }
+                _ => compressed_size(&codec.name, size),
+            });
+            (BoundConfiguration::Other, size.map(Representation::Bytes))
+        }
+        (Some(kind), Some(Representation::Array(array))) => {
+            let reported = diagnostics.len();
+            let binding = Binding { codec, array, pointer, diagnostics };
+            let bound = configuration.flatten().and_then(|configuration| binding.bind(configuration));
+            let is_faulty = || diagnostics[reported..].iter().any(Diagnostic::is_error);
+            let (configuration, output) = bound.unwrap_or((BoundConfiguration::Other, None));
+            let guess = || if is_faulty() { None } else { unsupported_output(codec, array) };
+            (configuration, output.or_else(|| bytes_of(kind)).or_else(guess))
+        }
+        (Some(kind), None) => (BoundConfiguration::Other, bytes_of(kind)),
+        (Some(_), Some(Representation::Bytes(_))) => (BoundConfiguration::Other, None),
+    }
+}
+
+/// What is to be said of the name, whatever the configuration.
+fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Vec<Diagnostic>) {
+    let name = crate::metadata::json::Json::from(codec.name.as_str()).excerpt();
+    if !entry.is_some_and(|entry| entry.is_registered) {
+        let message = format!("no registry has the codec name {name}");
+        let found = Diagnostic::new(code::CODEC_UNREGISTERED, message)
+            .with_help("not every reader can decode the array");
+        diagnostics.push(found.at_pointer(codec.pointer.clone()));
+    }
+    if entry.is_some_and(|entry| !entry.is_decoded) {
+        let message = format!("the codec {name} is not decoded by this program");
+        diagnostics.push(Diagnostic::new(code::CODEC_UNSUPPORTED, message).at_pointer(codec.pointer.clone()));
     }
     if !codec.must_understand {
-        let message =
-            format!("codec `{}` says \"must_understand\": false, but decoding needs it", codec.name);
+        let message = format!("codec {name} says \"must_understand\": false, but decoding needs it");
         diagnostics
             .push(Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(codec.pointer.clone()));
     }
-    let Some(parsed) = CodecConfiguration::parse(codec) else {
-        return (BoundConfiguration::Other, other_output(codec, kind, before));
-    };
-    let Some(configuration) = keep(parsed, diagnostics) else { return (BoundConfiguration::Other, None) };
-    let pointer = codec.pointer.as_str();
-    if kind == Some(CodecKind::BytesToBytes) {
-        return (BoundConfiguration::Other, other_output(codec, kind, before));
-    }
-    let Some(array) = before.and_then(Representation::array) else {
-        return (BoundConfiguration::Other, None);
-    };
-    if let DataType::Other(_) = array.data_type {
-        return (BoundConfiguration::Other, None);
-    }
-    let bound = Binding { codec, array, pointer, diagnostics }.bind(configuration);
-    bound.map_or((BoundConfiguration::Other, None), |(configuration, output)| (configuration, output))
 }
 
 /// Keeps the diagnostics, and what was parsed.
 fn keep<T>((parsed, found): Parsed<T>, diagnostics: &mut Vec<Diagnostic>) -> Option<T> {
     diagnostics.extend(found);
     parsed
+}
+
+/// Bytes of any size, which is what an array->bytes codec gives however faulty it is.
+fn bytes_of(kind: CodecKind) -> Option<Representation> {
+    (kind == CodecKind::ArrayToBytes).then_some(Representation::Bytes(BytesSize::Unbounded))
+}
+
+/// The array after a value codec that is right, but not decoded for its types.
+fn unsupported_output(codec: &CodecMetadata, array: &ArrayRepresentation) -> Option<Representation> {
+    let data_type = match codec.name.as_str() {
+        "scale_offset" => array.data_type.clone(),
+        "cast_value" => DataType::from_metadata(codec.member("data_type")?).ok()?,
+        _ => return None,
+    };
+    Some(Representation::Array(ArrayRepresentation {
+        data_type,
+        shape: array.shape.clone(),
+        fill_value: None,
+    }))
+}
+
+/// The size after `conditional`: its header, and what any of its codecs may make of the chunk.
+fn conditional(
+    configuration: &ConditionalConfiguration,
+    size: BytesSize,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> BytesSize {
+    let mut bound = size.bound();
+    for codec in &configuration.codecs {
+        let before = Representation::Bytes(bound.map_or(BytesSize::Unbounded, BytesSize::Bounded));
+        let after = bind(codec, super::registry::find(&codec.name), Some(&before), diagnostics).1;
+        let after = after.and_then(|after| after.max_bytes());
+        bound = bound.zip(after).map(|(before, after)| before.max(after));
+    }
+    let bound = bound.and_then(|bound| bound.checked_add(configuration.header_bytes));
+    bound.map_or(BytesSize::Unbounded, BytesSize::Bounded)
 }
 
 /// A codec that takes an array, and the array.
@@ -74,19 +130,69 @@ struct Binding<'a> {
 type Bound = Option<(BoundConfiguration, Option<Representation>)>;
 
 impl Binding<'_> {
-    fn bind(mut self, configuration: CodecConfiguration) -> Bound {
-        let data_type = &self.array.data_type;
+    fn bind(self, configuration: CodecConfiguration) -> Bound {
+        let needs_elements = !matches!(
+            configuration,
+            CodecConfiguration::Transpose(_)
+                | CodecConfiguration::Reshape(_)
+                | CodecConfiguration::Bytes(_)
+                | CodecConfiguration::ShardingIndexed(_)
+        );
+        if needs_elements && matches!(self.array.data_type, DataType::Other(_)) {
+            return None; // The type has its own finding.
+        }
         match configuration {
+            CodecConfiguration::ScaleOffset(_)
+            | CodecConfiguration::CastValue(_)
+            | CodecConfiguration::BitRound(_) => self.value_codec(configuration),
+            CodecConfiguration::Transpose(_) | CodecConfiguration::Reshape(_) => {
+                self.shape_codec(configuration)
+            }
+            CodecConfiguration::Numcodecs(configuration) => {
+                let bound = configuration.bind(&self.array.data_type, &self.array.shape, self.pointer);
+                let (data_type, shape) = keep(bound, self.diagnostics)?;
+                let output = ArrayRepresentation { data_type, shape, fill_value: None };
+                Some((BoundConfiguration::Other, Some(Representation::Array(output))))
+            }
+            CodecConfiguration::Bytes(configuration) => self.bytes(configuration),
+            CodecConfiguration::PackBits(configuration) => {
+                let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
+                let size = self.array.num_elements().and_then(|count| packed_size(&bound, count));
+                let size = size.map_or(BytesSize::Unbounded, BytesSize::Fixed);
+                Some((BoundConfiguration::PackBits(bound), Some(Representation::Bytes(size))))
+            }
+            CodecConfiguration::ShardingIndexed(configuration) => self.sharding(&configuration),
+            CodecConfiguration::Vlen(configuration) => {
+                let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
+                Some((BoundConfiguration::Vlen(bound), None))
+            }
+            CodecConfiguration::Zfp(configuration) => {
+                let found = configuration.bind(&self.array.data_type, &self.array.shape, self.pointer);
+                self.diagnostics.extend(found);
+                None
+            }
+            CodecConfiguration::N5Default(configuration) => self.n5_default(&configuration),
+            CodecConfiguration::Crc32c(_)
+            | CodecConfiguration::Zstd(_)
+            | CodecConfiguration::Gzip(_)
+            | CodecConfiguration::Blosc(_)
+            | CodecConfiguration::Conditional(_) => None,
+        }
+    }
+
+    /// A codec that changes values.
+    fn value_codec(mut self, configuration: CodecConfiguration) -> Bound {
+        let data_type = &self.array.data_type;
+        let (bound, data_type, fill_value) = match configuration {
             CodecConfiguration::ScaleOffset(configuration) => {
                 let bound = keep(configuration.bind(data_type, self.pointer), self.diagnostics)?;
                 let kernel = ScaleOffset::new(bound.number_type, bound.offset, bound.scale);
                 let fill_value = self.fill(|fill, pointer, diagnostics| {
                     through_scale_offset(&kernel, fill, pointer, diagnostics)
                 });
-                let output = ArrayRepresentation { fill_value, ..self.array.clone() };
                 let (number_type, offset, scale) = (bound.number_type, bound.offset, bound.scale);
                 let bound = BoundConfiguration::ScaleOffset { number_type, offset, scale };
-                Some((bound, Some(Representation::Array(output))))
+                (bound, data_type.clone(), fill_value)
             }
             CodecConfiguration::CastValue(configuration) => {
                 let bound = keep(configuration.bind(data_type, self.pointer), self.diagnostics)?;
@@ -95,28 +201,41 @@ impl Binding<'_> {
                     through_cast_value(&encode, &decode, fill, pointer, diagnostics)
                 });
                 let data_type = DataType::Number(encode.target);
-                let output = ArrayRepresentation { data_type, fill_value, shape: self.array.shape.clone() };
-                Some((BoundConfiguration::CastValue { encode, decode }, Some(Representation::Array(output))))
+                (BoundConfiguration::CastValue { encode, decode }, data_type, fill_value)
             }
+            CodecConfiguration::BitRound(configuration) => return self.bitround(configuration),
+            _ => return None,
+        };
+        let output = ArrayRepresentation { data_type, fill_value, shape: self.array.shape.clone() };
+        Some((bound, Some(Representation::Array(output))))
+    }
+
+    fn bitround(mut self, configuration: BitRoundConfiguration) -> Bound {
+        let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
+        let data_type = self.array.data_type.clone();
+        let fill_value = self.fill(|fill, pointer, diagnostics| {
+            Some(through_bitround(bound, &data_type, fill, pointer, diagnostics))
+        });
+        let output = ArrayRepresentation { fill_value, ..self.array.clone() };
+        Some((BoundConfiguration::BitRound(bound), Some(Representation::Array(output))))
+    }
+
+    /// A codec that changes the shape alone.
+    fn shape_codec(self, configuration: CodecConfiguration) -> Bound {
+        let (bound, shape) = match configuration {
             CodecConfiguration::Transpose(configuration) => {
                 let order = keep(configuration.bind(self.array.shape.len(), self.pointer), self.diagnostics)?;
                 let shape = order.iter().map(|dimension| self.array.shape[*dimension]).collect();
-                let output = ArrayRepresentation { shape, ..self.array.clone() };
-                Some((BoundConfiguration::Transpose { order }, Some(Representation::Array(output))))
+                (BoundConfiguration::Transpose { order }, shape)
             }
-            CodecConfiguration::Bytes(configuration) => Some(self.bytes(configuration)),
-            CodecConfiguration::PackBits(configuration) => {
-                let bound = keep(configuration.bind(data_type, self.pointer), self.diagnostics)?;
-                let size = self.array.num_elements().and_then(|count| packed_size(&bound, count));
-                let size = size.map_or(BytesSize::Unbounded, BytesSize::Fixed);
-                Some((BoundConfiguration::PackBits(bound), Some(Representation::Bytes(size))))
+            CodecConfiguration::Reshape(configuration) => {
+                let shape = keep(configuration.bind(&self.array.shape, self.pointer), self.diagnostics)?;
+                (BoundConfiguration::Reshape, shape)
             }
-            CodecConfiguration::ShardingIndexed(configuration) => self.sharding(&configuration),
-            CodecConfiguration::Crc32c(_)
-            | CodecConfiguration::Zstd(_)
-            | CodecConfiguration::Gzip(_)
-            | CodecConfiguration::Blosc(_) => None,
-        }
+            _ => return None,
+        };
+        let output = ArrayRepresentation { shape, ..self.array.clone() };
+        Some((bound, Some(Representation::Array(output))))
     }
 
     fn fill(
@@ -126,14 +245,32 @@ impl Binding<'_> {
         through(self.array.fill_value.as_ref()?, self.pointer, self.diagnostics)
     }
 
-    fn bytes(&mut self, configuration: BytesConfiguration) -> (BoundConfiguration, Option<Representation>) {
-        let endian = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics);
+    fn bytes(self, configuration: BytesConfiguration) -> Bound {
+        let (endian, found) = configuration.bind(&self.array.data_type, self.pointer);
+        let is_faulty = found.iter().any(Diagnostic::is_error);
+        self.diagnostics.extend(found);
+        if is_faulty {
+            return None;
+        }
         let size = self.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
         let bound = BoundConfiguration::Bytes { big_endian: endian == Some(Endian::Big) };
-        (bound, Some(Representation::Bytes(size)))
+        Some((bound, Some(Representation::Bytes(size))))
     }
 
-    fn sharding(&mut self, configuration: &ShardingIndexedConfiguration) -> Bound {
+    /// A header of mode, rank and shape, and the chain inside; a block at the edge may be cut off.
+    fn n5_default(self, configuration: &N5DefaultConfiguration) -> Bound {
+        let found = configuration.bind(&self.array.data_type, &self.array.shape, self.pointer);
+        self.diagnostics.extend(found);
+        let pointer = format!("{}/configuration/codecs", self.pointer);
+        let (codecs, complete) = (&configuration.codecs, Completeness::ToBytes);
+        let inner = Pipeline::build(self.array.clone(), codecs, complete, &pointer, self.diagnostics);
+        let header = 4 + 4 * self.array.shape.len() as u64;
+        let bound = inner.output().and_then(|output| output.max_bytes()?.checked_add(header));
+        let size = bound.map_or(BytesSize::Unbounded, BytesSize::Bounded);
+        Some((BoundConfiguration::Other, Some(Representation::Bytes(size))))
+    }
+
+    fn sharding(self, configuration: &ShardingIndexedConfiguration) -> Bound {
         let mut grid_shape = keep(configuration.bind(&self.array.shape, self.pointer), self.diagnostics)?;
         let inner_pointer = format!("{}/configuration/codecs", self.pointer);
         let index_pointer = format!("{}/configuration/index_codecs", self.pointer);
@@ -170,66 +307,4 @@ fn packed_size(bound: &BoundPackBits, count: u64) -> Option<u64> {
     let bits = u64::from(bound.last_bit - bound.first_bit + 1) * bound.num_components as u64;
     let padding_byte = u64::from(bound.padding_encoding != PaddingEncoding::None);
     count.checked_mul(bits)?.div_ceil(8).checked_add(padding_byte)
-}
-
-/// The most bytes of a shard: all inner chunks and the index.
-fn shard_size(inner: &Pipeline, index: &Pipeline) -> BytesSize {
-    let bound = |pipeline: &Pipeline| match pipeline.output() {
-        Some(Representation::Bytes(size)) => size.bound(),
-        _ => None,
-    };
-    // The index array has two entries for each inner chunk.
-    let count = index.input.num_elements().map(|entries| entries / 2);
-    let total = count.zip(bound(inner)).and_then(|(count, bytes)| count.checked_mul(bytes));
-    let total = total.zip(bound(index)).and_then(|(chunks, index)| chunks.checked_add(index));
-    total.map_or(BytesSize::Unbounded, BytesSize::Bounded)
-}
-
-/// The chunk after a codec whose configuration does not matter here.
-fn other_output(
-    codec: &CodecMetadata,
-    kind: Option<CodecKind>,
-    before: Option<&Representation>,
-) -> Option<Representation> {
-    match (kind?, before) {
-        (CodecKind::BytesToBytes, Some(Representation::Bytes(size))) => {
-            Some(Representation::Bytes(compressed_size(&codec.name, *size)))
-        }
-        // An array's bytes by a codec that is not modelled here.
-        (CodecKind::ArrayToBytes, _) | (CodecKind::BytesToBytes, None) => {
-            Some(Representation::Bytes(BytesSize::Unbounded))
-        }
-        _ => None,
-    }
-}
-
-/// The size after a bytes->bytes codec, from its format's documentation.
-fn compressed_size(name: &str, size: BytesSize) -> BytesSize {
-    if matches!(
-        name,
-        "crc32c" | "numcodecs.crc32c" | "numcodecs.crc32" | "numcodecs.adler32" | "numcodecs.fletcher32"
-    ) {
-        let plus = |bytes: u64| bytes.checked_add(4);
-        return match size {
-            BytesSize::Fixed(bytes) => plus(bytes).map_or(BytesSize::Unbounded, BytesSize::Fixed),
-            BytesSize::Bounded(bytes) => plus(bytes).map_or(BytesSize::Unbounded, BytesSize::Bounded),
-            BytesSize::Unbounded => BytesSize::Unbounded,
-        };
-    }
-    if name == "numcodecs.shuffle" {
-        return size;
-    }
-    let overhead = |bytes: u64| match name {
-        // ZSTD_COMPRESSBOUND, and a checksum.
-        "zstd" | "numcodecs.zstd" => Some((bytes >> 8) + 68),
-        // Stored blocks of 16383 bytes with 5 bytes each, a header and a trailer.
-        "gzip" | "numcodecs.gzip" | "numcodecs.zlib" => Some(bytes / 16383 * 5 + 64),
-        // BLOSC_MAX_OVERHEAD.
-        "blosc" | "numcodecs.blosc" => Some(16),
-        // bzip2's manual: 1 % and 600 bytes.
-        "numcodecs.bz2" => Some(bytes / 100 + 600),
-        _ => None,
-    };
-    let bound = size.bound().and_then(|bytes| bytes.checked_add(overhead(bytes)?));
-    bound.map_or(BytesSize::Unbounded, BytesSize::Bounded)
 }

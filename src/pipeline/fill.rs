@@ -1,10 +1,11 @@
-//! The fill value through `scale_offset` and `cast_value`: encoded like an element, and proved to come back bit for
+//! The fill value through `scale_offset`, `cast_value` and `bitround`: encoded like an element, and proved to come back bit for
 //! bit (SEMANTICS: A1.8, A2.11, B17, B18). A missing chunk would otherwise read differently from a stored one.
 
-use crate::data_type::{FillValue, value_to_json};
+use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::element::NumberType;
 use crate::kernel::FaultKind;
+use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 
@@ -43,6 +44,36 @@ pub(super) fn through_cast_value(
         pointer,
     }
     .run(fill_value, |bits| forward.convert_one(bits), |bits| backward.convert_one(bits), diagnostics)
+}
+
+/// The fill value after `bitround`, which decoding leaves as it is.
+pub(super) fn through_bitround(
+    codec: BitRound,
+    data_type: &DataType,
+    fill_value: &FillValue,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> FillValue {
+    let mut encoded = fill_value.clone();
+    codec.encode(&mut encoded.0);
+    if encoded != *fill_value {
+        let text = |fill: &FillValue| {
+            data_type
+                .fill_value_to_json(fill)
+                .map_or_else(|_| "no value".to_owned(), |json| json.to_string_compact())
+        };
+        let message = format!(
+            "the fill value {} does not survive `bitround`: it is rounded to {}",
+            text(fill_value),
+            text(&encoded)
+        );
+        diagnostics.push(
+            Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message)
+                .with_help("a missing chunk reads differently from a stored one: keep more bits, or take another value")
+                .at_pointer(pointer),
+        );
+    }
+    encoded
 }
 
 /// One codec that a fill value passes.

@@ -8,12 +8,14 @@ pub mod configuration;
 mod fill;
 mod registry;
 pub mod representation;
+mod size;
 
 pub use registry::{CodecKind, codec_kind};
 pub use representation::{ArrayRepresentation, BytesSize, Representation};
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
+use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::CastOptions;
 use crate::metadata::extension::CodecMetadata;
 
@@ -41,6 +43,10 @@ pub enum BoundConfiguration {
         /// `encoded_shape[i] = decoded_shape[order[i]]`.
         order: Vec<usize>,
     },
+    /// `bitround`.
+    BitRound(BitRound),
+    /// `reshape`: the shapes on both sides say all.
+    Reshape,
     /// `bytes`.
     Bytes {
         /// Whether the stored elements are big endian.
@@ -48,6 +54,8 @@ pub enum BoundConfiguration {
     },
     /// `packbits`.
     PackBits(configuration::BoundPackBits),
+    /// `vlen-utf8` or `vlen-bytes`.
+    Vlen(configuration::VlenConfiguration),
     /// `sharding_indexed`.
     Sharding(ShardingStage),
     /// Any other codec: its configuration as it stands.
@@ -113,12 +121,12 @@ impl Pipeline {
         let mut before = Some(Representation::Array(input.clone()));
         let mut stages = Vec::with_capacity(codecs.len());
         for codec in codecs {
-            let kind = codec_kind(&codec.name);
-            let (configuration, output) = binding::bind(codec, kind, before.as_ref(), diagnostics);
+            let entry = registry::find(&codec.name);
+            let (configuration, output) = binding::bind(codec, entry, before.as_ref(), diagnostics);
             stages.push(Stage {
                 name: codec.name.clone(),
                 metadata: codec.clone(),
-                kind,
+                kind: entry.map(|entry| entry.kind),
                 configuration,
                 output: output.clone(),
             });

@@ -1,5 +1,7 @@
-//! The names of codecs, and what each turns into what: the zarr-extensions registry, the v3 core, and the
-//! `numcodecs.*` names that zarr-python writes.
+//! The one list of codecs: what each turns into what, whether the core specification or the zarr-extensions registry
+//! has its name (the registry's `codecs` folder as of 2026-07-14), and whether this program decodes it.
+//!
+//! The names of numcodecs are those that zarr-python writes; no registry has them.
 
 /// What a codec turns into what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,67 +25,121 @@ impl CodecKind {
     }
 }
 
-const ARRAY_TO_ARRAY: [&str; 9] = [
-    "bitround",
-    "cast_value",
-    "numcodecs.astype",
-    "numcodecs.bitround",
-    "numcodecs.delta",
-    "numcodecs.fixedscaleoffset",
-    "numcodecs.quantize",
-    "scale_offset",
-    "transpose",
-];
+/// What is known of a codec by its name alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    pub(super) kind: CodecKind,
+    pub(super) is_registered: bool,
+    pub(super) is_decoded: bool,
+}
 
-const ARRAY_TO_BYTES: [&str; 12] = [
-    "bytes",
-    "n5_default",
-    "numcodecs.packbits",
-    "numcodecs.pcodec",
-    "numcodecs.zfpy",
-    "packbits",
-    "sharding_indexed",
-    "vlen-array",
-    "vlen-bytes",
-    "vlen-utf8",
-    "zarrs.vlen",
-    "zfp",
-];
+const fn entries<const N: usize>(kind: CodecKind, names: [(&'static str, bool, bool); N]) -> [Entry; N] {
+    let mut list = [Entry { name: "", kind, is_registered: false, is_decoded: false }; N];
+    let mut index = 0;
+    while index < N {
+        let (name, is_registered, is_decoded) = names[index];
+        list[index] = Entry { name, kind, is_registered, is_decoded };
+        index += 1;
+    }
+    list
+}
 
-const BYTES_TO_BYTES: [&str; 17] = [
-    "blosc",
-    "crc32c",
-    "gzip",
-    "numcodecs.adler32",
-    "numcodecs.blosc",
-    "numcodecs.bz2",
-    "numcodecs.crc32",
-    "numcodecs.crc32c",
-    "numcodecs.fletcher32",
-    "numcodecs.gzip",
-    "numcodecs.lz4",
-    "numcodecs.lzma",
-    "numcodecs.shuffle",
-    "numcodecs.zlib",
-    "numcodecs.zstd",
-    "zarrs.gdeflate",
-    "zstd",
-];
+/// Name, registered, decoded.
+static ARRAY_TO_ARRAY: [Entry; 11] = entries(
+    CodecKind::ArrayToArray,
+    [
+        ("bitround", true, true),
+        ("cast_value", true, true),
+        ("numcodecs.astype", false, false),
+        ("numcodecs.bitround", false, true),
+        ("numcodecs.delta", false, false),
+        ("numcodecs.fixedscaleoffset", false, false),
+        ("numcodecs.packbits", false, false),
+        ("numcodecs.quantize", false, false),
+        ("reshape", true, true),
+        ("scale_offset", true, true),
+        ("transpose", true, true),
+    ],
+);
+
+static ARRAY_TO_BYTES: [Entry; 12] = entries(
+    CodecKind::ArrayToBytes,
+    [
+        ("bytes", true, true),
+        ("n5_default", true, false),
+        ("numcodecs.pcodec", false, false),
+        ("numcodecs.zfpy", false, false),
+        ("packbits", true, true),
+        ("sharding_indexed", true, true),
+        ("vlen-array", false, false),
+        ("vlen-bytes", true, false),
+        ("vlen-utf8", true, false),
+        ("zarrs.vlen", false, false),
+        ("zarrs.vlen_v2", false, false),
+        ("zfp", true, false),
+    ],
+);
+
+static BYTES_TO_BYTES: [Entry; 19] = entries(
+    CodecKind::BytesToBytes,
+    [
+        ("blosc", true, true),
+        ("conditional", true, false),
+        ("crc32c", true, true),
+        ("gzip", true, true),
+        ("numcodecs.adler32", false, true),
+        ("numcodecs.blosc", false, false),
+        ("numcodecs.bz2", false, true),
+        ("numcodecs.crc32", false, false),
+        ("numcodecs.crc32c", false, false),
+        ("numcodecs.fletcher32", false, true),
+        ("numcodecs.gzip", false, false),
+        ("numcodecs.jenkins_lookup3", false, false),
+        ("numcodecs.lz4", false, false),
+        ("numcodecs.lzma", false, false),
+        ("numcodecs.shuffle", false, true),
+        ("numcodecs.zlib", false, true),
+        ("numcodecs.zstd", false, false),
+        ("zarrs.gdeflate", false, false),
+        ("zstd", true, true),
+    ],
+);
+
+/// What is known of a codec; `None` for a name that is not known here.
+pub(super) fn find(name: &str) -> Option<Entry> {
+    all().find(|entry| entry.name == name)
+}
+
+fn all() -> impl Iterator<Item = Entry> {
+    ARRAY_TO_ARRAY.iter().chain(&ARRAY_TO_BYTES).chain(&BYTES_TO_BYTES).copied()
+}
 
 /// What a codec of this name turns into what; `None` for a name that is not known here.
 pub fn codec_kind(name: &str) -> Option<CodecKind> {
-    if ARRAY_TO_ARRAY.contains(&name) {
-        Some(CodecKind::ArrayToArray)
-    } else if ARRAY_TO_BYTES.contains(&name) {
-        Some(CodecKind::ArrayToBytes)
-    } else if BYTES_TO_BYTES.contains(&name) {
-        Some(CodecKind::BytesToBytes)
-    } else {
-        None
-    }
+    find(name).map(|entry| entry.kind)
 }
 
-/// Whether the core specification or the zarr-extensions registry has the name.
-pub(super) fn is_registered(name: &str) -> bool {
-    !name.starts_with("numcodecs.") && !name.starts_with("zarrs.") && codec_kind(name).is_some()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registered_names_are_those_of_the_registry() {
+        let mut names: Vec<&str> =
+            all().filter(|entry| entry.is_registered).map(|entry| entry.name).collect();
+        names.sort_unstable();
+        let folder = "bitround blosc bytes cast_value conditional crc32c gzip n5_default packbits reshape \
+            scale_offset sharding_indexed transpose vlen-bytes vlen-utf8 zfp zstd";
+        assert_eq!(names, folder.split_whitespace().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn each_list_is_sorted() {
+        for list in [&ARRAY_TO_ARRAY[..], &ARRAY_TO_BYTES, &BYTES_TO_BYTES] {
+            assert!(list.iter().is_sorted_by_key(|entry| entry.name));
+        }
+        assert_eq!(codec_kind("numcodecs.packbits"), Some(CodecKind::ArrayToArray));
+        assert_eq!(codec_kind("mine"), None);
+    }
 }

@@ -229,7 +229,7 @@ impl LocalNode {
         }
     }
 
-    /// What a folder of the node holds (`""`: the node itself); links to folders count as files.
+    /// What a folder of the node holds (`""`: the node itself); no link is followed.
     pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
         let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
         let mut listing = FolderListing::default();
@@ -241,12 +241,31 @@ impl LocalNode {
         for entry in entries {
             let entry = entry.map_err(io_error("list", &path))?;
             let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            let key = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-            let file_type = entry.file_type().map_err(io_error("list", &path))?;
-            if file_type.is_dir() { listing.folders.push(key) } else { listing.files.push(key) }
+            let key_of =
+                |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+            let Some(name) = name.to_str() else {
+                listing.unnamed.push(key_of(&name.to_string_lossy()));
+                continue;
+            };
+            let (key, file_type) = (key_of(name), entry.file_type().map_err(io_error("list", &path))?);
+            if file_type.is_file() {
+                listing.files.push(key);
+            } else if file_type.is_dir() {
+                listing.folders.push(key);
+            } else if file_type.is_symlink() {
+                listing.links.push(key);
+            } else {
+                listing.others.push((key, describe(file_type)));
+            }
         }
         Ok(listing)
+    }
+
+    /// Where a link of the node leads, every link on the way resolved; `None` where it leads nowhere, or in a circle.
+    pub fn link_target(&self, key: &str) -> Result<Option<LinkTarget>, StoreError> {
+        let path = self.path(key)?;
+        let (Ok(target), Ok(root)) = (path.canonicalize(), self.root.canonicalize()) else { return Ok(None) };
+        Ok(Some(LinkTarget { is_folder: target.is_dir(), is_inside: target.starts_with(root) }))
     }
 
     /// The size of an object in bytes; `None` where it is absent.
@@ -279,8 +298,23 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
 pub struct FolderListing {
     /// Its folders.
     pub folders: Vec<String>,
-    /// Everything else in it.
+    /// Its regular files.
     pub files: Vec<String>,
+    /// Its symbolic links, wherever they lead.
+    pub links: Vec<String>,
+    /// What is neither, with what it is: "a FIFO", "a socket".
+    pub others: Vec<(String, &'static str)>,
+    /// Names that are no UTF-8, and so no keys, as well as they can be shown.
+    pub unnamed: Vec<String>,
+}
+
+/// What a link leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkTarget {
+    /// A folder, not an object.
+    pub is_folder: bool,
+    /// It lies in the node's own folder.
+    pub is_inside: bool,
 }
 
 /// An object that is read in parts.

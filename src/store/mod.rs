@@ -3,7 +3,7 @@
 pub mod file;
 pub mod local;
 
-pub use local::{LocalNode, ObjectReader, ObjectWriter};
+pub use local::{FolderListing, LinkTarget, LocalNode, ObjectReader, ObjectWriter};
 
 use std::path::PathBuf;
 

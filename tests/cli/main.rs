@@ -14,3 +14,4 @@ mod help;
 mod inspect;
 mod signals;
 mod transcode;
+mod version_2;

@@ -68,6 +68,9 @@ impl BytesCodec {
                     .map(|level| Kind::Bz2 { level }),
                 _ => match CodecConfiguration::parse(&CodecMetadata::new(name, configuration.cloned())) {
                     None => foreign::create(name, configuration).map(Kind::Foreign),
+                    Some((Some(CodecConfiguration::Numcodecs(_)), _)) => {
+                        foreign::create(name, configuration).map(Kind::Foreign)
+                    }
                     Some(parsed) => {
                         checked(parsed).and_then(|configuration| Kind::of_configuration(&configuration))
                     }

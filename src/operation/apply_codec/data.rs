@@ -240,9 +240,5 @@ fn to_or_from_little_endian(elements: &mut [u8], data_type: &DataType) {
     if cfg!(target_endian = "little") {
         return;
     }
-    let component = match data_type {
-        DataType::Number(number) | DataType::Complex(number) => number.size(),
-        _ => 1,
-    };
-    elements.chunks_exact_mut(component).for_each(<[u8]>::reverse);
+    data_type.swap_elements(elements);
 }

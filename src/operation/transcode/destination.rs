@@ -162,7 +162,7 @@ pub(super) fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression
 /// Makes `bytes` and `blosc` fit elements of another type: `endian` where it means something (little, where it was
 /// not given), and `typesize`.
 pub(super) fn follow_data_type(chain: &mut [CodecMetadata], data_type: &DataType) {
-    let has_order = crate::codec::conversion::has_byte_order(data_type);
+    let has_order = data_type.has_byte_order();
     for codec in chain {
         match codec.name.as_str() {
             "bytes" if has_order => {

@@ -13,7 +13,7 @@ mod normalize;
 mod plan;
 mod quantization;
 mod range;
-mod reader;
+pub(super) mod reader;
 mod run;
 mod survey;
 mod unpack;

@@ -35,7 +35,7 @@ fn codec(stage: &Stage, array: Option<&ArrayRepresentation>) -> CodecMetadata {
         .to_metadata(),
         BoundConfiguration::Transpose { order } => transpose::to_metadata(order),
         BoundConfiguration::Bytes { big_endian } => {
-            let has_order = array.is_some_and(|a| crate::codec::conversion::has_byte_order(&a.data_type));
+            let has_order = array.is_some_and(|array| array.data_type.has_byte_order());
             let endian = if *big_endian { "big" } else { "little" };
             CodecMetadata::new("bytes", has_order.then(|| Object::new().with("endian", endian)))
         }
@@ -47,6 +47,10 @@ fn codec(stage: &Stage, array: Option<&ArrayRepresentation>) -> CodecMetadata {
             }
             written
         }
-        BoundConfiguration::PackBits(_) | BoundConfiguration::Other => stage.metadata.clone(),
+        BoundConfiguration::BitRound(_)
+        | BoundConfiguration::Reshape
+        | BoundConfiguration::PackBits(_)
+        | BoundConfiguration::Vlen(_)
+        | BoundConfiguration::Other => stage.metadata.clone(),
     }
 }

@@ -294,7 +294,7 @@ impl Planner<'_> {
         let sides =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
                 .and_then(|from| {
-                    let node = LocalNode::new(crate::operation::open::local_path(&options.destination));
+                    let node = LocalNode::new(crate::operation::place::local_path(&options.destination));
                     let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
                     let to = side(node, metadata, &destination.pipeline, &source.store, hoisted, empty)?;
                     Ok((from, to))

@@ -14,14 +14,14 @@ use crate::store::ObjectReader;
 
 /// Reads an array.
 #[derive(Debug)]
-pub(super) struct CellReader<'a> {
+pub(in crate::operation) struct CellReader<'a> {
     /// The array.
     pub side: &'a Side,
 }
 
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
-pub(super) struct ReadBuffers {
+pub(in crate::operation) struct ReadBuffers {
     read: Vec<u8>,
     decoded: Vec<u8>,
     cropped: Vec<u8>,
@@ -39,7 +39,7 @@ impl ReadBuffers {
 
 /// A unit of the array.
 #[derive(Debug, Clone)]
-pub(super) struct Cell {
+pub(in crate::operation) struct Cell {
     /// Its first element in the array.
     pub start: Vec<u64>,
     /// The part of it that lies inside the array, in elements.
@@ -72,7 +72,7 @@ impl Cell {
 
 /// A stored object that is being read.
 #[derive(Debug)]
-pub(super) struct OpenedObject<'a> {
+pub(in crate::operation) struct OpenedObject<'a> {
     side: &'a Side,
     key: String,
     start: Vec<u64>,
@@ -89,7 +89,11 @@ struct OpenedShard<'a> {
 
 impl<'a> CellReader<'a> {
     /// Opens an object; one that is not there is absent whole.
-    pub(super) fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'a>, Fault> {
+    pub(in crate::operation) fn open(
+        &self,
+        index: u64,
+        buffers: &mut ReadBuffers,
+    ) -> Result<OpenedObject<'a>, Fault> {
         let side = self.side;
         let key = side.key(index);
         let shard = match &side.layout {
@@ -140,7 +144,7 @@ impl OpenedObject<'_> {
     }
 
     /// The unit at a place, cut at the edge of the array.
-    pub(super) fn cell(&self, place: &[u64]) -> Cell {
+    pub(in crate::operation) fn cell(&self, place: &[u64]) -> Cell {
         let shape = match &self.shard {
             Some(shard) => &shard.layout.cell.decoded().shape,
             None => &self.side.metadata.chunk_shape,
@@ -151,7 +155,7 @@ impl OpenedObject<'_> {
     }
 
     /// The elements of a unit; `None` where it is absent.
-    pub(super) fn read<'b>(
+    pub(in crate::operation) fn read<'b>(
         &self,
         place: &[u64],
         cell: &Cell,

@@ -15,8 +15,9 @@ use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::json::Json;
 use crate::operation::available_threads;
 use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::open::{OpenedArray, local_path, open_array};
+use crate::operation::open::{OpenedArray, open_array};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::place::local_path;
 use crate::operation::transcode_result::{
     ArrayDescription, Counts, NodeResult, QuantizationResult, Route, Totals, TranscodeResult,
 };
@@ -41,6 +42,12 @@ pub fn transcode(
 ) -> Result<TranscodeResult, OperationError> {
     let begun = Instant::now();
     let source = open_array(&options.source, None)?;
+    if source.zarr_format != 3 {
+        let message =
+            format!("`{}` is Zarr v{}, which is not transcoded yet", source.store, source.zarr_format);
+        return Err(OperationError::environment(message)
+            .with_help("convert it to Zarr v3 with zarr-python: `zarr migrate v3`"));
+    }
     let destination = LocalNode::new(local_path(&options.destination));
     check_places(&source.node, &destination)?;
     let threads = options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);

@@ -53,19 +53,24 @@ impl BytesConfiguration {
     ///
     /// A missing order is read as little, with a warning.
     pub fn bind(self, data_type: &DataType, pointer: &str) -> Parsed<Endian> {
-        let is_ordered = match data_type {
-            DataType::Number(number_type) => number_type.size() > 1,
-            DataType::Complex(_) => true,
-            DataType::Bool | DataType::Raw(_) | DataType::Other(_) => false,
-        };
-        if !is_ordered {
+        if data_type.is_variable_length() {
+            let message = format!("`bytes` encodes elements of a fixed size, but `{data_type}` reaches it");
+            let diagnostic = Diagnostic::new(code::CODEC_DATA_TYPE, message)
+                .with_help("use `vlen-utf8` for strings, `vlen-bytes` for bytes")
+                .at_pointer(pointer);
+            return (None, vec![diagnostic]);
+        }
+        if !data_type.has_byte_order() {
             return (None, Vec::new());
         }
         if self.endian.is_some() {
             return (self.endian, Vec::new());
         }
         let message = format!("`bytes` has no `endian`, which `{data_type}` needs; it is read as \"little\"");
-        let diagnostic = Diagnostic::new(code::ENDIAN_MISSING, message)
+        // Of the old name the page says that it is little endian, and that readers should warn.
+        let is_legacy = matches!(data_type, DataType::Struct(structure) if structure.is_legacy());
+        let code = if is_legacy { code::ENDIAN_MISSING_LEGACY } else { code::ENDIAN_MISSING };
+        let diagnostic = Diagnostic::new(code, message)
             .with_help("add \"endian\": \"little\" to its configuration")
             .at_pointer(pointer);
         (Some(Endian::Little), vec![lenient(diagnostic)])

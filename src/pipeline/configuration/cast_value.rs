@@ -120,7 +120,7 @@ fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
         return Some(number_type);
     }
     let name = read.value.name();
-    if is_castable_elsewhere(&name) {
+    if matches!(read.value, DataType::SmallFloat(_)) {
         let message = format!("`cast_value` to `{name}` is registered, but this program does not decode it");
         members.report(code::DATA_TYPE_UNSUPPORTED, "data_type", message);
     } else {
@@ -128,12 +128,6 @@ fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
         members.report(code::CAST_VALUE_DATA_TYPE, "data_type", message);
     }
     None
-}
-
-/// The types of the registry page that are not decoded here: those of fewer than 8 bits, and the small floats.
-fn is_castable_elsewhere(name: &str) -> bool {
-    matches!(name, "int2" | "int4" | "uint2" | "uint4" | "bfloat16")
-        || ["float4_", "float6_", "float8_"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 impl CastValueConfiguration {
@@ -144,7 +138,10 @@ impl CastValueConfiguration {
         let decoded = match data_type {
             DataType::Number(number_type) => *number_type,
             DataType::Other(_) => return (None, Vec::new()),
-            DataType::Bool | DataType::Complex(_) | DataType::Raw(_) => {
+            DataType::SmallFloat(_) => {
+                return (None, vec![super::unsupported("cast_value", data_type, pointer)]);
+            }
+            _ => {
                 let message =
                     format!("`cast_value` casts from integers and real floats, but `{data_type}` reaches it");
                 let diagnostic = Diagnostic::new(code::CAST_VALUE_DATA_TYPE, message).at_pointer(pointer);

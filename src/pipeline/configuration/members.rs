@@ -106,6 +106,15 @@ impl<'a> Members<'a> {
         number
     }
 
+    /// A number.
+    pub(super) fn number(&mut self, name: &str, json: &Json) -> Option<f64> {
+        let number = json.as_number().map(|number| number.as_f64());
+        if number.is_none() {
+            self.report_found(code::CONFIGURATION_TYPE, name, "a number", json);
+        }
+        number
+    }
+
     /// A boolean.
     pub(super) fn boolean(&mut self, name: &str, json: &Json) -> Option<bool> {
         let value = json.as_bool();

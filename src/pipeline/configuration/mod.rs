@@ -6,30 +6,43 @@
 //! diagnostics, even if there is one. What is forbidden but read comes as a warning here; `validate` gives each
 //! diagnostic the severity that the table of codes has.
 
+pub mod bitround;
 pub mod blosc;
 pub mod bytes;
 pub mod cast_value;
 pub mod crc32c;
 pub mod gzip;
 mod members;
+pub mod nested;
+pub mod numcodecs;
 pub mod packbits;
+pub mod reshape;
 pub mod scale_offset;
 pub mod sharding_indexed;
 pub mod transpose;
+pub mod vlen;
+pub mod zfp;
 pub mod zstd;
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::metadata::CodecMetadata;
 
+pub use bitround::BitRoundConfiguration;
 pub use blosc::BloscConfiguration;
 pub use bytes::{BytesConfiguration, Endian};
 pub use cast_value::{BoundCastValue, CastValueConfiguration};
 pub use crc32c::Crc32cConfiguration;
 pub use gzip::GzipConfiguration;
+pub use nested::{ConditionalConfiguration, N5DefaultConfiguration};
+pub use numcodecs::NumcodecsConfiguration;
 pub use packbits::{BoundPackBits, PackBitsConfiguration, PaddingEncoding};
+pub use reshape::ReshapeConfiguration;
 pub use scale_offset::{BoundScaleOffset, ScaleOffsetConfiguration};
 pub use sharding_indexed::{IndexLocation, ShardingIndexedConfiguration};
 pub use transpose::{TransposeConfiguration, TransposeOrder};
+pub use vlen::VlenConfiguration;
+pub use zfp::ZfpConfiguration;
 pub use zstd::ZstdConfiguration;
 
 /// What could be made of a configuration, and what is wrong with it.
@@ -42,6 +55,10 @@ pub enum CodecConfiguration {
     ScaleOffset(ScaleOffsetConfiguration),
     /// `cast_value`, array to array.
     CastValue(CastValueConfiguration),
+    /// `bitround`, array to array.
+    BitRound(BitRoundConfiguration),
+    /// `reshape`, array to array.
+    Reshape(ReshapeConfiguration),
     /// `transpose`, array to array.
     Transpose(TransposeConfiguration),
     /// `bytes`, array to bytes.
@@ -50,6 +67,12 @@ pub enum CodecConfiguration {
     PackBits(PackBitsConfiguration),
     /// `sharding_indexed`, array to bytes.
     ShardingIndexed(ShardingIndexedConfiguration),
+    /// `vlen-utf8` and `vlen-bytes`, array to bytes.
+    Vlen(VlenConfiguration),
+    /// `zfp`, array to bytes.
+    Zfp(ZfpConfiguration),
+    /// `n5_default`, array to bytes.
+    N5Default(N5DefaultConfiguration),
     /// `crc32c`, bytes to bytes.
     Crc32c(Crc32cConfiguration),
     /// `zstd`, bytes to bytes.
@@ -58,6 +81,10 @@ pub enum CodecConfiguration {
     Gzip(GzipConfiguration),
     /// `blosc`, bytes to bytes.
     Blosc(BloscConfiguration),
+    /// `conditional`, bytes to bytes.
+    Conditional(ConditionalConfiguration),
+    /// Any of numcodecs.
+    Numcodecs(NumcodecsConfiguration),
 }
 
 impl CodecConfiguration {
@@ -73,6 +100,9 @@ impl CodecConfiguration {
         Some(match codec.name.as_str() {
             "scale_offset" => wrap(scale_offset::parse(configuration, pointer), Self::ScaleOffset),
             "cast_value" => wrap(cast_value::parse(configuration, pointer), Self::CastValue),
+            "bitround" => wrap(bitround::parse(configuration, pointer), Self::BitRound),
+            "numcodecs.bitround" => wrap(bitround::parse_numcodecs(configuration, pointer), Self::BitRound),
+            "reshape" => wrap(reshape::parse(configuration, pointer), Self::Reshape),
             "transpose" => wrap(transpose::parse(configuration, pointer), Self::Transpose),
             "bytes" => wrap(bytes::parse(configuration, pointer), Self::Bytes),
             "packbits" => wrap(packbits::parse(configuration, pointer), Self::PackBits),
@@ -83,9 +113,20 @@ impl CodecConfiguration {
             "zstd" => wrap(zstd::parse(configuration, pointer), Self::Zstd),
             "gzip" => wrap(gzip::parse(configuration, pointer), Self::Gzip),
             "blosc" => wrap(blosc::parse(configuration, pointer), Self::Blosc),
-            _ => return None,
+            "vlen-utf8" => wrap(VlenConfiguration::Utf8.parse(configuration, pointer), Self::Vlen),
+            "vlen-bytes" => wrap(VlenConfiguration::Bytes.parse(configuration, pointer), Self::Vlen),
+            "zfp" => wrap(zfp::parse(configuration, pointer), Self::Zfp),
+            "n5_default" => wrap(nested::parse_n5_default(configuration, pointer), Self::N5Default),
+            "conditional" => wrap(nested::parse_conditional(configuration, pointer), Self::Conditional),
+            name => wrap(numcodecs::parse(name, configuration, pointer)?, Self::Numcodecs),
         })
     }
+}
+
+/// A registered use of a codec that this program does not decode.
+fn unsupported(codec: &str, data_type: &DataType, pointer: &str) -> Diagnostic {
+    let message = format!("`{codec}` of `{data_type}` is not decoded by this program");
+    Diagnostic::new(code::CODEC_UNSUPPORTED, message).at_pointer(pointer)
 }
 
 /// A finding about something that was read all the same: at most a warning here.

@@ -104,21 +104,25 @@ impl PackBitsConfiguration {
     ///
     /// A type that this program does not decode gives nothing, not even a finding: the type has its own.
     pub fn bind(self, data_type: &DataType, pointer: &str) -> Parsed<BoundPackBits> {
-        let components = |number: &NumberType, num_components| Components {
-            component_size: number.size(),
-            num_components,
-            is_signed: number.element().is_signed_integer(),
-            bits: number.bits(),
+        let of = |component_size, num_components, is_signed, bits| {
+            Some(Components { component_size, num_components, is_signed, bits })
+        };
+        let number = |number: &NumberType, num_components| {
+            of(number.size(), num_components, number.element().is_signed_integer(), number.bits())
         };
         let components = match data_type {
-            DataType::Bool => Components { component_size: 1, num_components: 1, is_signed: false, bits: 1 },
-            DataType::Number(number) => components(number, 1),
-            DataType::Complex(number) => components(number, 2),
-            DataType::Raw(_) => {
-                let message = format!("`packbits` does not encode `{data_type}`");
-                return (None, vec![Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer)]);
-            }
+            DataType::Bool => of(1, 1, false, 1),
+            DataType::Number(number_type) => number(number_type, 1),
+            DataType::Complex(component) => number(component, 2),
+            DataType::SmallFloat(float) => of(float.size(), 1, false, float.bits()),
+            DataType::ComplexSmallFloat(float) => of(float.size(), 2, false, float.bits()),
+            DataType::Time(_) => of(8, 1, true, 64),
             DataType::Other(_) => return (None, Vec::new()),
+            _ => None,
+        };
+        let Some(components) = components else {
+            let message = format!("`packbits` does not encode `{data_type}`");
+            return (None, vec![Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer)]);
         };
         self.bind_components(components, data_type, pointer)
     }

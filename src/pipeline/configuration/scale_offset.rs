@@ -67,7 +67,10 @@ impl ScaleOffsetConfiguration {
         let number_type = match data_type {
             DataType::Number(number_type) => *number_type,
             DataType::Other(_) => return (None, diagnostics),
-            DataType::Bool | DataType::Complex(_) | DataType::Raw(_) => {
+            DataType::SmallFloat(_) => {
+                return (None, vec![super::unsupported("scale_offset", data_type, pointer)]);
+            }
+            _ => {
                 let message =
                     format!("`scale_offset` takes integers and real floats, but `{data_type}` reaches it");
                 diagnostics.push(Diagnostic::new(code::SCALE_OFFSET_DATA_TYPE, message).at_pointer(pointer));

@@ -1,0 +1,125 @@
+//! `bytes` for elements that are not one run of alike components, or that do not use all of their bits.
+
+use crate::data_type::DataType;
+use crate::element::NumberType;
+use crate::kernel::ElementFault;
+use crate::kernel::cast::Cast;
+
+/// How `bytes` stores such elements.
+#[derive(Debug, Clone)]
+pub enum ElementBytes {
+    /// Fields of a struct; `None` where their order is this machine's.
+    Fields(Option<Box<DataType>>),
+    /// A byte of which the upper bits are ignored: the registry lets a writer leave anything in them.
+    LowBits {
+        /// The bits that count.
+        bits: u32,
+        /// Whether the highest of them is a sign.
+        is_signed: bool,
+        /// Refuses values that the type does not have when they are written.
+        check: Option<Box<Cast>>,
+    },
+}
+
+impl ElementBytes {
+    /// The way of a type; `None` for the others, which `bytes` stores as they are.
+    pub(super) fn of(data_type: &DataType, big_endian: bool) -> Option<Self> {
+        let low_bits = |bits, is_signed| Some(ElementBytes::LowBits { bits, is_signed, check: None });
+        match data_type {
+            DataType::Struct(_) => {
+                let is_swapped = big_endian != cfg!(target_endian = "big") && data_type.has_byte_order();
+                Some(ElementBytes::Fields(is_swapped.then(|| Box::new(data_type.clone()))))
+            }
+            DataType::Number(number_type) if is_sub_byte(*number_type) => Some(ElementBytes::LowBits {
+                bits: number_type.bits(),
+                is_signed: number_type.element().is_signed_integer(),
+                check: super::chain::range_check(data_type).map(Box::new),
+            }),
+            DataType::SmallFloat(float) | DataType::ComplexSmallFloat(float) if float.bits() < 8 => {
+                low_bits(float.bits(), false)
+            }
+            _ => None,
+        }
+    }
+
+    /// Elements to bytes.
+    pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ElementFault> {
+        if let ElementBytes::LowBits { check: Some(check), .. } = self {
+            encoded.resize(decoded.len(), 0);
+            check.convert(decoded, encoded)?;
+        }
+        self.copy(decoded, encoded);
+        Ok(())
+    }
+
+    /// Bytes to elements, of the same size.
+    pub(super) fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) {
+        self.copy(encoded, decoded);
+        if let ElementBytes::LowBits { bits, is_signed, .. } = self {
+            let unused = 8 - bits.min(&8);
+            let extend = |byte: u8| {
+                if *is_signed {
+                    ((byte << unused).cast_signed() >> unused).cast_unsigned()
+                } else {
+                    byte << unused >> unused
+                }
+            };
+            decoded.iter_mut().for_each(|byte| *byte = extend(*byte));
+        }
+    }
+
+    fn copy(&self, source: &[u8], target: &mut Vec<u8>) {
+        target.clear();
+        target.extend_from_slice(source);
+        if let ElementBytes::Fields(Some(data_type)) = self {
+            data_type.swap_elements(target);
+        }
+    }
+}
+
+/// The registry's integers of less than a byte; those that it does not have are held to their range on both ways.
+fn is_sub_byte(number_type: NumberType) -> bool {
+    matches!(number_type.bits(), 2 | 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::json::Json;
+
+    fn of(text: &str, big_endian: bool) -> ElementBytes {
+        let data_type = DataType::from_metadata(&Json::parse_str(text).unwrap()).unwrap();
+        ElementBytes::of(&data_type, big_endian).unwrap()
+    }
+
+    fn decoded(bytes: &ElementBytes, encoded: &[u8]) -> Vec<u8> {
+        let mut elements = Vec::new();
+        bytes.decode(encoded, &mut elements);
+        elements
+    }
+
+    #[test]
+    fn upper_bits_are_ignored_on_read_and_refused_on_write() {
+        let int4 = of("\"int4\"", false);
+        assert_eq!(decoded(&int4, &[0x07, 0x08, 0xf8, 0x3f]), [7, 0xf8, 0xf8, 0xff]);
+        assert_eq!(decoded(&of("\"uint2\"", false), &[0xff, 0x06]), [3, 2]);
+        assert_eq!(decoded(&of("\"float6_e2m3fn\"", false), &[0xff]), [0x3f]);
+        assert_eq!(decoded(&of("\"complex_float4_e2m1fn\"", false), &[0x1f, 0x27]), [0x0f, 0x07]);
+        let mut encoded = Vec::new();
+        assert!(int4.encode(&[0xf8, 7], &mut encoded).is_ok());
+        assert_eq!(encoded, [0xf8, 7]);
+        assert_eq!(int4.encode(&[0, 8], &mut encoded).unwrap_err().index, 1);
+    }
+
+    #[test]
+    fn fields_are_swapped_each_by_itself() {
+        let text = r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},
+            {"name":"b","data_type":"r24"},{"name":"c","data_type":"complex64"}]}}"#;
+        let stored: Vec<u8> = (1..=26).collect();
+        let expected = [2, 1, 3, 4, 5, 9, 8, 7, 6, 13, 12, 11, 10];
+        let swapped = decoded(&of(text, cfg!(target_endian = "little")), &stored);
+        assert_eq!(swapped[..13], expected);
+        assert_eq!(swapped[13..], expected.map(|byte| byte + 13));
+        assert_eq!(decoded(&of(text, cfg!(target_endian = "big")), &stored), stored);
+    }
+}

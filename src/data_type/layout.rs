@@ -1,0 +1,104 @@
+//! How an element lies in memory: the components that a byte order reverses.
+
+use super::DataType;
+
+/// Components of the same width, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// Bytes of a component; 1 for what has no byte order.
+    pub width: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl DataType {
+    /// Bytes of a component, where all of an element's are alike and have a byte order.
+    pub fn component_size(&self) -> Option<usize> {
+        match self.runs().as_slice() {
+            [Run { width, .. }] if *width > 1 => Some(*width),
+            _ => None,
+        }
+    }
+
+    /// Whether the byte order matters.
+    pub fn has_byte_order(&self) -> bool {
+        self.runs().iter().any(|run| run.width > 1)
+    }
+
+    /// The components of an element, in the order of their bytes; nothing for types that are not decoded.
+    pub fn runs(&self) -> Vec<Run> {
+        let mut runs = Vec::new();
+        self.collect_runs(&mut runs);
+        runs
+    }
+
+    /// Reverses the bytes of each component of each element; what is left of an element at the end stays.
+    pub fn swap_elements(&self, elements: &mut [u8]) {
+        let runs = self.runs();
+        let Some(size) = self.size().filter(|size| *size > 0) else { return };
+        for element in elements.chunks_exact_mut(size) {
+            let mut rest = element;
+            for run in runs.iter() {
+                let (own, after) = rest.split_at_mut(run.width * run.count);
+                if run.width > 1 {
+                    own.chunks_exact_mut(run.width).for_each(<[u8]>::reverse);
+                }
+                rest = after;
+            }
+        }
+    }
+
+    fn collect_runs(&self, runs: &mut Vec<Run>) {
+        let (width, count) = match self {
+            DataType::Bool => (1, 1),
+            DataType::Number(number_type) => (number_type.size(), 1),
+            DataType::SmallFloat(float) => (float.size(), 1),
+            DataType::Complex(component) => (component.size(), 2),
+            DataType::ComplexSmallFloat(component) => (component.size(), 2),
+            DataType::Time(_) => (8, 1),
+            DataType::Raw(size) => (1, *size),
+            DataType::FixedBytes(bytes) => (1, bytes.size),
+            DataType::FixedUtf32(code_points) => (4, *code_points),
+            DataType::Struct(structure) => {
+                structure.fields().iter().for_each(|field| field.data_type.collect_runs(runs));
+                return;
+            }
+            DataType::String | DataType::Bytes { .. } | DataType::Other(_) => return,
+        };
+        match runs.last_mut() {
+            Some(last) if last.width == width => last.count += count,
+            _ => runs.push(Run { width, count }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::json::Json;
+
+    #[test]
+    fn components_are_those_that_endian_reverses() {
+        for (text, expected) in [
+            (r#""bool""#, vec![(1, 1)]),
+            (r#""complex64""#, vec![(4, 2)]),
+            (r#""bfloat16""#, vec![(2, 1)]),
+            (r#""complex_float8_e4m3""#, vec![(1, 2)]),
+            (r#""r24""#, vec![(1, 3)]),
+            (r#""string""#, vec![]),
+            (r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#, vec![(8, 1)]),
+            (r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":12}}"#, vec![(4, 3)]),
+            (
+                r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"uint8"},
+                    {"name":"b","data_type":"bool"},{"name":"c","data_type":"int16"}]}}"#,
+                vec![(1, 2), (2, 1)],
+            ),
+        ] {
+            let data_type = DataType::from_metadata(&Json::parse_str(text).unwrap()).unwrap();
+            let runs: Vec<_> = data_type.runs().iter().map(|run| (run.width, run.count)).collect();
+            assert_eq!(runs, expected, "{text}");
+            let bytes: usize = runs.iter().map(|(width, count)| width * count).sum();
+            assert_eq!(bytes, data_type.size().unwrap_or(0), "{text}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Fill values of bytes and of text: raw bits, byte strings, UTF-32, and elements of any length.
+
+use super::fill_value::{FillValue, FillValueError};
+use super::{FixedBytes, Leniency, Read, base64};
+use crate::diagnostic::code;
+use crate::metadata::json::Json;
+
+type ReadFill = Result<Read<FillValue>, FillValueError>;
+
+fn plain(bytes: Vec<u8>) -> ReadFill {
+    Ok(Read { value: FillValue(bytes), notes: Vec::new() })
+}
+
+/// `r<N>`: N/8 integers; base64 is read too, with a note.
+pub(super) fn raw_from_json(name: &str, size: usize, json: &Json) -> ReadFill {
+    let fault = || FillValueError::new(name, format!("an array of {size} integers from 0 to 255"), json);
+    match json {
+        Json::Array(elements) if elements.len() == size => plain(bytes_of(name, elements)?),
+        Json::Array(elements) => {
+            Err(FillValueError { found: format!("an array of {}", elements.len()), ..fault() })
+        }
+        Json::String(text) => {
+            let bytes = base64::decode(text).filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
+            let message = format!("the value is written in base64: write an array of {size} integers");
+            let notes = vec![Leniency { code: code::RAW_AS_BASE64, message }];
+            Ok(Read { value: FillValue(bytes), notes })
+        }
+        _ => Err(fault()),
+    }
+}
+
+/// `raw_bytes` and `null_terminated_bytes`, as zarr-python writes them: base64, the latter without its padding.
+pub(super) fn fixed_from_json(fixed: FixedBytes, json: &Json) -> ReadFill {
+    let (least, of) = if is_padded(fixed) { (0, "at most ") } else { (fixed.size, "") };
+    let bytes = json.as_str().and_then(base64::decode);
+    let bytes = bytes.filter(|bytes| (least..=fixed.size).contains(&bytes.len()));
+    let expected = || format!("the base64 of {of}{} bytes", fixed.size);
+    let mut bytes = bytes.ok_or_else(|| FillValueError::new(fixed.name, expected(), json))?;
+    bytes.resize(fixed.size, 0);
+    plain(bytes)
+}
+
+/// The same back.
+pub(super) fn fixed_to_json(fixed: FixedBytes, bytes: &[u8]) -> Json {
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    Json::from(base64::encode(if is_padded(fixed) { &bytes[..end] } else { bytes }))
+}
+
+fn is_padded(fixed: FixedBytes) -> bool {
+    fixed.name == "null_terminated_bytes"
+}
+
+/// `fixed_length_utf32`: a string of at most so many code points, the rest of them U+0000.
+pub(super) fn utf32_from_json(name: &str, code_points: usize, json: &Json) -> ReadFill {
+    let text = json.as_str().filter(|text| text.chars().nth(code_points).is_none());
+    let expected = || format!("a string of at most {code_points} code points");
+    let text = text.ok_or_else(|| FillValueError::new(name, expected(), json))?;
+    let mut bytes: Vec<u8> = text.chars().flat_map(|character| u32::from(character).to_ne_bytes()).collect();
+    bytes.resize(code_points * 4, 0);
+    plain(bytes)
+}
+
+/// The same back; `None` where a code unit is no code point.
+pub(super) fn utf32_to_json(bytes: &[u8]) -> Option<Json> {
+    let units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_ne_bytes(*unit));
+    let text: Option<String> = units.map(char::from_u32).collect();
+    Some(Json::from(text?.trim_end_matches('\0')))
+}
+
+/// `string`: any string.
+pub(super) fn string_from_json(json: &Json) -> ReadFill {
+    let text = json.as_str().ok_or_else(|| FillValueError::new("string", "a string", json))?;
+    plain(text.as_bytes().to_vec())
+}
+
+/// `bytes`: an array of integers or base64, as its page has both.
+pub(super) fn bytes_from_json(name: &str, json: &Json) -> ReadFill {
+    match json {
+        Json::Array(elements) => plain(bytes_of(name, elements)?),
+        _ => {
+            let expected = "base64, or an array of integers from 0 to 255";
+            let bytes = json.as_str().and_then(base64::decode);
+            plain(bytes.ok_or_else(|| FillValueError::new(name, expected, json))?)
+        }
+    }
+}
+
+fn bytes_of(name: &str, elements: &[Json]) -> Result<Vec<u8>, FillValueError> {
+    let byte = |element: &Json| {
+        element
+            .as_u64()
+            .and_then(|value| u8::try_from(value).ok())
+            .ok_or_else(|| FillValueError::new(name, "an integer from 0 to 255", element))
+    };
+    elements.iter().map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data_type::DataType;
+    use crate::metadata::json::Json;
+
+    fn read(data_type: &str, text: &str) -> Option<(Vec<u8>, String)> {
+        let data_type = DataType::from_metadata(&Json::parse_str(data_type).unwrap()).unwrap();
+        let read = data_type.fill_value_from_json(&Json::parse_str(text).unwrap()).ok()?;
+        assert_eq!(read.notes, []);
+        let written = data_type.fill_value_to_json(&read.value).unwrap();
+        Some((read.value.0, written.to_string()))
+    }
+
+    #[test]
+    fn text_is_padded_to_its_code_points() {
+        let utf32 = r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":12}}"#;
+        let units = |units: [u32; 3]| units.map(u32::to_ne_bytes).concat();
+        assert_eq!(read(utf32, "\"Hi\""), Some((units([0x48, 0x69, 0]), "\"Hi\"".to_owned())));
+        assert_eq!(read(utf32, "\"\""), Some((units([0; 3]), "\"\"".to_owned())));
+        assert_eq!(read(utf32, "\"a\u{1F600}b\"").unwrap().0, units([0x61, 0x1f600, 0x62]));
+        for text in ["\"long\"", "0", "null", "[72]"] {
+            assert_eq!(read(utf32, text), None, "{text}");
+        }
+        let data_type = DataType::from_metadata(&Json::parse_str(utf32).unwrap()).unwrap();
+        let surrogate = super::FillValue(units([0xd800, 0, 0]));
+        assert!(data_type.fill_value_to_json(&surrogate).is_err());
+    }
+
+    #[test]
+    fn elements_of_any_length_are_strings_and_bytes() {
+        assert_eq!(read("\"string\"", "\"é\""), Some(("é".into(), "\"é\"".to_owned())));
+        assert_eq!(read("\"bytes\"", "\"AQID\""), Some((vec![1, 2, 3], "\"AQID\"".to_owned())));
+        assert_eq!(read("\"bytes\"", "[1, 2, 3]"), Some((vec![1, 2, 3], "\"AQID\"".to_owned())));
+        assert_eq!(read("\"bytes\"", "[]"), Some((vec![], "\"\"".to_owned())));
+        for (name, text) in [("string", "0"), ("string", "null"), ("bytes", "\"A\""), ("bytes", "[256]")] {
+            assert_eq!(read(&format!("\"{name}\""), text), None, "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn bytes_of_zarr_python_are_base64() {
+        let of = |name: &str| format!(r#"{{"name":"{name}","configuration":{{"length_bytes":4}}}}"#);
+        let padded = of("null_terminated_bytes");
+        assert_eq!(read(&padded, "\"AQID\""), Some((vec![1, 2, 3, 0], "\"AQID\"".to_owned())));
+        assert_eq!(read(&padded, "\"AQIDBAU=\""), None);
+        assert_eq!(read(&of("raw_bytes"), "\"AQIDAA==\"").unwrap().0, [1, 2, 3, 0]);
+        assert_eq!(read(&of("raw_bytes"), "\"AQID\""), None);
+    }
+}

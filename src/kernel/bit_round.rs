@@ -1,0 +1,129 @@
+//! `bitround`: keeps the leading bits of a float's significand, or of an integer from its highest bit that is set.
+//!
+//! Encoding rounds to nearest, ties to even; decoding changes nothing. NaN stays as it is: its significand is no number.
+
+/// What a component is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Component {
+    /// An integer, its bits taken without regard to a sign.
+    Integer,
+    /// A binary float with so many stored bits of significand.
+    Float {
+        /// Without the hidden one.
+        significand_bits: u32,
+    },
+}
+
+/// `bitround` for one type of element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BitRound {
+    /// Bytes of a component: 1, 2, 4 or 8.
+    pub size: usize,
+    /// What a component is.
+    pub component: Component,
+    /// How many bits are kept.
+    pub keepbits: u32,
+}
+
+impl BitRound {
+    /// Rounds native-endian components in place; what is left of a component at the end stays.
+    pub fn encode(self, bytes: &mut [u8]) {
+        match self.size {
+            1 => self.encode_components(bytes, |[byte]| u64::from(byte), |bits| [low_byte(bits)]),
+            2 => self.encode_components(
+                bytes,
+                |bytes| u64::from(u16::from_ne_bytes(bytes)),
+                |bits| u16::try_from(bits).unwrap_or(u16::MAX).to_ne_bytes(),
+            ),
+            4 => self.encode_components(
+                bytes,
+                |bytes| u64::from(u32::from_ne_bytes(bytes)),
+                |bits| u32::try_from(bits).unwrap_or(u32::MAX).to_ne_bytes(),
+            ),
+            _ => self.encode_components(bytes, u64::from_ne_bytes, u64::to_ne_bytes),
+        }
+    }
+
+    fn encode_components<const N: usize>(
+        self,
+        bytes: &mut [u8],
+        read: impl Fn([u8; N]) -> u64,
+        write: impl Fn(u64) -> [u8; N],
+    ) {
+        for component in bytes.as_chunks_mut::<N>().0 {
+            *component = write(self.encode_bits(read(*component)));
+        }
+    }
+
+    /// Rounds the bits of one component.
+    pub fn encode_bits(self, bits: u64) -> u64 {
+        let width = u32::try_from(self.size * 8).unwrap_or(64).min(64);
+        let of = match self.component {
+            Component::Integer => 64 - bits.leading_zeros(),
+            Component::Float { significand_bits } => {
+                let sign = 1_u64 << (width - 1);
+                let infinity = (sign - 1) & !((1 << significand_bits) - 1);
+                if bits & (sign - 1) > infinity {
+                    return bits;
+                }
+                significand_bits
+            }
+        };
+        let Some(dropped @ 1..) = of.checked_sub(self.keepbits) else { return bits };
+        if dropped > 63 {
+            return bits;
+        }
+        let all = u64::MAX >> (64 - width);
+        let half = (1_u64 << (dropped - 1)) - 1;
+        let rounded = bits.saturating_add(((bits >> dropped) & 1) + half).min(all);
+        rounded & !((1 << dropped) - 1)
+    }
+}
+
+fn low_byte(bits: u64) -> u8 {
+    u8::try_from(bits).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn float32(keepbits: u32) -> BitRound {
+        BitRound { size: 4, component: Component::Float { significand_bits: 23 }, keepbits }
+    }
+
+    #[test]
+    fn bitround_of_floats_keeps_bits_of_the_significand() {
+        let values = [(0.0, 0.0), (1.234_567_9, 1.25), (-8.358_719, -8.0), (98_765.43, 98_304.0)];
+        let mut bytes: Vec<u8> =
+            values.iter().flat_map(|(value, _): &(f32, f32)| value.to_ne_bytes()).collect();
+        float32(3).encode(&mut bytes);
+        let expected: Vec<u8> = values.iter().flat_map(|(_, value)| value.to_ne_bytes()).collect();
+        assert_eq!(bytes, expected);
+        for bits in [0x7fc0_0000, 0x7f80_0001, 0xffff_ffff, 0x7f80_0000] {
+            assert_eq!(float32(1).encode_bits(bits), bits, "{bits:#x}");
+        }
+        assert_eq!(float32(1).encode_bits(0x7f7f_ffff), 0x7f80_0000);
+        assert_eq!(float32(23).encode_bits(0x1234_5678), 0x1234_5678);
+    }
+
+    #[test]
+    fn bitround_of_integers_counts_from_the_highest_bit() {
+        let unsigned = |size, keepbits| BitRound { size, component: Component::Integer, keepbits };
+        for (value, expected) in [
+            (0, 0),
+            (1024, 1024),
+            (1280, 1280),
+            (1664, 1536),
+            (1685, 1792),
+            (123_145_182, 117_440_512),
+            (4_294_967_295, 3_758_096_384),
+        ] {
+            assert_eq!(unsigned(4, 3).encode_bits(value), expected, "{value}");
+        }
+        assert_eq!(unsigned(8, 0).encode_bits(u64::MAX), u64::MAX);
+        let mut bytes = [17, 255, 5];
+        unsigned(1, 3).encode(&mut bytes);
+        assert_eq!(bytes, [16, 224, 5]);
+    }
+}

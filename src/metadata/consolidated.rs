@@ -1,0 +1,143 @@
+//! Consolidated metadata: copies of the documents below a group, in one place.
+//!
+//! For v3 a convention of zarr-python (`consolidated_metadata` in a group's `zarr.json`), for v2 the `.zmetadata` of
+//! zarr-python and all that follow it. No specification has them; readers that use them never look at the originals.
+
+use super::extension::{MAX_FAULTS, fault};
+use super::json::{Json, Object, push_token};
+use crate::diagnostic::{Diagnostic, code};
+
+/// The copies.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Consolidated {
+    /// Where the copies stand in their document, as an RFC 6901 pointer.
+    pub pointer: &'static str,
+    /// A copy by its path relative to the group: of a node in v3 (`a/b`), of a document in v2 (`a/b/.zarray`).
+    pub copies: Vec<(String, Json)>,
+}
+
+impl Consolidated {
+    /// Reads the member of a v3 group; `None` where there is nothing to be read. Faults go to `diagnostics`.
+    pub fn read_v3(member: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+        let pointer = "/consolidated_metadata";
+        if member.is_null() {
+            return None;
+        }
+        let Some(object) = member.as_object() else {
+            diagnostics.push(fault(code::CONSOLIDATED_FORM, member, "an object", pointer));
+            return None;
+        };
+        match object.get("kind") {
+            Some(Json::String(kind)) if kind == "inline" => {}
+            other => {
+                let found = other.map_or_else(|| "nothing".to_owned(), Json::excerpt);
+                let message = format!("expected the kind \"inline\" of consolidated metadata, found {found}");
+                diagnostics.push(Diagnostic::new(code::CONSOLIDATED_FORM, message).at_pointer(pointer));
+            }
+        }
+        if object.get("must_understand") != Some(&Json::Bool(false)) {
+            let message = "consolidated metadata without \"must_understand\": false, which makes the group unreadable \
+                           to who does not know them";
+            diagnostics.push(Diagnostic::new(code::CONSOLIDATED_FORM, message).at_pointer(pointer));
+        }
+        copies(object, "/consolidated_metadata/metadata", diagnostics)
+    }
+
+    /// Reads a `.zmetadata`.
+    pub fn read_v2(document: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+        let Some(object) = document.as_object() else {
+            diagnostics.push(fault(code::CONSOLIDATED_FORM, document, "an object", ""));
+            return None;
+        };
+        if object.get("zarr_consolidated_format").and_then(Json::as_u64) != Some(1) {
+            let found =
+                object.get("zarr_consolidated_format").map_or_else(|| "nothing".to_owned(), Json::excerpt);
+            let message = format!("`zarr_consolidated_format`: expected 1, found {found}");
+            diagnostics.push(Diagnostic::new(code::CONSOLIDATED_FORM, message).at_pointer(""));
+        }
+        copies(object, "/metadata", diagnostics)
+    }
+
+    /// Where a copy stands in its document.
+    pub fn pointer_of(&self, path: &str) -> String {
+        let mut pointer = self.pointer.to_owned();
+        push_token(&mut pointer, path);
+        pointer
+    }
+}
+
+fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnostic>) -> Option<Consolidated> {
+    let Some(Json::Object(metadata)) = object.get("metadata") else {
+        let found = object.get("metadata").map_or_else(|| "nothing".to_owned(), Json::excerpt);
+        let message = format!("`metadata`: expected an object of the copies, found {found}");
+        diagnostics.push(Diagnostic::new(code::CONSOLIDATED_FORM, message).at_pointer(pointer));
+        return None;
+    };
+    let mut consolidated = Consolidated { pointer, copies: Vec::with_capacity(metadata.len()) };
+    let mut num_faults = 0;
+    for (path, copy) in metadata.iter() {
+        if is_path(path) {
+            consolidated.copies.push((path.to_owned(), copy.clone()));
+        } else if num_faults < MAX_FAULTS {
+            num_faults += 1;
+            let message = format!("{} is no path below the group", Json::from(path).excerpt());
+            diagnostics.push(
+                Diagnostic::new(code::CONSOLIDATED_PATH, message)
+                    .with_help(
+                        "a path is made of names with `/` between them, none of them empty, `.` or `..`",
+                    )
+                    .at_pointer(consolidated.pointer_of(path)),
+            );
+        }
+    }
+    Some(consolidated)
+}
+
+/// Whether a path leads to something below the group, and nowhere else.
+fn is_path(path: &str) -> bool {
+    path.split('/').all(|name| !matches!(name, "" | "." | "..")) && !path.contains('\0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, version: u64) -> (Option<Vec<String>>, Vec<&'static str>) {
+        let mut diagnostics = Vec::new();
+        let json = Json::parse_str(text).unwrap();
+        let found = if version == 3 {
+            Consolidated::read_v3(&json, &mut diagnostics)
+        } else {
+            Consolidated::read_v2(&json, &mut diagnostics)
+        };
+        let paths = found.map(|found| found.copies.into_iter().map(|(path, _)| path).collect());
+        (paths, diagnostics.iter().map(|diagnostic| diagnostic.code).collect())
+    }
+
+    #[test]
+    fn copies_are_read_by_their_paths() {
+        let text = r#"{"kind":"inline","must_understand":false,"metadata":{"a":{},"a/b":{}}}"#;
+        assert_eq!(read(text, 3), (Some(vec!["a".to_owned(), "a/b".to_owned()]), vec![]));
+        let text = r#"{"zarr_consolidated_format":1,"metadata":{".zgroup":{}}}"#;
+        assert_eq!(read(text, 2), (Some(vec![".zgroup".to_owned()]), vec![]));
+        assert_eq!(read("null", 3), (None, vec![]));
+    }
+
+    #[test]
+    fn paths_that_lead_elsewhere_are_left_out() {
+        for path in ["../x", "/a", "a//b", "a/", "", "a/./b", "a/..", "a\\u0000b"] {
+            let text = format!(r#"{{"zarr_consolidated_format":1,"metadata":{{"{path}":{{}}}}}}"#);
+            assert_eq!(read(&text, 2), (Some(vec![]), vec!["ZH205"]), "{path}");
+        }
+    }
+
+    #[test]
+    fn wrong_forms_are_reported() {
+        for text in ["1", "{}", r#"{"kind":"x","must_understand":false,"metadata":{}}"#] {
+            assert!(read(text, 3).1.contains(&"ZH201"), "{text}");
+        }
+        assert_eq!(read(r#"{"kind":"inline","metadata":{}}"#, 3).1, ["ZH201"]);
+        assert_eq!(read(r#"{"metadata":{}}"#, 2).1, ["ZH201"]);
+        assert_eq!(read(r#"{"zarr_consolidated_format":1,"metadata":[]}"#, 2).1, ["ZH201"]);
+    }
+}

@@ -1,0 +1,258 @@
+//! Two arrays, block by block.
+
+use std::cmp::Ordering;
+
+use super::block::{BlockReader, Blocks};
+use super::value::{Compared, Comparer, Difference, Greatest, Tolerance};
+use crate::data_type::{DataType, FillValue};
+use crate::engine::ChunkSet;
+use crate::engine::chunk_set::list;
+use crate::engine::driver::{Driver, Fault};
+use crate::engine::object::Side;
+use crate::engine::progress::Progress;
+use crate::metadata::array::num_elements;
+use crate::metadata::json::{Json, Number};
+use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::open::OpenedArray;
+use crate::operation::transcode::layout::side;
+use crate::operation::transcode::reader::ReadBuffers;
+use crate::operation::validate_result::AgainstNode;
+
+/// An array that is ready to be read, or why it is not.
+pub(super) struct Readable {
+    side: Side,
+    present: ChunkSet,
+    name: String,
+    data_type: DataType,
+}
+
+/// What a thread keeps from block to block.
+#[derive(Debug, Default)]
+struct Buffers {
+    elements: [Vec<u8>; 2],
+    reading: ReadBuffers,
+}
+
+/// What was found in a block, or in all so far.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Elements of blocks without any object on either side are not among them.
+    elements: u64,
+    differing: u64,
+    relative: Option<f64>,
+    greatest: Option<Place>,
+}
+
+/// An element that differs, where it is and what it is on both sides.
+#[derive(Debug)]
+struct Place {
+    at: Vec<u64>,
+    greatest: Greatest,
+    values: [Vec<u8>; 2],
+}
+
+impl Readable {
+    /// Binds and lists an array.
+    pub(super) fn new(array: OpenedArray, driver: &Driver) -> Result<Self, OperationError> {
+        let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
+            OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
+        })?;
+        let side = side(array.node, array.metadata, &array.pipeline, &array.store, 0, false)?;
+        Ok(Readable { side, present: listing.present, name: array.store, data_type: array.data_type })
+    }
+
+    fn reader(&self) -> BlockReader<'_> {
+        BlockReader { side: &self.side, present: &self.present, name: &self.name }
+    }
+
+    /// Bytes of a thread's buffers while it decodes a unit.
+    fn unit_bytes(&self) -> u64 {
+        let chain = self.side.layout.as_ref().map_or(&self.side.chain, |layout| &layout.cell);
+        chain.max_representation_bytes().saturating_mul(2)
+    }
+
+    fn value(&self, bytes: &[u8]) -> Option<Json> {
+        self.data_type.fill_value_to_json(&FillValue(bytes.to_vec())).ok()
+    }
+}
+
+/// Two arrays of the same shape whose elements can be compared.
+pub(super) struct Pair<'a> {
+    a: &'a Readable,
+    b: &'a Readable,
+    comparer: Comparer,
+    blocks: Blocks,
+}
+
+impl<'a> Pair<'a> {
+    /// Pairs them; why they cannot be compared.
+    pub(super) fn new(a: &'a Readable, b: &'a Readable, tolerance: Tolerance) -> Result<Self, String> {
+        let (shape, other) = (&a.side.metadata.shape, &b.side.metadata.shape);
+        if shape != other {
+            return Err(format!("the shape is {shape:?}, there {other:?}"));
+        }
+        let comparer = Comparer::new(&a.data_type, &b.data_type, tolerance)?;
+        let blocks = Blocks::new(&a.side, &b.side);
+        if blocks.count().is_none() {
+            return Err("there are more chunks than can be counted".to_owned());
+        }
+        Ok(Pair { a, b, comparer, blocks })
+    }
+
+    /// Bytes that a thread needs.
+    pub(super) fn bytes_per_thread(&self) -> u64 {
+        let size = |side: &Readable| side.data_type.size().unwrap_or(1) as u64;
+        let block = self.blocks.block_elements().saturating_mul(size(self.a) + size(self.b));
+        block.saturating_add(self.a.unit_bytes()).saturating_add(self.b.unit_bytes())
+    }
+
+    /// Compares them. A chunk that cannot be decoded makes them not equal; an error is the machine's.
+    pub(super) fn compare(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<AgainstNode, OperationError> {
+        let elements = num_elements(&self.a.side.metadata.shape).unwrap_or(u64::MAX);
+        if elements == 0 {
+            return Ok(AgainstNode { equal: true, ..AgainstNode::default() });
+        }
+        let (a, b) = (self.a.reader(), self.b.reader());
+        let blocks = self.blocks.with_objects([&a, &b]);
+        let mut all = Tally::default();
+        let work = |buffers: &mut Buffers, index| {
+            let tally = self.block(&a, &b, buffers, index)?;
+            progress.advance(tally.elements);
+            Ok(tally)
+        };
+        progress
+            .start("compare", Some(blocks.len().saturating_mul(self.blocks.block_elements()).min(elements)));
+        let outcome = driver.run::<Buffers, Tally>(&blocks, work, |_, tally| all.add(tally));
+        progress.finish();
+        if let Err(fault) = outcome {
+            return match fault.fault {
+                Fault::Store(error) => {
+                    Err(OperationError::new(FaultClass::Environment, "a chunk cannot be read").because(error))
+                }
+                fault => Ok(AgainstNode { reason: Some(fault.to_string()), ..AgainstNode::default() }),
+            };
+        }
+        self.add_absent(&a, &b, &blocks, elements, &mut all);
+        Ok(self.result(elements, all))
+    }
+
+    fn block(
+        &self,
+        a: &BlockReader<'_>,
+        b: &BlockReader<'_>,
+        buffers: &mut Buffers,
+        index: u64,
+    ) -> Result<Tally, Fault> {
+        let region = self.blocks.region(index);
+        let elements = region.num_elements();
+        let Buffers { elements: [of_a, of_b], reading } = buffers;
+        if !a.has_objects(&region) && !b.has_objects(&region) {
+            return Ok(self.fill_values(a, b, elements, region.start));
+        }
+        a.read(&region, reading, of_a)?;
+        b.read(&region, reading, of_b)?;
+        let Compared { differing, greatest, relative } = self.comparer.compare(of_a, of_b);
+        let greatest = greatest.map(|greatest| {
+            let element = |bytes: &[u8], count: u64| {
+                let size = bytes.len() / usize::try_from(count).unwrap_or(usize::MAX).max(1);
+                bytes[greatest.index * size..(greatest.index + 1) * size].to_vec()
+            };
+            let values = [element(of_a, elements), element(of_b, elements)];
+            Place { at: region.position(greatest.index), greatest, values }
+        });
+        Ok(Tally { elements, differing, relative, greatest })
+    }
+
+    /// So many elements, the first at `at`, that are absent on both sides.
+    fn fill_values(&self, a: &BlockReader<'_>, b: &BlockReader<'_>, elements: u64, at: Vec<u64>) -> Tally {
+        let values = [a.fill_value(), b.fill_value()];
+        let compared = self.comparer.compare(&values[0], &values[1]);
+        Tally {
+            elements,
+            differing: compared.differing * elements,
+            relative: compared.relative,
+            greatest: compared.greatest.map(|greatest| Place { at, greatest, values }),
+        }
+    }
+
+    /// Counts the elements of all blocks that were not looked at, since no object lies in them.
+    fn add_absent(
+        &self,
+        a: &BlockReader<'_>,
+        b: &BlockReader<'_>,
+        looked_at: &ChunkSet,
+        elements: u64,
+        all: &mut Tally,
+    ) {
+        let rest = elements - all.elements;
+        // In C order of the blocks, the first element of the first is the first of all.
+        let first = (0..=looked_at.len()).find(|index| !looked_at.contains(*index));
+        if let Some(first) = first.filter(|_| rest > 0) {
+            all.add(self.fill_values(a, b, rest, self.blocks.region(first).start));
+        }
+    }
+
+    fn result(&self, elements: u64, all: Tally) -> AgainstNode {
+        let difference = all.greatest.as_ref().and_then(|place| place.greatest.difference);
+        let (at, values) = all.greatest.map(|place| (place.at, place.values)).unzip();
+        let [value, other_value] = values.map_or([None, None], |[a, b]| [self.a.value(&a), self.b.value(&b)]);
+        AgainstNode {
+            path: String::new(),
+            equal: all.differing == 0,
+            reason: (all.differing > 0).then(|| "values differ".to_owned()),
+            elements,
+            differing: all.differing,
+            max_abs_difference: difference.map(Difference::to_json),
+            max_rel_difference: all.relative.map(float),
+            at,
+            value,
+            other_value,
+        }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.elements += other.elements;
+        self.differing += other.differing;
+        self.relative = match (self.relative, other.relative) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+        self.greatest = match (self.greatest.take(), other.greatest) {
+            (Some(a), Some(b)) => Some(if b.is_before(&a) { b } else { a }),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+impl Place {
+    /// Whether it differs more, or as much and comes first in C order.
+    fn is_before(&self, other: &Place) -> bool {
+        match self.greatest.exceeds(&other.greatest) {
+            Ordering::Greater => true,
+            Ordering::Less => false,
+            Ordering::Equal => self.at < other.at,
+        }
+    }
+}
+
+impl Difference {
+    fn to_json(self) -> Json {
+        match self {
+            Difference::Integer(difference) => {
+                Number::parse(&difference.to_string()).map_or(Json::Null, Json::Number)
+            }
+            Difference::Float(difference) => float(difference),
+        }
+    }
+}
+
+/// A number that is no NaN.
+fn float(value: f64) -> Json {
+    Number::from_f64_shortest(value).map_or_else(|| Json::from("Infinity"), Json::Number)
+}

@@ -1,0 +1,306 @@
+//! Blocks of an array: boxes of elements that hold whole chunks of both sides where memory allows, and are read from
+//! either.
+
+use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
+use crate::engine::ChunkSet;
+use crate::engine::driver::Fault;
+use crate::engine::object::Side;
+use crate::metadata::array::num_elements;
+use crate::operation::transcode::reader::{Cell, CellReader, OpenedObject, ReadBuffers};
+
+/// Bytes of a block, both sides together, that are not exceeded where chunks are smaller.
+const BLOCK_BYTES: u64 = 64 << 20;
+
+/// The most blocks that are listed one by one.
+const LISTED: u64 = 1 << 22;
+
+/// An array cut into blocks.
+#[derive(Debug, Clone)]
+pub(super) struct Blocks {
+    shape: Vec<u64>,
+    block_shape: Vec<u64>,
+    grid: Vec<u64>,
+}
+
+/// A box of elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Region {
+    /// Its first element in the array.
+    pub(super) start: Vec<u64>,
+    /// In elements; no dimension is 0.
+    pub(super) shape: Vec<u64>,
+}
+
+/// A side that is read in blocks.
+#[derive(Debug)]
+pub(super) struct BlockReader<'a> {
+    pub(super) side: &'a Side,
+    /// The stored objects that are there.
+    pub(super) present: &'a ChunkSet,
+    /// As messages name the store.
+    pub(super) name: &'a str,
+}
+
+impl Blocks {
+    /// Cuts the array so that few chunks of either side are cut, and a block is of a reasonable size.
+    pub(super) fn new(a: &Side, b: &Side) -> Self {
+        let shape = a.metadata.shape.clone();
+        let element = [a, b].map(|side| side.chain.decoded().data_type.size().unwrap_or(1) as u64);
+        let element = element.iter().sum::<u64>();
+        let objects = [&a.metadata.chunk_shape, &b.metadata.chunk_shape];
+        let cells = [a, b].map(cell_shape);
+        let together = |shapes: [&[u64]; 2], join: fn(u64, u64) -> u64| -> Vec<u64> {
+            let lengths = shapes[0].iter().zip(shapes[1]).map(|(a, b)| join(*a, *b));
+            lengths.zip(&shape).map(|(length, whole)| length.min(*whole).max(1)).collect()
+        };
+        // From the best to what is at least bounded.
+        let candidates = [
+            together([objects[0], objects[1]], aligned),
+            together([objects[0], objects[1]], u64::max),
+            together([cells[0], cells[1]], aligned),
+            together([cells[0], cells[1]], u64::max),
+            together([cells[0], cells[0]], u64::max),
+        ];
+        let fits = |shape: &&Vec<u64>| {
+            num_elements(shape)
+                .and_then(|count| count.checked_mul(element))
+                .is_some_and(|bytes| bytes <= BLOCK_BYTES)
+        };
+        let [.., least] = &candidates;
+        let block_shape = candidates.iter().find(fits).unwrap_or(least).clone();
+        let grid = shape.iter().zip(&block_shape).map(|(whole, block)| whole.div_ceil(*block)).collect();
+        Blocks { shape, block_shape, grid }
+    }
+
+    /// How many there are; `None` where 64 bits do not hold the number.
+    pub(super) fn count(&self) -> Option<u64> {
+        num_elements(&self.grid)
+    }
+
+    /// Elements of a whole block.
+    pub(super) fn block_elements(&self) -> u64 {
+        num_elements(&self.block_shape).unwrap_or(u64::MAX)
+    }
+
+    /// A block, cut at the edge of the array.
+    pub(super) fn region(&self, index: u64) -> Region {
+        let position = unravel(index, &self.grid);
+        let start: Vec<u64> = position.iter().zip(&self.block_shape).map(|(i, length)| i * length).collect();
+        let shape = start.iter().zip(&self.block_shape).zip(&self.shape);
+        let shape = shape.map(|((start, length), whole)| (*length).min(whole - start)).collect();
+        Region { start, shape }
+    }
+
+    /// The blocks in which an object of either side lies; possibly others, too.
+    pub(super) fn with_objects(&self, sides: [&BlockReader<'_>; 2]) -> ChunkSet {
+        let total = self.count().unwrap_or(u64::MAX);
+        let mut indices = Vec::new();
+        for reader in sides {
+            let per_object = reader.side.metadata.chunk_shape.iter().zip(&self.block_shape);
+            let per_object =
+                per_object.fold(1_u64, |all, (object, block)| all.saturating_mul(object / block + 2));
+            if total <= LISTED || reader.present.len().saturating_mul(per_object) >= total {
+                return ChunkSet::full(total);
+            }
+            for place in 0..reader.present.len() {
+                let Some(object) = reader.present.nth(place) else { break };
+                let start = reader.side.start_of(object);
+                let Some(inside) = inside(reader.side, &start) else { continue };
+                let region = Region { start, shape: inside };
+                region.each_cell(&self.block_shape, |block| indices.push(ravel(block, &self.grid)));
+            }
+        }
+        ChunkSet::from_indices(indices)
+    }
+}
+
+/// The part of an object that lies in the array; `None` where nothing does.
+fn inside(side: &Side, start: &[u64]) -> Option<Vec<u64>> {
+    let shape = &side.metadata.chunk_shape;
+    let inside = side.cropped(start, shape).unwrap_or_else(|| shape.clone());
+    (!inside.contains(&0)).then_some(inside)
+}
+
+/// The smallest unit of a side that is decoded alone.
+fn cell_shape(side: &Side) -> &[u64] {
+    match &side.layout {
+        Some(layout) => &layout.cell.decoded().shape,
+        None => &side.metadata.chunk_shape,
+    }
+}
+
+/// The least length that both divide, where it is near the greater of them; else that one.
+fn aligned(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a.max(1), b.max(1));
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    let greater = a.max(b);
+    (a / divisor).checked_mul(b).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater)
+}
+
+impl Region {
+    /// Elements of it.
+    pub(super) fn num_elements(&self) -> u64 {
+        self.shape.iter().product()
+    }
+
+    /// The array's indices of an element of it, by its place in C order.
+    pub(super) fn position(&self, place: usize) -> Vec<u64> {
+        let position = unravel(place as u64, &self.shape);
+        position.iter().zip(&self.start).map(|(index, start)| index + start).collect()
+    }
+
+    /// Calls `visit` with the position of each cell of a grid of `cell_shape` that it touches.
+    fn each_cell(&self, cell_shape: &[u64], mut visit: impl FnMut(&[u64])) {
+        let first: Vec<u64> =
+            self.start.iter().zip(cell_shape).map(|(start, length)| start / length).collect();
+        let ends = self.start.iter().zip(&self.shape).zip(cell_shape);
+        let counts = ends.map(|((start, extent), length)| (start + extent).div_ceil(*length));
+        let counts: Vec<u64> = counts.zip(&first).map(|(end, first)| end - first).collect();
+        let mut offset = vec![0; first.len()];
+        loop {
+            let cell: Vec<u64> = offset.iter().zip(&first).map(|(offset, first)| offset + first).collect();
+            visit(&cell);
+            if !advance(&mut offset, &counts) {
+                return;
+            }
+        }
+    }
+
+    /// What it has in common with a cell.
+    fn common(&self, cell: &Cell) -> Option<Region> {
+        let start: Vec<u64> = self.start.iter().zip(&cell.start).map(|(a, b)| *a.max(b)).collect();
+        let ends = self.start.iter().zip(&self.shape).zip(cell.start.iter().zip(&cell.shape));
+        let ends = ends.map(|((a, a_extent), (b, b_extent))| (a + a_extent).min(b + b_extent));
+        let shape: Option<Vec<u64>> = ends
+            .zip(&start)
+            .map(|(end, start)| end.checked_sub(*start).filter(|extent| *extent > 0))
+            .collect();
+        shape.map(|shape| Region { start, shape })
+    }
+
+    /// Its first element, counted from that of another.
+    fn offset_in(&self, start: &[u64]) -> Vec<u64> {
+        self.start.iter().zip(start).map(|(a, b)| a - b).collect()
+    }
+}
+
+impl BlockReader<'_> {
+    /// The element that absent chunks are full of.
+    pub(super) fn fill_value(&self) -> Vec<u8> {
+        let decoded = self.side.chain.decoded();
+        let zeros = || vec![0; decoded.data_type.size().unwrap_or(1)];
+        decoded.fill_value.as_ref().map_or_else(zeros, |fill_value| fill_value.0.clone())
+    }
+
+    /// Whether an object that touches the region is there.
+    pub(super) fn has_objects(&self, region: &Region) -> bool {
+        let grid = self.side.metadata.chunk_grid_shape();
+        let mut found = false;
+        region.each_cell(&self.side.metadata.chunk_shape, |object| {
+            found = found || self.present.contains(ravel(object, &grid));
+        });
+        found
+    }
+
+    /// Reads the elements of a region into `target` (replaced), in C order.
+    pub(super) fn read(
+        &self,
+        region: &Region,
+        buffers: &mut ReadBuffers,
+        target: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        let fill_value = self.fill_value();
+        let size = fill_value.len();
+        target.resize(as_index(region.num_elements()) * size, 0);
+        target.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&fill_value));
+        let grid = self.side.metadata.chunk_grid_shape();
+        let mut objects = Vec::new();
+        region.each_cell(&self.side.metadata.chunk_shape, |object| objects.push(ravel(object, &grid)));
+        for index in objects.into_iter().filter(|index| self.present.contains(*index)) {
+            self.read_object(index, region, buffers, target).map_err(|fault| self.explain(index, fault))?;
+        }
+        Ok(())
+    }
+
+    fn read_object(
+        &self,
+        index: u64,
+        region: &Region,
+        buffers: &mut ReadBuffers,
+        target: &mut [u8],
+    ) -> Result<(), Fault> {
+        let object = CellReader { side: self.side }.open(index, buffers)?;
+        let start = self.side.start_of(index);
+        let Some(shape) = inside(self.side, &start) else { return Ok(()) };
+        let Some(part) = region.common(&Cell { start: start.clone(), shape }) else { return Ok(()) };
+        let part = Region { start: part.offset_in(&start), shape: part.shape };
+        let mut places = Vec::new();
+        part.each_cell(cell_shape(self.side), |place| places.push(place.to_vec()));
+        places.iter().try_for_each(|place| self.read_cell(&object, place, region, buffers, target))
+    }
+
+    fn read_cell(
+        &self,
+        object: &OpenedObject<'_>,
+        place: &[u64],
+        region: &Region,
+        buffers: &mut ReadBuffers,
+        target: &mut [u8],
+    ) -> Result<(), Fault> {
+        let cell = object.cell(place);
+        let Some(common) = region.common(&cell) else { return Ok(()) };
+        let Some(elements) = object.read(place, &cell, buffers)? else { return Ok(()) };
+        RegionCopy {
+            source_shape: &cell.shape,
+            source_start: &common.offset_in(&cell.start),
+            target_shape: &region.shape,
+            target_start: &common.offset_in(&region.start),
+            extent: &common.shape,
+            element_size: self.side.chain.decoded().data_type.size().unwrap_or(1),
+        }
+        .run(elements, target);
+        Ok(())
+    }
+
+    /// A fault of the data names its chunk and store; one of the machine stays what it is.
+    fn explain(&self, index: u64, fault: Fault) -> Fault {
+        match fault {
+            Fault::Store(error) if !error.is_data_fault() => Fault::Store(error),
+            fault => Fault::Other(format!("chunk {} of {}: {fault}", self.side.key(index), self.name)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aligned_lengths_are_common_multiples_while_they_are_near() {
+        assert_eq!([aligned(4, 6), aligned(8, 2), aligned(7, 11), aligned(1, 1)], [12, 8, 11, 1]);
+        assert_eq!(aligned(u64::MAX, u64::MAX - 1), u64::MAX);
+    }
+
+    #[test]
+    fn region_touches_the_cells_that_it_overlaps() {
+        let region = Region { start: vec![3, 0], shape: vec![2, 5] };
+        let mut cells = Vec::new();
+        region.each_cell(&[2, 5], |cell| cells.push(cell.to_vec()));
+        assert_eq!(cells, [[1, 0], [2, 0]]);
+        let scalar = Region { start: Vec::new(), shape: Vec::new() };
+        let mut count = 0;
+        scalar.each_cell(&[], |_| count += 1);
+        assert_eq!(count, 1);
+        assert_eq!(region.position(6), [4, 1]);
+    }
+
+    #[test]
+    fn regions_have_their_overlap_in_common() {
+        let region = Region { start: vec![2, 2], shape: vec![4, 4] };
+        let cell = Cell { start: vec![4, 0], shape: vec![4, 3] };
+        assert_eq!(region.common(&cell), Some(Region { start: vec![4, 2], shape: vec![2, 1] }));
+        assert_eq!(region.common(&Cell { start: vec![6, 0], shape: vec![4, 3] }), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! `--expect`: what must hold of a store's nodes, member by member of `inspect --json`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::document::Documents;
+use super::error::{FaultClass, OperationError};
+use super::inspect::inspect;
+use super::open::open_documents;
+use super::options::InspectOptions;
+use super::place::{Place, local_path};
+use crate::diagnostic::{Code, Diagnostic, code};
+use crate::metadata::group::NodeKind;
+use crate::metadata::json::{Json, Object, push_token};
+use crate::store::LocalNode;
+
+/// The members that can be expected.
+const MEMBERS: [&str; 14] = [
+    "node_type",
+    "path",
+    "zarr_format",
+    "shape",
+    "data_type",
+    "data_type_v2",
+    "fill_value",
+    "chunk_shape",
+    "shard_shape",
+    "chunk_key_encoding",
+    "dimension_names",
+    "codecs",
+    "attributes",
+    "pipeline",
+];
+
+/// Holds a node, and those below it that the expectations name by path, against the expectations.
+///
+/// An error only where a node cannot be read for a reason that is not in the data.
+pub fn check(store: &Path, node: Option<&str>, expected: &Object) -> Result<Vec<Diagnostic>, OperationError> {
+    let root = Place::new(store, node)?;
+    let mut findings = Vec::new();
+    for (path, members) in by_path(expected) {
+        let names = path.split('/').filter(|name| !name.is_empty());
+        let place = names.fold(root.clone(), |place, name| place.child(name));
+        match Observed::read(store, &place)? {
+            Some(observed) => observed.compare(&members, &mut findings),
+            None => findings.push(unknown_node(&place, &path)),
+        }
+    }
+    Ok(findings)
+}
+
+/// The members that are expected of each node, by path; those of the node itself under no path.
+fn by_path(expected: &Object) -> BTreeMap<String, Object> {
+    let mut nodes: BTreeMap<String, Object> = BTreeMap::new();
+    for (name, value) in expected.iter() {
+        match value {
+            // An object that is no member's must be a node's.
+            Json::Object(members) if !MEMBERS.contains(&name) => {
+                let path = name.trim_matches('/').to_owned();
+                let node = nodes.entry(path).or_default();
+                members.iter().for_each(|(name, value)| node.push(name, value.clone()));
+            }
+            value => nodes.entry(String::new()).or_default().push(name, value.clone()),
+        }
+    }
+    nodes
+}
+
+fn unknown_node(place: &Place, path: &str) -> Diagnostic {
+    let message = format!("`{path}` is expected, but is neither a node of the store nor a member");
+    Diagnostic::new(code::EXPECTATION_UNKNOWN, message)
+        .with_help(
+            "names that begin with / are paths of nodes; the members are those of `zarrcast inspect --json`",
+        )
+        .in_store(&place.store)
+        .at_node(&place.path)
+        .at_key(place.key("zarr.json"))
+}
+
+/// What a node is.
+struct Observed {
+    place: Place,
+    key: &'static str,
+    members: Json,
+}
+
+impl Observed {
+    /// Reads a node; `None` where there is none. One whose document is broken has no members: `validate` says why.
+    fn read(store: &Path, place: &Place) -> Result<Option<Observed>, OperationError> {
+        let folder = place.folder(local_path(store));
+        let observed = |key, members| Some(Observed { place: place.clone(), key, members });
+        if !is_there(&folder) {
+            return Ok(None);
+        }
+        let documents = match open_documents(&folder, &place.name()) {
+            Ok(documents) => documents,
+            Err(error) if error.class() == FaultClass::Data => {
+                return Ok(observed("zarr.json", Json::Object(Object::new())));
+            }
+            Err(error) => return Err(error),
+        };
+        let key = documents.key;
+        let members = if documents.kind == NodeKind::Group {
+            group_members(place, documents)
+        } else {
+            let node = (!place.is_root()).then(|| place.path.clone());
+            let options = InspectOptions { store: store.to_path_buf(), node, ..InspectOptions::default() };
+            let result = inspect(&options)?;
+            to_json(&result)
+        };
+        Ok(observed(key, members))
+    }
+
+    fn compare(&self, expected: &Object, findings: &mut Vec<Diagnostic>) {
+        for (name, expected) in expected.iter() {
+            if !MEMBERS.contains(&name) {
+                let message =
+                    format!("the member {} is expected, but no node has it", Json::from(name).excerpt());
+                let help = format!("the members are {}", MEMBERS.join(", "));
+                findings.push(self.finding(code::EXPECTATION_UNKNOWN, message, "").with_help(help));
+                continue;
+            }
+            let found = self.members.get(name).unwrap_or(&Json::Null);
+            match (name, expected) {
+                ("attributes", Json::Object(attributes)) => {
+                    for (name, expected) in attributes.iter() {
+                        let mut pointer = "/attributes".to_owned();
+                        push_token(&mut pointer, name);
+                        self.compare_one(
+                            ("the attribute ", name),
+                            expected,
+                            found.get(name),
+                            findings,
+                            &pointer,
+                        );
+                    }
+                }
+                _ => {
+                    let pointer = format!("/{name}");
+                    self.compare_one(("", name), expected, Some(found), findings, &pointer);
+                }
+            }
+        }
+    }
+
+    fn compare_one(
+        &self,
+        (what, name): (&str, &str),
+        expected: &Json,
+        found: Option<&Json>,
+        findings: &mut Vec<Diagnostic>,
+        pointer: &str,
+    ) {
+        if found.is_some_and(|found| expected.same_value(found)) {
+            return;
+        }
+        let found = found.map_or_else(|| "nothing".to_owned(), Json::excerpt);
+        let message = format!("{what}`{name}`: expected {}, found {found}", expected.excerpt());
+        let help = "mend the store, or the document of --expect if the change is meant";
+        findings.push(self.finding(code::EXPECTATION_NOT_MET, message, pointer).with_help(help));
+    }
+
+    /// A finding at the document of the node; attributes of v2 have a document of their own.
+    fn finding(&self, code: Code, message: String, pointer: &str) -> Diagnostic {
+        let of_attributes = pointer.strip_prefix("/attributes").filter(|_| self.key != "zarr.json");
+        let (key, pointer) = of_attributes.map_or((self.key, pointer), |pointer| (".zattrs", pointer));
+        Diagnostic::new(code, message)
+            .in_store(&self.place.store)
+            .at_node(&self.place.path)
+            .at_key(self.place.key(key))
+            .at_pointer(pointer)
+    }
+}
+
+fn is_there(folder: &LocalNode) -> bool {
+    super::document::has_documents(folder)
+}
+
+fn group_members(place: &Place, documents: Documents) -> Json {
+    let own = documents.document.get("attributes").cloned();
+    let attributes = if documents.zarr_format == 2 { documents.attributes } else { own };
+    Object::new()
+        .with("node_type", "group")
+        .with("path", place.path.as_str())
+        .with("zarr_format", documents.zarr_format)
+        .with("attributes", attributes.unwrap_or_else(|| Object::new().into()))
+        .into()
+}
+
+/// A result as `--json` has it, every literal kept.
+fn to_json(result: &impl serde::Serialize) -> Json {
+    let text = serde_json::to_string(result).unwrap_or_default();
+    Json::parse_str(&text).unwrap_or(Json::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expectations_are_taken_apart_by_path() {
+        let text =
+            r#"{"shape": [4], "attributes": {"a": 1}, "/b/c": {"shape": [1]}, "b/c/": {"codecs": []}}"#;
+        let Json::Object(expected) = Json::parse_str(text).unwrap() else { panic!("an object") };
+        let nodes = by_path(&expected);
+        let members = |path: &str| nodes[path].names().collect::<Vec<_>>();
+        assert_eq!(nodes.len(), 2);
+        assert_eq!(members(""), ["shape", "attributes"]);
+        assert_eq!(members("b/c"), ["shape", "codecs"]);
+    }
+}

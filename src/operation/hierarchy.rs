@@ -1,0 +1,175 @@
+//! The nodes of a local store, read as far as they go: every folder below a group is looked at, none below an array.
+//!
+//! Bounded: no link to a folder is followed, no folder deeper than [`MAX_DEPTH`] is looked at, and memory grows with
+//! what is there. Folders of one depth are read in parallel; the nodes come in the order of their paths.
+
+mod consolidated;
+mod walk;
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use super::document::{DocumentError, Documents, read_documents};
+use super::error::OperationError;
+use super::group::GroupReading;
+use super::open::ArrayReading;
+use super::place::{Place, local_path};
+use crate::diagnostic::{Diagnostic, code};
+use crate::engine::driver::Driver;
+use crate::metadata::group::NodeKind;
+use crate::store::{FolderListing, LocalNode};
+
+/// The most folders within each other.
+pub const MAX_DEPTH: usize = 128;
+
+/// The nodes of a store.
+#[derive(Debug)]
+pub struct Hierarchy {
+    /// In the order of their paths, name by name; the root first.
+    pub nodes: Vec<Node>,
+    /// Folders that could not be looked at, in the same order.
+    pub failures: Vec<OperationError>,
+}
+
+/// A node.
+#[derive(Debug)]
+pub struct Node {
+    /// Where it is.
+    pub place: Place,
+    /// What it is.
+    pub content: NodeContent,
+    /// What is wrong with it as a member of the hierarchy; for a group also its consolidated metadata.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Of a group: what lies in its folder beside its members, keys relative to the store; `folders` are those without
+    /// a node. Empty for an array, whose keys are chunks.
+    pub rest: FolderListing,
+}
+
+/// What a node is.
+#[derive(Debug)]
+pub enum NodeContent {
+    /// An array.
+    Array(Box<ArrayReading>),
+    /// A group.
+    Group(Box<GroupReading>),
+    /// A folder without documents, with nodes below it.
+    Implicit,
+    /// Its document cannot be read; the node's diagnostics say why.
+    Broken,
+}
+
+impl Node {
+    /// The array, where it is one.
+    pub fn array(&self) -> Option<&ArrayReading> {
+        if let NodeContent::Array(array) = &self.content { Some(array) } else { None }
+    }
+
+    /// The group, where it is one with documents.
+    pub fn group(&self) -> Option<&GroupReading> {
+        if let NodeContent::Group(group) = &self.content { Some(group) } else { None }
+    }
+
+    /// The findings about its documents, then those about its place in the hierarchy.
+    pub fn document_diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        let documents = match &self.content {
+            NodeContent::Array(array) => array.diagnostics.as_slice(),
+            NodeContent::Group(group) => group.diagnostics.as_slice(),
+            NodeContent::Implicit | NodeContent::Broken => &[],
+        };
+        documents.iter().chain(&self.diagnostics)
+    }
+}
+
+/// Reads every node of a store, or of `node` in it. An error only where there is no node to begin with.
+pub fn read_hierarchy(
+    store: &Path,
+    node: Option<&str>,
+    driver: &Driver,
+) -> Result<Hierarchy, OperationError> {
+    let start = Place::new(store, node)?;
+    let root = LocalNode::new(local_path(store));
+    let folder = start.folder(local_path(store));
+    if !super::document::has_documents(&folder) {
+        // Says what is missing.
+        super::open::open_documents(&folder, &start.name())?;
+    }
+    let mut hierarchy = walk::walk(&start, &root, driver);
+    hierarchy.nodes.sort_by(|a, b| compare_paths(&a.place.path, &b.place.path));
+    consolidated::check(&mut hierarchy.nodes);
+    Ok(hierarchy)
+}
+
+/// The order of paths: name by name, so that a group comes right before what is in it.
+pub fn compare_paths(a: &str, b: &str) -> Ordering {
+    a.trim_start_matches('/').split('/').cmp(b.trim_start_matches('/').split('/'))
+}
+
+/// The node of a folder; `None` where there are no documents. An error where the machine is at fault.
+fn read_node(
+    place: &Place,
+    node: LocalNode,
+) -> Result<Option<(NodeContent, Vec<Diagnostic>)>, OperationError> {
+    let unreadable = |error: DocumentError| {
+        OperationError::environment(format!("`{}` cannot be read", place.name())).because(error)
+    };
+    match read_documents(&node) {
+        Ok(None) => Ok(None),
+        Ok(Some(documents)) => content(place, node, documents)
+            .map(|content| Some((content, Vec::new())))
+            .map_err(|error| unreadable(error.into())),
+        Err(error) => match error.diagnostic() {
+            Some(found) => {
+                let mut found = vec![found];
+                place.locate(&mut found, "zarr.json");
+                Ok(Some((NodeContent::Broken, found)))
+            }
+            None => Err(unreadable(error)),
+        },
+    }
+}
+
+fn content(
+    place: &Place,
+    node: LocalNode,
+    documents: Documents,
+) -> Result<NodeContent, crate::store::StoreError> {
+    Ok(if documents.kind == NodeKind::Array {
+        NodeContent::Array(Box::new(ArrayReading::of(place.clone(), node, documents)))
+    } else {
+        NodeContent::Group(Box::new(GroupReading::of(place.clone(), node, documents)?))
+    })
+}
+
+/// What is wrong with the name of a node (Zarr v3 core, "node names").
+fn check_name(place: &Place) -> Option<Diagnostic> {
+    let name = place.path.rsplit('/').next()?;
+    let reason = if !name.is_empty() && name.bytes().all(|byte| byte == b'.') {
+        "it is nothing but periods"
+    } else if name.starts_with("__") {
+        "names that begin with `__` are reserved"
+    } else {
+        return None;
+    };
+    let message =
+        format!("{} is no name of a node: {reason}", crate::metadata::json::Json::from(name).excerpt());
+    Some(Diagnostic::new(code::NODE_NAME, message).with_help("rename the node's folder"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_ordered_name_by_name() {
+        let mut paths = ["/a-b", "/a/c", "/", "/a", "/b", "/a/b/c"];
+        paths.sort_by(|a, b| compare_paths(a, b));
+        assert_eq!(paths, ["/", "/a", "/a/b/c", "/a/c", "/a-b", "/b"]);
+    }
+
+    #[test]
+    fn names_of_periods_and_reserved_names_are_found() {
+        let named = |path: &str| check_name(&Place { store: "s".into(), path: path.into() }).is_some();
+        assert!(named("/...") && named("/a/__b") && named("/."));
+        assert!(!named("/") && !named("/a.b") && !named("/_a") && !named("/.a"));
+    }
+}

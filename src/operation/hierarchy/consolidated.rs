@@ -1,0 +1,146 @@
+//! Consolidated metadata held against the documents that they are copies of.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Node, NodeContent};
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::consolidated::Consolidated;
+use crate::metadata::json::Json;
+use crate::operation::group::GroupReading;
+
+/// The most findings of one kind about one group's copies.
+const MAX_FAULTS: usize = 100;
+
+/// Adds to each group what is wrong with its copies.
+pub(super) fn check(nodes: &mut [Node]) {
+    let mut found: Vec<(usize, Vec<Diagnostic>)> = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        let Some(group) = node.group() else { continue };
+        let Some(consolidated) = &group.consolidated else { continue };
+        // The nodes below a group follow it.
+        let prefix = if node.place.is_root() { "/".to_owned() } else { format!("{}/", node.place.path) };
+        let below = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
+        let documents = if group.zarr_format == 2 {
+            v2_documents(group, below, &prefix)
+        } else {
+            v3_documents(below, &prefix)
+        };
+        found.push((index, compare(group, consolidated, &documents)));
+    }
+    for (index, diagnostics) in found {
+        nodes[index].diagnostics.extend(diagnostics);
+    }
+}
+
+/// The documents by their paths; `None` where one is there but cannot be read.
+type OfPaths<'a> = BTreeMap<String, Option<&'a Json>>;
+
+fn v3_documents<'a>(below: impl Iterator<Item = &'a Node>, prefix: &str) -> OfPaths<'a> {
+    let document = |node: &'a Node| match &node.content {
+        NodeContent::Array(array) if array.zarr_format == 3 => Some(Some(&array.document)),
+        NodeContent::Group(group) if group.zarr_format == 3 => Some(Some(&group.document)),
+        NodeContent::Broken => Some(None),
+        _ => None,
+    };
+    below.filter_map(|node| Some((node.place.path[prefix.len()..].to_owned(), document(node)?))).collect()
+}
+
+fn v2_documents<'a>(
+    group: &'a GroupReading,
+    below: impl Iterator<Item = &'a Node>,
+    prefix: &str,
+) -> OfPaths<'a> {
+    let mut documents = OfPaths::new();
+    documents.insert(".zgroup".to_owned(), Some(&group.document));
+    if let Some(attributes) = &group.attributes_document {
+        documents.insert(".zattrs".to_owned(), Some(attributes));
+    }
+    for node in below {
+        let path = &node.place.path[prefix.len()..];
+        let (key, document, attributes) = match &node.content {
+            NodeContent::Array(array) if array.zarr_format == 2 => {
+                (".zarray", &array.document, &array.attributes_document)
+            }
+            NodeContent::Group(group) if group.zarr_format == 2 => {
+                (".zgroup", &group.document, &group.attributes_document)
+            }
+            NodeContent::Broken => {
+                for key in [".zarray", ".zgroup", ".zattrs"] {
+                    documents.insert(format!("{path}/{key}"), None);
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        documents.insert(format!("{path}/{key}"), Some(document));
+        if let Some(attributes) = attributes {
+            documents.insert(format!("{path}/.zattrs"), Some(attributes));
+        }
+    }
+    documents
+}
+
+fn compare(group: &GroupReading, consolidated: &Consolidated, documents: &OfPaths) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let copies: HashMap<&str, &Json> =
+        consolidated.copies.iter().map(|(path, copy)| (path.as_str(), copy)).collect();
+    let mut push = |code, message: String, help: &str, pointer: String| {
+        found.push(Diagnostic::new(code, message).with_help(help).at_pointer(pointer));
+    };
+    let renew = "consolidate the metadata again (zarr-python: `zarr.consolidate_metadata`)";
+    let missing = consolidated
+        .copies
+        .iter()
+        .filter(|(path, copy)| !documents.contains_key(path) && !says_nothing(path, copy));
+    for (path, _) in missing.take(MAX_FAULTS) {
+        let message = format!("the consolidated metadata have a copy of `{path}`, which is not there");
+        push(code::CONSOLIDATED_MISSING, message, renew, consolidated.pointer_of(path));
+    }
+    let mut num_stale = 0;
+    let mut num_left_out = 0;
+    for (path, document) in documents {
+        match (copies.get(path.as_str()), document) {
+            (Some(copy), Some(document)) if num_stale < MAX_FAULTS && !is_copy(copy, document) => {
+                num_stale += 1;
+                let message =
+                    format!("the copy of `{path}` in the consolidated metadata is not what it is now");
+                push(code::CONSOLIDATED_STALE, message, renew, consolidated.pointer_of(path));
+            }
+            (None, document)
+                if document.is_none_or(|json| !says_nothing(path, json)) && num_left_out < MAX_FAULTS =>
+            {
+                // What cannot be read may be any of the documents of its node.
+                let is_known = document.is_some() || !path.contains("/.z");
+                if is_known {
+                    num_left_out += 1;
+                    let message =
+                        format!("the consolidated metadata lack `{path}`: their readers do not see it");
+                    push(code::CONSOLIDATED_INCOMPLETE, message, renew, consolidated.pointer.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    group.place.locate(&mut found, group.consolidated_key());
+    found
+}
+
+/// Attributes that are empty need not be there.
+fn says_nothing(path: &str, document: &Json) -> bool {
+    path.rsplit('/').next() == Some(".zattrs") && document.as_object().is_some_and(|object| object.is_empty())
+}
+
+/// Whether a copy says what the document says; copies of groups may hold copies of their own.
+fn is_copy(copy: &Json, document: &Json) -> bool {
+    let plain = |json: &Json| {
+        let mut json = json.clone();
+        if let Some(object) = json.as_object_mut() {
+            object.remove("consolidated_metadata");
+        }
+        json
+    };
+    match (copy.get("consolidated_metadata"), document.get("consolidated_metadata")) {
+        (None, None) => copy.same_value(document),
+        _ => plain(copy).same_value(&plain(document)),
+    }
+}

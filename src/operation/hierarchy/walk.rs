@@ -1,0 +1,194 @@
+//! The walk over the folders of a store, depth by depth.
+
+use std::collections::HashSet;
+
+use super::{Hierarchy, MAX_DEPTH, Node, NodeContent, check_name, read_node};
+use crate::diagnostic::{Diagnostic, code};
+use crate::engine::chunk_set::DOCUMENT_KEYS;
+use crate::engine::driver::Driver;
+use crate::operation::error::OperationError;
+use crate::operation::place::Place;
+use crate::store::{FolderListing, LocalNode};
+
+/// A folder to be looked at.
+struct Folder {
+    place: Place,
+    /// The format of the nearest group above it.
+    parent_format: Option<u64>,
+    /// Whether folders without nodes are no finding: below a document that cannot be read, they may be chunks.
+    lenient: bool,
+}
+
+/// A folder that was looked at.
+struct Visited {
+    node: Option<(NodeContent, Vec<Diagnostic>)>,
+    /// Keys relative to the store.
+    listing: FolderListing,
+}
+
+/// A folder without documents, until it is known whether there are nodes below it.
+struct Bare {
+    folder: Folder,
+    listing: FolderListing,
+}
+
+/// Reads every node from `start` down.
+pub(super) fn walk(start: &Place, root: &LocalNode, driver: &Driver) -> Hierarchy {
+    let (mut nodes, mut failures, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    let mut level = vec![Folder { place: start.clone(), parent_format: None, lenient: false }];
+    let mut depth = 0;
+    while !level.is_empty() {
+        let visited = driver.map_plain(&level, |folder| visit(root, &folder.place));
+        let mut next = Vec::new();
+        for (folder, visited) in level.into_iter().zip(visited) {
+            let Visited { node, mut listing } = match visited {
+                Ok(visited) => visited,
+                Err(failure) => {
+                    failures.push((folder.place.path.clone(), failure));
+                    continue;
+                }
+            };
+            let members = std::mem::take(&mut listing.folders);
+            let Some((content, mut diagnostics)) = node else {
+                push_members(&folder, folder.parent_format, folder.lenient, members, &mut next);
+                bare.push(Bare { folder, listing });
+                continue;
+            };
+            let format = format_of(&content);
+            diagnostics.extend(check_standing(&folder, format));
+            let is_broken = matches!(content, NodeContent::Broken);
+            if !matches!(content, NodeContent::Array(_)) {
+                if depth == MAX_DEPTH && !members.is_empty() {
+                    diagnostics.push(too_deep(&folder.place));
+                } else {
+                    push_members(&folder, format, is_broken || folder.lenient, members, &mut next);
+                }
+                listing.files.retain(|key| !is_document(key));
+            }
+            let rest = if is_broken { FolderListing::default() } else { listing };
+            nodes.push(Node { place: folder.place, content, diagnostics, rest });
+        }
+        depth += 1;
+        level = if depth > MAX_DEPTH { Vec::new() } else { next };
+    }
+    place_bare(bare, &mut nodes);
+    failures.sort_by(|a, b| super::compare_paths(&a.0, &b.0));
+    Hierarchy { nodes, failures: failures.into_iter().map(|(_, failure)| failure).collect() }
+}
+
+fn format_of(content: &NodeContent) -> Option<u64> {
+    match content {
+        NodeContent::Array(array) => Some(array.zarr_format),
+        NodeContent::Group(group) => Some(group.zarr_format),
+        NodeContent::Implicit | NodeContent::Broken => None,
+    }
+}
+
+fn is_document(key: &str) -> bool {
+    key.rsplit('/').next().is_some_and(|name| DOCUMENT_KEYS.contains(&name))
+}
+
+fn push_members(
+    folder: &Folder,
+    format: Option<u64>,
+    lenient: bool,
+    members: Vec<String>,
+    next: &mut Vec<Folder>,
+) {
+    let names = members.iter().filter_map(|key| key.rsplit('/').next());
+    let member = |name| Folder { place: folder.place.child(name), parent_format: format, lenient };
+    next.extend(names.map(member));
+}
+
+fn visit(root: &LocalNode, place: &Place) -> Result<Visited, OperationError> {
+    let folder = LocalNode::new(if place.is_root() {
+        root.root().to_path_buf()
+    } else {
+        root.root().join(place.relative())
+    });
+    let node = read_node(place, folder)?;
+    // What lies in the folder of an array is listed when its chunks are.
+    let listing = if matches!(node, Some((NodeContent::Array(_), _))) {
+        FolderListing::default()
+    } else {
+        root.list(place.relative()).map_err(|error| {
+            OperationError::environment(format!("`{}` cannot be listed", place.name())).because(error)
+        })?
+    };
+    Ok(Visited { node, listing })
+}
+
+/// The findings about a node's name and format.
+fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = check_name(&folder.place).into_iter().collect();
+    if let (Some(parent), Some(own)) = (folder.parent_format, format)
+        && parent != own
+    {
+        let message =
+            format!("a node of Zarr v{own} in a group of Zarr v{parent}, whose readers do not see it");
+        found.push(
+            Diagnostic::new(code::FORMATS_MIXED, message)
+                .with_help("give all nodes of a hierarchy one format"),
+        );
+    }
+    for diagnostic in &mut found {
+        diagnostic.location.store = Some(folder.place.store.clone());
+        diagnostic.location.node = Some(folder.place.path.clone());
+    }
+    found
+}
+
+fn too_deep(place: &Place) -> Diagnostic {
+    let message = format!("folders deeper than {MAX_DEPTH} are not looked at");
+    Diagnostic::new(code::HIERARCHY_DEPTH, message)
+        .in_store(place.store.as_str())
+        .at_node(place.path.as_str())
+}
+
+/// Folders without documents: those with nodes below them are groups that lack their document, the topmost of the
+/// others belong to no node.
+fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<Node>) {
+    let mut above: HashSet<String> = HashSet::new();
+    for node in nodes.iter() {
+        let mut path = node.place.path.as_str();
+        while let Some(end) = path.rfind('/').filter(|end| *end > 0) {
+            path = &path[..end];
+            if !above.insert(path.to_owned()) {
+                break;
+            }
+        }
+    }
+    let mut strays: Vec<Place> = Vec::new();
+    for Bare { folder, listing } in bare {
+        if above.contains(&folder.place.path) {
+            let message =
+                "a folder with nodes in it, but without a group's document: readers do not find them";
+            let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
+                .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`")
+                .in_store(folder.place.store.as_str())
+                .at_node(folder.place.path.as_str());
+            let diagnostics = vec![found];
+            nodes.push(Node {
+                place: folder.place,
+                content: NodeContent::Implicit,
+                diagnostics,
+                rest: listing,
+            });
+        } else if !folder.lenient {
+            strays.push(folder.place);
+        }
+    }
+    attribute(strays, nodes);
+}
+
+/// Gives each topmost folder without nodes to the node that it lies in.
+fn attribute(strays: Vec<Place>, nodes: &mut [Node]) {
+    let places: std::collections::HashMap<String, usize> =
+        nodes.iter().enumerate().map(|(index, node)| (node.place.path.clone(), index)).collect();
+    for stray in strays {
+        let parent = stray.path.rfind('/').map_or("/", |end| if end == 0 { "/" } else { &stray.path[..end] });
+        if let Some(index) = places.get(parent) {
+            nodes[*index].rest.folders.push(stray.relative().to_owned());
+        }
+    }
+}

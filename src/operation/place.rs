@@ -1,0 +1,99 @@
+//! Where a node is, as findings and messages name it.
+
+use std::path::Path;
+
+use super::error::OperationError;
+use crate::diagnostic::Diagnostic;
+use crate::store::LocalNode;
+
+/// A node in a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The store, as the user named it.
+    pub store: String,
+    /// The node: `/` for the store itself, else `/a/b`.
+    pub path: String,
+}
+
+impl Place {
+    /// The place of `--node` in STORE. An error where the path would lead out of it.
+    pub fn new(store: &Path, node: Option<&str>) -> Result<Self, OperationError> {
+        let names: Vec<&str> = node.unwrap_or_default().split('/').filter(|name| !name.is_empty()).collect();
+        if let Some(name) = names.iter().find(|name| matches!(**name, "." | "..")) {
+            return Err(OperationError::usage(format!("--node: `{name}` is no name of a node"))
+                .with_help("give a path inside the store, such as group/temperature"));
+        }
+        Ok(Place { store: store.display().to_string(), path: format!("/{}", names.join("/")) })
+    }
+
+    /// A node below this one, by its name.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Place {
+        let parent = self.path.trim_end_matches('/');
+        Place { store: self.store.clone(), path: format!("{parent}/{name}") }
+    }
+
+    /// Whether it is the store itself.
+    pub fn is_root(&self) -> bool {
+        self.path == "/"
+    }
+
+    /// The path without the leading slash; empty for the store itself.
+    pub fn relative(&self) -> &str {
+        &self.path[1..]
+    }
+
+    /// As messages name it: STORE, and the path where there is one.
+    pub fn name(&self) -> String {
+        if self.is_root() {
+            return self.store.clone();
+        }
+        format!("{}{}", self.store.trim_end_matches('/'), self.path)
+    }
+
+    /// A key of the node, relative to the store.
+    pub fn key(&self, key: &str) -> String {
+        if self.is_root() { key.to_owned() } else { format!("{}/{key}", self.relative()) }
+    }
+
+    /// The folder of the node, where the store is at `root`.
+    pub fn folder(&self, root: &Path) -> LocalNode {
+        let folder = if self.is_root() { root.to_path_buf() } else { root.join(self.relative()) };
+        LocalNode::new(folder)
+    }
+
+    /// Gives findings their store and node, and makes their keys (those without one: `key`) relative to the store.
+    pub fn locate(&self, diagnostics: &mut [Diagnostic], key: &str) {
+        for diagnostic in diagnostics {
+            let own = diagnostic.location.key.take();
+            diagnostic.location.key = Some(self.key(own.as_deref().unwrap_or(key)));
+            diagnostic.location.store = Some(self.store.clone());
+            diagnostic.location.node = Some(self.path.clone());
+        }
+    }
+}
+
+/// The path of a STORE: `file://` is taken off.
+pub fn local_path(store: &Path) -> &Path {
+    store.to_str().and_then(|text| text.strip_prefix("file://")).map_or(store, Path::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn place_knows_its_names() {
+        let root = Place::new(Path::new("a.zarr"), None).unwrap();
+        assert_eq!(
+            (root.path.as_str(), root.name().as_str(), root.key("zarr.json").as_str()),
+            ("/", "a.zarr", "zarr.json")
+        );
+        let node = Place::new(Path::new("a.zarr/"), Some("/b//c/")).unwrap();
+        assert_eq!(node.path, "/b/c");
+        assert_eq!(node.name(), "a.zarr/b/c");
+        assert_eq!(node.key("c/0"), "b/c/c/0");
+        assert_eq!(root.child("b").child("c").path, "/b/c");
+        assert!(Place::new(Path::new("a"), Some("b/../../c")).is_err());
+    }
+}

@@ -1,0 +1,156 @@
+//! Codecs that hold codecs and are not decoded here: `n5_default` and `conditional`.
+//!
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs>
+
+use super::Parsed;
+use super::members::Members;
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::CodecMetadata;
+use crate::metadata::extension::read_codecs;
+use crate::metadata::json::{Json, Object};
+use crate::pipeline::{CodecKind, codec_kind};
+
+/// The configuration of `n5_default`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct N5DefaultConfiguration {
+    /// A reversing `transpose`, big-endian `bytes`, and at most one compressor.
+    pub codecs: Vec<CodecMetadata>,
+}
+
+/// The configuration of `conditional`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConditionalConfiguration {
+    /// Bytes->bytes codecs, each of which a chunk may have or not.
+    pub codecs: Vec<CodecMetadata>,
+    /// Bytes in front of a chunk that tell which.
+    pub header_bytes: u64,
+}
+
+/// Parses the configuration of `n5_default` at `pointer`.
+pub fn parse_n5_default(configuration: Option<&Object>, pointer: &str) -> Parsed<N5DefaultConfiguration> {
+    let mut members = Members::of_codec("n5_default", configuration, pointer, &["codecs"]);
+    let codecs = codecs(&mut members);
+    members.finish(codecs.map(|codecs| N5DefaultConfiguration { codecs }))
+}
+
+/// Parses the configuration of `conditional` at `pointer`.
+pub fn parse_conditional(configuration: Option<&Object>, pointer: &str) -> Parsed<ConditionalConfiguration> {
+    let mut members = Members::of_codec("conditional", configuration, pointer, &["codecs", "header_bits"]);
+    let codecs = codecs(&mut members);
+    for codec in codecs.iter().flatten() {
+        if !matches!(codec_kind(&codec.name), None | Some(CodecKind::BytesToBytes)) {
+            let message = format!("`conditional` holds bytes->bytes codecs alone, found `{}`", codec.name);
+            let found = Diagnostic::new(code::CODEC_ORDER, message).at_pointer(codec.pointer.clone());
+            members.diagnostics.push(found);
+        }
+    }
+    let least = codecs.as_ref().map_or(0, |codecs| codecs.len().div_ceil(8) as u64 * 8);
+    let header_bits = match members.get("header_bits") {
+        None => Some(least),
+        Some(json) => members.integer("header_bits", json, least..=1 << 16).filter(|bits| {
+            let is_whole = bits % 8 == 0;
+            if !is_whole {
+                members.report_found(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
+            }
+            is_whole
+        }),
+    };
+    let both = codecs.zip(header_bits);
+    members.finish(both.map(|(codecs, bits)| ConditionalConfiguration { codecs, header_bytes: bits / 8 }))
+}
+
+fn codecs(members: &mut Members<'_>) -> Option<Vec<CodecMetadata>> {
+    let json = members.require("codecs")?;
+    read_codecs(json, &members.pointer_to("codecs"), &mut members.diagnostics)
+}
+
+impl N5DefaultConfiguration {
+    /// Holds the codec at `pointer` to what reaches it: what must be of the chain inside, beyond what any must.
+    pub fn bind(&self, data_type: &DataType, shape: &[u64], pointer: &str) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        let is_number = data_type
+            .number()
+            .is_some_and(|number| matches!(number.bits(), 8 | 16 | 32 | 64) && !is_float16(data_type));
+        if !is_number {
+            let message = format!("N5 has no data type `{data_type}`");
+            found.push(Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer));
+        }
+        let mut fault = |place: usize, expected: String| {
+            let (at, actual) = match self.codecs.get(place) {
+                Some(codec) => (codec.pointer.clone(), format!("`{}`", codec.name)),
+                None => (format!("{pointer}/configuration/codecs"), "nothing".to_owned()),
+            };
+            let message = format!("codec {place} of `n5_default`: expected {expected}, found {actual}");
+            found.push(Diagnostic::new(code::N5_CODECS, message).at_pointer(at));
+        };
+        let reversed: Vec<u64> = (0..shape.len() as u64).rev().collect();
+        let is_member = |place: usize, name: &str, member: &str, expected: &Json| {
+            self.codecs.get(place).is_some_and(|codec| {
+                codec.name == name && codec.member(member).is_some_and(|found| found.same_value(expected))
+            })
+        };
+        if !is_member(0, "transpose", "order", &Json::from(reversed.clone())) {
+            fault(0, format!("`transpose` of the order {reversed:?}"));
+        }
+        let is_plain = self.codecs.get(1).is_some_and(|codec| {
+            codec.name == "bytes" && codec.member("endian").is_none() && data_type.size() == Some(1)
+        });
+        if !is_plain && !is_member(1, "bytes", "endian", &Json::from("big")) {
+            fault(1, "big-endian `bytes`".to_owned());
+        }
+        if self.codecs.len() > 3 {
+            fault(3, "nothing more than one compressor".to_owned());
+        }
+        found
+    }
+}
+
+fn is_float16(data_type: &DataType) -> bool {
+    data_type.number().is_some_and(|number| number.is_float() && number.bits() == 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(found: &[Diagnostic]) -> Vec<&'static str> {
+        found.iter().map(|found| found.code).collect()
+    }
+
+    fn n5(codecs: &str, data_type: &str) -> Vec<&'static str> {
+        let json = Json::parse_str(&format!(r#"{{"codecs":{codecs}}}"#)).unwrap();
+        let (parsed, found) = parse_n5_default(json.as_object(), "/codecs/0");
+        assert_eq!(found, [], "{codecs}");
+        codes(&parsed.unwrap().bind(&DataType::from_name(data_type).unwrap(), &[3, 4], "/codecs/0"))
+    }
+
+    #[test]
+    fn n5_default_reverses_and_is_big_endian() {
+        let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}}"#;
+        let bytes = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
+        let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
+        assert!(n5(&format!("[{transpose},{bytes},{gzip}]"), "float64").is_empty());
+        assert!(n5(&format!(r#"[{transpose},{{"name":"bytes"}}]"#), "uint8").is_empty());
+        assert_eq!(n5(&format!(r#"[{transpose},{{"name":"bytes"}}]"#), "uint16"), ["ZC251"]);
+        assert_eq!(n5(&format!("[{bytes}]"), "uint16"), ["ZC251", "ZC251"]);
+        assert_eq!(n5(&format!("[{transpose},{bytes},{gzip},{gzip}]"), "uint16"), ["ZC251"]);
+        assert_eq!(n5(&format!("[{transpose},{bytes}]"), "float16"), ["ZC115"]);
+    }
+
+    #[test]
+    fn conditional_holds_compressors() {
+        let parse = |text: &str| {
+            let json = Json::parse_str(text).unwrap();
+            let (parsed, found) = parse_conditional(json.as_object(), "/codecs/1");
+            (parsed.map(|parsed| parsed.header_bytes), codes(&found))
+        };
+        let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}]}}"#)), (Some(1), vec![]));
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":16}}"#)), (Some(2), vec![]));
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":12}}"#)).1, ["ZC114"]);
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":0}}"#)).1, ["ZC114"]);
+        assert_eq!(parse(r#"{"codecs":[{"name":"bytes"}]}"#).1, ["ZC102"]);
+        assert_eq!(parse("{}").1, ["ZC112"]);
+    }
+}
