@@ -3,8 +3,8 @@
 
 use std::sync::Mutex;
 
-use super::cells::CellSource;
 use super::cell_writer::CellWriter;
+use super::cells::CellSource;
 use super::chunk_set::ChunkSet;
 use super::driver::{ChunkFault, Driver, Fault};
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport, at, filled};
@@ -104,7 +104,8 @@ impl<'a> CellMove<'a> {
         writer: &mut CellWriter<'_>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
-        let position = |inside: &[u64]| -> Vec<u64> { first.iter().zip(inside).map(|(a, b)| a + b).collect() };
+        let position =
+            |inside: &[u64]| -> Vec<u64> { first.iter().zip(inside).map(|(a, b)| a + b).collect() };
         if let Workers::One { buffers, interrupt } = workers {
             for inside in batch {
                 interrupt.check()?;

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::chunk_set::ChunkSet;
 use super::driver::Fault;
 use super::object::Side;
+use crate::codec::BoundChain;
 use crate::codec::chain::Workspace;
 use crate::codec::region::ravel;
 use crate::codec::sharding::IndexEntry;
-use crate::codec::BoundChain;
 use crate::store::ObjectReader;
 
 /// Shards that are kept open, with their indexes, at most.

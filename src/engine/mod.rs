@@ -1,5 +1,6 @@
 //! Chunks in parallel: which there are, what is done with each, and in what order the results count.
 
+pub mod block_reader;
 mod cell_encoder;
 mod cell_move;
 mod cell_writer;

@@ -3,13 +3,14 @@
 
 use std::sync::Mutex;
 
+use super::block_reader::BlockReader;
 use super::cell_encoder::CellEncoder;
 use super::cell_writer::CellWriter;
 use super::cells::CellSource;
 use super::chunk_set::ChunkSet;
 use super::decoded_block::DecodedBlock;
 use super::driver::{ChunkFault, Driver, Fault};
-use super::object::{ObjectBuffers, ObjectJob, ObjectReport, Side};
+use super::object::{ObjectBuffers, ObjectJob, ObjectReport};
 use super::plan::{Block, RechunkPlan};
 use super::progress::Progress;
 use super::workers::Workers;
@@ -258,110 +259,4 @@ impl<'a> RechunkRun<'a> {
 
 fn finish(open: Option<CellWriter<'_>>, report: &mut ObjectReport) -> Result<(), Fault> {
     open.map_or(Ok(()), |writer| writer.finish(&mut crate::codec::Workspace::default(), report))
-}
-
-/// Reads blocks.
-#[derive(Debug)]
-struct BlockReader<'a> {
-    source: &'a CellSource<'a>,
-    encoder: &'a CellEncoder,
-}
-
-impl BlockReader<'_> {
-    /// Reads all source cells that overlap a block into its cells; how many encoded bytes they had.
-    fn read(
-        &self,
-        block: &Block,
-        destination: &Side,
-        decoded: &mut DecodedBlock,
-        workers: &mut Workers<'_>,
-    ) -> Result<u64, Fault> {
-        let side = self.source.side();
-        decoded.begin(block, destination.cell_shape());
-        let shared: &DecodedBlock = decoded;
-        workers.each(shared.num_cells(), |_, item| {
-            shared.prepare(item, self.encoder, |start, end| self.may_be_absent(start, end));
-            Ok(())
-        })?;
-        let (first, counts) = block.cells(&side.metadata.chunk_shape);
-        if side.layout.is_none() {
-            return self.read_cells(&first, &counts, shared, workers);
-        }
-        // Shard by shard, so that the index of each is read once.
-        let per_object = side.cells_per_object();
-        let (first_cell, cell_counts) = block.cells(side.cell_shape());
-        let mut place = vec![0; counts.len()];
-        let mut bytes = 0;
-        loop {
-            let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            let (cells, counts_inside) =
-                super::decoded_block::overlap(&first_cell, &cell_counts, &object, &per_object);
-            bytes += self.read_cells(&cells, &counts_inside, shared, workers)?;
-            if !advance(&mut place, &counts) {
-                return Ok(bytes);
-            }
-        }
-    }
-
-    /// Whether some of the box may hold nothing that is stored.
-    fn may_be_absent(&self, start: &[u64], end: &[u64]) -> bool {
-        let side = self.source.side();
-        if side.layout.is_some() {
-            return true;
-        }
-        let block = Block { start: start.to_vec(), end: end.to_vec() };
-        let (first, counts) = block.cells(side.cell_shape());
-        let mut place = vec![0; counts.len()];
-        loop {
-            let cell: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if !self.source.may_hold(side.object_of(&cell).0) {
-                return true;
-            }
-            if !advance(&mut place, &counts) {
-                return false;
-            }
-        }
-    }
-
-    /// Reads a box of source cells.
-    fn read_cells(
-        &self,
-        first: &[u64],
-        counts: &[u64],
-        decoded: &DecodedBlock,
-        workers: &mut Workers<'_>,
-    ) -> Result<u64, Fault> {
-        let count = as_index(counts.iter().product());
-        let bytes = workers.each(count, |buffers, item| {
-            let place = unravel(item as u64, counts);
-            let cell: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
-            self.read_cell(&cell, decoded, buffers)
-        })?;
-        Ok(bytes.iter().sum())
-    }
-
-    fn read_cell(
-        &self,
-        cell: &[u64],
-        decoded: &DecodedBlock,
-        buffers: &mut ObjectBuffers,
-    ) -> Result<u64, Fault> {
-        let side = self.source.side();
-        let ObjectBuffers { read, decoded: elements, workspace, .. } = buffers;
-        if !self.source.read(cell, read, workspace)? {
-            return Ok(0);
-        }
-        let chain = side.cell_chain();
-        let start = side.start_of_cell(cell);
-        let values: &[u8] = if chain.stores_elements(read.len()) {
-            read
-        } else {
-            chain
-                .decode(read, elements, workspace)
-                .map_err(|fault| super::object::at(fault, &start).of_source(side.object_of(cell).0))?;
-            elements
-        };
-        decoded.scatter(values, &start, side.cell_shape(), self.encoder.element_size());
-        Ok(read.len() as u64)
-    }
 }

@@ -12,6 +12,7 @@ mod exit_status;
 mod generators;
 mod help;
 mod inspect;
+mod rechunk;
 mod signals;
 mod transcode;
 mod version_2;

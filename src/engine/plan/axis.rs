@@ -69,7 +69,9 @@ mod tests {
 
     #[test]
     fn reads_are_those_counted_block_by_block() {
-        for (length, source, unit) in [(12, 4, 3), (13, 5, 2), (7, 10, 3), (100, 7, 7), (1, 1, 1), (64, 16, 5)] {
+        for (length, source, unit) in
+            [(12, 4, 3), (13, 5, 2), (7, 10, 3), (100, 7, 7), (1, 1, 1), (64, 16, 5)]
+        {
             let axis = Axis { length, source, unit };
             for multiple in axis.multiples() {
                 let block = multiple * unit;

@@ -32,7 +32,12 @@ impl RechunkPlan {
     }
 
     fn group_grid_shape(&self) -> Vec<u64> {
-        self.grids.shape.iter().zip(self.group_shape()).map(|(length, group)| length.div_ceil(group)).collect()
+        self.grids
+            .shape
+            .iter()
+            .zip(self.group_shape())
+            .map(|(length, group)| length.div_ceil(group))
+            .collect()
     }
 
     /// A group by its number.

@@ -68,9 +68,8 @@ impl RechunkPlan {
         let whole = least.with_block(least.grids.destination_object.clone());
         let parts = least.parts().into_iter().map(|block| least.with_block(block));
         for plan in parts.chain([whole.grown(budget)]) {
-            let better = |best: &RechunkPlan| {
-                (plan.reads(), plan.block_bytes()) < (best.reads(), best.block_bytes())
-            };
+            let better =
+                |best: &RechunkPlan| (plan.reads(), plan.block_bytes()) < (best.reads(), best.block_bytes());
             if plan.unit_bytes() <= budget && best.as_ref().is_none_or(better) {
                 best = Some(plan);
             }
@@ -130,9 +129,9 @@ impl RechunkPlan {
     }
 
     fn product(&self, count: impl Fn(Axis, u64) -> u64) -> u128 {
-        self.axes().zip(&self.block_shape).fold(1_u128, |product, (axis, block)| {
-            product.saturating_mul(u128::from(count(axis, *block)))
-        })
+        self.axes()
+            .zip(&self.block_shape)
+            .fold(1_u128, |product, (axis, block)| product.saturating_mul(u128::from(count(axis, *block))))
     }
 
     fn axes(&self) -> impl Iterator<Item = Axis> {
@@ -181,7 +180,8 @@ impl RechunkPlan {
                         continue;
                     }
                     let saved = (approximate(reads.into()) / approximate(axis.reads(block).into())).ln();
-                    let cost = approximate(larger.block_bytes().into()) / approximate(plan.block_bytes().into());
+                    let cost =
+                        approximate(larger.block_bytes().into()) / approximate(plan.block_bytes().into());
                     let gain = saved / cost.ln().max(f64::MIN_POSITIVE);
                     if best.as_ref().is_none_or(|(most, _)| gain > *most) {
                         best = Some((gain, larger));

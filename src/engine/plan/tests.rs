@@ -145,7 +145,13 @@ fn array_without_elements_or_dimensions_has_a_plan() {
     let grids = |shape: Vec<u64>| {
         let ones = vec![1; shape.len()];
         let order = (0..shape.len()).collect();
-        Grids { shape, source_cell: ones.clone(), destination_cell: ones.clone(), destination_object: ones, order }
+        Grids {
+            shape,
+            source_cell: ones.clone(),
+            destination_cell: ones.clone(),
+            destination_object: ones,
+            order,
+        }
     };
     let costs = Costs { element: 4, cell: 0, worker: 0 };
     let empty = RechunkPlan::new(grids(vec![0, 3]), costs, 100).unwrap();

@@ -14,9 +14,11 @@ mod plan;
 mod quantization;
 mod range;
 pub(super) mod reader;
+mod regrid;
 mod run;
 mod survey;
 mod unpack;
 mod verify;
+mod way;
 
 pub use run::transcode;

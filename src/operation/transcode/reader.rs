@@ -30,6 +30,17 @@ pub(in crate::operation) struct ReadBuffers {
 }
 
 impl ReadBuffers {
+    /// The elements of a cell whose encoded bytes are `encoded`, which becomes the buffer that is read into.
+    pub(super) fn decode(
+        &mut self,
+        chain: &BoundChain,
+        cell: &Cell,
+        encoded: &mut Vec<u8>,
+    ) -> Result<&[u8], ChainFault> {
+        std::mem::swap(&mut self.read, encoded);
+        decode(chain, cell, self)
+    }
+
     /// A buffer of so many bytes, whatever it holds.
     pub(super) fn piece(&mut self, length: usize) -> &mut [u8] {
         self.read.resize(length, 0);

@@ -6,12 +6,13 @@ use super::fault::explain_job;
 use super::plan::{Plan, Planned, Planner};
 use super::quantization::Quantization;
 use super::verify::{Verification, verify};
-use crate::codec::BoundChain;
+use super::way::{route, too_small, unit_bytes};
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::interrupt::Interrupt;
-use crate::engine::object::{ObjectJob, ObjectReport, ObjectWay};
+use crate::engine::object::{ObjectReport, ObjectWay};
 use crate::engine::progress::Progress;
 use crate::kernel::quantize::QuantizeFigures;
+use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
 use crate::operation::available_threads;
 use crate::operation::error::{FaultClass, OperationError};
@@ -54,14 +55,19 @@ pub fn transcode(
     let driver = Driver::new(threads).map_err(no_threads)?.heeding(interrupt);
     let plan = Planner { options, driver: &driver }.plan(source, destination.clone(), progress)?;
     let memory = Memory::of(&plan, threads, options.common.max_memory)?;
-    let driver =
-        if memory.threads == threads { driver } else { Driver::new(memory.threads).map_err(no_threads)?.heeding(interrupt) };
+    let driver = if memory.threads == threads {
+        driver
+    } else {
+        Driver::new(memory.threads).map_err(no_threads)?.heeding(interrupt)
+    };
     if options.dry_run {
         let tally = dry_tally(&plan);
         return Ok(result(options, &plan, &tally, &memory, None, begun));
     }
     let shown = options.destination.display();
-    let _unfinished = interrupt.begin(format!("`{shown}`, without metadata,")).map_err(|_| OperationError::interrupted())?;
+    let _unfinished = interrupt
+        .begin(format!("`{shown}`, without metadata,"))
+        .map_err(|_| OperationError::interrupted())?;
     destination.create_root().map_err(cannot_write)?;
     match write(&plan, options.verify, &driver, progress) {
         Ok((tally, verified)) => Ok(result(options, &plan, &tally, &memory, verified, begun)),
@@ -212,31 +218,19 @@ struct Memory {
 impl Memory {
     /// As many threads as the budget allows; an error where it does not allow one.
     fn of(plan: &Plan, threads: usize, budget: Option<u64>) -> Result<Self, OperationError> {
+        if let Some(ObjectWay::Rechunk(rechunk)) = plan.job.as_ref().map(|job| &job.way) {
+            return Ok(Memory { threads: rechunk.schedule.threads, bytes: rechunk.schedule.bytes });
+        }
         let unit = plan.job.as_ref().map_or(1 << 20, unit_bytes);
         let Some(budget) = budget else {
             return Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64) });
         };
         let allowed = usize::try_from(budget / unit.max(1)).unwrap_or(usize::MAX);
         if allowed == 0 {
-            return Err(OperationError::environment(format!(
-                "--max-memory of {budget} bytes is too small: a single chunk needs {unit} bytes"
-            ))
-            .with_help(format!("give at least `--max-memory {unit}`")));
+            return Err(too_small(Some(budget), budget, unit));
         }
         let threads = threads.min(allowed);
         Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64) })
-    }
-}
-
-/// Bytes that a thread holds for one unit: encoded and decoded, on both sides.
-fn unit_bytes(job: &ObjectJob) -> u64 {
-    let of = |chain: &BoundChain| chain.max_representation_bytes().saturating_mul(2);
-    match (&job.way, &job.source.layout, &job.destination.layout) {
-        (ObjectWay::Copy, ..) => 1 << 20,
-        (ObjectWay::Cells(_), Some(source), Some(destination)) => {
-            of(&source.cell).saturating_add(of(&destination.cell))
-        }
-        _ => of(&job.source.chain).saturating_add(of(&job.destination.chain)),
     }
 }
 
@@ -248,13 +242,13 @@ fn result(
     verified: Option<Verification>,
     begun: Instant,
 ) -> TranscodeResult {
-    let total: u64 = plan.source.metadata.chunk_grid_shape().iter().product();
+    let num_objects = |metadata: &ArrayMetadata| metadata.chunk_grid_shape().iter().product::<u64>();
     let ran = !options.dry_run;
     let element_size = plan.destination.pipeline.input.data_type.size();
     let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
     let counts = Counts {
-        chunks: Some(total),
-        chunks_absent: Some(total - plan.listing.present.len()),
+        chunks: Some(num_objects(&plan.destination.metadata)),
+        chunks_absent: Some(num_objects(&plan.source.metadata) - plan.listing.present.len()),
         chunks_read: Some(if ran { tally.read.max(plan.listing.present.len()) } else { tally.read }),
         chunks_written: ran.then_some(tally.written),
         bytes_read: Some(tally.bytes_read),
@@ -271,11 +265,11 @@ fn result(
     let node = NodeResult {
         path: "/".to_owned(),
         node_type: "array",
-        route: if plan.is_copy { Route::Copy } else { Route::Recode },
+        route: plan.job.as_ref().map_or(Route::Copy, route),
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
         destination: Some(describe_planned(&plan.destination)),
         counts,
-        read_amplification: Some(1.0),
+        read_amplification: Some(read_amplification(plan)),
         memory_bytes: Some(memory.bytes),
         quantization,
         verify: verified.map(|verified| verified.result),
@@ -290,6 +284,13 @@ fn result(
         totals: Totals::of(&nodes, 0),
         nodes,
         warnings,
+    }
+}
+
+fn read_amplification(plan: &Plan) -> f64 {
+    match plan.job.as_ref().map(|job| &job.way) {
+        Some(ObjectWay::Rechunk(rechunk)) => rechunk.plan.read_amplification(),
+        _ => 1.0,
     }
 }
 
@@ -360,7 +361,9 @@ fn quantization_result(
         offset: settled.then_some(offset),
         scale: settled.then_some(scale),
         step: settled.then(|| quantization.step()),
-        codes: quantization.are_codes_settled().then_some([quantization.codes.first, quantization.codes.last]),
+        codes: quantization
+            .are_codes_settled()
+            .then_some([quantization.codes.first, quantization.codes.last]),
         nan_code: quantization.codes.nan.filter(|_| quantization.are_codes_settled()),
         count: figures.count,
         nan: ran.then_some(figures.nan),
