@@ -26,7 +26,7 @@ const ROWS: [&str; 14] = [
 ];
 
 /// What only some rows may name: a path, and those rows.
-const OWNED: [(&str, &[&str]); 18] = [
+const OWNED: [(&str, &[&str]); 20] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -40,6 +40,8 @@ const OWNED: [(&str, &[&str]); 18] = [
     ("signal_hook", &["cli"]),
     ("indicatif", &["report"]),
     ("anstyle", &["report"]),
+    ("png", &["report"]),
+    ("terminal_size", &["report"]),
     ("rayon", &["engine"]),
     ("std::fs", &["store"]),
     ("fs::", &["store"]),

@@ -103,18 +103,19 @@ impl ApplyCodecArguments {
         let result = apply_codec(&options, session.interrupt())?;
         session.warn(&result.warnings);
         if options.stages {
-            session::note(|output| apply_codec_text::write_stages(&result, session.error_style(), output));
+            session.note(|output| apply_codec_text::write_stages(&result, session.error_style(), output));
         }
-        session::print(|output| match &result.standard_output {
-            Some(bytes) => output.write_all(bytes),
-            None if as_json => json::write("apply-codec", &result, output),
-            None => apply_codec_text::write(&result, !options.stages, session.style(), output),
-        })?;
-        if result.standard_output.is_some() {
+        if let Some(bytes) = &result.standard_output {
+            session::print_as_it_is(|output| output.write_all(bytes))?;
             // stdout is taken by the data: what there is to tell goes to stderr.
-            session::note(|output| {
+            session.note(|output| {
                 apply_codec_text::write(&result, !options.stages, session.error_style(), output)
             });
+        } else if as_json {
+            session.print(|output| json::write("apply-codec", &result, output))?;
+        } else {
+            session
+                .print(|output| apply_codec_text::write(&result, !options.stages, session.style(), output))?;
         }
         Ok(ExitStatus::Done)
     }

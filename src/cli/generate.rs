@@ -25,7 +25,7 @@ impl CompletionsArguments {
     /// Writes the completions to stdout.
     pub(super) fn run(&self) -> anyhow::Result<ExitStatus> {
         let text = completions(self.shell);
-        session::print(|output| output.write_all(&text))?;
+        session::print_as_it_is(|output| output.write_all(&text))?;
         Ok(ExitStatus::Done)
     }
 }

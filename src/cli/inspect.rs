@@ -2,34 +2,66 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
 
 use super::ExitStatus;
 use super::arguments::CommonArguments;
-use super::session::{self, Session};
+use super::session::Session;
+use super::value;
 use crate::diagnostic::Severity;
+use crate::element::NumberType;
+use crate::operation::error::OperationError;
 use crate::operation::inspect::inspect;
-use crate::operation::options::InspectOptions;
-use crate::report::{inspect_text, json};
+use crate::operation::inspect_result::ArrayResult;
+use crate::operation::options::{
+    ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions,
+};
+use crate::report::{inspect_preview, inspect_text, json, terminal};
+use crate::store::file;
 
 const EXAMPLES: &str = "\
 Examples:
   What is in it, and what each codec makes of a chunk:
       zarrcast inspect temperature.zarr
 
-  The same for a program:
+  The values, and how they are spread over 20 bins:
+      zarrcast inspect --stats --histogram 20 temperature.zarr
+
+  The codecs that would store it in 8 bits, and what that would cost:
+      zarrcast inspect --suggest uint8 temperature.zarr
+
+  A chunk, codec by codec:
+      zarrcast inspect --chunk 0,1,1 temperature.zarr
+
+  A picture of the fourth time step:
+      zarrcast inspect --preview time=3 temperature.zarr
+
+  The pipeline for a program:
       zarrcast inspect --json temperature.zarr | jq .pipeline";
 
-/// Show what is in a store: metadata and codec pipeline
+/// Pixels of a `--preview-png`, either way.
+const IMAGE: PictureSize = PictureSize { columns: 1024, rows: 1024, pixel_height: 1 };
+
+/// Pixels of a picture in JSON.
+const DOCUMENT: PictureSize = PictureSize { columns: 80, rows: 60, pixel_height: 1 };
+
+/// Columns and lines where there is no terminal.
+const PAGE: (u16, u16) = (80, 40);
+
+/// Lines of the terminal that are not given to the picture: its heading, its legend, the prompt.
+const OTHER_LINES: u64 = 5;
+
+/// Show what is in a store: metadata, codec pipeline, storage, values
 ///
 /// The pipeline has a row for each codec, in encode order, with the data type, shape, fill value and size of a chunk
 /// after it, also inside a shard. A damaged array shows what it can, and exits with 1.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>")]
 pub(super) struct InspectArguments {
     /// The array: a local directory; the path may go on inside a hierarchy
-    #[arg(value_name = "STORE")]
-    store: PathBuf,
+    #[arg(value_name = "STORE", required_unless_present = "preview")]
+    store: Option<PathBuf>,
 
     /// The path of a node inside the store
     #[arg(long, value_name = "PATH")]
@@ -40,7 +72,50 @@ pub(super) struct InspectArguments {
     storage: Storage,
 
     #[command(flatten)]
+    values: ValueArguments,
+
+    #[command(flatten)]
     pub(super) common: CommonArguments,
+}
+
+/// What is read of the chunks.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Values")]
+struct ValueArguments {
+    /// Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, the fill value
+    ///
+    /// Absent chunks count as the fill value.
+    #[arg(long)]
+    stats: bool,
+
+    /// Count the values in bins of equal width; from the least to the greatest, unless a range is given
+    ///
+    /// The last bin has its upper edge.
+    #[arg(long, value_name = "BINS[,MIN,MAX]", value_parser = value::histogram)]
+    histogram: Option<HistogramOptions>,
+
+    /// Suggest scale_offset and cast_value for integers of this type, with the step and the greatest error
+    #[arg(long, value_name = "TYPE", value_parser = value::integer_type)]
+    suggest: Option<NumberType>,
+
+    /// Decode one object of the stored grid, codec by codec, with sizes, times and checksums
+    #[arg(long, value_name = "I,J,...", value_parser = value::extents)]
+    chunk: Option<value::Extents>,
+
+    /// Let --chunk count inner chunks of shards
+    #[arg(long, requires = "chunk")]
+    inner_chunk: bool,
+
+    /// Draw a slice: of the last two dimensions, at index 0 of the others, or where AXIS=INDEX says
+    ///
+    /// AXIS is a dimension's number or name. Slices of more than 64 Mi elements are drawn from their nearest values,
+    /// others from means.
+    #[arg(long, value_name = "AXIS=INDEX,...", num_args = 0..=1, default_missing_value = "")]
+    preview: Option<String>,
+
+    /// Draw the slice of --preview into a PNG file of at most 1024 x 1024 pixels
+    #[arg(long, value_name = "FILE")]
+    preview_png: Option<PathBuf>,
 }
 
 /// When what is stored is counted.
@@ -58,15 +133,15 @@ impl InspectArguments {
     /// Runs the command and reports.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
-        let options = InspectOptions {
-            threads: self.common.options().threads,
-            store: self.store,
-            node: self.node,
-            storage: self.storage != Storage::Never,
-        };
-        let result = inspect(&options)?;
+        let image = self.values.preview_png.clone();
+        let options = self.options(session)?;
+        let result = inspect(&options, session.progress())?;
+        session.progress().finish();
         session.warn(&result.warnings);
-        session::print(|output| {
+        if let Some(path) = image {
+            write_image(&result, &path)?;
+        }
+        session.print(|output| {
             if as_json {
                 json::write("inspect", &result, output)
             } else {
@@ -76,4 +151,61 @@ impl InspectArguments {
         let damaged = result.warnings.iter().any(|finding| finding.severity == Severity::Error);
         Ok(if damaged { ExitStatus::DataFault } else { ExitStatus::Done })
     }
+
+    fn options(self, session: &Session) -> anyhow::Result<InspectOptions> {
+        let ValueArguments { stats, histogram, suggest, chunk, inner_chunk, preview, preview_png } = self.values;
+        let (at, store) = slice_and_store(preview.as_deref(), self.store)?;
+        let picture = preview.is_some().then(|| {
+            if self.common.json { DOCUMENT } else { picture_size(session) }
+        });
+        let image = preview_png.is_some().then_some(IMAGE);
+        Ok(InspectOptions {
+            common: self.common.options(),
+            store,
+            node: self.node,
+            storage: self.storage != Storage::Never,
+            stats,
+            histogram,
+            suggest,
+            chunk: chunk.map(|chunk| ChunkOptions { indices: chunk.0, inner: inner_chunk }),
+            preview: (picture.is_some() || image.is_some()).then_some(PreviewOptions { at, picture, image }),
+        })
+    }
+}
+
+/// What `--preview` says, and STORE: what stands after `--preview` and is no slice is STORE.
+fn slice_and_store(
+    preview: Option<&str>,
+    store: Option<PathBuf>,
+) -> anyhow::Result<(Vec<(String, u64)>, PathBuf)> {
+    match (preview.map(|text| (text, value::slice(text))), store) {
+        (None, Some(store)) => Ok((Vec::new(), store)),
+        (Some((_, Some(at))), Some(store)) => Ok((at, store)),
+        (Some((text, None)), None) => Ok((Vec::new(), PathBuf::from(text))),
+        (Some((text, None)), Some(_)) => {
+            Err(OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
+                .with_help("name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0")
+                .into())
+        }
+        (_, None) => Err(OperationError::usage("STORE is missing")
+            .with_help("name the folder of an array")
+            .into()),
+    }
+}
+
+/// What fits the terminal, or a page.
+fn picture_size(session: &Session) -> PictureSize {
+    let (columns, lines) = terminal::size().unwrap_or(PAGE);
+    let lines = u64::from(lines).saturating_sub(OTHER_LINES).max(4);
+    // With colours a letter is two pixels, each about as high as wide.
+    let (rows, pixel_height) = if session.style().is_coloured() { (2 * lines, 1) } else { (lines, 2) };
+    PictureSize { columns: u64::from(columns).max(16), rows, pixel_height }
+}
+
+fn write_image(result: &ArrayResult, path: &std::path::Path) -> anyhow::Result<()> {
+    let Some(image) = &result.image else { return Ok(()) };
+    let bytes = inspect_preview::image(image).context("the image cannot be encoded")?;
+    file::write(path, &bytes).map_err(|error| {
+        OperationError::environment(format!("`{}` is not written", path.display())).because(error).into()
+    })
 }

@@ -11,6 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::operation::Interrupt;
 use crate::operation::error::OperationError;
 use crate::operation::progress::{Progress, Silent};
+use crate::report::defused::Defused;
 use crate::report::failure;
 use crate::report::progress::{Bar, Log};
 use crate::report::terminal::{Colour, Output, Style};
@@ -65,14 +66,26 @@ impl Session {
     /// Prints findings on stderr, unless `--quiet` was given.
     pub(super) fn warn(&self, findings: &[Diagnostic]) {
         if !self.quiet {
-            note(|output| failure::write_findings(findings, self.error_style(), output));
+            self.note(|output| failure::write_findings(findings, self.error_style(), output));
         }
     }
 
     /// Prints the error with its causes and the next step, and gives its exit status.
     pub(super) fn report_error(&self, error: &anyhow::Error) -> ExitStatus {
-        note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
+        self.note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
         exit_status::of_error(error)
+    }
+
+    /// Writes the result to stdout as text or JSON, without what a terminal would act on.
+    pub(super) fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+        print_as_it_is(|output| write(&mut Defused::new(output, self.output == Colour::On)))
+    }
+
+    /// Writes to stderr likewise; if it is closed, to nobody.
+    pub(super) fn note(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        let mut output = BufWriter::new(io::stderr().lock());
+        let has_colours = self.error == Colour::On;
+        let _ = write(&mut Defused::new(&mut output, has_colours)).and_then(|()| output.flush());
     }
 }
 
@@ -92,8 +105,8 @@ pub(super) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Resu
     })
 }
 
-/// Writes the result to stdout. A reader that has gone is no error: it has seen what it wanted.
-pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+/// Writes to stdout whatever it is. A reader that has gone is no error: it has seen what it wanted.
+pub(super) fn print_as_it_is(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     match write(&mut output).and_then(|()| output.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -103,10 +116,4 @@ pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> any
         }
         outcome => outcome.context("the result cannot be written to stdout"),
     }
-}
-
-/// Writes to stderr; if it is closed, to nobody.
-pub(super) fn note(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-    let mut output = BufWriter::new(io::stderr().lock());
-    let _ = write(&mut output).and_then(|()| output.flush());
 }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::ExitStatus;
 use super::arguments::CommonArguments;
-use super::session::{self, Session};
+use super::session::Session;
 use super::value;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::json::Json;
@@ -83,7 +83,7 @@ impl TranscodeArguments {
         let options = self.into_options()?;
         let result = transcode(&options, session.progress(), session.interrupt())?;
         session.warn(&result.warnings);
-        session::print(|output| {
+        session.print(|output| {
             if as_json {
                 json::write("transcode", &result, output)
             } else {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use super::ExitStatus;
 use super::exit_status::of_error;
-use super::session::{self, Session};
+use super::session::Session;
 use crate::operation::validate::{ValidateOutcome, validate};
 use crate::report::terminal::Style;
 use crate::report::{github, json, junit, sarif, validate_text};
@@ -21,13 +21,13 @@ impl ValidateArguments {
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let format = self.format()?;
         let options = match self.task()? {
-            Task::Explain(code) => return rules::explain(code, format),
-            Task::ListRules => return rules::list(format, session.style()),
+            Task::Explain(code) => return rules::explain(code, format, session),
+            Task::ListRules => return rules::list(format, session),
             Task::Validate(options) => *options,
         };
         let outcome = validate(&options, session.progress());
         session.progress().finish();
-        session::print(|output| write(&outcome, format, session.style(), output))?;
+        session.print(|output| write(&outcome, format, session.style(), output))?;
         Ok(report_failures(outcome, session))
     }
 }

@@ -9,7 +9,7 @@ use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
-use crate::operation::options::{Compression, Missing, Stream};
+use crate::operation::options::{Compression, HistogramOptions, Missing, Stream};
 use crate::store::file;
 
 /// Bytes that a document given by `@FILE` may have.
@@ -93,6 +93,46 @@ pub(super) fn range(text: &str) -> Result<(Json, Json), String> {
         Some((low, high)) if !high.contains(',') => Ok((number(low)?, number(high)?)),
         _ => Err(format!("expected two numbers, LO,HI, such as -5,40; found {text:?}")),
     }
+}
+
+/// The most bins of a histogram.
+const MOST_BINS: usize = 1_000_000;
+
+/// `BINS` or `BINS,MIN,MAX`.
+pub(super) fn histogram(text: &str) -> Result<HistogramOptions, String> {
+    let refusal = || {
+        format!(
+            "expected BINS or BINS,MIN,MAX, such as 20 or 20,-5,40: 1 to {MOST_BINS} bins, and two finite numbers of which \
+             the first is not the greater; found {text:?}"
+        )
+    };
+    let (bins, range) = match *text.split(',').map(str::trim).collect::<Vec<_>>().as_slice() {
+        [bins] => (bins, None),
+        [bins, min, max] => (bins, Some((min, max))),
+        _ => return Err(refusal()),
+    };
+    let bins = bins.parse().ok().filter(|bins| (1..=MOST_BINS).contains(bins)).ok_or_else(refusal)?;
+    let finite = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let range = match range {
+        None => None,
+        Some((min, max)) => {
+            let range = finite(min).zip(finite(max)).filter(|(min, max)| min <= max);
+            Some(range.ok_or_else(refusal)?)
+        }
+    };
+    Ok(HistogramOptions { bins, range })
+}
+
+/// `AXIS=INDEX,...`, or nothing; `None` for anything else.
+pub(super) fn slice(text: &str) -> Option<Vec<(String, u64)>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    let piece = |piece: &str| {
+        let (axis, index) = piece.rsplit_once('=')?;
+        Some((axis.trim().to_owned(), index.trim().parse().ok()?))
+    };
+    text.split(',').map(piece).collect()
 }
 
 /// `auto`, or `VALUE,...`.

@@ -194,11 +194,25 @@ impl BoundChain {
 
     /// Whether an encoded chunk of `length` bytes is the elements themselves, as `bytes` alone leaves them.
     pub fn stores_elements(&self, length: usize) -> bool {
-        let plain = matches!(
-            self.codecs.as_slice(),
-            [BoundCodec { codec: Codec::Bytes { swap: None, check: None }, .. }]
-        );
-        plain && self.decoded.num_bytes() == Some(length as u64)
+        let is_plain = self.codecs.len() == 1 && self.num_moot() == 1;
+        is_plain && self.decoded.num_bytes() == Some(length as u64)
+    }
+
+    /// How many codecs at the front change nothing: 1 where that is a `bytes` in the byte order of this machine, else 0.
+    /// What they are given to decode is the elements, if it has the right size.
+    pub fn num_moot(&self) -> usize {
+        let is_moot = |codec: &BoundCodec| matches!(codec.codec, Codec::Bytes { swap: None, check: None });
+        usize::from(self.codecs.first().is_some_and(is_moot))
+    }
+
+    /// Refuses bytes that are not as many as the elements of a decoded chunk have.
+    pub fn check_decoded(&self, length: usize) -> Result<(), ChainFault> {
+        let decoded = Representation::Array(self.decoded.clone());
+        let fault = |kind| match self.codecs.first() {
+            Some(codec) => codec.fault(0, kind),
+            None => ChainFault { place: "-".to_owned(), codec: String::new(), kind },
+        };
+        expect_size(&decoded, length).map_err(fault)
     }
 
     /// Bytes of the largest representation between two codecs.

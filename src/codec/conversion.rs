@@ -112,6 +112,40 @@ impl Conversion {
         !matches!(self.way, Way::Bytes { .. })
     }
 
+    /// Bytes of the buffers that it fills beside the encoded chunks.
+    pub(super) fn working_bytes(&self, has_edges: bool) -> u64 {
+        let (source, destination) = (&self.source, &self.destination);
+        let (longest_source, longest_destination) = (source.codecs().len(), destination.codecs().len());
+        let elements = source.decoded_bytes().max(destination.decoded_bytes());
+        let whole = || {
+            let cropped = if has_edges { elements } else { 0 };
+            let passage =
+                source.passage_bytes(longest_source).max(destination.passage_bytes(longest_destination));
+            [source.decoded_bytes(), destination.decoded_bytes(), cropped, passage]
+        };
+        let parts = match &self.way {
+            Way::Bytes { keep } => {
+                let undone = source.passage_bytes(longest_source - keep);
+                let done = destination.passage_bytes(longest_destination - keep);
+                [source.max_representation_bytes(), undone.max(done), 0, 0]
+            }
+            Way::Fused(fused) if has_edges && fused.program.is_fallible() => whole(),
+            Way::Fused(fused) => {
+                let undone = longest_source - fused.source_bytes;
+                let done = longest_destination - fused.destination_bytes;
+                let first = if undone > 1 { source.max_representation_bytes() } else { 0 };
+                let permuted = if fused.transpose.is_some() { elements } else { 0 };
+                let second = if done > 1 || fused.transpose.is_some() { elements } else { 0 };
+                let passage = source.passage_bytes(undone).max(destination.passage_bytes(done));
+                // `bytes` is part of the pass, so that there is a codec less to run by itself.
+                let passage = if undone.max(done) > 2 { passage } else { 0 };
+                [first, second, permuted, passage]
+            }
+            Way::Whole => whole(),
+        };
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+
     /// The chain that is read.
     pub fn source(&self) -> &BoundChain {
         &self.source

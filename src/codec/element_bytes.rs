@@ -64,7 +64,9 @@ impl ElementBytes {
                     byte << unused >> unused
                 }
             };
-            decoded.iter_mut().for_each(|byte| *byte = extend(*byte));
+            for byte in decoded.iter_mut() {
+                *byte = extend(*byte);
+            }
         }
     }
 

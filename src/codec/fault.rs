@@ -91,6 +91,7 @@ pub fn number_text(number_type: NumberType, bits: u64) -> String {
 }
 
 /// A number's value as a float64, for figures; integers beyond 2^53 are rounded.
+#[inline]
 #[expect(clippy::cast_precision_loss, reason = "figures need no more than 53 bits")]
 pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
     use crate::element::Element;

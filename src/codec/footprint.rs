@@ -1,86 +1,69 @@
-//! What a chain's codecs hold beside the chunk: compressor contexts, which a thread keeps from chunk to chunk.
+//! How many bytes a thread holds while it decodes, encodes or converts a chunk: buffers, and what compressors keep.
 
-use super::{BoundChain, BoundCodec, Codec};
-use crate::metadata::json::Json;
-
-/// Window, chain and hash logarithms of zstd's levels 1 to 22 for large inputs (its table of compression parameters).
-const ZSTD_LOGARITHMS: [(u32, u32, u32); 22] = [
-    (19, 13, 14),
-    (20, 15, 16),
-    (21, 16, 17),
-    (21, 18, 18),
-    (21, 18, 19),
-    (21, 18, 19),
-    (21, 19, 20),
-    (21, 19, 20),
-    (22, 20, 21),
-    (22, 21, 22),
-    (22, 21, 22),
-    (22, 22, 23),
-    (22, 22, 22),
-    (22, 22, 23),
-    (22, 23, 23),
-    (22, 22, 22),
-    (23, 23, 22),
-    (23, 23, 22),
-    (23, 24, 22),
-    (25, 25, 23),
-    (26, 26, 24),
-    (27, 27, 25),
-];
+use super::chain::{BoundChain, Codec};
+use super::conversion::Conversion;
+use crate::pipeline::Representation;
 
 impl BoundChain {
-    /// Bytes of the contexts that a thread keeps to encode and decode with this chain, at most.
+    /// The most bytes of an encoded chunk, as its codecs bound it; the decoded size where they give no bound.
+    pub fn encoded_bytes(&self) -> u64 {
+        self.encoded().max_bytes().unwrap_or_else(|| self.decoded_bytes())
+    }
+
+    /// Bytes of a decoded chunk.
+    pub fn decoded_bytes(&self) -> u64 {
+        self.decoded().num_bytes().unwrap_or(u64::MAX)
+    }
+
+    /// What its compressors keep, those of inner chunks too.
     pub fn context_bytes(&self) -> u64 {
-        self.codecs().iter().map(context_bytes).fold(0, u64::saturating_add)
+        self.codecs().iter().fold(0, |sum, codec| {
+            let bytes = match &codec.codec {
+                Codec::BytesToBytes(bytes_codec) => bytes_codec.context_bytes(size_of(&codec.decoded)),
+                Codec::Sharding(sharding) => {
+                    let inner = sharding.inner();
+                    inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs().len()))
+                }
+                _ => 0,
+            };
+            sum.saturating_add(bytes)
+        })
     }
 
-    /// Whether encoded chunks are the elements themselves, as `bytes` alone leaves them.
-    pub fn stores_elements_always(&self) -> bool {
-        let bytes = self.decoded().num_bytes().and_then(|bytes| usize::try_from(bytes).ok());
-        bytes.is_some_and(|bytes| self.stores_elements(bytes))
+    /// The buffers between `steps` codecs that are run one by one.
+    pub(super) fn passage_bytes(&self, steps: usize) -> u64 {
+        let between = steps.saturating_sub(1).min(2) as u64;
+        self.max_representation_bytes().saturating_mul(between)
+    }
+
+    /// What reading takes: the encoded chunk, the decoded one and, where the array has edges, the part inside.
+    pub fn reading_bytes(&self, has_edges: bool) -> u64 {
+        let decoded = self.decoded_bytes();
+        let is_plain = self.stores_elements(usize::try_from(decoded).unwrap_or(usize::MAX));
+        let copies = u64::from(!is_plain) + u64::from(has_edges);
+        self.encoded_bytes()
+            .saturating_add(decoded.saturating_mul(copies))
+            .saturating_add(self.passage_bytes(self.codecs().len()))
+            .saturating_add(self.context_bytes())
     }
 }
 
-fn context_bytes(codec: &BoundCodec) -> u64 {
-    match (&codec.codec, codec.name.as_str()) {
-        (Codec::Sharding(sharding), _) => sharding.inner().context_bytes(),
-        (Codec::BytesToBytes(_), "zstd" | "numcodecs.zstd") => {
-            let level = codec.metadata.member("level").and_then(Json::as_number);
-            let level = level.and_then(|number| i64::try_from(number.as_integral_i128()?).ok()).unwrap_or(3);
-            zstd_context_bytes(level, codec.decoded.max_bytes().unwrap_or(u64::MAX))
-        }
-        // The block that is sorted (900 kB), eight bytes for each of its bytes.
-        (Codec::BytesToBytes(_), "bz2" | "numcodecs.bz2") => 8 << 20,
-        (Codec::BytesToBytes(_), "crc32c" | "adler32" | "fletcher32") => 0,
-        // Deflate: a window and hash tables; blosc: a block and its tables.
-        (Codec::BytesToBytes(_), _) => 1 << 20,
-        _ => 0,
-    }
+fn size_of(representation: &Representation) -> u64 {
+    representation.max_bytes().unwrap_or(0)
 }
 
-/// A compression context of a level for inputs of a size, and a decompression context: what zstd itself estimates,
-/// rounded up.
-fn zstd_context_bytes(level: i64, input: u64) -> u64 {
-    let place = usize::try_from(level.clamp(1, 22) - 1).unwrap_or(0);
-    let (window, chain, hash) = ZSTD_LOGARITHMS[place];
-    // zstd makes its tables no larger than its input needs.
-    let needed = input.max(1 << 10).checked_next_power_of_two().map_or(63, u64::trailing_zeros);
-    let (window, chain, hash) = (window.min(needed), chain.min(needed + 1), hash.min(needed + 1));
-    let tables = (4_u64 << chain) + (4_u64 << hash) + (4_u64 << 17);
-    // Sequences and literals of a block of 128 KiB, and the parser's tables of the highest levels.
-    tables + (1_u64 << window).min(input) / 8 + (2 << 20)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn zstd_contexts_of_high_levels_are_large_for_large_chunks_alone() {
-        assert!(zstd_context_bytes(19, u64::MAX) > 80 << 20);
-        assert!(zstd_context_bytes(22, 64 << 10) < 8 << 20);
-        assert!(zstd_context_bytes(1, 4 << 20) < zstd_context_bytes(9, 4 << 20));
-        assert!(zstd_context_bytes(-5, 0) < 4 << 20);
+impl Conversion {
+    /// What converting takes: both encoded chunks and all between; more where the array has edges.
+    pub fn buffer_bytes(&self, has_edges: bool) -> u64 {
+        let (source, destination) = (self.source(), self.destination());
+        [
+            source.encoded_bytes(),
+            destination.encoded_bytes(),
+            self.working_bytes(has_edges),
+            source.context_bytes(),
+            destination.context_bytes(),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
     }
 }

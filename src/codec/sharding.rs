@@ -6,6 +6,7 @@ use super::chain::{BindError, BoundChain, Workspace};
 use super::fault::ChainFaultKind;
 use super::is_filled_with;
 use super::region::{RegionCopy, advance, as_index};
+use crate::metadata::array::num_elements;
 use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representation, ShardingStage};
 
 /// A bound `sharding_indexed` codec.
@@ -23,8 +24,12 @@ pub struct BoundSharding {
 /// Where an inner chunk lies in its shard; `None` for one that is absent.
 pub type IndexEntry = Option<(u64, u64)>;
 
+/// The most inner chunks of a shard. An index takes some seventy bytes for each while it is read, and a sparse file
+/// of any size takes nothing.
+const MAX_INNER_CHUNKS: u64 = 1 << 20;
+
 /// What the index holds for an absent inner chunk, twice.
-const ABSENT: u64 = u64::MAX;
+pub const ABSENT: u64 = u64::MAX;
 
 impl BoundSharding {
     /// Binds the codec for shards of this representation.
@@ -39,8 +44,13 @@ impl BoundSharding {
         let Representation::Bytes(BytesSize::Fixed(index_bytes)) = index.encoded() else {
             return Err(unsupported(": its index codecs do not give a fixed size"));
         };
-        let grid_shape =
+        let grid_shape: Vec<u64> =
             shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
+        if !num_elements(&grid_shape).is_some_and(|count| count <= MAX_INNER_CHUNKS) {
+            let because =
+                format!(": a shard has inner chunks of {grid_shape:?}, more than {MAX_INNER_CHUNKS}");
+            return Err(unsupported(&because));
+        }
         Ok(BoundSharding {
             shard_shape: shard.shape.clone(),
             grid_shape,
@@ -72,6 +82,11 @@ impl BoundSharding {
         self.index_bytes
     }
 
+    /// Whether a checksum guards the index.
+    pub fn index_holds_checksum(&self) -> bool {
+        self.index.codecs().iter().any(|codec| codec.name == "crc32c")
+    }
+
     /// Whether the index stands at the start or the end of a shard.
     pub fn index_location(&self) -> IndexLocation {
         self.index_location
@@ -99,6 +114,21 @@ impl BoundSharding {
         })
     }
 
+    /// Decodes the index of a shard: offset and length of each inner chunk as they stand there, be they ever so wrong;
+    /// [`ABSENT`] twice for one that is absent.
+    pub fn decode_entries(
+        &self,
+        encoded: &[u8],
+        workspace: &mut Workspace,
+    ) -> Result<Vec<(u64, u64)>, ChainFaultKind> {
+        let mut decoded = Vec::new();
+        self.index
+            .decode(encoded, &mut decoded, workspace.inner())
+            .map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be decoded: {fault}")))?;
+        let pairs = decoded.as_chunks::<8>().0.as_chunks::<2>().0.iter();
+        Ok(pairs.map(|[offset, length]| (u64::from_ne_bytes(*offset), u64::from_ne_bytes(*length))).collect())
+    }
+
     /// Decodes the index of a shard of this many bytes; every entry lies inside it.
     pub fn decode_index(
         &self,
@@ -106,14 +136,9 @@ impl BoundSharding {
         shard_bytes: u64,
         workspace: &mut Workspace,
     ) -> Result<Vec<IndexEntry>, ChainFaultKind> {
-        let mut decoded = Vec::new();
-        self.index
-            .decode(encoded, &mut decoded, workspace.inner())
-            .map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be decoded: {fault}")))?;
-        let words: &[[u8; 8]] = decoded.as_chunks::<8>().0;
-        let mut entries = Vec::with_capacity(words.len() / 2);
-        for (number, pair) in words.as_chunks::<2>().0.iter().enumerate() {
-            let [offset, length] = pair.map(u64::from_ne_bytes);
+        let pairs = self.decode_entries(encoded, workspace)?;
+        let mut entries = Vec::with_capacity(pairs.len());
+        for (number, (offset, length)) in pairs.into_iter().enumerate() {
             let entry = match (offset, length) {
                 (ABSENT, ABSENT) => None,
                 _ if offset.checked_add(length).is_some_and(|end| end <= shard_bytes) => {

@@ -3,7 +3,7 @@
 
 use super::read::{DataTypeError, MAX_ELEMENT_SIZE};
 use super::{DataType, FixedBytes, Leniency, TimeType, structure};
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::{Json, Number, Object};
 
 pub(super) const FIXED_LENGTH_UTF32: &str = "fixed_length_utf32";
 
@@ -38,7 +38,7 @@ fn time(name: &'static str, members: &Members<'_>) -> Result<Option<DataType>, D
     let found = UNITS.into_iter().find(|known| unit.as_str() == Some(known));
     let unit = found.ok_or_else(|| members.fault("unit", format!("one of {}", UNITS.join(", ")), unit))?;
     let json = members.require("scale_factor")?;
-    let value = json.as_number().and_then(|number| number.as_integral_i128());
+    let value = json.as_number().and_then(Number::as_integral_i128);
     let scale_factor = value
         .and_then(|value| u32::try_from(value).ok())
         .filter(|value| (1..=i32::MAX.cast_unsigned()).contains(value))

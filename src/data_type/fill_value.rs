@@ -169,7 +169,7 @@ impl DataType {
     }
 }
 
-/// The bits of "NaT", the least value of 64 bits.
+/// The bits of what is no time, the least value of 64 bits.
 const NOT_A_TIME: u64 = 1 << 63;
 
 fn time_fill_value(name: &str, json: &Json) -> Result<Read<FillValue>, FillValueError> {

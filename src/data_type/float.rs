@@ -56,7 +56,7 @@ impl FloatType {
             },
             FloatType::Small(float) => {
                 let (negative, code) = rounded(number, float.significand_bits(), float.least_exponent());
-                float.from_code(code, negative)
+                float.bits_of_code(code, negative)
             }
         }
     }

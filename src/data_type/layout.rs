@@ -38,7 +38,7 @@ impl DataType {
         let Some(size) = self.size().filter(|size| *size > 0) else { return };
         for element in elements.chunks_exact_mut(size) {
             let mut rest = element;
-            for run in runs.iter() {
+            for run in &runs {
                 let (own, after) = rest.split_at_mut(run.width * run.count);
                 if run.width > 1 {
                     own.chunks_exact_mut(run.width).for_each(<[u8]>::reverse);

@@ -7,15 +7,15 @@ use crate::metadata::json::Json;
 
 type ReadFill = Result<Read<FillValue>, FillValueError>;
 
-fn plain(bytes: Vec<u8>) -> ReadFill {
-    Ok(Read { value: FillValue(bytes), notes: Vec::new() })
+fn plain(bytes: Vec<u8>) -> Read<FillValue> {
+    Read { value: FillValue(bytes), notes: Vec::new() }
 }
 
 /// `r<N>`: N/8 integers; base64 is read too, with a note.
 pub(super) fn raw_from_json(name: &str, size: usize, json: &Json) -> ReadFill {
     let fault = || FillValueError::new(name, format!("an array of {size} integers from 0 to 255"), json);
     match json {
-        Json::Array(elements) if elements.len() == size => plain(bytes_of(name, elements)?),
+        Json::Array(elements) if elements.len() == size => Ok(plain(bytes_of(name, elements)?)),
         Json::Array(elements) => {
             Err(FillValueError { found: format!("an array of {}", elements.len()), ..fault() })
         }
@@ -37,7 +37,7 @@ pub(super) fn fixed_from_json(fixed: FixedBytes, json: &Json) -> ReadFill {
     let expected = || format!("the base64 of {of}{} bytes", fixed.size);
     let mut bytes = bytes.ok_or_else(|| FillValueError::new(fixed.name, expected(), json))?;
     bytes.resize(fixed.size, 0);
-    plain(bytes)
+    Ok(plain(bytes))
 }
 
 /// The same back.
@@ -57,7 +57,7 @@ pub(super) fn utf32_from_json(name: &str, code_points: usize, json: &Json) -> Re
     let text = text.ok_or_else(|| FillValueError::new(name, expected(), json))?;
     let mut bytes: Vec<u8> = text.chars().flat_map(|character| u32::from(character).to_ne_bytes()).collect();
     bytes.resize(code_points * 4, 0);
-    plain(bytes)
+    Ok(plain(bytes))
 }
 
 /// The same back; `None` where a code unit is no code point.
@@ -70,19 +70,17 @@ pub(super) fn utf32_to_json(bytes: &[u8]) -> Option<Json> {
 /// `string`: any string.
 pub(super) fn string_from_json(json: &Json) -> ReadFill {
     let text = json.as_str().ok_or_else(|| FillValueError::new("string", "a string", json))?;
-    plain(text.as_bytes().to_vec())
+    Ok(plain(text.as_bytes().to_vec()))
 }
 
 /// `bytes`: an array of integers or base64, as its page has both.
 pub(super) fn bytes_from_json(name: &str, json: &Json) -> ReadFill {
-    match json {
-        Json::Array(elements) => plain(bytes_of(name, elements)?),
-        _ => {
-            let expected = "base64, or an array of integers from 0 to 255";
-            let bytes = json.as_str().and_then(base64::decode);
-            plain(bytes.ok_or_else(|| FillValueError::new(name, expected, json))?)
-        }
+    if let Json::Array(elements) = json {
+        return Ok(plain(bytes_of(name, elements)?));
     }
+    let expected = "base64, or an array of integers from 0 to 255";
+    let bytes = json.as_str().and_then(base64::decode);
+    Ok(plain(bytes.ok_or_else(|| FillValueError::new(name, expected, json))?))
 }
 
 fn bytes_of(name: &str, elements: &[Json]) -> Result<Vec<u8>, FillValueError> {

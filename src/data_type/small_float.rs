@@ -127,15 +127,14 @@ impl SmallFloat {
 
     /// The bits of a value rounded to significand and exponent, `code`: exponent and significand as one number, which
     /// may lie on either side of what the type has. `None` where the type has neither the value nor an infinity.
-    pub(super) fn from_code(self, code: i64, negative: bool) -> Option<u64> {
+    pub(super) fn bits_of_code(self, code: i64, negative: bool) -> Option<u64> {
         let code = u64::try_from(code).ok()?;
         let infinity = self.magnitude_of_infinity();
         let sign = if negative { self.sign() } else { 0 };
         match self.0.special {
             Special::Ieee => Some(code.min(infinity) | sign),
-            Special::Finite => (code < self.sign()).then_some(code | sign),
             Special::NanAsNegativeZero if code == 0 => Some(0),
-            Special::NanAsNegativeZero => (code < self.sign()).then_some(code | sign),
+            Special::Finite | Special::NanAsNegativeZero => (code < self.sign()).then_some(code | sign),
             Special::Unsigned => (!negative && code < 0xff).then_some(code),
         }
     }

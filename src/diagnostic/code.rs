@@ -112,9 +112,29 @@ pub const KEY_ENCODING_CONFIGURATION: Code = error("ZK105", "key-encoding-config
 
 /// A key that belongs to no chunk of the grid, nor to the metadata.
 pub const KEY_UNKNOWN: Code = warning("ZK201", "key-unknown");
+/// A temporary file of a writer that was interrupted.
+pub const KEY_TEMPORARY: Code = warning("ZK202", "key-temporary");
+/// A chunk outside of the grid: no reader looks at it.
+pub const KEY_OUTSIDE_GRID: Code = warning("ZK203", "key-outside-grid");
+/// A link that leads out of the store, or nowhere.
+pub const LINK_LEADS_AWAY: Code = warning("ZK204", "link-leads-away");
+/// A link to a folder, which is not followed.
+pub const LINK_TO_FOLDER: Code = warning("ZK205", "link-to-folder");
+/// A name that is no UTF-8.
+pub const KEY_NOT_UTF8: Code = warning("ZK206", "key-not-utf8");
+/// A folder in which neither nodes nor chunks lie.
+pub const FOLDER_UNKNOWN: Code = warning("ZK207", "folder-unknown");
 
 /// Something else than a file (a folder, a FIFO, a device) stands where an object should be.
 pub const OBJECT_NOT_A_FILE: Code = error("ZK211", "object-not-a-file");
+/// An object of another size than its codecs give.
+pub const OBJECT_SIZE: Code = error("ZK212", "object-size");
+/// An object larger than its codecs can make it.
+pub const OBJECT_TOO_LARGE: Code = error("ZK213", "object-too-large");
+/// Chunks that are absent: they read as the fill value.
+pub const CHUNKS_ABSENT: Code = info("ZK221", "chunks-absent");
+/// No chunk is stored. Writers leave out what holds only the fill value, so this alone is no fault.
+pub const CHUNKS_NONE: Code = info("ZK222", "chunks-none");
 
 // ZD: data types and fill values
 /// The data type's name is in no registry: few readers know it.
@@ -221,6 +241,16 @@ pub const QUANTIZE_CLAMPED: Code = warning("ZC303", "quantize-clamped");
 pub const SHARD_TRUNCATED: Code = error("ZS101", "shard-truncated");
 /// An entry of the shard index lies outside of the shard, or the index does not decode.
 pub const SHARD_INDEX: Code = error("ZS102", "shard-index");
+/// Inner chunks of a shard overlap.
+pub const SHARD_OVERLAP: Code = error("ZS103", "shard-overlap");
+/// Inner chunks of a shard are the same bytes: some readers write to them as if they were not.
+pub const SHARD_CHUNKS_SHARED: Code = warning("ZS104", "shard-chunks-shared");
+/// An entry of a shard index names bytes of the index.
+pub const SHARD_ENTRY_IN_INDEX: Code = error("ZS105", "shard-entry-in-index");
+/// Bytes of a shard belong to no inner chunk.
+pub const SHARD_GAPS: Code = info("ZS106", "shard-gaps");
+/// An inner chunk of another size than its codecs give.
+pub const INNER_CHUNK_SIZE: Code = error("ZS107", "inner-chunk-size");
 
 // ZX: chunk data
 /// A chunk does not decode.
@@ -229,6 +259,10 @@ pub const CHUNK_CORRUPT: Code = error("ZX101", "chunk-corrupt");
 pub const CHUNK_LENGTH: Code = error("ZX102", "chunk-length");
 /// A stored element is no value of its data type, or cannot be decoded.
 pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
+/// Chunks were not looked at, and why.
+pub const NOT_CHECKED: Code = info("ZX104", "not-checked");
+/// Statistics were asked for of values that have no order.
+pub const VALUES_UNORDERED: Code = info("ZX201", "values-unordered");
 
 // ZH: hierarchy
 /// There is no Zarr node.
@@ -330,7 +364,17 @@ pub const ALL: &[Code] = &[
     KEY_SUFFIX,
     KEY_ENCODING_CONFIGURATION,
     KEY_UNKNOWN,
+    KEY_TEMPORARY,
+    KEY_OUTSIDE_GRID,
+    LINK_LEADS_AWAY,
+    LINK_TO_FOLDER,
+    KEY_NOT_UTF8,
+    FOLDER_UNKNOWN,
     OBJECT_NOT_A_FILE,
+    OBJECT_SIZE,
+    OBJECT_TOO_LARGE,
+    CHUNKS_ABSENT,
+    CHUNKS_NONE,
     JSON_SYNTAX,
     JSON_LIMIT,
     MEMBER_REPEATED,
@@ -358,9 +402,16 @@ pub const ALL: &[Code] = &[
     VALUES_DIFFER,
     SHARD_TRUNCATED,
     SHARD_INDEX,
+    SHARD_OVERLAP,
+    SHARD_CHUNKS_SHARED,
+    SHARD_ENTRY_IN_INDEX,
+    SHARD_GAPS,
+    INNER_CHUNK_SIZE,
     CHUNK_CORRUPT,
     CHUNK_LENGTH,
     CHUNK_VALUE,
+    NOT_CHECKED,
+    VALUES_UNORDERED,
 ];
 
 /// The entry of a code or a name, as options such as `--deny` give it.

@@ -10,7 +10,7 @@ use super::object::{ObjectBuffers, ObjectJob, Side, at};
 use super::plan::Block;
 use super::rechunk::Rechunk;
 use super::workers::Workers;
-use crate::codec::region::{RegionCopy, advance, as_index, unravel};
+use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
 
 /// The elements of the source where a cell of the destination is.
 #[derive(Debug)]
@@ -38,7 +38,8 @@ pub fn visit_cells<R: Send>(
     let reader = BlockReader { source: &source, encoder: &rechunk.encoder };
     let buffers: Vec<Mutex<ObjectBuffers>> = (0..driver.num_threads()).map(|_| Mutex::default()).collect();
     let mut decoded = DecodedBlock::default();
-    for index in 0..rechunk.plan.num_groups() {
+    let groups = job.overlapped(&rechunk.plan.group_shape());
+    for index in (0..groups.len()).filter_map(|place| groups.nth(place)) {
         for block in rechunk.plan.blocks(&rechunk.plan.group(index)) {
             let mut workers = Workers::All { driver, buffers: &buffers };
             let visited = reader.read(&block, &job.destination, &mut decoded, &mut workers).and_then(|_| {
@@ -129,16 +130,24 @@ impl BlockReader<'_> {
 
     /// Whether some of the box may hold nothing that is stored.
     fn may_be_absent(&self, start: &[u64], end: &[u64]) -> bool {
-        let side = self.source.side();
-        if side.layout.is_some() {
-            return true;
-        }
         let block = Block { start: start.to_vec(), end: end.to_vec() };
-        let (first, counts) = block.cells(side.cell_shape());
+        self.source.side().layout.is_some() || self.has_object(&block, false)
+    }
+
+    /// Whether an object that overlaps the block is there.
+    pub(super) fn holds_any(&self, block: &Block) -> bool {
+        self.has_object(block, true)
+    }
+
+    /// Whether one of the objects that overlap a block is there, or is not.
+    fn has_object(&self, block: &Block, is_there: bool) -> bool {
+        let side = &self.source.side().metadata;
+        let grid = side.chunk_grid_shape();
+        let (first, counts) = block.cells(&side.chunk_shape);
         let mut place = vec![0; counts.len()];
         loop {
-            let cell: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if !self.source.may_hold(side.object_of(&cell).0) {
+            let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+            if self.source.may_hold(ravel(&object, &grid)) == is_there {
                 return true;
             }
             if !advance(&mut place, &counts) {

@@ -101,9 +101,9 @@ impl CellEncoder {
         Ok((converted == Converted::Written).then_some(written))
     }
 
-    /// Bytes that a thread needs to encode a cell, beside its elements.
-    pub fn worker_bytes(&self) -> u64 {
-        if self.conversion.is_copy() { 0 } else { super::memory::encode_bytes(&self.conversion) }
+    /// From plain elements to a cell of the destination.
+    pub fn conversion(&self) -> &Conversion {
+        &self.conversion
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Mutex;
 
 use super::cell_writer::CellWriter;
 use super::cells::CellSource;
-use super::chunk_set::ChunkSet;
 use super::driver::{ChunkFault, Driver, Fault};
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport, at, filled};
 use super::progress::Progress;
@@ -17,17 +16,15 @@ use crate::codec::region::advance;
 /// The work on the objects of the destination.
 #[derive(Debug)]
 pub(super) struct CellMove<'a> {
-    job: &'a ObjectJob,
-    conversion: &'a Conversion,
-    source: CellSource<'a>,
+    /// The job.
+    pub(super) job: &'a ObjectJob,
+    /// From cell to cell.
+    pub(super) conversion: &'a Conversion,
+    /// The cells that are there.
+    pub(super) source: &'a CellSource<'a>,
 }
 
-impl<'a> CellMove<'a> {
-    /// The cells of a job, by a conversion of their chains.
-    pub(super) fn new(job: &'a ObjectJob, conversion: &'a Conversion) -> Self {
-        CellMove { job, conversion, source: CellSource::new(&job.source, Some(&job.present)) }
-    }
-
+impl CellMove<'_> {
     /// Writes every object of the destination.
     pub(super) fn run(
         &self,
@@ -36,14 +33,11 @@ impl<'a> CellMove<'a> {
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let destination = &self.job.destination;
-        let every = ChunkSet::full(destination.metadata.chunk_grid_shape().iter().product());
-        let same_objects = destination.metadata.chunk_shape == self.job.source.metadata.chunk_shape;
-        let stays_absent = same_objects && self.job.absent_element.is_none();
-        let objects = if stays_absent { &self.job.present } else { &every };
+        let objects = self.job.overlapped(&destination.metadata.chunk_shape);
         let bytes = destination.chunk_bytes();
         if objects.len() >= 2 * driver.num_threads() as u64 {
             return driver.run::<ObjectBuffers, ObjectReport>(
-                objects,
+                &objects,
                 |buffers, object| {
                     let interrupt = driver.interrupt();
                     let report = self.object(object, &mut Workers::One { buffers, interrupt })?;

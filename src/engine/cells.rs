@@ -2,6 +2,7 @@
 //! objects themselves. They are counted through the whole array, whatever object they lie in.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chunk_set::ChunkSet;
@@ -56,10 +57,11 @@ impl Side {
         cell.iter().zip(self.cell_shape()).map(|(index, length)| index * length).collect()
     }
 
-    /// Bytes of an opened shard's index in memory; 0 without shards.
-    pub fn index_bytes(&self) -> u64 {
-        let cells = self.layout.as_ref().map_or(0, |layout| layout.sharding.num_inner_chunks());
-        cells.saturating_mul(size_of::<IndexEntry>() as u64)
+    /// How many of its shards are kept open, at most, while those of `other` are written.
+    pub fn num_open_shards(&self, other: &Side) -> u64 {
+        let total = self.metadata.chunk_grid_shape().iter().fold(1_u64, |all, length| all.saturating_mul(*length));
+        let same = self.metadata.chunk_shape == other.metadata.chunk_shape;
+        total.clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
     }
 }
 
@@ -70,6 +72,8 @@ pub struct CellSource<'a> {
     present: Option<&'a ChunkSet>,
     /// The shards that were used last, the latest first.
     opened: Mutex<VecDeque<(u64, Arc<OpenedShard>)>>,
+    /// Bytes of the indexes that were read.
+    index_bytes: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -82,12 +86,17 @@ struct OpenedShard {
 impl<'a> CellSource<'a> {
     /// The cells of `side`, of which only the objects of `present` are looked for, if it is given.
     pub fn new(side: &'a Side, present: Option<&'a ChunkSet>) -> Self {
-        CellSource { side, present, opened: Mutex::default() }
+        CellSource { side, present, opened: Mutex::default(), index_bytes: AtomicU64::new(0) }
     }
 
     /// The array.
     pub fn side(&self) -> &'a Side {
         self.side
+    }
+
+    /// Bytes of the indexes that were read.
+    pub fn index_bytes(&self) -> u64 {
+        self.index_bytes.load(Ordering::Relaxed)
     }
 
     /// Whether an object may be there.
@@ -150,8 +159,13 @@ impl<'a> CellSource<'a> {
         };
         let shard = Arc::new(OpenedShard { reader, index });
         let mut kept = kept();
-        kept.truncate(MOST_OPEN_SHARDS - 1);
-        kept.push_front((object, shard.clone()));
+        if kept.iter().all(|(index, _)| *index != object) {
+            // Two threads that open a shard at once count it once.
+            let bytes = self.side.layout.as_ref().map_or(0, |layout| layout.sharding.index_bytes());
+            self.index_bytes.fetch_add(bytes, Ordering::Relaxed);
+            kept.truncate(MOST_OPEN_SHARDS - 1);
+            kept.push_front((object, shard.clone()));
+        }
         Ok(shard)
     }
 }

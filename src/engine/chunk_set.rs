@@ -32,7 +32,12 @@ pub struct Listing {
     pub unknown_keys: Vec<String>,
     /// Folders where a chunk should be.
     pub folders: Vec<String>,
+    /// Bytes of the chunks of the grid; 0 where they were not asked for.
+    pub present_bytes: u64,
 }
+
+/// Objects whose sizes one thread asks for at a time.
+const SIZES_AT_ONCE: usize = 1 << 11;
 
 impl Listing {
     /// The most unknown keys that are kept.
@@ -77,6 +82,16 @@ impl ChunkSet {
         (place - run.before < run.length).then(|| run.first + (place - run.before))
     }
 
+    /// The members that are not in `other`.
+    #[must_use]
+    pub fn without(&self, other: &ChunkSet) -> ChunkSet {
+        if other.is_empty() {
+            return self.clone();
+        }
+        let members = self.runs.iter().flat_map(|run| run.first..run.first + run.length);
+        ChunkSet::from_indices(members.filter(|index| !other.contains(*index)).collect())
+    }
+
     /// Whether an index is a member.
     pub fn contains(&self, index: u64) -> bool {
         let after = self.runs.partition_point(|run| run.first <= index);
@@ -86,38 +101,116 @@ impl ChunkSet {
 
 /// Lists the chunks of an array on a local store, folders of one depth in parallel.
 pub fn list(node: &LocalNode, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing, StoreError> {
+    walk(node, metadata, driver, false)
+}
+
+/// The same, with the bytes of the chunks.
+pub fn list_with_sizes(
+    node: &LocalNode,
+    metadata: &ArrayMetadata,
+    driver: &Driver,
+) -> Result<Listing, StoreError> {
+    walk(node, metadata, driver, true)
+}
+
+/// What a folder holds, sorted out.
+struct Folder {
+    indices: Vec<u64>,
+    names: Vec<String>,
+    unknown: Vec<String>,
+    /// Folders where a chunk should be.
+    misplaced: Vec<String>,
+    folders: Vec<String>,
+}
+
+fn walk(
+    node: &LocalNode,
+    metadata: &ArrayMetadata,
+    driver: &Driver,
+    with_sizes: bool,
+) -> Result<Listing, StoreError> {
+    let mut found = Listing::default();
+    let mut indices = Vec::new();
+    let mut level = vec![String::new()];
+    // A key has at most the prefix and an index for each dimension: folders deeper than that are not walked.
+    for _ in 0..=metadata.shape.len() + 1 {
+        let sorted = driver.map_plain(&level, |folder| sort(node, metadata, folder, with_sizes));
+        let folders: Vec<Folder> = sorted.into_iter().collect::<Result<_, _>>()?;
+        if with_sizes {
+            found.present_bytes = found.present_bytes.saturating_add(sizes(node, &level, &folders, driver)?);
+        }
+        level.clear();
+        for folder in folders {
+            indices.extend(folder.indices);
+            level.extend(folder.folders);
+            found.folders.extend(folder.misplaced);
+            let room = Listing::MOST_UNKNOWN - found.unknown_keys.len();
+            found.unknown_keys.extend(folder.unknown.into_iter().take(room));
+        }
+    }
+    found.unknown_keys.sort_unstable();
+    found.folders.sort_unstable();
+    found.present = ChunkSet::from_indices(indices);
+    Ok(found)
+}
+
+/// Lists one folder; its files' names are kept where their sizes are wanted.
+fn sort(
+    node: &LocalNode,
+    metadata: &ArrayMetadata,
+    folder: &str,
+    with_names: bool,
+) -> Result<Folder, StoreError> {
     let grid_shape = metadata.chunk_grid_shape();
-    let rank = metadata.shape.len();
-    let encoding = &metadata.chunk_key_encoding;
     let chunk_of = |key: &str| {
-        let indices = encoding.chunk_indices(key, rank)?;
+        let indices = metadata.chunk_key_encoding.chunk_indices(key, metadata.shape.len())?;
         let inside = indices.iter().zip(&grid_shape).all(|(index, length)| index < length);
         inside.then(|| ravel(&indices, &grid_shape))
     };
-    let (mut indices, mut unknown, mut folders) = (Vec::new(), Vec::new(), Vec::new());
-    let mut level = vec![String::new()];
-    // A key has at most the prefix and an index for each dimension: folders deeper than that are not walked.
-    for _ in 0..=rank + 1 {
-        let listings = driver.map_plain(&level, |folder| node.list(folder));
-        level.clear();
-        for listing in listings {
-            let listing = listing?;
-            let others = listing.others.into_iter().map(|(key, _)| key);
-            for key in listing.files.into_iter().chain(listing.links).chain(others) {
-                if let Some(index) = chunk_of(&key) {
-                    indices.push(index);
-                } else if !DOCUMENT_KEYS.contains(&key.as_str()) && unknown.len() < Listing::MOST_UNKNOWN {
-                    unknown.push(key);
-                }
+    let mut sorted = Folder {
+        indices: Vec::new(),
+        names: Vec::new(),
+        unknown: Vec::new(),
+        misplaced: Vec::new(),
+        folders: Vec::new(),
+    };
+    let listing = node.list(folder)?;
+    let others = listing.others.into_iter().map(|(key, _)| key);
+    for key in listing.files.into_iter().chain(listing.links).chain(others) {
+        if let Some(index) = chunk_of(&key) {
+            sorted.indices.push(index);
+            if with_names {
+                sorted.names.push(key);
             }
-            for key in listing.folders {
-                if chunk_of(&key).is_some() { folders.push(key) } else { level.push(key) }
-            }
+        } else if !DOCUMENT_KEYS.contains(&key.as_str()) && sorted.unknown.len() < Listing::MOST_UNKNOWN {
+            sorted.unknown.push(key);
         }
     }
-    unknown.sort_unstable();
-    folders.sort_unstable();
-    Ok(Listing { present: ChunkSet::from_indices(indices), unknown_keys: unknown, folders })
+    for key in listing.folders {
+        if chunk_of(&key).is_some() { sorted.misplaced.push(key) } else { sorted.folders.push(key) }
+    }
+    Ok(sorted)
+}
+
+/// The bytes of the files of some folders, many at a time.
+fn sizes(
+    node: &LocalNode,
+    paths: &[String],
+    folders: &[Folder],
+    driver: &Driver,
+) -> Result<u64, StoreError> {
+    let batches: Vec<(&str, Vec<&str>)> = paths
+        .iter()
+        .zip(folders)
+        .flat_map(|(path, folder)| {
+            let prefix = if path.is_empty() { 0 } else { path.len() + 1 };
+            folder.names.chunks(SIZES_AT_ONCE).map(move |keys| {
+                (path.as_str(), keys.iter().map(|key| &key[prefix..]).collect())
+            })
+        })
+        .collect();
+    let totals = driver.map_plain(&batches, |(path, names)| node.total_size(path, names));
+    totals.into_iter().try_fold(0_u64, |sum, total| Ok(sum.saturating_add(total?)))
 }
 
 /// The position of a chunk of the set in the grid.

@@ -150,6 +150,29 @@ impl Driver {
         Ok(())
     }
 
+    /// Does `work` for each chunk, whatever becomes of the others, and gives the results to `fold` in the order of the
+    /// set, at most `batch` of them gathered at a time.
+    pub fn run_each<W: Default + Send, R: Send>(
+        &self,
+        chunks: &ChunkSet,
+        batch: u64,
+        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
+        mut fold: impl FnMut(u64, Result<R, Fault>),
+    ) {
+        let workspaces: Vec<Mutex<W>> = (0..self.num_threads()).map(|_| Mutex::default()).collect();
+        let mut first = 0;
+        while first < chunks.len() {
+            let end = (first + batch.max(1)).min(chunks.len());
+            let count = usize::try_from(end - first).unwrap_or(0);
+            let index_of = |item: usize| chunks.nth(first + item as u64).unwrap_or(0);
+            let results = self.map(&workspaces, count, |workspace, item| work(workspace, index_of(item)));
+            for (item, result) in results.into_iter().enumerate() {
+                fold(index_of(item), result);
+            }
+            first = end;
+        }
+    }
+
     /// Does `work` for each of `0..count` with a workspace of the thread's own; the results in order.
     pub fn map<W: Default + Send, R: Send>(
         &self,

@@ -9,7 +9,7 @@ pub mod chunk_set;
 mod decoded_block;
 pub mod driver;
 pub mod interrupt;
-pub mod memory;
+pub mod key_scan;
 pub mod object;
 pub mod plan;
 pub mod progress;

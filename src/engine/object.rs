@@ -1,14 +1,16 @@
 //! The objects (chunks or shards) of an array from SOURCE to DEST: each copied or converted whole, or in cells.
 
 use super::cell_move::CellMove;
+use super::cells::CellSource;
 use super::chunk_set::{ChunkSet, position};
 use super::driver::{ChunkFault, Driver, Fault};
+use super::plan::Block;
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
 use super::shard::ShardLayout;
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted};
-use crate::codec::region::as_index;
+use crate::codec::region::{advance, as_index, ravel};
 use crate::codec::{BoundChain, ChainFaultKind};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
@@ -136,13 +138,27 @@ impl ObjectJob {
         progress: &dyn Progress,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        match &self.way {
+        let cells = CellSource::new(&self.source, Some(&self.present));
+        let run = match &self.way {
             ObjectWay::Cells(conversion) => {
-                return CellMove::new(self, conversion).run(driver, progress, fold);
+                CellMove { job: self, conversion, source: &cells }.run(driver, progress, &mut fold)
             }
-            ObjectWay::Rechunk(rechunk) => return RechunkRun::new(self, rechunk).run(driver, progress, fold),
-            ObjectWay::Copy | ObjectWay::Convert(_) => {}
-        }
+            ObjectWay::Rechunk(rechunk) => {
+                RechunkRun { job: self, rechunk, source: &cells }.run(driver, progress, &mut fold)
+            }
+            ObjectWay::Copy | ObjectWay::Convert(_) => self.run_whole(driver, progress, &mut fold),
+        };
+        fold(ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() });
+        run
+    }
+
+    /// Objects that are copied or converted whole.
+    fn run_whole(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        mut fold: impl FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
         let every = ChunkSet::full(self.source.metadata.chunk_grid_shape().iter().product());
         let objects = if self.absent_element.is_some() { &every } else { &self.present };
         let object_bytes = self.source.chunk_bytes();
@@ -157,12 +173,52 @@ impl ObjectJob {
         )
     }
 
+    /// Which boxes of a grid of `shape` elements each overlap an object that is there; all where none may stay absent.
+    ///
+    /// A grid may be far larger than what is stored: it is not walked then.
+    pub fn overlapped(&self, shape: &[u64]) -> ChunkSet {
+        const WALKED: u64 = 1 << 20;
+        let side = &self.source.metadata;
+        let grid: Vec<u64> = side.shape.iter().zip(shape).map(|(length, of)| length.div_ceil(*of)).collect();
+        let total = grid.iter().fold(1_u64, |all, length| all.saturating_mul(*length));
+        let objects: u64 = side.chunk_grid_shape().iter().product();
+        if shape == side.chunk_shape && self.absent_element.is_none() {
+            return self.present.clone();
+        }
+        if self.absent_element.is_some() || self.present.len() == objects || total <= WALKED {
+            return ChunkSet::full(total);
+        }
+        let mut indices = Vec::new();
+        for object in (0..self.present.len()).filter_map(|place| self.present.nth(place)) {
+            let start = self.source.start_of(object);
+            let ends = start.iter().zip(&side.chunk_shape).zip(&side.shape);
+            let end = ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
+            let (first, counts) = Block { start, end }.cells(shape);
+            let mut place = vec![0; counts.len()];
+            loop {
+                let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+                indices.push(ravel(&position, &grid));
+                if !advance(&mut place, &counts) {
+                    break;
+                }
+            }
+        }
+        ChunkSet::from_indices(indices)
+    }
+
+    /// Objects that are written although the source does not have them, at least.
+    pub fn num_filled(&self) -> u64 {
+        let total: u64 = self.destination.metadata.chunk_grid_shape().iter().product();
+        if self.absent_element.is_some() { total.saturating_sub(self.present.len()) } else { 0 }
+    }
+
     fn object(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
         let key = self.source.key(index);
         if let ObjectWay::Convert(conversion) = &self.way {
             return self.convert(conversion, buffers, index, &key);
         }
-        let bytes = self.destination.node.copy_from(&self.source.node, &key)?;
+        let bound = self.source.chain.max_encoded_bytes();
+        let bytes = self.destination.node.copy_from(&self.source.node, &key, bound)?;
         Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     }
 

@@ -7,7 +7,6 @@ use super::block_reader::BlockReader;
 use super::cell_encoder::CellEncoder;
 use super::cell_writer::CellWriter;
 use super::cells::CellSource;
-use super::chunk_set::ChunkSet;
 use super::decoded_block::DecodedBlock;
 use super::driver::{ChunkFault, Driver, Fault};
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport};
@@ -65,17 +64,15 @@ struct BlockBuffers {
 /// A run of a job.
 #[derive(Debug)]
 pub(super) struct RechunkRun<'a> {
-    job: &'a ObjectJob,
-    rechunk: &'a Rechunk,
-    source: CellSource<'a>,
+    /// The job.
+    pub(super) job: &'a ObjectJob,
+    /// Its plan.
+    pub(super) rechunk: &'a Rechunk,
+    /// The cells that are there.
+    pub(super) source: &'a CellSource<'a>,
 }
 
 impl<'a> RechunkRun<'a> {
-    /// A run over all groups of the plan.
-    pub(super) fn new(job: &'a ObjectJob, rechunk: &'a Rechunk) -> Self {
-        RechunkRun { job, rechunk, source: CellSource::new(&job.source, Some(&job.present)) }
-    }
-
     /// Writes every object of the destination.
     pub(super) fn run(
         &self,
@@ -83,10 +80,10 @@ impl<'a> RechunkRun<'a> {
         progress: &dyn Progress,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let num_groups = self.rechunk.plan.num_groups();
+        let groups = self.job.overlapped(&self.rechunk.plan.group_shape());
         if !self.rechunk.schedule.shares_blocks {
             return driver.run::<BlockBuffers, ObjectReport>(
-                &ChunkSet::full(num_groups),
+                &groups,
                 |BlockBuffers { buffers, block }, group| {
                     let interrupt = driver.interrupt();
                     self.group(group, block, &mut Workers::One { buffers, interrupt }, progress)
@@ -97,7 +94,7 @@ impl<'a> RechunkRun<'a> {
         let buffers: Vec<Mutex<ObjectBuffers>> =
             (0..driver.num_threads()).map(|_| Mutex::default()).collect();
         let mut block = DecodedBlock::default();
-        for index in 0..num_groups {
+        for index in (0..groups.len()).filter_map(|place| groups.nth(place)) {
             let mut workers = Workers::All { driver, buffers: &buffers };
             let report = self
                 .group(index, &mut block, &mut workers, progress)
@@ -120,7 +117,10 @@ impl<'a> RechunkRun<'a> {
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
         for block in plan.blocks(&plan.group(number)) {
-            let reader = BlockReader { source: &self.source, encoder: &self.rechunk.encoder };
+            let reader = BlockReader { source: self.source, encoder: &self.rechunk.encoder };
+            if self.job.absent_element.is_none() && !reader.holds_any(&block) {
+                continue;
+            }
             report.bytes_read += reader.read(&block, &self.job.destination, decoded, workers)?;
             if self.job.destination.layout.is_some() {
                 self.write_shards(&block, decoded, workers, &mut open, &mut report)?;

@@ -19,6 +19,7 @@
 pub mod bit_round;
 pub mod cast;
 mod dispatch;
+mod double;
 mod exact;
 mod integer;
 mod narrow;
@@ -26,6 +27,7 @@ pub mod quantize;
 mod round;
 pub mod scale_offset;
 pub mod statistics;
+pub mod summary;
 mod tile;
 pub mod unpack;
 
@@ -90,9 +92,9 @@ pub struct ElementFault {
 pub enum InstructionSet {
     /// What every machine of the target architecture has.
     Baseline,
-    /// AVX2 (x86-64).
+    /// AVX2 and FMA (x86-64).
     Avx2,
-    /// AVX-512 F, BW, VL and DQ (x86-64).
+    /// AVX-512 F, BW, VL and DQ, and FMA (x86-64).
     Avx512,
 }
 
@@ -101,14 +103,16 @@ impl InstructionSet {
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx512f")
+            let has_fma = is_x86_feature_detected!("fma");
+            if has_fma
+                && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512vl")
                 && is_x86_feature_detected!("avx512dq")
             {
                 return InstructionSet::Avx512;
             }
-            if is_x86_feature_detected!("avx2") {
+            if has_fma && is_x86_feature_detected!("avx2") {
                 return InstructionSet::Avx2;
             }
         }

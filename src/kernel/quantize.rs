@@ -7,14 +7,16 @@ mod exact;
 mod figures;
 mod fused;
 mod measured;
+mod straight;
 
 pub use self::figures::QuantizeFigures;
 
 use self::exact::{ExactQuantize, is_missing};
-use self::fused::{FusedKernel, FusedParameters};
+use self::fused::{FusedKernel, FusedParameters, TileFigures};
+use self::straight::StraightKernel;
 use super::cast::low_bits;
 use super::exact::FloatFormat;
-use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
+use super::tile::{TILE, TileBuffer, for_each_tile, num_elements, read_bits, write_bits};
 use super::{ElementFault, InstructionSet, OutOfRange, Rounding};
 use crate::element::{Element, NumberType};
 use crate::with_element;
@@ -42,11 +44,15 @@ pub struct QuantizeOptions {
     pub missing: Vec<u64>,
 }
 
+/// Elements that the straight loop takes at a time; it keeps nothing but what it reads in the cache.
+const SPAN: usize = 4 * TILE;
+
 /// A bound quantisation.
 #[derive(Debug, Clone)]
 pub struct Quantize {
     exact: ExactQuantize,
     fused: Option<(FusedKernel, FusedParameters)>,
+    straight: Option<StraightKernel>,
 }
 
 impl Quantize {
@@ -59,7 +65,10 @@ impl Quantize {
     pub fn with_instruction_set(options: QuantizeOptions, instruction_set: InstructionSet) -> Self {
         let exact = ExactQuantize::new(options);
         let fused = fused::bind(exact.options(), exact.normalizer(), instruction_set);
-        Quantize { exact, fused }
+        let straight = fused
+            .as_ref()
+            .and_then(|(_, parameters)| straight::bind(exact.options(), parameters, instruction_set));
+        Quantize { exact, fused, straight }
     }
 
     /// What was bound.
@@ -78,30 +87,64 @@ impl Quantize {
     ) -> Result<(), ElementFault> {
         let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
         figures.normalizer = self.exact.normalizer();
-        for_each_tile((source, source_size), (target, target_size), |source, target, first| {
-            if self.convert_fused(source, target, figures) {
-                return Ok(());
+        let count = num_elements(source, source_size, target, target_size);
+        let mut expects_nan = false;
+        let source_spans = source[..count * source_size].chunks(SPAN * source_size);
+        let target_spans = target[..count * target_size].chunks_mut(SPAN * target_size);
+        for (span, (source, target)) in source_spans.zip(target_spans).enumerate() {
+            if self.convert_straight(source, target, (figures, &mut expects_nan)) {
+                continue;
             }
-            self.convert_exactly(source, target, (first, &mut *figures))
-        })
+            for_each_tile((source, source_size), (target, target_size), |source, target, first| {
+                if self.convert_fused(source, target, figures) {
+                    return Ok(());
+                }
+                self.convert_exactly(source, target, (span * SPAN + first, &mut *figures))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Runs the straight loop; `false`, with the figures as they were, where the span holds what it does not know.
+    fn convert_straight(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        (figures, expects_nan): (&mut QuantizeFigures, &mut bool),
+    ) -> bool {
+        let (Some(kernel), Some((_, parameters))) = (self.straight, self.fused) else { return false };
+        if !self.options().missing.is_empty() {
+            return false;
+        }
+        let mut parameters = parameters.after(figures);
+        parameters.expects_nan = *expects_nan;
+        let tile = kernel.run(source, target, &parameters);
+        *expects_nan = tile.is_some_and(|tile| tile.nan > 0);
+        tile.is_some_and(|tile| self.accept(&tile, source.len(), figures))
     }
 
     /// Runs the fused loop; `false`, with the figures as they were, where the tile holds what it does not know.
     fn convert_fused(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> bool {
-        let Some((kernel, mut parameters)) = self.fused else { return false };
-        parameters.greatest = (figures.max_abs_error, figures.max_abs_error_clamped);
-        let options = self.options();
-        let count = source.len() / options.source.size();
-        let tile = if options.missing.is_empty() {
+        let Some((kernel, parameters)) = self.fused else { return false };
+        let parameters = parameters.after(figures);
+        let tile = if self.options().missing.is_empty() {
             kernel.run(source, target, &parameters)
         } else {
-            kernel.run(self.without_missing(source, &mut TileBuffer::new()), target, &parameters)
+            let mut buffer = TileBuffer::new();
+            let source = self.without_missing(source, &mut buffer);
+            let straight = self.straight.and_then(|kernel| kernel.run(source, target, &parameters));
+            straight.unwrap_or_else(|| kernel.run(source, target, &parameters))
         };
-        let coded_nan = if options.nan_code.is_some() { tile.nan } else { 0 };
+        !self.has_reserved_code(target, tile.nan) && self.accept(&tile, source.len(), figures)
+    }
+
+    /// Adds a tile of `size` bytes to the figures if all of its elements got a code.
+    fn accept(&self, tile: &TileFigures, size: usize, figures: &mut QuantizeFigures) -> bool {
+        let count = size / self.options().source.size();
+        let coded_nan = if self.options().nan_code.is_some() { tile.nan } else { 0 };
         if tile.in_range + tile.clamped + coded_nan != count
             || !tile.max_abs_error.is_finite()
             || !tile.max_abs_error_clamped.is_finite()
-            || self.has_reserved_code(target, tile.nan)
         {
             return false;
         }

@@ -64,6 +64,8 @@ pub(crate) trait WideFloat:
     const INTEGRAL: Self;
     fn magnitude(self) -> Self;
     fn with_sign_of(self, other: Self) -> Self;
+    /// `self * factor + addend`, rounded once, by an instruction.
+    fn multiply_add(self, factor: Self, addend: Self) -> Self;
     /// Rounds to an integer by an instruction.
     fn round_natively(self, rounding: Rounding) -> Self;
     /// The nearest of this type.
@@ -88,6 +90,11 @@ macro_rules! wide_float {
             #[inline(always)]
             fn with_sign_of(self, other: $type) -> $type {
                 self.copysign(other)
+            }
+
+            #[inline(always)]
+            fn multiply_add(self, factor: $type, addend: $type) -> $type {
+                self.mul_add(factor, addend)
             }
 
             #[inline(always)]
@@ -206,17 +213,17 @@ impl FloatElement for f16 {
 
     #[inline(always)]
     fn settle(result: f32) -> f32 {
-        const LEAST_NORMAL: f32 = 1.0 / 16384.0;
-        let bits = result.to_bits() & 0x7fff_ffff;
-        let magnitude = f32::from_bits(bits);
-        let normal = f32::from_bits((bits + 0xfff + (bits >> 13 & 1)) & !0x1fff);
-        // The floats around a half are as far apart as subnormal float16s.
-        let subnormal = (magnitude + 0.5) - 0.5;
-        let rounded = if magnitude < LEAST_NORMAL { subnormal } else { normal };
-        let bounded = if rounded >= 65536.0 { f32::INFINITY } else { rounded };
-        // A NaN stays what it is: rounding its payload could make an infinity of it.
-        let settled = if magnitude <= f32::INFINITY { bounded } else { magnitude };
-        settled.copysign(result)
+        const LEAST_NORMAL: u32 = 0x3880_0000;
+        /// Half-way to what would be 2^16.
+        const BEYOND: f32 = 65520.0;
+        let magnitude = result.magnitude();
+        let power = (magnitude.to_bits() & f32::INFINITY.to_bits()).max(LEAST_NORMAL);
+        // The floats around 1.5 * 2^13 of these powers are as far apart as float16s here, subnormal ones too. The sum of
+        // one too great is nonsense, that of a NaN is the NaN.
+        let shift = f32::from_bits(power.wrapping_add(0x06c0_0000));
+        let rounded = (magnitude + shift) - shift;
+        let bounded = if magnitude >= BEYOND { f32::INFINITY } else { rounded };
+        bounded.copysign(result)
     }
 }
 

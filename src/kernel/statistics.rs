@@ -41,12 +41,15 @@ struct TileExtent {
 }
 
 /// A type whose order is that of integers, once its bits are turned for it.
-trait Ordered: Element {
+pub(super) trait Ordered: Element {
     type Key: Copy + Ord;
     const LEAST: Self::Key;
     const GREATEST: Self::Key;
+    /// The element in that order.
     fn key(self) -> Self::Key;
+    /// And back.
     fn of_key(key: Self::Key) -> Self;
+    /// Neither NaN nor infinite.
     fn is_finite(self) -> bool;
 }
 

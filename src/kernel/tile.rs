@@ -54,7 +54,12 @@ pub(crate) fn num_elements(source: &[u8], source_size: usize, target: &[u8], tar
     (source.len() / source_size).min(target.len() / target_size)
 }
 
+/// Bytes of a cache line, and of the widest store: one that crosses lines costs two.
+const LINE: usize = 64;
+
 /// Calls `each(source tile, target tile, index of its first element)` on aligned tiles, copying where they are not.
+///
+/// The first tile is shorter where the targets of the others then begin on a cache line.
 pub(crate) fn for_each_tile<E>(
     source: (&[u8], usize),
     target: (&mut [u8], usize),
@@ -63,14 +68,24 @@ pub(crate) fn for_each_tile<E>(
     let (source, source_size) = source;
     let (target, target_size) = target;
     let count = num_elements(source, source_size, target, target_size);
-    let source_tiles = source[..count * source_size].chunks(TILE * source_size);
-    let target_tiles = target[..count * target_size].chunks_mut(TILE * target_size);
-    for (tile, (source, target)) in source_tiles.zip(target_tiles).enumerate() {
-        if is_aligned(source, source_size) && is_aligned(target, target_size) {
-            each(source, target, tile * TILE)?;
+    let (mut source, mut target) = (&source[..count * source_size], &mut target[..count * target_size]);
+    let mut length = match LINE - target.as_ptr().addr() % LINE {
+        LINE => TILE,
+        to_line => to_line.div_ceil(target_size),
+    };
+    let mut first = 0;
+    while first < count {
+        length = length.min(count - first);
+        let (source_tile, source_rest) = source.split_at(length * source_size);
+        let (target_tile, target_rest) = target.split_at_mut(length * target_size);
+        if is_aligned(source_tile, source_size) && is_aligned(target_tile, target_size) {
+            each(source_tile, target_tile, first)?;
         } else {
-            copied(source, target, |source, target| each(source, target, tile * TILE))?;
+            copied(source_tile, target_tile, |source, target| each(source, target, first))?;
         }
+        (source, target) = (source_rest, target_rest);
+        first += length;
+        length = TILE;
     }
     Ok(())
 }

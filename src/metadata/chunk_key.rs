@@ -67,6 +67,16 @@ impl ChunkKeyEncoding {
         indices.filter(|indices| indices.len() == rank)
     }
 
+    /// Whether the keys of chunks may go on below a folder, for an array of this rank.
+    pub fn is_folder_of_chunks(&self, folder: &str, rank: usize) -> bool {
+        let suffix = self.parts().2;
+        let mut key = folder.to_owned();
+        (0..rank).any(|_| {
+            key.push_str("/0");
+            self.chunk_indices(&format!("{key}{suffix}"), rank).is_some()
+        })
+    }
+
     /// The metadata, separator included.
     pub fn to_json(&self) -> Json {
         let (_, separator, suffix) = self.parts();

@@ -4,7 +4,7 @@ use super::json::{Json, Object};
 use crate::diagnostic::{Code, Diagnostic, code};
 
 /// The most faults of one kind that are reported of one list: a hostile document earns no more memory than that.
-pub(super) const MAX_FAULTS: usize = 100;
+pub(crate) const MAX_FAULTS: usize = 100;
 
 /// The most codecs of one list.
 const MAX_CODECS: usize = 256;

@@ -9,6 +9,7 @@ use super::inspect::inspect;
 use super::open::open_documents;
 use super::options::InspectOptions;
 use super::place::{Place, local_path};
+use super::progress::Silent;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::{Json, Object, push_token};
@@ -105,7 +106,7 @@ impl Observed {
         } else {
             let node = (!place.is_root()).then(|| place.path.clone());
             let options = InspectOptions { store: store.to_path_buf(), node, ..InspectOptions::default() };
-            let result = inspect(&options)?;
+            let result = inspect(&options, &Silent)?;
             to_json(&result)
         };
         Ok(observed(key, members))

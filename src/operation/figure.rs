@@ -1,6 +1,16 @@
 //! Numbers in JSON results: JSON has no infinities and no NaN, so these are strings.
 
-use serde::Serializer;
+use serde::{Serialize, Serializer};
+
+/// A number as an element of a list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number(pub f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        number(&self.0, serializer)
+    }
+}
 
 /// A number, or "NaN", "Infinity", "-Infinity".
 pub fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,15 +1,16 @@
-//! What `inspect` shows of an array: the members of its `--json`, by their names.
+//! What `inspect` shows of a node: the members of its `--json`, by their names.
 //!
-//! What a damaged array does not tell is `None`, which is null; the findings say why.
+//! What a damaged array does not tell is `None`, which is null; the findings say why. So is what was not asked for.
 
 use serde::Serialize;
 
+use super::figure;
 use crate::diagnostic::Diagnostic;
 use crate::metadata::json::Json;
 
 /// One array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct InspectResult {
+pub struct ArrayResult {
     /// STORE, as the user named it.
     pub store: String,
     /// `array` or `group`.
@@ -45,12 +46,19 @@ pub struct InspectResult {
     pub pipeline: Option<Vec<StageRow>>,
     /// Chunks present and bytes stored; `None` where they were not counted.
     pub storage: Option<StorageResult>,
-    /// Values; not read yet.
-    pub stats: Option<()>,
-    /// Not counted yet.
-    pub histogram: Option<()>,
-    /// Not made yet.
-    pub suggestion: Option<()>,
+    /// `--stats`: figures over all values; `None` also for values without an order.
+    pub stats: Option<StatsResult>,
+    /// `--histogram`.
+    pub histogram: Option<HistogramResult>,
+    /// `--suggest`.
+    pub suggestion: Option<SuggestionResult>,
+    /// `--chunk`.
+    pub chunk: Option<ChunkResult>,
+    /// `--preview`.
+    pub preview: Option<PreviewResult>,
+    /// What `--preview-png` draws; no part of the document.
+    #[serde(skip)]
+    pub image: Option<PreviewResult>,
     /// Findings.
     pub warnings: Vec<Diagnostic>,
 }
@@ -109,4 +117,164 @@ pub struct StorageResult {
     pub bytes_stored: u64,
     /// Keys that belong to no chunk, at most 100.
     pub unknown_keys: Vec<String>,
+}
+
+/// Figures over all elements of an array: absent chunks count as the fill value, padding at the edge not at all.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StatsResult {
+    /// Elements.
+    pub count: u64,
+    /// Neither NaN nor infinite; what follows `fill_value` is over these.
+    pub finite: u64,
+    /// NaN.
+    pub nan: u64,
+    /// +Infinity.
+    pub positive_infinity: u64,
+    /// -Infinity.
+    pub negative_infinity: u64,
+    /// Equal to the fill value, absent ones among them; where that is NaN, as many as are NaN.
+    pub fill_value: u64,
+    /// The least; an exact integer for integers, 0 or 1 for `bool`. `None` where no value is finite.
+    pub min: Option<Json>,
+    /// The greatest, likewise.
+    pub max: Option<Json>,
+    /// From a sum of about 106 bits.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub mean: Option<f64>,
+    /// Of the values as a whole population: no degree of freedom less.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub standard_deviation: Option<f64>,
+}
+
+/// How many values lie in each of some bins of equal width, absent chunks included, as `numpy.histogram` counts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistogramResult {
+    /// The lower edge of the first bin.
+    #[serde(serialize_with = "figure::number")]
+    pub min: f64,
+    /// The upper edge of the last bin, which belongs to it.
+    #[serde(serialize_with = "figure::number")]
+    pub max: f64,
+    /// One for each bin.
+    pub counts: Vec<u64>,
+    /// Less than `min`, -Infinity too.
+    pub below: u64,
+    /// Greater than `max`, +Infinity too. NaN is nowhere.
+    pub above: u64,
+}
+
+/// What `transcode --quantize` would do to the array.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SuggestionResult {
+    /// `scale_offset` and `cast_value`, to stand in front of the chain (of the innermost one, for shards).
+    pub codecs: Vec<Json>,
+    /// The array's whole chain with them in it, for `transcode --codecs`.
+    pub chain: Vec<Json>,
+    /// The least and greatest value that they were made for; `None` where there is no finite value.
+    pub range: Option<[Json; 2]>,
+    /// The distance of two codes' values.
+    #[serde(serialize_with = "figure::number")]
+    pub step: f64,
+    /// The greatest `|decode(encode(x)) - x|` over all values, measured.
+    #[serde(serialize_with = "figure::number")]
+    pub max_abs_error: f64,
+    /// The fill value that the codecs bring back, which the array needs with them.
+    pub fill_value: Json,
+}
+
+/// A stored chunk, and its way back through the chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChunkResult {
+    /// Its place in the grid: of stored objects, or with `--inner-chunk` of inner chunks.
+    pub indices: Vec<u64>,
+    /// Whether they count inner chunks.
+    pub inner: bool,
+    /// The key of the stored object.
+    pub key: String,
+    /// Whether it is stored.
+    pub present: bool,
+    /// Where an inner chunk begins in its shard, in bytes.
+    pub offset: Option<u64>,
+    /// Its size as it is stored.
+    pub bytes_stored: Option<u64>,
+    /// The part of it that lies inside the array, in elements.
+    pub shape: Vec<u64>,
+    /// A row for each codec, in decode order, up to the first that failed.
+    pub stages: Vec<ChunkStage>,
+}
+
+/// A codec run backwards.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChunkStage {
+    /// Its name.
+    pub codec: String,
+    /// Its place in the chain.
+    pub place: u64,
+    /// Bytes before it ran backwards.
+    pub bytes_encoded: u64,
+    /// Bytes after; `None` where it failed.
+    pub bytes: Option<u64>,
+    /// What it gave, where that is an array.
+    pub data_type: Option<Json>,
+    /// Its shape, likewise.
+    pub shape: Option<Vec<u64>>,
+    /// Wall time.
+    #[serde(serialize_with = "figure::number")]
+    pub seconds: f64,
+    /// `ok`, or `wrong` where the codec holds a checksum that was verified; else `None`.
+    pub checksum: Option<&'static str>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// A two-dimensional slice, reduced to a picture.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PreviewResult {
+    /// The dimension that runs down and the one that runs to the right; one alone runs to the right.
+    pub axes: Vec<PreviewAxis>,
+    /// Where the slice is taken along the others.
+    pub at: Vec<PreviewIndex>,
+    /// `mean`: of the finite values that a pixel stands for; `nearest`: the value in the middle of them, for slices of
+    /// more elements than are read for a picture.
+    pub reduction: &'static str,
+    /// The least value of a pixel; `None` where all are NaN.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub min: Option<f64>,
+    /// The greatest, likewise.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub max: Option<f64>,
+    /// The pixels, row by row.
+    pub values: Vec<PreviewRow>,
+}
+
+/// A row of pixels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreviewRow(pub Vec<f64>);
+
+impl Serialize for PreviewRow {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|value| figure::Number(*value)))
+    }
+}
+
+/// A dimension of a picture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PreviewAxis {
+    /// Its number.
+    pub axis: u64,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Its length, in elements.
+    pub length: u64,
+}
+
+/// Where a slice is taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PreviewIndex {
+    /// The dimension.
+    pub axis: u64,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// The index along it.
+    pub index: u64,
 }

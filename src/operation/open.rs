@@ -232,7 +232,11 @@ fn build_pipeline(
 
 /// Opens an array; one with an error is refused, with every error named.
 pub fn open_array(store: &Path, node: Option<&str>) -> Result<OpenedArray, OperationError> {
-    let reading = read_array(store, node)?;
+    opened(read_array(store, node)?)
+}
+
+/// An array that was read without an error; one with errors is refused, with every error named.
+pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
     let (errors, warnings): (Vec<_>, Vec<_>) =
         reading.diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {

@@ -199,16 +199,66 @@ pub struct ApplyCodecOptions {
 }
 
 /// `zarrcast inspect`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct InspectOptions {
     /// What every command takes.
-    pub threads: Option<NonZeroUsize>,
+    pub common: CommonOptions,
     /// STORE.
     pub store: PathBuf,
     /// `--node`.
     pub node: Option<String>,
     /// Whether what is stored is counted (`--storage`).
     pub storage: bool,
+    /// `--stats`.
+    pub stats: bool,
+    /// `--histogram`.
+    pub histogram: Option<HistogramOptions>,
+    /// `--suggest`.
+    pub suggest: Option<NumberType>,
+    /// `--chunk`.
+    pub chunk: Option<ChunkOptions>,
+    /// `--preview` and `--preview-png`.
+    pub preview: Option<PreviewOptions>,
+}
+
+/// `--histogram BINS[,MIN,MAX]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HistogramOptions {
+    /// Bins, at least 1.
+    pub bins: usize,
+    /// The edges of all; `None`: the least and greatest finite value.
+    pub range: Option<(f64, f64)>,
+}
+
+/// `--chunk I,J,...`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkOptions {
+    /// Its place in the grid.
+    pub indices: Vec<u64>,
+    /// `--inner-chunk`: the grid is that of inner chunks.
+    pub inner: bool,
+}
+
+/// `--preview [AXIS=INDEX,...]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PreviewOptions {
+    /// AXIS, a number or a dimension's name, and the index along it.
+    pub at: Vec<(String, u64)>,
+    /// For the result's text and JSON.
+    pub picture: Option<PictureSize>,
+    /// For `--preview-png`.
+    pub image: Option<PictureSize>,
+}
+
+/// What a picture may be at most, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PictureSize {
+    /// Pixels from left to right.
+    pub columns: u64,
+    /// Pixels from top to bottom.
+    pub rows: u64,
+    /// How many times higher than wide a pixel is.
+    pub pixel_height: u64,
 }
 
 /// How deep `validate` looks (`--level`); each level includes those before it.
@@ -270,5 +320,5 @@ pub struct ValidateOptions {
     /// `--against`.
     pub against: Option<AgainstOptions>,
     /// `--expect FILE`, parsed.
-    pub expect: Option<Json>,
+    pub expect: Option<Object>,
 }

@@ -28,7 +28,6 @@ pub(super) fn bind(
     let configuration = CodecConfiguration::parse(codec).map(|parsed| keep(parsed, diagnostics));
     let pointer = codec.pointer.as_str();
     match (entry.map(|entry| entry.kind), before) {
-        (None, _) => (BoundConfiguration::Other, None),
         (Some(CodecKind::BytesToBytes), before) => {
             let size = match before {
                 Some(Representation::Bytes(size)) => Some(*size),
@@ -53,7 +52,7 @@ pub(super) fn bind(
             (configuration, output.or_else(|| bytes_of(kind)).or_else(guess))
         }
         (Some(kind), None) => (BoundConfiguration::Other, bytes_of(kind)),
-        (Some(_), Some(Representation::Bytes(_))) => (BoundConfiguration::Other, None),
+        (None, _) | (Some(_), Some(Representation::Bytes(_))) => (BoundConfiguration::Other, None),
     }
 }
 
@@ -171,7 +170,10 @@ impl Binding<'_> {
                 self.diagnostics.extend(found);
                 None
             }
-            CodecConfiguration::N5Default(configuration) => self.n5_default(&configuration),
+            CodecConfiguration::N5Default(configuration) => {
+                let size = self.n5_default(&configuration);
+                Some((BoundConfiguration::Other, Some(Representation::Bytes(size))))
+            }
             CodecConfiguration::Crc32c(_)
             | CodecConfiguration::Zstd(_)
             | CodecConfiguration::Gzip(_)
@@ -258,7 +260,7 @@ impl Binding<'_> {
     }
 
     /// A header of mode, rank and shape, and the chain inside; a block at the edge may be cut off.
-    fn n5_default(self, configuration: &N5DefaultConfiguration) -> Bound {
+    fn n5_default(self, configuration: &N5DefaultConfiguration) -> BytesSize {
         let found = configuration.bind(&self.array.data_type, &self.array.shape, self.pointer);
         self.diagnostics.extend(found);
         let pointer = format!("{}/configuration/codecs", self.pointer);
@@ -266,8 +268,7 @@ impl Binding<'_> {
         let inner = Pipeline::build(self.array.clone(), codecs, complete, &pointer, self.diagnostics);
         let header = 4 + 4 * self.array.shape.len() as u64;
         let bound = inner.output().and_then(|output| output.max_bytes()?.checked_add(header));
-        let size = bound.map_or(BytesSize::Unbounded, BytesSize::Bounded);
-        Some((BoundConfiguration::Other, Some(Representation::Bytes(size))))
+        bound.map_or(BytesSize::Unbounded, BytesSize::Bounded)
     }
 
     fn sharding(self, configuration: &ShardingIndexedConfiguration) -> Bound {

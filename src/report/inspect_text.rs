@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::quantity;
+use super::{inspect_preview, inspect_values, quantity};
 use super::table::{Side, Table, write_members};
 use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
-use crate::operation::inspect_result::{Decoded, InspectResult, StageRow};
+use crate::operation::inspect_result::{ArrayResult, Decoded, StageRow};
 
 /// Writes it.
-pub fn write(result: &InspectResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+pub fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     let name =
         if result.path == "/" { result.store.clone() } else { format!("{}{}", result.store, result.path) };
     let format = result.zarr_format.map_or_else(String::new, |format| format!(", Zarr v{format}"));
@@ -35,10 +35,14 @@ pub fn write(result: &InspectResult, style: Style, output: &mut dyn Write) -> io
         push_stages(result.decoded.as_ref(), stages, 0, &mut table);
         table.write(style, output)?;
     }
-    Ok(())
+    inspect_values::write(result, style, output)?;
+    match &result.preview {
+        Some(preview) => inspect_preview::write(preview, style, output),
+        None => Ok(()),
+    }
 }
 
-fn members(result: &InspectResult) -> Vec<(&'static str, String)> {
+fn members(result: &ArrayResult) -> Vec<(&'static str, String)> {
     let mut members = Vec::new();
     let mut push = |label, value: Option<String>| {
         if let Some(value) = value {

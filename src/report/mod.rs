@@ -1,9 +1,13 @@
 //! Results for people and programs: text and JSON over any `Write`, and progress on the terminal.
 
 pub mod apply_codec_text;
+mod colour_map;
+pub mod defused;
 pub mod failure;
 pub mod github;
+pub mod inspect_preview;
 pub mod inspect_text;
+mod inspect_values;
 pub mod json;
 pub mod junit;
 pub mod progress;

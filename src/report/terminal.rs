@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, stderr, stdout};
 
-use anstyle::{AnsiColor, Style as Ansi};
+use anstyle::{AnsiColor, RgbColor, Style as Ansi};
 
 /// The two streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,11 @@ impl Output {
             Output::Error => stderr().is_terminal(),
         }
     }
+}
+
+/// The columns and lines of the terminal on stdout; `None` where there is none.
+pub fn size() -> Option<(u16, u16)> {
+    terminal_size::terminal_size_of(stdout()).map(|(width, height)| (width.0, height.0))
 }
 
 /// Whether text is coloured.
@@ -69,6 +74,26 @@ impl Style {
     /// Coloured or plain.
     pub fn new(colour: Colour) -> Self {
         Style(colour)
+    }
+
+    /// Whether escapes are written.
+    pub fn is_coloured(self) -> bool {
+        self.0 == Colour::On
+    }
+
+    /// Two pixels, one above the other, in the place of a letter; `None` leaves the terminal's own background.
+    pub fn pixels(self, upper: Option<[u8; 3]>, lower: Option<[u8; 3]>) -> String {
+        let colour = |[red, green, blue]: [u8; 3]| RgbColor(red, green, blue);
+        let (ansi, letter) = match (upper, lower) {
+            (None, None) => return " ".to_owned(),
+            (Some(upper), None) => (Ansi::new().fg_color(Some(colour(upper).into())), '▀'),
+            (None, Some(lower)) => (Ansi::new().fg_color(Some(colour(lower).into())), '▄'),
+            (Some(upper), Some(lower)) => (
+                Ansi::new().fg_color(Some(colour(upper).into())).bg_color(Some(colour(lower).into())),
+                '▀',
+            ),
+        };
+        if self.is_coloured() { format!("{ansi}{letter}{ansi:#}") } else { letter.to_string() }
     }
 
     /// The text in its role.

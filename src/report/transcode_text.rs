@@ -54,11 +54,7 @@ fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn W
     describe_counts(node, dry_run, &mut members);
     write_members(&members, style, output)?;
     if let Some(quantization) = &node.quantization {
-        writeln!(
-            output,
-            "{}",
-            style.paint(Role::Heading, &quantized_to(quantization))
-        )?;
+        writeln!(output, "{}", style.paint(Role::Heading, &quantized_to(quantization)))?;
         write_members(&describe_quantization(quantization), style, output)?;
     }
     match &node.verify {
@@ -151,7 +147,9 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
 fn quantized_to(result: &QuantizationResult) -> String {
     match (&result.data_type, &result.scale) {
         (Some(data_type), Some(_)) => format!("quantised to {data_type}"),
-        (Some(data_type), None) => format!("to be quantised to {data_type}, over a range that a first pass finds"),
+        (Some(data_type), None) => {
+            format!("to be quantised to {data_type}, over a range that a first pass finds")
+        }
         (None, _) => "to be quantised to the narrowest type that keeps --max-error".to_owned(),
     }
 }

@@ -137,12 +137,17 @@ impl LocalNode {
     }
 
     /// Copies an object of another node byte for byte (by reference where the file system can); its size in bytes.
-    pub fn copy_from(&self, source: &LocalNode, key: &str) -> Result<u64, StoreError> {
+    ///
+    /// One of more than `max_bytes` is an error: a sparse file costs nothing to make, and days to copy.
+    pub fn copy_from(&self, source: &LocalNode, key: &str, max_bytes: u64) -> Result<u64, StoreError> {
         let from = source.path(key)?;
         let to = self.path(key)?;
         let Some((mut reader, length)) = open_regular(&from)? else {
             return Err(io_error("read", &from)(io::ErrorKind::NotFound.into()));
         };
+        if length > max_bytes {
+            return Err(StoreError::TooLarge { path: from, found: length, bound: max_bytes });
+        }
         let mut writer = self.create_file(&to)?;
         // `io::copy` moves the bytes inside the kernel (copy_file_range) where it can.
         let copied = io::copy(&mut reader, &mut writer).map_err(io_error("copy", &from))?;
@@ -196,6 +201,20 @@ impl LocalNode {
     /// Removes the node's directory and all below it, without following links.
     pub fn remove_root(&self) -> Result<(), StoreError> {
         std::fs::remove_dir_all(&self.root).map_err(io_error("remove", &self.root))
+    }
+
+    /// How much the node's file system can take, whether the node is there yet or not.
+    pub fn room(&self) -> Result<Room, StoreError> {
+        let root = self.resolved_root()?;
+        let existing = root.ancestors().find(|path| path.exists()).unwrap_or(&root);
+        let free =
+            rustix::fs::statvfs(existing).map_err(|error| io_error("look at", existing)(error.into()))?;
+        Ok(Room {
+            blocks: free.f_bavail,
+            block_bytes: free.f_frsize.max(1),
+            // Some file systems make files as long as there are blocks, and say 0.
+            files: if free.f_files == 0 { u64::MAX } else { free.f_favail },
+        })
     }
 
     /// Whether anything stands at the node's path, a dangling link included.
@@ -261,6 +280,22 @@ impl LocalNode {
         Ok(listing)
     }
 
+    /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, in all; absent ones have
+    /// none.
+    pub fn total_size(&self, folder: &str, names: &[&str]) -> Result<u64, StoreError> {
+        let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
+        let directory = File::open(&path).map_err(io_error("open", &path))?;
+        let mut total = 0_u64;
+        for name in names {
+            match rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty()) {
+                Ok(found) => total = total.saturating_add(u64::try_from(found.st_size).unwrap_or(0)),
+                Err(rustix::io::Errno::NOENT) => {}
+                Err(error) => return Err(io_error("read", &path.join(name))(error.into())),
+            }
+        }
+        Ok(total)
+    }
+
     /// Where a link of the node leads, every link on the way resolved; `None` where it leads nowhere, or in a circle.
     pub fn link_target(&self, key: &str) -> Result<Option<LinkTarget>, StoreError> {
         let path = self.path(key)?;
@@ -291,6 +326,17 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
+}
+
+/// What a file system can take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Blocks that are free.
+    pub blocks: u64,
+    /// Bytes of a block; a file that is not empty takes one at least.
+    pub block_bytes: u64,
+    /// Files that can be made.
+    pub files: u64,
 }
 
 /// What a folder holds, by keys relative to the node.

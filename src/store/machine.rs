@@ -1,36 +1,53 @@
-//! What the machine gives the process.
+//! What the machine lets the process have.
 
-#![expect(clippy::disallowed_methods, reason = "this row owns the file system")]
+#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Bytes of memory that the process can still get: of the machine, and of the control groups it runs in. `None` where
-/// neither tells.
+/// Bytes of memory that the process may still take: what the machine has available, and what the limits of its
+/// control groups leave. `None` where the system does not tell.
 pub fn available_memory() -> Option<u64> {
-    let read = |path: &Path| fs::read_to_string(path).ok();
-    let machine = read(Path::new("/proc/meminfo")).and_then(|text| of_machine(&text));
-    let groups = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
-    let root = Path::new("/sys/fs/cgroup");
-    let path = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-    // A limit of any group above counts, too; the path may be one that only the host sees.
-    let folders = root
-        .join(path)
-        .ancestors()
-        .take_while(|folder| folder.starts_with(root))
-        .map(Path::to_path_buf)
-        .collect::<Vec<_>>();
-    let of_groups = folders.iter().filter_map(|folder| {
-        let number = |name: &str| read(&folder.join(name))?.trim().parse::<u64>().ok();
-        Some(number("memory.max")?.saturating_sub(number("memory.current")?))
-    });
-    of_groups.chain(machine).min()
+    let text = |path: &Path| std::fs::read_to_string(path).ok();
+    let machine = text(Path::new("/proc/meminfo")).and_then(|text| meminfo_available(&text));
+    let groups = text(Path::new("/proc/self/cgroup")).map(|text| group_folders(&text)).unwrap_or_default();
+    let limits = groups.iter().filter_map(|folder| group_available(|file| text(&folder.join(file))));
+    limits.chain(machine).min()
 }
 
 /// `MemAvailable` of `/proc/meminfo`, in bytes.
-fn of_machine(text: &str) -> Option<u64> {
+fn meminfo_available(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The folders of the process's memory groups and of those above them, of both versions of control groups.
+fn group_folders(text: &str) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for line in text.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(group)) = (fields.next(), fields.next()) else { continue };
+        let root = match controllers {
+            "" => Path::new("/sys/fs/cgroup"),
+            names if names.split(',').any(|name| name == "memory") => Path::new("/sys/fs/cgroup/memory"),
+            _ => continue,
+        };
+        let inside = Path::new(group.trim_start_matches('/'));
+        // In a container the root of the mount is the group itself, whatever the path says.
+        folders.extend(inside.ancestors().map(|ancestor| root.join(ancestor)));
+    }
+    folders
+}
+
+/// What the limit of a group leaves: its limit less what it uses, without the file cache, which gives way.
+fn group_available(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
+    let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
+    let (limit, used, cache) = match number("memory.max") {
+        Some(limit) => (limit, number("memory.current")?, "inactive_file "),
+        None => (number("memory.limit_in_bytes")?, number("memory.usage_in_bytes")?, "total_inactive_file "),
+    };
+    let statistics = read("memory.stat").unwrap_or_default();
+    let cached = statistics.lines().find_map(|line| line.strip_prefix(cache)?.trim().parse::<u64>().ok());
+    Some(limit.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
 }
 
 #[cfg(test)]
@@ -38,8 +55,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn available_memory_is_read_from_the_machines_table() {
-        assert_eq!(of_machine("MemTotal: 9 kB\nMemAvailable:   20 kB\n"), Some(20 << 10));
-        assert_eq!(of_machine("MemTotal: 9 kB\n"), None);
+    fn meminfo_gives_available_memory_in_bytes() {
+        let text = "MemTotal:       16384 kB\nMemFree:  1 kB\nMemAvailable:    8192 kB\n";
+        assert_eq!(meminfo_available(text), Some(8 << 20));
+        assert_eq!(meminfo_available("MemTotal: 1 kB"), None);
+    }
+
+    #[test]
+    fn groups_are_followed_to_their_root() {
+        let folders = group_folders("12:cpu:/x\n5:memory:/a/b\n0::/c\n");
+        let expected = ["/sys/fs/cgroup/memory/a/b", "/sys/fs/cgroup/memory/a", "/sys/fs/cgroup/memory/"];
+        let expected = expected.into_iter().chain(["/sys/fs/cgroup/c", "/sys/fs/cgroup/"]);
+        assert_eq!(folders, expected.map(PathBuf::from).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn group_leaves_its_limit_less_what_does_not_give_way() {
+        let unlimited = |file: &str| (file == "memory.max").then(|| "max\n".to_owned());
+        assert_eq!(group_available(unlimited), None);
+        let limited = |file: &str| match file {
+            "memory.max" => Some("1000\n".to_owned()),
+            "memory.current" => Some("700\n".to_owned()),
+            "memory.stat" => Some("anon 1\ninactive_file 200\n".to_owned()),
+            _ => None,
+        };
+        assert_eq!(group_available(limited), Some(500));
+        let old = |file: &str| match file {
+            "memory.limit_in_bytes" => Some("1000".to_owned()),
+            "memory.usage_in_bytes" => Some("2000".to_owned()),
+            _ => None,
+        };
+        assert_eq!(group_available(old), Some(0));
     }
 }

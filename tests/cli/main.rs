@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod against;
 mod apply_codec;
 mod bad_input;
 mod exit_status;
@@ -15,4 +16,5 @@ mod inspect;
 mod rechunk;
 mod signals;
 mod transcode;
+mod validate;
 mod version_2;

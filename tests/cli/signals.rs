@@ -68,8 +68,10 @@ fn write_work(test: &CliTest) {
 #[test]
 fn apply_codec_interrupted_while_it_reads_exits_at_once() {
     let test = CliTest::new();
-    let mut child =
-        spawn(&test, &["apply-codec", "--codecs", "[]", "--data-type", "uint8", "--shape", "9999999", "-", "b"]);
+    let mut child = spawn(
+        &test,
+        &["apply-codec", "--codecs", "[]", "--data-type", "uint8", "--shape", "9999999", "-", "b"],
+    );
     // More than a pipe holds: when it is written, the program reads, and has its handlers.
     let mut input = child.stdin.take().unwrap();
     input.write_all(&vec![0; 1 << 20]).unwrap();

@@ -8,7 +8,7 @@ use super::super::arguments::CommonArguments;
 use super::super::require;
 use super::super::value::{self, Document};
 use crate::diagnostic::{Code, Severity};
-use crate::metadata::json::Json;
+use crate::metadata::json::Object;
 use crate::operation::error::OperationError;
 use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
 use crate::rule;
@@ -38,7 +38,7 @@ pub(in crate::cli) struct ValidateArguments {
     #[arg(value_name = "STORE", required_unless_present_any = ["explain", "list_rules"])]
     stores: Vec<PathBuf>,
 
-    /// The path of a node inside each store
+    /// The path of a node inside each store, OTHER included
     #[arg(long, value_name = "PATH")]
     node: Option<String>,
 
@@ -193,8 +193,8 @@ impl ValidateArguments {
 }
 
 /// The document of `--expect`.
-fn expectations(path: PathBuf) -> anyhow::Result<Json> {
-    Document::File(path).object("expect").map(Json::from)
+fn expectations(path: PathBuf) -> anyhow::Result<Object> {
+    Document::File(path).object("expect")
 }
 
 impl From<Level> for ValidateLevel {

@@ -3,13 +3,12 @@
 use serde::Serialize;
 
 use super::super::ExitStatus;
-use super::super::session;
+use super::super::session::Session;
 use super::arguments::Format;
 use crate::diagnostic::Code;
 use crate::operation::error::OperationError;
 use crate::report::json;
 use crate::report::table::{Side, Table};
-use crate::report::terminal::Style;
 use crate::rule;
 
 /// A rule, as `--list-rules --json` gives it.
@@ -42,10 +41,10 @@ impl Row {
 }
 
 /// Shows the page of a rule.
-pub(super) fn explain(code: Code, format: Format) -> anyhow::Result<ExitStatus> {
+pub(super) fn explain(code: Code, format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let page = rule::page(code);
     let as_json = is_json(format, "--explain")?;
-    session::print(|output| {
+    session.print(|output| {
         if as_json {
             json::write("rule", &Explained { row: Row::new(code), page }, output)
         } else {
@@ -56,10 +55,10 @@ pub(super) fn explain(code: Code, format: Format) -> anyhow::Result<ExitStatus> 
 }
 
 /// Shows the table of rules.
-pub(super) fn list(format: Format, style: Style) -> anyhow::Result<ExitStatus> {
+pub(super) fn list(format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let as_json = is_json(format, "--list-rules")?;
     let rows: Vec<Row> = rule::all().map(Row::new).collect();
-    session::print(|output| {
+    session.print(|output| {
         if as_json {
             return json::write("rules", &Rows { rules: rows }, output);
         }
@@ -68,7 +67,7 @@ pub(super) fn list(format: Format, style: Style) -> anyhow::Result<ExitStatus> {
             let cells = [row.code, row.severity, row.name].map(str::to_owned);
             table.push(cells.to_vec(), Some(row.title.to_owned()));
         }
-        table.write(style, output)
+        table.write(session.style(), output)
     })?;
     Ok(ExitStatus::Done)
 }

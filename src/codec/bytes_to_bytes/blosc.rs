@@ -17,6 +17,23 @@ pub(super) fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(HEADER as u64)
 }
 
+/// What the library holds: buffers of a block, and the context of the compressor inside. A block is at most the
+/// chunk, and where the library chooses its size, at most 8 MiB.
+pub(super) fn context_bytes(configuration: BloscConfiguration, decoded: u64) -> u64 {
+    const GREATEST_BLOCK: u64 = 8 << 20;
+    const SMALL_CONTEXT: u64 = 512 << 10;
+    let chosen = u64::try_from(configuration.blocksize).unwrap_or(u64::MAX);
+    let block = decoded.min(if chosen == 0 { GREATEST_BLOCK } else { chosen });
+    let context = match configuration.cname {
+        // Its levels, as blosc maps its own.
+        BloscCompressor::Zstd if configuration.clevel >= 9 => super::zstd::context_bytes(22, block),
+        BloscCompressor::Zstd => super::zstd::context_bytes(i32::from(configuration.clevel) * 2 - 1, block),
+        _ => SMALL_CONTEXT,
+    };
+    // Encoding allocates the chunk anew, and three blocks.
+    decoded.saturating_add(block.saturating_mul(3)).saturating_add(context)
+}
+
 pub(super) fn encode(
     configuration: BloscConfiguration,
     decoded: &[u8],

@@ -7,6 +7,9 @@ use bzip2::{Compression, Decompress, Status};
 use super::DecodedSize;
 use super::error::{Fault, reserve};
 
+/// What a compressor and a decompressor of level 9 hold, by bzip2's manual.
+pub(super) const CONTEXT_BYTES: u64 = 12 << 20;
+
 /// The greatest encoded size: the library's documentation says 1 % and 600 bytes more; this is on the safe side.
 pub(super) fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(decoded / 8)?.checked_add(1024)

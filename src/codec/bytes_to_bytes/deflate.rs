@@ -14,6 +14,9 @@ pub(super) struct DeflateContexts {
     decode: [Option<Decompress>; 2],
 }
 
+/// What a compressor and a decompressor hold, on the safe side.
+pub(super) const CONTEXT_BYTES: u64 = 512 << 10;
+
 /// The greatest encoded size: as `deflateBound` has it for any parameters, and the gzip header and trailer.
 pub(super) fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(decoded.div_ceil(8))?.checked_add(decoded.div_ceil(64))?.checked_add(5 + 18)

@@ -130,6 +130,19 @@ impl BytesCodec {
         result.and_then(|()| bound.check(decoded.len())).map_err(|fault| fault.of_codec(&self.name))
     }
 
+    /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, so many bytes.
+    pub fn context_bytes(&self, decoded: u64) -> u64 {
+        match &self.kind {
+            Kind::Zstd(configuration) => zstd::context_bytes(configuration.level, decoded),
+            Kind::Gzip { .. } | Kind::Zlib { .. } => deflate::CONTEXT_BYTES,
+            Kind::Bz2 { .. } => bz2::CONTEXT_BYTES,
+            Kind::Blosc(configuration) => blosc::context_bytes(*configuration, decoded),
+            Kind::Crc32c => 0,
+            // Such codecs return their bytes in a buffer of their own.
+            Kind::Foreign(_) => decoded,
+        }
+    }
+
     /// What `decoded` bytes encode to.
     pub fn encoded_size(&self, decoded: EncodedSize) -> EncodedSize {
         match &self.kind {

@@ -28,6 +28,24 @@ pub(super) fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(decoded >> 8)?.checked_add(margin)
 }
 
+/// What both contexts hold: the library tells it of a context that is set up for so many bytes.
+pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
+    const DECODER: u64 = 192 << 10;
+    // The tables of the highest level, should a context not be had.
+    const GREATEST: u64 = 1 << 30;
+    let set_up = || {
+        let mut context = CCtx::try_create()?;
+        context.set_parameter(CParameter::CompressionLevel(level)).ok()?;
+        context.set_pledged_src_size(Some(decoded)).ok()?;
+        let (mut sink, mut source) = ([0_u8; 64], zstd_safe::InBuffer::around(&[]));
+        let mut sink = zstd_safe::OutBuffer::around(&mut sink[..]);
+        let begin = zstd_safe::zstd_sys::ZSTD_EndDirective::ZSTD_e_continue;
+        context.compress_stream2(&mut sink, &mut source, begin).ok()?;
+        Some(context.sizeof() as u64)
+    };
+    set_up().unwrap_or(GREATEST) + DECODER
+}
+
 impl ZstdContexts {
     pub(super) fn encode(
         &mut self,

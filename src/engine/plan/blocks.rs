@@ -26,7 +26,8 @@ impl RechunkPlan {
         self.group_grid_shape().iter().fold(1_u64, |product, length| product.saturating_mul(*length))
     }
 
-    fn group_shape(&self) -> Vec<u64> {
+    /// Elements of a group along each dimension.
+    pub fn group_shape(&self) -> Vec<u64> {
         let objects = &self.grids.destination_object;
         self.block_shape.iter().zip(objects).map(|(block, object)| *block.max(object)).collect()
     }

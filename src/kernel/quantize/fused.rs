@@ -6,10 +6,11 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::QuantizeOptions;
 use super::measured::{Code, Measured};
+use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::{Element, ElementType};
 use crate::kernel::dispatch::{TileKernel, TileLoop};
+use crate::kernel::exact::FloatFormat;
 use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round, with_rounding};
 use crate::kernel::tile::TILE;
 use crate::kernel::{InstructionSet, OutOfRange};
@@ -22,13 +23,24 @@ pub(super) struct FusedParameters {
     /// What decoding adds: where the offset is absent -0.0, which changes nothing.
     added: u64,
     scale: u64,
-    /// The reciprocal of the scale in two parts, the first with so few bits that its product with a code is exact.
+    /// The reciprocal of the scale in two parts.
     reciprocal: (u64, u64),
     codes: (u64, u64),
     nan_code: u64,
-    normalizer: f64,
+    pub(super) normalizer: f64,
+    /// Differences up to this are exact in what is calculated in: all values are multiples of the source's least.
+    pub(super) exact_up_to: f64,
+    /// Whether a tile is likely to hold NaN, which some loops first try to do without.
+    pub(super) expects_nan: bool,
     /// The greatest errors so far, in range and clamped: only a tile that may exceed them is looked at closer.
     pub(super) greatest: (f64, f64),
+}
+
+impl FusedParameters {
+    /// The parameters for a tile after those that gave `figures`.
+    pub(super) fn after(self, figures: &QuantizeFigures) -> Self {
+        FusedParameters { greatest: (figures.max_abs_error, figures.max_abs_error_clamped), ..self }
+    }
 }
 
 /// What a loop tells about its tile.
@@ -71,8 +83,7 @@ pub(super) fn bind(
     }
     with_float!(options.source.element(), S => {
         let parameters = parameters::<S>(options, nan_code, normalizer);
-        let divides = !has_reciprocal::<S>(options, &parameters);
-        Some((select_code::<S>(options, divides, instruction_set), parameters))
+        Some((select_code::<S>(options, instruction_set), parameters))
     }, else None)
 }
 
@@ -94,66 +105,55 @@ fn parameters<S: FloatElement<Wide: Measured>>(
         codes: (code(options.codes.0), code(options.codes.1)),
         nan_code: code(nan_code),
         normalizer,
+        exact_up_to: FloatFormat::of(S::TYPE)
+            .map_or(0.0, |format| least(format) * S::Wide::INTEGRAL.to_f64()),
+        expects_nan: false,
         greatest: (0.0, 0.0),
     }
 }
 
-/// Whether multiplying by the reciprocal gives what dividing gives, bit for bit, for every code of 8 bits.
-///
-/// Decoding divides, and a division costs as much as the rest of the loop.
-fn has_reciprocal<S: FloatElement<Wide: Measured>>(
-    options: &QuantizeOptions,
-    parameters: &FusedParameters,
-) -> bool {
-    let constants = Constants::<S::Wide>::of(parameters);
-    options.target.size() == 1
-        && (options.codes.0..=options.codes.1).all(|code| {
-            let code = S::Wide::of_code(code);
-            let (divided, multiplied) = (constants.unscale::<true>(code), constants.unscale::<false>(code));
-            divided.to_bits64() == multiplied.to_bits64()
-        })
+/// The least positive number of a format; 0 where float64 has none below it.
+fn least(format: FloatFormat) -> f64 {
+    let exponent = format.least_exponent() - format.fraction_bits.cast_signed();
+    2_f64.powi(exponent)
 }
 
 /// Codes of one size are the same bits, signed or not; 32 bits are converted by different instructions.
 fn select_code<S: FloatElement<Wide: Measured>>(
     options: &QuantizeOptions,
-    divides: bool,
     instruction_set: InstructionSet,
 ) -> FusedKernel {
     match options.target.element() {
-        ElementType::Int8 | ElementType::UInt8 if divides => {
-            select_rounding::<S, u8, true>(options, instruction_set)
-        }
-        ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8, false>(options, instruction_set),
-        ElementType::Int16 | ElementType::UInt16 => select_rounding::<S, u16, true>(options, instruction_set),
-        ElementType::Int32 => select_rounding::<S, i32, true>(options, instruction_set),
-        ElementType::UInt32 => select_rounding::<S, u32, true>(options, instruction_set),
-        _ => select_rounding::<S, i64, true>(options, instruction_set),
+        ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8>(options, instruction_set),
+        ElementType::Int16 | ElementType::UInt16 => select_rounding::<S, u16>(options, instruction_set),
+        ElementType::Int32 => select_rounding::<S, i32>(options, instruction_set),
+        ElementType::UInt32 => select_rounding::<S, u32>(options, instruction_set),
+        _ => select_rounding::<S, i64>(options, instruction_set),
     }
 }
 
-fn select_rounding<S: FloatElement<Wide: Measured>, T: Code, const DIVIDE: bool>(
+fn select_rounding<S: FloatElement<Wide: Measured>, T: Code>(
     options: &QuantizeOptions,
     instruction_set: InstructionSet,
 ) -> FusedKernel {
     with_rounding!(options.rounding, M => if options.out_of_range == OutOfRange::Clamp {
-        TileKernel::select::<FusedLoop<S, T, M, true, DIVIDE>>(instruction_set)
+        TileKernel::select::<FusedLoop<S, T, M, true>>(instruction_set)
     } else {
-        TileKernel::select::<FusedLoop<S, T, M, false, DIVIDE>>(instruction_set)
+        TileKernel::select::<FusedLoop<S, T, M, false>>(instruction_set)
     })
 }
 
-struct FusedLoop<S, T, M, const CLAMP: bool, const DIVIDE: bool>(PhantomData<(S, T, M)>);
+struct FusedLoop<S, T, M, const CLAMP: bool>(PhantomData<(S, T, M)>);
 
 /// The constants as floats.
 #[derive(Clone, Copy)]
-struct Constants<W> {
+pub(super) struct Constants<W> {
     offset: W,
     added: W,
     scale: W,
     reciprocal: (W, W),
-    codes: (W, W),
-    nan_code: W,
+    pub(super) codes: (W, W),
+    pub(super) nan_code: W,
 }
 
 /// One element on its way.
@@ -168,7 +168,7 @@ struct Passed<W> {
 
 impl<W: WideFloat> Constants<W> {
     #[inline(always)]
-    fn of(parameters: &FusedParameters) -> Self {
+    pub(super) fn of(parameters: &FusedParameters) -> Self {
         let number = |bits| W::from_bits64(bits);
         let pair = |bits: (u64, u64)| (number(bits.0), number(bits.1));
         Constants {
@@ -182,11 +182,8 @@ impl<W: WideFloat> Constants<W> {
     }
 
     #[inline(always)]
-    fn pass<S: FloatElement<Wide = W>, M: RoundingMode, const ROUNDS: bool, const DIVIDE: bool>(
-        &self,
-        x: W,
-    ) -> Passed<W> {
-        let scaled = S::settle(S::settle(x - self.offset) * self.scale);
+    fn pass<S: FloatElement<Wide = W>, M: RoundingMode, const ROUNDS: bool>(&self, x: W) -> Passed<W> {
+        let scaled = self.scale::<S>(x);
         let rounded = round::<W, M, ROUNDS>(scaled);
         // In this order NaN becomes the first code, and never equals it.
         let code = if rounded > self.codes.0 { rounded } else { self.codes.0 };
@@ -195,24 +192,29 @@ impl<W: WideFloat> Constants<W> {
             scaled,
             code,
             is_in_range: code == rounded,
-            error: (self.decode::<S, DIVIDE>(code) - x).magnitude(),
+            error: (self.decode::<S>(code, true) - x).magnitude(),
         }
     }
 
     #[inline(always)]
-    fn decode<S: FloatElement<Wide = W>, const DIVIDE: bool>(&self, code: W) -> W {
-        S::settle(S::settle(self.unscale::<DIVIDE>(code)) + self.added)
+    pub(super) fn scale<S: FloatElement<Wide = W>>(&self, x: W) -> W {
+        S::settle(S::settle(x - self.offset) * self.scale)
     }
 
-    /// The code by the scale, rounded once.
+    /// Decodes a code by a division, or by what has been proved to give the same.
     #[inline(always)]
-    fn unscale<const DIVIDE: bool>(&self, code: W) -> W {
-        if DIVIDE { code / self.scale } else { code * self.reciprocal.0 + code * self.reciprocal.1 }
+    pub(super) fn decode<S: FloatElement<Wide = W>>(&self, code: W, divides: bool) -> W {
+        let unscaled = if divides {
+            code / self.scale
+        } else {
+            code.multiply_add(self.reciprocal.0, code * self.reciprocal.1)
+        };
+        S::settle(S::settle(unscaled) + self.added)
     }
 }
 
-impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: bool, const DIVIDE: bool>
-    TileLoop for FusedLoop<S, T, M, CLAMP, DIVIDE>
+impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: bool> TileLoop
+    for FusedLoop<S, T, M, CLAMP>
 {
     type Parameters = FusedParameters;
     type Outcome = TileFigures;
@@ -235,7 +237,7 @@ impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: boo
         let (mut greatest, mut greatest_clamped) = (zero.order(), zero.order());
         for ((x, code), error) in source.iter().zip(&mut *target).zip(&mut errors) {
             let x = x.widen();
-            let passed = constants.pass::<S, M, ROUNDS, DIVIDE>(x);
+            let passed = constants.pass::<S, M, ROUNDS>(x);
             let is_nan = x != x;
             let value = if is_nan { constants.nan_code } else { passed.code };
             // SAFETY: `value` lies between the codes or is the NaN code; `bind` has seen them to be in T, and exact.
@@ -308,8 +310,8 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Close
             if *error == marked {
                 let x = x.widen();
                 // Without an instruction for it: this function is compiled for the baseline.
-                let code = self.constants.pass::<S, M, false, true>(x).code;
-                greatest = greatest.max((self.constants.decode::<S, true>(code).to_f64() - x.to_f64()).abs());
+                let code = self.constants.pass::<S, M, false>(x).code;
+                greatest = greatest.max((self.constants.decode::<S>(code, true).to_f64() - x.to_f64()).abs());
             }
         }
         greatest

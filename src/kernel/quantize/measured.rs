@@ -1,6 +1,7 @@
 //! What the fused loop needs of its types: codes from floats, and errors that vectorise.
 
 use crate::element::Element;
+use crate::kernel::integer::CutTo;
 use crate::kernel::round::WideFloat;
 
 /// An integer type that codes are written as.
@@ -53,7 +54,7 @@ pub(super) trait Measured: WideFloat {
     /// # Safety
     /// `self` is an integer that [`Code`] permits.
     unsafe fn to_code<T: Code>(self) -> T;
-    /// The reciprocal in two parts, the first short by the 8 bits of a code and one.
+    /// The reciprocal, and what it lacks.
     fn split_reciprocal(self) -> (Self, Self);
     /// A code of at most 53 bits, which this type holds exactly.
     #[expect(clippy::cast_precision_loss, reason = "the codes of the loop are exact in its float type")]
@@ -70,10 +71,10 @@ impl Measured for f32 {
     type Count = u32;
 
     fn split_reciprocal(self) -> (f32, f32) {
-        let short = f32::from_bits((1.0 / self).to_bits() & !0x1ff);
+        let nearest = 1.0 / self;
         // The product is exact in float64, and so is the difference.
         let scale = f64::from(self);
-        (short, f32::of_f64((1.0 - f64::from(short) * scale) / scale))
+        (nearest, f32::of_f64((1.0 - f64::from(nearest) * scale) / scale))
     }
 
     #[inline(always)]
@@ -137,8 +138,8 @@ impl Measured for f64 {
     type Count = u64;
 
     fn split_reciprocal(self) -> (f64, f64) {
-        let short = f64::from_bits((1.0 / self).to_bits() & !0x1ff);
-        (short, (-short).mul_add(self, 1.0) / self)
+        let nearest = 1.0 / self;
+        (nearest, (-nearest).mul_add(self, 1.0) / self)
     }
 
     #[inline(always)]
@@ -187,3 +188,30 @@ fn sum_in_float64<W: WideFloat>(errors: &[W], normalizer: f64) -> f64 {
     }
     sum
 }
+
+/// A float whose last bits are those of an integer after an addition.
+pub(super) trait Shifted: Measured {
+    /// Its bits.
+    type Bits: CutTo<u8> + CutTo<u16>;
+    /// One and a half times [`WideFloat::INTEGRAL`]: a sum with it is rounded to an integer, ties to even.
+    const SHIFT: Self;
+    /// Errors between these have squares far from underflow and overflow.
+    const SQUARED: (Self, Self);
+    fn bits(self) -> Self::Bits;
+}
+
+macro_rules! shifted {
+    ($($type:ty, $bits:ty, $shift:literal, $squared:expr);*) => {$(
+        impl Shifted for $type {
+            type Bits = $bits;
+            const SHIFT: $type = $shift;
+            const SQUARED: ($type, $type) = $squared;
+            #[inline(always)]
+            fn bits(self) -> $bits {
+                self.to_bits()
+            }
+        }
+    )*};
+}
+
+shifted!(f32, u32, 12_582_912.0, (1e-12, 1e12); f64, u64, 6_755_399_441_055_744.0, (1e-120, 1e120));

@@ -9,13 +9,13 @@ pub struct Limits {
     pub max_bytes: usize,
     /// Arrays and objects within each other.
     pub max_depth: usize,
-    /// Values of any kind: two bytes of text (`0,`) are more than thirty in memory.
+    /// Values of any kind: two bytes of text (`0,`) are more than fifty in memory, eight (`{"":0},`) two hundred.
     pub max_values: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { max_bytes: 64 << 20, max_depth: 128, max_values: 4 << 20 }
+        Limits { max_bytes: 64 << 20, max_depth: 128, max_values: 1 << 20 }
     }
 }
 

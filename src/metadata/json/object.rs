@@ -1,51 +1,63 @@
 //! Objects: members in their order, repeated names included.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::Json;
 
 /// The members of an object in their order, repeated names included.
 ///
-/// Where a name is repeated, the last member counts, as for every reader.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// Where a name is repeated, the last member counts, as for every reader. A clone shares the members until either side
+/// changes: parts of a document are handed on without taking its memory twice.
+#[derive(Debug, Clone, Default)]
 pub struct Object {
-    members: Vec<(String, Json)>,
+    /// `None` where there are none.
+    members: Option<Arc<Vec<(String, Json)>>>,
 }
 
 impl Object {
     /// No members.
     pub const fn new() -> Self {
-        Object { members: Vec::new() }
+        Object { members: None }
+    }
+
+    fn members(&self) -> &[(String, Json)] {
+        self.members.as_ref().map_or(&[], |members| members.as_slice())
+    }
+
+    fn members_mut(&mut self) -> &mut Vec<(String, Json)> {
+        Arc::make_mut(self.members.get_or_insert_default())
     }
 
     /// Members, repeated ones included.
     pub fn len(&self) -> usize {
-        self.members.len()
+        self.members().len()
     }
 
     /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.members().is_empty()
     }
 
     /// The members in their order, repeated ones included.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.members.iter().map(|(name, value)| (name.as_str(), value))
+        self.members().iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// The names in their order, repeated ones included.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(name, _)| name.as_str())
+        self.members().iter().map(|(name, _)| name.as_str())
     }
 
     /// The last member of this name.
     pub fn get(&self, name: &str) -> Option<&Json> {
-        self.members.iter().rev().find(|member| member.0 == name).map(|member| &member.1)
+        self.members().iter().rev().find(|member| member.0 == name).map(|member| &member.1)
     }
 
     /// The last member of this name, to change it.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
-        self.members.iter_mut().rev().find(|member| member.0 == name).map(|member| &mut member.1)
+        let last = self.members().iter().rposition(|member| member.0 == name)?;
+        Some(&mut self.members_mut()[last].1)
     }
 
     /// Whether there is a member of this name.
@@ -56,13 +68,14 @@ impl Object {
     /// Replaces the last member of this name in its place and drops the others; appends where there is none.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Json>) {
         let name = name.into();
-        let Some(last) = self.members.iter().rposition(|member| member.0 == name) else {
-            self.members.push((name, value.into()));
+        let members = self.members_mut();
+        let Some(last) = members.iter().rposition(|member| member.0 == name) else {
+            members.push((name, value.into()));
             return;
         };
-        self.members[last].1 = value.into();
+        members[last].1 = value.into();
         let mut index = 0;
-        self.members.retain(|member| {
+        members.retain(|member| {
             let keep = member.0 != name || index == last;
             index += 1;
             keep
@@ -71,7 +84,7 @@ impl Object {
 
     /// Appends a member, whether or not the name is there: for what was read.
     pub fn push(&mut self, name: impl Into<String>, value: impl Into<Json>) {
-        self.members.push((name.into(), value.into()));
+        self.members_mut().push((name.into(), value.into()));
     }
 
     /// The same object with one more member: `Object::new().with("endian", "little")`.
@@ -83,17 +96,9 @@ impl Object {
 
     /// Removes every member of this name; the last of them.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
-        let mut removed = None;
-        let mut kept = Vec::with_capacity(self.members.len());
-        for (member, value) in std::mem::take(&mut self.members) {
-            if member == name {
-                removed = Some(value);
-            } else {
-                kept.push((member, value));
-            }
-        }
-        self.members = kept;
-        removed
+        let removed = self.get(name).cloned()?;
+        self.members_mut().retain(|member| member.0 != name);
+        Some(removed)
     }
 
     /// The names that are given more than once, each once.
@@ -115,9 +120,17 @@ impl Object {
     }
 }
 
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        self.members() == other.members()
+    }
+}
+
 impl FromIterator<(String, Json)> for Object {
     fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
-        Object { members: members.into_iter().collect() }
+        let mut members: Vec<_> = members.into_iter().collect();
+        members.shrink_to_fit();
+        Object { members: (!members.is_empty()).then(|| Arc::new(members)) }
     }
 }
 
@@ -126,6 +139,6 @@ impl IntoIterator for Object {
     type IntoIter = std::vec::IntoIter<(String, Json)>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.members.into_iter()
+        self.members.map(Arc::unwrap_or_clone).unwrap_or_default().into_iter()
     }
 }

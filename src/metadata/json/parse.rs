@@ -78,11 +78,11 @@ impl Parser<'_> {
     }
 
     fn object(&mut self, depth: usize) -> Result<Json, Fault> {
-        let mut object = Object::new();
+        let mut members = Vec::new();
         self.position += 1;
         self.skip_white_space();
         if self.eat(b'}') {
-            return Ok(Json::Object(object));
+            return Ok(Json::Object(Object::new()));
         }
         loop {
             self.skip_white_space();
@@ -96,9 +96,9 @@ impl Parser<'_> {
             }
             self.skip_white_space();
             let value = self.value(depth + 1)?;
-            object.push(name, value);
+            members.push((name, value));
             if self.end_of_list(b'}', "`,` or `}`")? {
-                return Ok(Json::Object(object));
+                return Ok(Json::Object(members.into_iter().collect()));
             }
         }
     }
@@ -114,6 +114,8 @@ impl Parser<'_> {
             self.skip_white_space();
             elements.push(self.value(depth + 1)?);
             if self.end_of_list(b']', "`,` or `]`")? {
+                // A list of one element has room for four: a million of them would take thrice their memory.
+                elements.shrink_to_fit();
                 return Ok(Json::Array(elements));
             }
         }

@@ -154,12 +154,10 @@ fn from_bytes(dtype: &Dtype, bytes: &[u8]) -> Option<Json> {
             }
             Some(object.into())
         }
-        Kind::Simple(name) => match DataType::from_metadata(name).ok()? {
-            DataType::Other(_) => time(dtype.order, bytes),
-            data_type => {
-                data_type.fill_value_to_json(&FillValue(native(&data_type, dtype.order, bytes))).ok()
-            }
-        },
+        Kind::Simple(name) => {
+            let data_type = DataType::from_metadata(name).ok()?;
+            data_type.fill_value_to_json(&FillValue(native(&data_type, dtype.order, bytes))).ok()
+        }
         Kind::Bytes => Some(Json::from(base64::encode(bytes))),
         Kind::Text => text(dtype.order, bytes),
         Kind::Object => None,
@@ -168,26 +166,11 @@ fn from_bytes(dtype: &Dtype, bytes: &[u8]) -> Option<Json> {
 
 /// The bytes in the order of this machine.
 fn native(data_type: &DataType, order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
-    let is_native = (order == ByteOrder::Big) == cfg!(target_endian = "big");
-    let component = match data_type {
-        DataType::Complex(_) => bytes.len() / 2,
-        DataType::Number(_) => bytes.len(),
-        _ => 1,
-    };
-    if is_native || component < 2 {
-        return bytes.to_vec();
+    let mut bytes = bytes.to_vec();
+    if (order == ByteOrder::Big) != cfg!(target_endian = "big") {
+        data_type.swap_elements(&mut bytes);
     }
-    bytes.chunks(component).flat_map(|component| component.iter().rev().copied()).collect()
-}
-
-/// A time is an integer of 8 bytes.
-fn time(order: ByteOrder, bytes: &[u8]) -> Option<Json> {
-    let bytes: [u8; 8] = bytes.try_into().ok()?;
-    Some(Json::from(if order == ByteOrder::Big {
-        i64::from_be_bytes(bytes)
-    } else {
-        i64::from_le_bytes(bytes)
-    }))
+    bytes
 }
 
 /// Code points of four bytes; those at the end that are zero are no part of the text.

@@ -85,14 +85,19 @@ pub(super) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Pairs them; why they cannot be compared.
-    pub(super) fn new(a: &'a Readable, b: &'a Readable, tolerance: Tolerance) -> Result<Self, String> {
+    /// Pairs them, to be read in blocks of at most so many bytes where chunks are smaller; why they cannot be compared.
+    pub(super) fn new(
+        a: &'a Readable,
+        b: &'a Readable,
+        tolerance: Tolerance,
+        block_bytes: u64,
+    ) -> Result<Self, String> {
         let (shape, other) = (&a.side.metadata.shape, &b.side.metadata.shape);
         if shape != other {
             return Err(format!("the shape is {shape:?}, there {other:?}"));
         }
         let comparer = Comparer::new(&a.data_type, &b.data_type, tolerance)?;
-        let blocks = Blocks::new(&a.side, &b.side);
+        let blocks = Blocks::new(&a.side, &b.side, block_bytes);
         if blocks.count().is_none() {
             return Err("there are more chunks than can be counted".to_owned());
         }
@@ -119,9 +124,10 @@ impl<'a> Pair<'a> {
         let (a, b) = (self.a.reader(), self.b.reader());
         let blocks = self.blocks.with_objects([&a, &b]);
         let mut all = Tally::default();
+        let element = self.a.data_type.size().unwrap_or(1) as u64;
         let work = |buffers: &mut Buffers, index| {
             let tally = self.block(&a, &b, buffers, index)?;
-            progress.advance(tally.elements);
+            progress.advance(tally.elements.saturating_mul(element));
             Ok(tally)
         };
         progress

@@ -8,9 +8,6 @@ use crate::engine::object::Side;
 use crate::metadata::array::num_elements;
 use crate::operation::transcode::reader::{Cell, CellReader, OpenedObject, ReadBuffers};
 
-/// Bytes of a block, both sides together, that are not exceeded where chunks are smaller.
-const BLOCK_BYTES: u64 = 64 << 20;
-
 /// The most blocks that are listed one by one.
 const LISTED: u64 = 1 << 22;
 
@@ -42,8 +39,9 @@ pub(super) struct BlockReader<'a> {
 }
 
 impl Blocks {
-    /// Cuts the array so that few chunks of either side are cut, and a block is of a reasonable size.
-    pub(super) fn new(a: &Side, b: &Side) -> Self {
+    /// Cuts the array so that few chunks of either side are cut, and a block has at most `limit` bytes on both sides
+    /// together, where chunks are not larger themselves.
+    pub(super) fn new(a: &Side, b: &Side, limit: u64) -> Self {
         let shape = a.metadata.shape.clone();
         let element = [a, b].map(|side| side.chain.decoded().data_type.size().unwrap_or(1) as u64);
         let element = element.iter().sum::<u64>();
@@ -64,7 +62,7 @@ impl Blocks {
         let fits = |shape: &&Vec<u64>| {
             num_elements(shape)
                 .and_then(|count| count.checked_mul(element))
-                .is_some_and(|bytes| bytes <= BLOCK_BYTES)
+                .is_some_and(|bytes| bytes <= limit)
         };
         let [.., least] = &candidates;
         let block_shape = candidates.iter().find(fits).unwrap_or(least).clone();

@@ -11,46 +11,60 @@ use std::path::Path;
 
 use super::available_threads;
 use super::error::{FaultClass, OperationError};
+use super::hierarchy::{Node, NodeContent, compare_paths, read_hierarchy};
 use super::open::open_array;
-use super::options::{AgainstOptions, CommonOptions};
+use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
+use super::place::Place;
 use super::progress::Progress;
 use super::validate_result::{AgainstNode, AgainstResult};
 use crate::engine::driver::Driver;
 use array::{Pair, Readable};
 use value::Tolerance;
 
+/// The most bytes of a block, both sides together, where chunks are smaller.
+const BLOCK_BYTES: u64 = 64 << 20;
+
+/// The comparison that the options ask for: the first STORE with OTHER.
+///
+/// An error only where one of them cannot be read.
+pub fn of(
+    options: &ValidateOptions,
+    progress: &dyn Progress,
+) -> Result<Option<AgainstResult>, OperationError> {
+    let (Some(against), Some(store)) = (&options.against, options.stores.first()) else { return Ok(None) };
+    let node = options.node.as_deref();
+    Comparison { store, node, against, common: &options.common }.run(progress).map(Some)
+}
+
 /// Two stores, and how they are compared.
 #[derive(Debug, Clone, Copy)]
-pub struct Comparison<'a> {
-    /// STORE.
-    pub store: &'a Path,
+struct Comparison<'a> {
+    store: &'a Path,
     /// `--node`, of both.
-    pub node: Option<&'a str>,
-    /// OTHER and the tolerances.
-    pub against: &'a AgainstOptions,
-    /// Threads and memory.
-    pub common: &'a CommonOptions,
+    node: Option<&'a str>,
+    against: &'a AgainstOptions,
+    common: &'a CommonOptions,
 }
 
 impl Comparison<'_> {
-    /// Compares each array with the one of the same path. `paths` are those of the arrays of STORE and of OTHER below
-    /// the node, as `/a/b`.
+    /// Compares each array with the one of the same path below the node.
     ///
     /// An error only where a store cannot be read; what cannot be decoded or has no other is not equal.
-    pub fn run(
-        &self,
-        paths: [&[String]; 2],
-        progress: &dyn Progress,
-    ) -> Result<AgainstResult, OperationError> {
-        let [own, other] = paths.map(|paths| paths.iter().collect::<BTreeSet<_>>());
+    fn run(&self, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
+        let threads = self.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
+        let driver = new_driver(threads)?;
+        let own = self.arrays(self.store, &driver)?;
+        let other = self.arrays(&self.against.other, &driver)?;
+        let mut paths: Vec<&String> = own.union(&other).collect();
+        paths.sort_by(|a, b| compare_paths(a, b));
         let mut nodes = Vec::new();
-        for path in own.union(&other) {
-            let node = match (own.contains(*path), other.contains(*path)) {
-                (true, true) => self.pair(path, progress)?,
-                (true, false) => missing(self.against.other.as_path()),
+        for path in paths {
+            let node = match (own.contains(path), other.contains(path)) {
+                (true, true) => self.pair(path, &driver, progress)?,
+                (true, false) => missing(&self.against.other),
                 (false, _) => missing(self.store),
             };
-            nodes.push(AgainstNode { path: (*path).clone(), ..node });
+            nodes.push(AgainstNode { path: path.clone(), ..node });
         }
         Ok(AgainstResult {
             other: self.against.other.display().to_string(),
@@ -59,10 +73,30 @@ impl Comparison<'_> {
         })
     }
 
-    fn pair(&self, path: &str, progress: &dyn Progress) -> Result<AgainstNode, OperationError> {
-        let threads = self.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
-        let driver = new_driver(threads)?;
-        let sides = [self.store, self.against.other.as_path()].map(|store| self.open(store, path, &driver));
+    /// The paths of the arrays below the node, and of what may be arrays but cannot be read.
+    fn arrays(&self, store: &Path, driver: &Driver) -> Result<BTreeSet<String>, OperationError> {
+        let hierarchy = read_hierarchy(store, self.node, driver)?;
+        if let Some(failure) = hierarchy.failures.into_iter().next() {
+            return Err(failure);
+        }
+        let start = Place::new(store, self.node)?;
+        let below = start.path.trim_end_matches('/');
+        let is_array = |node: &&Node| matches!(node.content, NodeContent::Array(_) | NodeContent::Broken);
+        let path = |node: &Node| {
+            let path = node.place.path.strip_prefix(below).unwrap_or_default();
+            if path.is_empty() { "/".to_owned() } else { path.to_owned() }
+        };
+        Ok(hierarchy.nodes.iter().filter(is_array).map(path).collect())
+    }
+
+    fn pair(
+        &self,
+        path: &str,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<AgainstNode, OperationError> {
+        let threads = driver.num_threads();
+        let sides = [self.store, self.against.other.as_path()].map(|store| self.open(store, path, driver));
         let (a, b) = match sides {
             [Ok(a), Ok(b)] => (a, b),
             [Err(error), _] | [_, Err(error)] if error.class() == FaultClass::Data => {
@@ -71,7 +105,8 @@ impl Comparison<'_> {
             [Err(error), _] | [_, Err(error)] => return Err(error),
         };
         let tolerance = Tolerance { rtol: self.against.rtol, atol: self.against.atol };
-        let pair = match Pair::new(&a, &b, tolerance) {
+        let share = self.common.max_memory.map_or(BLOCK_BYTES, |budget| budget / (4 * threads as u64));
+        let pair = match Pair::new(&a, &b, tolerance, share.min(BLOCK_BYTES)) {
             Ok(pair) => pair,
             Err(reason) => return Ok(not_compared(reason)),
         };
@@ -79,7 +114,7 @@ impl Comparison<'_> {
         if allowed < threads {
             return pair.compare(&new_driver(allowed)?, progress);
         }
-        pair.compare(&driver, progress)
+        pair.compare(driver, progress)
     }
 
     fn open(&self, store: &Path, path: &str, driver: &Driver) -> Result<Readable, OperationError> {

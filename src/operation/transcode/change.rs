@@ -46,15 +46,17 @@ pub(super) fn data_type(
     {
         return Err(OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"))
             .with_help(match name.as_str() {
-            "scale_offset" | "cast_value" => {
-                "give the chain anew with --codecs, or take the codec off with --unpack"
-            }
-            _ => "give the chain anew with --codecs",
-        }));
+                "scale_offset" | "cast_value" => {
+                    "give the chain anew with --codecs, or take the codec off with --unpack"
+                }
+                _ => "give the chain anew with --codecs",
+            }));
     }
     if options.out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
-        return Err(OperationError::data(format!("--out-of-range wrap is for integer types, and {to} is none"))
-            .with_help("use `--out-of-range clamp`, which gives infinities, or leave it out"));
+        return Err(OperationError::data(format!(
+            "--out-of-range wrap is for integer types, and {to} is none"
+        ))
+        .with_help("use `--out-of-range clamp`, which gives infinities, or leave it out"));
     }
     if is_lossy(from, to) && !options.allow_lossy_cast {
         return Err(lossy(from, to));

@@ -10,7 +10,7 @@ use crate::kernel::FaultKind;
 use crate::operation::error::OperationError;
 
 /// The error of an operation on `store` that ended at a chunk.
-pub(super) fn explain(
+pub(in crate::operation) fn explain(
     fault: ChunkFault,
     side: &Side,
     store: &str,

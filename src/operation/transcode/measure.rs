@@ -16,7 +16,7 @@ struct Buffers {
 }
 
 /// The figures of all elements of `present`.
-pub(super) fn figures(
+pub(in crate::operation) fn figures(
     side: &Side,
     present: &ChunkSet,
     quantization: &Quantization,

@@ -3,20 +3,24 @@
 //! The plan is settled and proved before DEST is touched; chunks stream; the metadata come last, after the data are
 //! on disk. A run that fails leaves no DEST.
 
+pub(super) mod budget;
 mod change;
 mod destination;
-mod fault;
+pub(super) mod fault;
+pub(super) mod first_pass;
 pub(super) mod layout;
-mod measure;
+pub(super) mod measure;
 mod missing;
 mod normalize;
-mod plan;
-mod quantization;
-mod range;
+mod outcome;
+pub(super) mod plan;
+pub(super) mod quantization;
+pub(super) mod range;
 pub(super) mod reader;
 mod regrid;
+mod room;
 mod run;
-mod survey;
+pub(super) mod survey;
 mod unpack;
 mod verify;
 mod way;

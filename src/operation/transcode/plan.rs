@@ -1,23 +1,25 @@
 //! What will be done, settled and proved before DEST is touched.
 
+use super::budget::Budget;
 use super::change;
 use super::destination::{Draft, compress, follow_data_type, read_chain};
+use super::first_pass::FirstPass;
 use super::layout::side;
 use super::quantization::{self, Quantization, Request};
-use super::survey::{Survey, Surveyor, scans};
-use super::way::{Choice, unit_bytes};
-use super::{missing, normalize, regrid, unpack};
+use super::run::driver;
+use super::way::Choice;
+use super::{normalize, regrid, unpack};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::FillValue;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::chunk_set::{self, Listing};
-use crate::engine::driver::Driver;
-use crate::engine::object::{ObjectJob, ObjectWay, Side};
+use crate::engine::interrupt::Interrupt;
+use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
 use crate::engine::rechunk::Rechunk;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::json::Json;
-use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::error::OperationError;
 use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -59,13 +61,25 @@ pub(super) struct Planned {
     pub pipeline: Pipeline,
 }
 
+impl Plan {
+    /// The blocks of a job that goes from one grid to another.
+    pub(super) fn rechunk(&self) -> Option<&Rechunk> {
+        match self.job.as_ref().map(|job| &job.way) {
+            Some(ObjectWay::Rechunk(rechunk)) => Some(rechunk),
+            _ => None,
+        }
+    }
+}
+
 /// Makes plans.
 #[derive(Debug)]
-pub(super) struct Planner<'a> {
+pub(in crate::operation) struct Planner<'a> {
     /// What was asked for.
     pub options: &'a TranscodeOptions,
-    /// The pool, for a first pass.
-    pub driver: &'a Driver,
+    /// What a run may use.
+    pub budget: Budget,
+    /// What stops a first pass.
+    pub interrupt: &'a Interrupt,
 }
 
 /// What changes in the values.
@@ -84,21 +98,66 @@ impl Planner<'_> {
         target: LocalNode,
         progress: &dyn Progress,
     ) -> Result<Plan, OperationError> {
+        let driver = driver(self.budget.threads(), self.interrupt)?;
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = chunk_set::list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
+        let listing = chunk_set::list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
             )));
         }
+        let quantization = match &self.options.quantize {
+            Some(quantize) => {
+                let request = Request::new(&source, self.options, quantize)?;
+                Some(self.quantization(&request, &target, &listing, progress)?)
+            }
+            None => None,
+        };
+        self.assemble(source, target, listing, quantization)
+    }
+
+    /// The quantisation: of a plan that reads no chunk, without what only the data tell.
+    fn quantization(
+        &self,
+        request: &Request<'_>,
+        target: &LocalNode,
+        listing: &Listing,
+        progress: &dyn Progress,
+    ) -> Result<Quantization, OperationError> {
+        if !request.reads_data() {
+            return FirstPass { budget: self.budget, interrupt: self.interrupt, listing, progress }
+                .settle(request);
+        }
+        let open = request.open(listing);
+        if self.options.dry_run {
+            return open;
+        }
+        // Too small a budget is found out before anything is read.
+        let mut budget = self.budget;
+        if let Ok(sketch) = open.and_then(|open| {
+            self.assemble(request.source.clone(), target.clone(), listing.clone(), Some(open))
+        }) {
+            budget = budget.narrowed(self.budget.allot(&sketch, self.options.verify)?.threads);
+        }
+        FirstPass { budget, interrupt: self.interrupt, listing, progress }.settle(request)
+    }
+
+    /// Puts a plan together, and proves it.
+    fn assemble(
+        &self,
+        source: OpenedArray,
+        target: LocalNode,
+        listing: Listing,
+        quantization: Option<Quantization>,
+    ) -> Result<Plan, OperationError> {
         let mut warnings = source.warnings.clone();
         if !listing.unknown_keys.is_empty() {
             warnings.push(unknown_keys(&source, &listing));
         }
         let mut draft = Draft::of(&source);
-        let changed = self.change(&source, &listing, &mut draft, progress)?;
+        let changed = self.change(&source, quantization, &mut draft)?;
         if let Some(compression) = &self.options.compress {
             let size = draft_element_size(&draft, &source, changed.quantization.as_ref());
             draft.edit_innermost(|chain| compress(chain, compression, size));
@@ -131,27 +190,16 @@ impl Planner<'_> {
     fn change(
         &self,
         source: &OpenedArray,
-        listing: &Listing,
+        quantization: Option<Quantization>,
         draft: &mut Draft,
-        progress: &dyn Progress,
     ) -> Result<Changed, OperationError> {
         let plain = |change| Changed { change, quantization: None, absent: source.fill_value.clone() };
-        if let Some(quantize) = &self.options.quantize {
+        if let Some(quantization) = quantization {
             if let Some(codecs) = &self.options.codecs {
                 draft.set_codecs(read_chain(codecs, "--codecs")?);
                 quantization::refuse_packed(&draft.codecs, "--codecs")?;
             }
-            let request = Request::new(source, self.options, quantize)?;
-            if self.options.dry_run && request.needs_first_pass() {
-                // The codecs without their parameters: no chunk is read for a plan.
-                let total: u64 = source.metadata.chunk_grid_shape().iter().product();
-                let absent_elements = listing.present.len() < total;
-                let survey = Survey { absent_elements, ..Survey::default() };
-                let mut quantization = request.settle(request.candidates()[0], &survey)?;
-                quantization.warnings.clear();
-                return quantized(quantization, draft);
-            }
-            return quantized(self.quantization(&request, listing, progress)?, draft);
+            return quantized(quantization, draft);
         }
         if self.options.unpack {
             let (change, absent) = unpack::apply(source, self.options, draft)?;
@@ -166,76 +214,6 @@ impl Planner<'_> {
             draft.set_codecs(read_chain(codecs, "--codecs")?);
         }
         Ok(changed)
-    }
-
-    /// Surveys the data as far as needed and settles a quantisation, trying wider codes under `--max-error`.
-    fn quantization(
-        &self,
-        request: &Request<'_>,
-        listing: &Listing,
-        progress: &dyn Progress,
-    ) -> Result<Quantization, OperationError> {
-        let source = request.source;
-        let side =
-            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
-        let declared = missing::declared(source, request.number_type);
-        let (scan, declared) = scans(request.number_type, &request.missing, &declared);
-        let reads_values = request.needs_first_pass();
-        let needs_survey = reads_values || !request.fill_is_nan();
-        let surveyor = Surveyor { source: &side, present: &listing.present, reads_values, scan, declared };
-        let survey = if needs_survey {
-            progress.start("first pass", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
-            let survey = surveyor.run(self.driver, progress);
-            progress.finish();
-            survey.map_err(|fault| super::fault::explain(fault, &side, &source.store, None))?
-        } else {
-            Survey::default()
-        };
-        let Some(max_error) = request.quantize.max_error else {
-            return request.settle(request.candidates()[0], &survey);
-        };
-        let mut least = None;
-        let mut refused = None;
-        for target in request.candidates() {
-            let measured = request.settle(target, &survey).and_then(|quantization| {
-                let error = self.measure(&side, listing, &quantization, progress)?;
-                let absent = quantization.absent_error().filter(|_| survey.absent_elements);
-                Ok((quantization, absent.map_or(error, |absent| error.max(absent))))
-            });
-            match measured {
-                Ok((quantization, error)) if error <= max_error => return Ok(quantization),
-                Ok((_, error)) => least = Some(least.map_or(error, |least: f64| least.min(error))),
-                // A wider type may have room for what this one refuses.
-                Err(error) if error.class() == FaultClass::Data => refused = Some(error),
-                Err(error) => return Err(error),
-            }
-        }
-        let tried: Vec<String> = request.candidates().iter().map(ToString::to_string).collect();
-        Err(match (least, refused) {
-            (None, Some(refused)) => refused,
-            (least, _) => OperationError::data(format!(
-                "--max-error {max_error} cannot be kept with {}: the least error that was reached is {}",
-                tried.join(", "),
-                least.unwrap_or(f64::INFINITY)
-            ))
-            .with_help("allow a larger error, or give a wider --quantize TYPE"),
-        })
-    }
-
-    /// The greatest error of a quantisation, measured over all data without writing anything.
-    fn measure(
-        &self,
-        side: &Side,
-        listing: &Listing,
-        quantization: &Quantization,
-        progress: &dyn Progress,
-    ) -> Result<f64, OperationError> {
-        progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
-        let figures = super::measure::figures(side, &listing.present, quantization, self.driver, progress);
-        progress.finish();
-        figures.map(|figures| figures.max_abs_error).map_err(|fault| {
-            super::fault::explain(fault, side, &side.node.root().display().to_string(), Some(quantization))
-        })
     }
 
     fn set_fill_value(&self, draft: &mut Draft) -> Result<(), OperationError> {
@@ -325,8 +303,8 @@ impl Planner<'_> {
             change: &changed.change,
             write_empty: options.write_empty_chunks,
             store: &source.store,
-            threads: self.driver.num_threads(),
-            max_memory: options.common.max_memory,
+            budget: self.budget,
+            verifies: options.verify,
         };
         let way = if is_copy { ObjectWay::Copy } else { choice.way(&from, &to)? };
         let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
@@ -335,11 +313,7 @@ impl Planner<'_> {
         let comparison = match &job.way {
             ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
             _ if same_grid || !options.verify => None,
-            _ => {
-                // What the job itself does not get is said of the job.
-                let max_memory = choice.max_memory.map(|budget| budget.max(unit_bytes(&job)));
-                Some(Choice { max_memory, ..choice }.rechunk(&job.source, &job.destination)?)
-            }
+            _ => Some(choice.rechunk(&job.source, &job.destination)?),
         };
         Ok(Work { is_copy, job: Some(job), comparison })
     }

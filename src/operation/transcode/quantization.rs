@@ -6,6 +6,7 @@ use super::survey::Survey;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
+use crate::engine::chunk_set::Listing;
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
 use crate::kernel::scale_offset::ScaleOffset;
@@ -19,7 +20,7 @@ use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset};
 
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone)]
-pub(super) struct Quantization {
+pub(in crate::operation) struct Quantization {
     /// How the codes are written.
     pub form: QuantizeForm,
     /// The array's float type.
@@ -48,15 +49,15 @@ pub(super) struct Quantization {
     pub max_error: Option<f64>,
     /// Whether the range is not known yet: a plan that reads no chunk.
     pub is_open: bool,
-    /// Whether TYPE was given, or found by measuring.
-    pub is_target_given: bool,
+    /// Whether TYPE was given, or has been found by measuring.
+    pub is_target_settled: bool,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// What is asked for, before the range is known.
 #[derive(Debug)]
-pub(super) struct Request<'a> {
+pub(in crate::operation) struct Request<'a> {
     /// The array.
     pub source: &'a OpenedArray,
     /// The options of the run.
@@ -73,7 +74,7 @@ pub(super) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Checks that the array can be quantised at all.
-    pub(super) fn new(
+    pub(in crate::operation) fn new(
         source: &'a OpenedArray,
         options: &'a TranscodeOptions,
         quantize: &'a QuantizeOptions,
@@ -106,6 +107,24 @@ impl<'a> Request<'a> {
     /// Whether the range must be looked for in the data.
     pub(super) fn needs_first_pass(&self) -> bool {
         self.quantize.range.is_none() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
+    }
+
+    /// Whether chunks must be read before anything can be settled.
+    pub(super) fn reads_data(&self) -> bool {
+        self.needs_first_pass() || self.quantize.max_error.is_some()
+    }
+
+    /// The quantisation as far as it is known before any chunk is read.
+    pub(super) fn open(&self, listing: &Listing) -> Result<Quantization, OperationError> {
+        let total: u64 = self.source.metadata.chunk_grid_shape().iter().product();
+        let survey = Survey { absent_elements: listing.present.len() < total, ..Survey::default() };
+        // The widest, so that what the plan needs is enough for any.
+        let widest = self.candidates().into_iter().next_back().unwrap_or(self.number_type);
+        let mut quantization = self.settle(widest, &survey)?;
+        quantization.is_open = self.needs_first_pass();
+        quantization.is_target_settled = self.quantize.data_type.is_some();
+        quantization.warnings.clear();
+        Ok(quantization)
     }
 
     /// Whether the fill value stands for NaN.
@@ -225,8 +244,8 @@ impl<'a> Request<'a> {
             absent_bits: self.fill_bits,
             writes_absent: false,
             max_error: self.quantize.max_error,
-            is_open: self.options.dry_run && self.needs_first_pass(),
-            is_target_given: self.quantize.data_type.is_some(),
+            is_open: false,
+            is_target_settled: true,
             warnings: Vec::new(),
         })
     }
@@ -358,14 +377,9 @@ impl ValueCodecs {
 }
 
 impl Quantization {
-    /// Whether the codes' type is known: of an open plan, where it was given.
-    pub(super) fn is_target_settled(&self) -> bool {
-        !self.is_open || self.is_target_given
-    }
-
-    /// Whether the codes are known: of an open plan, where the type is, and a NaN code is set aside in any case.
+    /// Whether the codes are known: of an open plan, where a NaN code is set aside in any case.
     pub(super) fn are_codes_settled(&self) -> bool {
-        !self.is_open || (self.is_target_given && self.codes.nan.is_some())
+        self.is_target_settled && (!self.is_open || self.codes.nan.is_some())
     }
 
     /// The kernel's options.
@@ -442,7 +456,7 @@ impl Quantization {
 
     /// The error of absent elements: of the fill value that stands for them, or of the code that is written; `None`
     /// where they are NaN.
-    pub(super) fn absent_error(&self) -> Option<f64> {
+    pub(in crate::operation) fn absent_error(&self) -> Option<f64> {
         let float = FloatType(self.source);
         let absent = float.value(self.absent_bits);
         let codecs = self.codecs();
@@ -455,7 +469,7 @@ impl Quantization {
     }
 
     /// `|1/scale|`.
-    pub(super) fn step(&self) -> f64 {
+    pub(in crate::operation) fn step(&self) -> f64 {
         (1.0 / self.scaling.scale.unwrap_or(1.0)).abs()
     }
 
@@ -483,7 +497,7 @@ impl Quantization {
     }
 
     /// The range as literals of the array's type.
-    pub(super) fn range_literals(&self) -> Option<[Json; 2]> {
+    pub(in crate::operation) fn range_literals(&self) -> Option<[Json; 2]> {
         let float = FloatType(self.source);
         self.range.map(|(lo, hi)| [lo, hi].map(|value| value_to_json(self.source, float.bits(value))))
     }
@@ -497,11 +511,21 @@ impl Quantization {
     }
 
     /// The two codecs as metadata; a `scale_offset` that does nothing is left out.
-    fn metadata(&self) -> Vec<CodecMetadata> {
+    pub(in crate::operation) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
         let scaled = (self.is_open || scaling.offset.is_some() || scaling.scale.is_some())
             .then(|| scaling.to_metadata());
         scaled.into_iter().chain([self.cast_value().to_metadata()]).collect()
+    }
+
+    /// The source's whole chain with the quantisation in it.
+    pub(in crate::operation) fn chain(
+        &self,
+        source: &OpenedArray,
+    ) -> Result<Vec<CodecMetadata>, OperationError> {
+        let mut draft = Draft::of(source);
+        self.apply(&mut draft)?;
+        Ok(draft.codecs)
     }
 
     /// Writes the quantisation into DEST's metadata.

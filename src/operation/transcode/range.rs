@@ -11,7 +11,7 @@ use crate::kernel::{OutOfRange, Rounding};
 
 /// What `scale_offset` gets; `None` is the identity, which is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Scaling {
+pub(in crate::operation) struct Scaling {
     /// Subtracted first.
     pub offset: Option<f64>,
     /// Multiplied then.
@@ -20,7 +20,7 @@ pub(super) struct Scaling {
 
 /// The codes that numbers may get, and the one that stands for NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Codes {
+pub(in crate::operation) struct Codes {
     /// The least.
     pub first: i64,
     /// The greatest.
@@ -52,7 +52,7 @@ impl Codes {
 
 /// A float type's arithmetic, on values held as `f64`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FloatType(pub NumberType);
+pub(in crate::operation) struct FloatType(pub NumberType);
 
 impl FloatType {
     /// Rounds to the type; infinite beyond its range, or the greatest finite value when rounding towards zero.
@@ -155,7 +155,7 @@ pub(super) enum RangeFault {
 
 /// What a quantisation is made of, but for its scaling.
 #[derive(Debug, Clone)]
-pub(super) struct RangeFinder {
+pub(in crate::operation) struct RangeFinder {
     /// The array's float type.
     pub source: NumberType,
     /// The integer type of the codes.

@@ -2,12 +2,12 @@
 //! the edge of the array is cut off.
 
 use crate::codec::chain::Workspace;
-use crate::codec::region::{RegionCopy, advance, as_index, unravel};
+use crate::codec::region::{advance, as_index, unravel};
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
 use crate::element::NumberType;
 use crate::engine::driver::Fault;
-use crate::engine::object::{Side, cell_start};
+use crate::engine::object::{PIECE, Side, cell_start};
 use crate::engine::shard::ShardLayout;
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
@@ -22,9 +22,10 @@ pub(in crate::operation) struct CellReader<'a> {
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub(in crate::operation) struct ReadBuffers {
-    read: Vec<u8>,
-    decoded: Vec<u8>,
-    cropped: Vec<u8>,
+    /// What was read, and in the end the elements.
+    bytes: Vec<u8>,
+    /// The other side of the codec that runs.
+    spare: Vec<u8>,
     /// For the codecs, and for the tiles of value programs.
     pub workspace: Workspace,
 }
@@ -37,14 +38,8 @@ impl ReadBuffers {
         cell: &Cell,
         encoded: &mut Vec<u8>,
     ) -> Result<&[u8], ChainFault> {
-        std::mem::swap(&mut self.read, encoded);
+        std::mem::swap(&mut self.bytes, encoded);
         decode(chain, cell, self)
-    }
-
-    /// A buffer of so many bytes, whatever it holds.
-    pub(super) fn piece(&mut self, length: usize) -> &mut [u8] {
-        self.read.resize(length, 0);
-        &mut self.read
     }
 }
 
@@ -59,12 +54,12 @@ pub(in crate::operation) struct Cell {
 
 impl Cell {
     /// Elements of the cell.
-    pub(super) fn num_elements(&self) -> u64 {
+    pub(in crate::operation) fn num_elements(&self) -> u64 {
         self.shape.iter().product()
     }
 
     /// A kernel's fault on the cell's elements, with the element's place in the array.
-    pub(super) fn element_fault(
+    pub(in crate::operation) fn element_fault(
         &self,
         fault: ElementFault,
         elements: &[u8],
@@ -112,7 +107,7 @@ impl<'a> CellReader<'a> {
             Some(layout) => {
                 let reader = side.node.open(&key)?;
                 let index = match &reader {
-                    Some(reader) => layout.read_index(reader, &mut buffers.read, &mut buffers.workspace)?,
+                    Some(reader) => layout.read_index(reader, &mut buffers.bytes, &mut buffers.workspace)?,
                     None => Vec::new(),
                 };
                 Some(OpenedShard { layout, reader, index })
@@ -121,8 +116,42 @@ impl<'a> CellReader<'a> {
         Ok(OpenedObject { side, key, start: side.start_of(index), shard })
     }
 
+    /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
+    /// inside the array whole; else false.
+    pub(in crate::operation) fn each_piece(
+        &self,
+        index: u64,
+        buffers: &mut ReadBuffers,
+        mut visit: impl FnMut(&[u8]),
+    ) -> Result<bool, Fault> {
+        let side = self.side;
+        if side.layout.is_some() || side.cropped(&side.start_of(index), &side.metadata.chunk_shape).is_some()
+        {
+            return Ok(false);
+        }
+        let Some(mut reader) = side.node.open(&side.key(index))? else { return Ok(false) };
+        let length = as_index(reader.length());
+        if !side.chain.stores_elements(length) {
+            return Ok(false);
+        }
+        buffers.bytes.resize(length.min(PIECE), 0);
+        let mut left = length;
+        while left > 0 {
+            let wanted = left.min(buffers.bytes.len());
+            let piece = &mut buffers.bytes[..wanted];
+            let filled = reader.read_next(piece)?;
+            if filled < wanted {
+                let read = length - left + filled;
+                return Err(Fault::Other(format!("{read} of {length} bytes could be read")));
+            }
+            visit(piece);
+            left -= filled;
+        }
+        Ok(true)
+    }
+
     /// Gives each unit of an object to `visit`, with its elements, or none where it is absent.
-    pub(super) fn each(
+    pub(in crate::operation) fn each(
         &self,
         index: u64,
         buffers: &mut ReadBuffers,
@@ -138,7 +167,7 @@ impl<'a> CellReader<'a> {
 
 impl OpenedObject<'_> {
     /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
-    pub(super) fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
+    pub(in crate::operation) fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
         let grid = match &self.shard {
             Some(shard) => shard.layout.cell_grid_shape(),
             None => vec![1; self.start.len()],
@@ -174,40 +203,67 @@ impl OpenedObject<'_> {
     ) -> Result<Option<&'b [u8]>, Fault> {
         let Some(shard) = &self.shard else {
             let chain = &self.side.chain;
-            let there = self.side.node.read_into(&self.key, chain.max_encoded_bytes(), &mut buffers.read)?;
+            let there = self.side.node.read_into(&self.key, chain.max_encoded_bytes(), &mut buffers.bytes)?;
             return if there { Ok(Some(decode(chain, cell, buffers)?)) } else { Ok(None) };
         };
         let entry = shard.index.get(shard.layout.entry_of(place)).copied().flatten();
         let (Some((offset, length)), Some(reader)) = (entry, &shard.reader) else { return Ok(None) };
-        reader.read_at(offset, length, &mut buffers.read)?;
+        reader.read_at(offset, length, &mut buffers.bytes)?;
         Ok(Some(decode(&shard.layout.cell, cell, buffers)?))
     }
 }
 
-/// Decodes what was read, and cuts off what lies beyond the edge.
+/// Decodes what was read, from buffer to buffer, and cuts off what lies beyond the edge.
 fn decode<'b>(chain: &BoundChain, cell: &Cell, buffers: &'b mut ReadBuffers) -> Result<&'b [u8], ChainFault> {
-    let ReadBuffers { read, decoded, cropped, workspace } = buffers;
-    let elements: &[u8] = if chain.stores_elements(read.len()) {
-        read
-    } else {
-        chain.decode(read, decoded, workspace)?;
-        decoded
-    };
-    let shape = &chain.decoded().shape;
-    if cell.shape == *shape {
-        return Ok(elements);
+    let ReadBuffers { bytes, spare, workspace } = buffers;
+    if !chain.stores_elements(bytes.len()) {
+        for place in (chain.num_moot()..chain.codecs().len()).rev() {
+            chain.decode_codec(place, bytes, spare, workspace)?;
+            std::mem::swap(bytes, spare);
+        }
+        chain.check_decoded(bytes.len())?;
     }
-    let size = chain.decoded().data_type.size().unwrap_or(1);
-    let origin = vec![0; shape.len()];
-    cropped.resize(as_index(cell.num_elements()) * size, 0);
-    RegionCopy {
-        source_shape: shape,
-        source_start: &origin,
-        target_shape: &cell.shape,
-        target_start: &origin,
-        extent: &cell.shape,
-        element_size: size,
+    let array = chain.decoded();
+    if cell.shape != array.shape {
+        crop(bytes, &array.shape, &cell.shape, array.data_type.size().unwrap_or(1));
     }
-    .run(elements, cropped);
-    Ok(cropped)
+    Ok(bytes)
+}
+
+/// Keeps the box of shape `kept` at the origin of an array of `shape`, in place: no row moves towards the end.
+fn crop(bytes: &mut Vec<u8>, shape: &[u64], kept: &[u64], element_size: usize) {
+    let row = as_index(kept.last().copied().unwrap_or(1)) * element_size;
+    let mut indices = vec![0; kept.len().saturating_sub(1)];
+    let mut to = 0;
+    if kept.contains(&0) {
+        bytes.clear();
+        return;
+    }
+    loop {
+        let from = shape.iter().enumerate().fold(0, |offset, (dimension, length)| {
+            offset * as_index(*length) + indices.get(dimension).copied().map_or(0, as_index)
+        });
+        bytes.copy_within(from * element_size..from * element_size + row, to);
+        to += row;
+        if !advance(&mut indices, kept) {
+            break;
+        }
+    }
+    bytes.truncate(to);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crop_keeps_the_box_at_the_origin() {
+        let mut bytes: Vec<u8> = (0..48).collect();
+        crop(&mut bytes, &[2, 3, 4], &[2, 2, 3], 2);
+        let expected = [0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13];
+        let second = expected.map(|byte| byte + 24);
+        assert_eq!(bytes, [expected, second].concat());
+        crop(&mut bytes, &[], &[], 1);
+        assert_eq!(bytes, [0]);
+    }
 }

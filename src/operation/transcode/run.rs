@@ -2,38 +2,22 @@
 
 use std::time::Instant;
 
+use super::budget::Budget;
 use super::fault::explain_job;
-use super::plan::{Plan, Planned, Planner};
-use super::quantization::Quantization;
+use super::outcome::{Outcome, Tally, dry_tally, result};
+use super::plan::{Plan, Planner};
+use super::room::check_room;
 use super::verify::{Verification, verify};
-use super::way::{route, too_small, unit_bytes};
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::interrupt::Interrupt;
-use crate::engine::object::{ObjectReport, ObjectWay};
+use crate::engine::object::ObjectReport;
 use crate::engine::progress::Progress;
-use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::array::ArrayMetadata;
-use crate::metadata::json::Json;
-use crate::operation::available_threads;
 use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::open::{OpenedArray, open_array};
-use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::open::open_array;
+use crate::operation::options::TranscodeOptions;
 use crate::operation::place::local_path;
-use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, QuantizationResult, Route, Totals, TranscodeResult,
-};
-use crate::pipeline::Pipeline;
+use crate::operation::transcode_result::TranscodeResult;
 use crate::store::{LocalNode, StoreError};
-
-/// What a run counted.
-#[derive(Debug, Clone, Copy, Default)]
-struct Tally {
-    read: u64,
-    written: u64,
-    bytes_read: u64,
-    bytes_written: u64,
-    figures: QuantizeFigures,
-}
 
 /// Writes an array anew.
 pub fn transcode(
@@ -51,26 +35,25 @@ pub fn transcode(
     }
     let destination = LocalNode::new(local_path(&options.destination));
     check_places(&source.node, &destination)?;
-    let threads = options.common.threads.map_or_else(available_threads, std::num::NonZeroUsize::get);
-    let driver = Driver::new(threads).map_err(no_threads)?.heeding(interrupt);
-    let plan = Planner { options, driver: &driver }.plan(source, destination.clone(), progress)?;
-    let memory = Memory::of(&plan, threads, options.common.max_memory)?;
-    let driver = if memory.threads == threads {
-        driver
-    } else {
-        Driver::new(memory.threads).map_err(no_threads)?.heeding(interrupt)
-    };
+    let budget = Budget::of(&options.common);
+    let plan = Planner { options, budget, interrupt }.plan(source, destination.clone(), progress)?;
+    let memory = budget.allot(&plan, options.verify)?;
+    check_room(&plan)?;
     if options.dry_run {
-        let tally = dry_tally(&plan);
-        return Ok(result(options, &plan, &tally, &memory, None, begun));
+        let (tally, bytes_written) = dry_tally(&plan);
+        return Ok(result(options, &plan, Outcome { tally, bytes_written, memory, verified: None }, begun));
     }
     let shown = options.destination.display();
     let _unfinished = interrupt
         .begin(format!("`{shown}`, without metadata,"))
         .map_err(|_| OperationError::interrupted())?;
     destination.create_root().map_err(cannot_write)?;
+    let driver = driver(memory.threads, interrupt)?;
     match write(&plan, options.verify, &driver, progress) {
-        Ok((tally, verified)) => Ok(result(options, &plan, &tally, &memory, verified, begun)),
+        Ok((tally, verified)) => {
+            let bytes_written = Some(tally.bytes_written);
+            Ok(result(options, &plan, Outcome { tally, bytes_written, memory, verified }, begun))
+        }
         Err(error) => Err(clear_away(&destination, error)),
     }
 }
@@ -87,8 +70,11 @@ fn clear_away(destination: &LocalNode, error: OperationError) -> OperationError 
     }
 }
 
-fn no_threads(error: impl std::error::Error + Send + Sync + 'static) -> OperationError {
-    OperationError::environment("the threads cannot be started").because(error)
+/// A pool of threads that heeds the interrupt.
+pub(super) fn driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
+    let driver = Driver::new(threads)
+        .map_err(|error| OperationError::environment("the threads cannot be started").because(error))?;
+    Ok(driver.heeding(interrupt))
 }
 
 fn cannot_write(error: StoreError) -> OperationError {
@@ -182,7 +168,8 @@ fn copy_unread(
     let metadata = &plan.source.metadata;
     let key = |index| metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
     let work = |(): &mut (), index| {
-        let bytes = destination.copy_from(&plan.source.node, &key(index))?;
+        // Nothing is known of the size of what an unknown codec wrote.
+        let bytes = destination.copy_from(&plan.source.node, &key(index), u64::MAX)?;
         progress.advance(bytes);
         Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     };
@@ -193,187 +180,4 @@ fn copy_unread(
             OperationError::environment(format!("chunk `{key}` of `{store}` cannot be copied")).because(cause)
         }
     })
-}
-
-/// What a plan reads, without reading it.
-fn dry_tally(plan: &Plan) -> Tally {
-    let mut tally = Tally::default();
-    let metadata = &plan.source.metadata;
-    for place in 0..plan.listing.present.len() {
-        let Some(index) = plan.listing.present.nth(place) else { break };
-        let key = metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
-        tally.bytes_read += plan.source.node.open(&key).ok().flatten().map_or(0, |object| object.length());
-        tally.read += 1;
-    }
-    tally
-}
-
-/// The memory that a run needs.
-#[derive(Debug, Clone, Copy)]
-struct Memory {
-    threads: usize,
-    bytes: u64,
-}
-
-impl Memory {
-    /// As many threads as the budget allows; an error where it does not allow one.
-    fn of(plan: &Plan, threads: usize, budget: Option<u64>) -> Result<Self, OperationError> {
-        if let Some(ObjectWay::Rechunk(rechunk)) = plan.job.as_ref().map(|job| &job.way) {
-            return Ok(Memory { threads: rechunk.schedule.threads, bytes: rechunk.schedule.bytes });
-        }
-        let unit = plan.job.as_ref().map_or(1 << 20, unit_bytes);
-        let Some(budget) = budget else {
-            return Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64) });
-        };
-        let allowed = usize::try_from(budget / unit.max(1)).unwrap_or(usize::MAX);
-        if allowed == 0 {
-            return Err(too_small(Some(budget), budget, unit));
-        }
-        let threads = threads.min(allowed);
-        Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64) })
-    }
-}
-
-fn result(
-    options: &TranscodeOptions,
-    plan: &Plan,
-    tally: &Tally,
-    memory: &Memory,
-    verified: Option<Verification>,
-    begun: Instant,
-) -> TranscodeResult {
-    let num_objects = |metadata: &ArrayMetadata| metadata.chunk_grid_shape().iter().product::<u64>();
-    let ran = !options.dry_run;
-    let element_size = plan.destination.pipeline.input.data_type.size();
-    let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
-    let counts = Counts {
-        chunks: Some(num_objects(&plan.destination.metadata)),
-        chunks_absent: Some(num_objects(&plan.source.metadata) - plan.listing.present.len()),
-        chunks_read: Some(if ran { tally.read.max(plan.listing.present.len()) } else { tally.read }),
-        chunks_written: ran.then_some(tally.written),
-        bytes_read: Some(tally.bytes_read),
-        bytes_written: if ran { Some(tally.bytes_written) } else { plan.is_copy.then_some(tally.bytes_read) },
-        bytes_temporary: Some(0),
-        bytes_logical: elements.zip(element_size).and_then(|(count, size)| count.checked_mul(size as u64)),
-    };
-    let mut warnings = plan.warnings.clone();
-    warnings.extend(verified.as_ref().and_then(|v| v.warning.clone()));
-    let quantization = plan.quantization.as_ref().map(|quantization| {
-        let figures = all_figures(quantization, &tally.figures, elements);
-        quantization_result(quantization, tally, &figures, verified.as_ref(), ran)
-    });
-    let node = NodeResult {
-        path: "/".to_owned(),
-        node_type: "array",
-        route: plan.job.as_ref().map_or(Route::Copy, route),
-        source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
-        destination: Some(describe_planned(&plan.destination)),
-        counts,
-        read_amplification: Some(read_amplification(plan)),
-        memory_bytes: Some(memory.bytes),
-        quantization,
-        verify: verified.map(|verified| verified.result),
-    };
-    let nodes = vec![node];
-    TranscodeResult {
-        source: options.source.display().to_string(),
-        destination: options.destination.display().to_string(),
-        dry_run: options.dry_run,
-        complete: ran,
-        seconds: begun.elapsed().as_secs_f64(),
-        totals: Totals::of(&nodes, 0),
-        nodes,
-        warnings,
-    }
-}
-
-fn read_amplification(plan: &Plan) -> f64 {
-    match plan.job.as_ref().map(|job| &job.way) {
-        Some(ObjectWay::Rechunk(rechunk)) => rechunk.plan.read_amplification(),
-        _ => 1.0,
-    }
-}
-
-fn describe(source: &OpenedArray, document: &Json, pipeline: &Pipeline) -> ArrayDescription {
-    description(document, pipeline, &source.metadata.chunk_shape)
-}
-
-fn describe_planned(planned: &Planned) -> ArrayDescription {
-    description(&planned.document, &planned.pipeline, &planned.metadata.chunk_shape)
-}
-
-fn description(document: &Json, pipeline: &Pipeline, stored_shape: &[u64]) -> ArrayDescription {
-    let member = |name: &str| document.get(name).cloned().unwrap_or(Json::Null);
-    ArrayDescription {
-        zarr_format: 3,
-        data_type: member("data_type"),
-        fill_value: member("fill_value"),
-        chunk_shape: pipeline.innermost_chunk_shape(),
-        shard_shape: pipeline.sharding().is_some().then(|| stored_shape.to_vec()),
-        codecs: member("codecs").as_array().map(<[Json]>::to_vec).unwrap_or_default(),
-    }
-}
-
-/// The figures of the stored elements with those of the absent ones, which all hold the fill value.
-fn all_figures(
-    quantization: &Quantization,
-    stored: &QuantizeFigures,
-    elements: Option<u64>,
-) -> QuantizeFigures {
-    let mut all = *stored;
-    let absent = elements.unwrap_or(stored.count).saturating_sub(stored.count);
-    all.count += absent;
-    match quantization.absent_error() {
-        None => all.nan += absent,
-        Some(error) if absent > 0 => {
-            all.max_abs_error = all.max_abs_error.max(error);
-            let normalized = error * all.normalizer;
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a count rounded to 53 bits is far within the figure's error"
-            )]
-            let count = absent as f64;
-            all.sum_of_squares += count * normalized * normalized;
-        }
-        Some(_) => {}
-    }
-    all
-}
-
-fn quantization_result(
-    quantization: &Quantization,
-    tally: &Tally,
-    figures: &QuantizeFigures,
-    verified: Option<&Verification>,
-    ran: bool,
-) -> QuantizationResult {
-    // What only the first pass tells, a plan that reads no chunk leaves open.
-    let settled = !quantization.is_open;
-    let (offset, scale) = quantization.literals();
-    QuantizationResult {
-        form: match quantization.form {
-            QuantizeForm::Codecs => "codecs",
-            QuantizeForm::Cf => "cf",
-            QuantizeForm::Plain => "plain",
-        },
-        data_type: quantization.is_target_settled().then(|| quantization.target.name()),
-        range: quantization.range_literals().filter(|_| settled),
-        offset: settled.then_some(offset),
-        scale: settled.then_some(scale),
-        step: settled.then(|| quantization.step()),
-        codes: quantization
-            .are_codes_settled()
-            .then_some([quantization.codes.first, quantization.codes.last]),
-        nan_code: quantization.codes.nan.filter(|_| quantization.are_codes_settled()),
-        count: figures.count,
-        nan: ran.then_some(figures.nan),
-        clamped: ran.then_some(figures.clamped),
-        max_abs_error: ran.then_some(figures.max_abs_error),
-        max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
-        rms_error: ran.then(|| figures.rms_error()),
-        bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
-        distinct_codes: verified.and_then(|verified| verified.distinct_codes),
-        bytes_source: Some(tally.bytes_read),
-        bytes_destination: ran.then_some(tally.bytes_written),
-    }
 }

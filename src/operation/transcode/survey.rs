@@ -4,13 +4,13 @@ use super::reader::{CellReader, ReadBuffers};
 use crate::element::NumberType;
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::{self, Side};
+use crate::engine::object::Side;
 use crate::engine::progress::Progress;
 use crate::kernel::statistics::{Extent, ExtentScan};
 
 /// What a first pass over the data found.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Survey {
+pub(in crate::operation) struct Survey {
     /// Of all elements inside the array; `None` where no pass was made.
     pub extent: Option<Extent>,
     /// Elements equal to a value that the attributes declare missing, without `--missing`.
@@ -21,7 +21,7 @@ pub(super) struct Survey {
 
 /// How a pass is made.
 #[derive(Debug)]
-pub(super) struct Surveyor<'a> {
+pub(in crate::operation) struct Surveyor<'a> {
     /// The array.
     pub source: &'a Side,
     /// Its objects.
@@ -75,63 +75,27 @@ impl Surveyor<'_> {
 
     fn object(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Found, Fault> {
         let mut found = self.nothing();
-        if self.reads_values && self.scan_while_reading(buffers, index, &mut found)? {
+        let scan = |elements: &[u8], found: &mut Found| {
+            self.scan.scan(elements, &mut found.extent);
+            if let Some(declared) = &self.declared {
+                declared.scan(elements, &mut found.declared);
+            }
+        };
+        let reader = CellReader { side: self.source };
+        if self.reads_values && reader.each_piece(index, buffers, |piece| scan(piece, &mut found))? {
             return Ok(found);
         }
-        CellReader { side: self.source }.each(index, buffers, |_, elements| {
+        reader.each(index, buffers, |_, elements| {
             let Some(elements) = elements else {
                 found.absent = true;
                 return Ok(());
             };
             if self.reads_values {
-                self.scan.scan(elements, &mut found.extent);
-                if let Some(declared) = &self.declared {
-                    declared.scan(elements, &mut found.declared);
-                }
+                scan(elements, &mut found);
             }
             Ok(())
         })?;
         Ok(found)
-    }
-}
-
-impl Surveyor<'_> {
-    /// Scans an object piece by piece while it is read, where it is its elements and lies inside the array whole;
-    /// else false.
-    fn scan_while_reading(
-        &self,
-        buffers: &mut ReadBuffers,
-        index: u64,
-        found: &mut Found,
-    ) -> Result<bool, Fault> {
-        let side = self.source;
-        if side.layout.is_some() || side.cropped(&side.start_of(index), &side.metadata.chunk_shape).is_some()
-        {
-            return Ok(false);
-        }
-        let Some(mut reader) = side.node.open(&side.key(index))? else { return Ok(false) };
-        let length = crate::codec::region::as_index(reader.length());
-        if !side.chain.stores_elements(length) {
-            return Ok(false);
-        }
-        let piece = buffers.piece(length.min(object::PIECE));
-        let mut left = length;
-        while left > 0 {
-            let wanted = left.min(piece.len());
-            let filled = reader.read_next(&mut piece[..wanted])?;
-            if filled < wanted {
-                return Err(Fault::Other(format!(
-                    "{} of {length} bytes could be read",
-                    length - left + filled
-                )));
-            }
-            self.scan.scan(&piece[..filled], &mut found.extent);
-            if let Some(declared) = &self.declared {
-                declared.scan(&piece[..filled], &mut found.declared);
-            }
-            left -= filled;
-        }
-        Ok(true)
     }
 }
 

@@ -18,13 +18,13 @@ use crate::engine::ChunkSet;
 use crate::engine::block_reader::{GatheredCell, visit_cells};
 use crate::engine::cells::CellSource;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::{ObjectJob, ObjectWay, Side};
+use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
 use crate::engine::progress::Progress;
 use crate::engine::rechunk::Rechunk;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::error::OperationError;
 use crate::operation::transcode_result::VerifyResult;
-use crate::store::LocalNode;
+use crate::store::{LocalNode, ObjectReader};
 
 /// What `--verify` found.
 #[derive(Debug, Clone)]
@@ -109,15 +109,18 @@ fn copies(
     let metadata = &plan.source.metadata;
     let key = |index| metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
     let mut differing = 0;
-    let work = |(a, b): &mut (Vec<u8>, Vec<u8>), index| {
+    let work = |pieces: &mut [Vec<u8>; 2], index| {
         let key = key(index);
-        let read = plan.source.node.read_into(&key, u64::MAX - 1, a)?;
-        let written = destination.read_into(&key, u64::MAX - 1, b)?;
-        progress.advance(a.len() as u64);
-        Ok(read == written && a == b)
+        let (source, written) = (plan.source.node.open(&key)?, destination.open(&key)?);
+        match (source, written) {
+            (Some(mut source), Some(mut written)) => {
+                same_bytes(&mut source, &mut written, pieces, |bytes| progress.advance(bytes))
+            }
+            (source, written) => Ok(source.is_none() && written.is_none()),
+        }
     };
     driver
-        .run::<(Vec<u8>, Vec<u8>), bool>(&plan.listing.present, work, |_, equal| {
+        .run::<[Vec<u8>; 2], bool>(&plan.listing.present, work, |_, equal| {
             differing += u64::from(!equal);
         })
         .map_err(|fault| match fault.fault {
@@ -129,6 +132,28 @@ fn copies(
     let result =
         VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(0.0), bound: None };
     Ok(Verification { result, distinct_codes: None, warning: None })
+}
+
+/// Whether two objects hold the same bytes, read piece by piece.
+fn same_bytes(
+    source: &mut ObjectReader,
+    written: &mut ObjectReader,
+    pieces: &mut [Vec<u8>; 2],
+    advance: impl Fn(u64),
+) -> Result<bool, Fault> {
+    let [a, b] = pieces;
+    a.resize(PIECE, 0);
+    b.resize(PIECE, 0);
+    loop {
+        let (read, back) = (source.read_next(a)?, written.read_next(b)?);
+        advance(read as u64);
+        if a[..read] != b[..back] {
+            return Ok(false);
+        }
+        if read == 0 {
+            return Ok(true);
+        }
+    }
 }
 
 /// Value by value.

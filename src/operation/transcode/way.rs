@@ -1,16 +1,14 @@
 //! The cheapest way from one array to another: which route its chunks take, and the memory that it needs.
 
+use super::budget::{BASE_BYTES, Budget, has_edges, reading_bytes, shard_bytes};
 use crate::codec::Conversion;
 use crate::codec::conversion::ValueChange;
 use crate::engine::CellEncoder;
-use crate::engine::cells::MOST_OPEN_SHARDS;
-use crate::engine::memory::{decode_bytes, encode_bytes};
 use crate::engine::object::{ObjectJob, ObjectWay, Side};
 use crate::engine::plan::{Costs, Grids, RechunkPlan};
 use crate::engine::rechunk::{Rechunk, Schedule};
 use crate::operation::error::OperationError;
 use crate::operation::transcode_result::Route;
-use crate::store::machine;
 
 /// What the choice depends on, beside the two arrays.
 #[derive(Debug)]
@@ -21,15 +19,10 @@ pub(super) struct Choice<'a> {
     pub write_empty: bool,
     /// SOURCE, as the user named it.
     pub store: &'a str,
-    /// Threads that may work.
-    pub threads: usize,
-    /// `--max-memory`.
-    pub max_memory: Option<u64>,
-}
-
-/// A quarter of the memory that is available to the process, in bytes; 1 GiB where the machine does not tell.
-fn default_budget() -> u64 {
-    machine::available_memory().map_or(1 << 30, |bytes| bytes / 4)
+    /// Threads and memory.
+    pub budget: Budget,
+    /// Whether DEST is read back.
+    pub verifies: bool,
 }
 
 impl Choice<'_> {
@@ -81,60 +74,26 @@ impl Choice<'_> {
             destination_object: to.metadata.chunk_shape.clone(),
             order: to.cell_order(),
         };
-        // Encoded inner chunks wait for their place in the shard, two for each thread and the one being made.
-        let waiting = if to.layout.is_some() { 3 } else { 0 };
-        let worker = [
-            decode_bytes(from.cell_chain()),
-            encoder.worker_bytes(),
-            to.cell_chain().max_representation_bytes().saturating_mul(waiting),
-            index_bytes(from, to),
-        ];
+        let (reads, writes) = (from.cell_chain(), to.cell_chain());
+        let conversion = encoder.conversion();
+        // Encoded inner chunks wait for their place in the shard: two for each thread and the one being made.
+        let waiting = if to.layout.is_some() { writes.encoded_bytes().saturating_mul(3) } else { 0 };
+        let converting = if conversion.is_copy() { 0 } else { conversion.buffer_bytes(has_edges(to)) };
+        // Of both sides, the values as they should be, and absent elements.
+        let comparing = reading_bytes(to, true).saturating_add(writes.decoded_bytes().saturating_mul(3));
+        let writing = converting.saturating_add(waiting);
+        let writing = if self.verifies { writing.max(comparing) } else { writing };
+        let worker = [BASE_BYTES, reads.reading_bytes(false), writing, shard_bytes(from, to)];
         let costs = Costs {
             element: encoder.element_size() as u64,
             cell: 128,
-            worker: worker.iter().fold(0, |sum, bytes| bytes.saturating_add(sum)),
+            worker: worker.into_iter().fold(0, u64::saturating_add),
         };
-        let budget = self.max_memory.unwrap_or_else(default_budget);
+        let budget = self.budget.bytes();
         let plan = RechunkPlan::new(grids, costs, budget)
-            .map_err(|small| too_small(self.max_memory, budget, small.least))?;
-        let schedule = Schedule::new(&plan, self.threads, budget);
+            .map_err(|small| self.budget.too_small(small.least, to.cell_shape()))?;
+        let schedule = Schedule::new(&plan, self.budget.threads(), budget);
         Ok(Rechunk { plan, encoder, schedule })
-    }
-}
-
-/// Indexes of shards in memory: those that are read stay open; one that is written is a list, then encoded.
-fn index_bytes(from: &Side, to: &Side) -> u64 {
-    let read = from.index_bytes().saturating_mul(MOST_OPEN_SHARDS as u64);
-    read.saturating_add(to.index_bytes().saturating_mul(3))
-}
-
-/// A budget that does not hold a single unit.
-pub(super) fn too_small(asked: Option<u64>, budget: u64, least: u64) -> OperationError {
-    let what = match asked {
-        Some(_) => format!("--max-memory of {budget} bytes"),
-        None => format!("the memory of {budget} bytes, a quarter of what is available,"),
-    };
-    OperationError::environment(format!("{what} is too small: a single chunk needs {least} bytes"))
-        .with_help(format!("give at least `--max-memory {least}`"))
-}
-
-/// Bytes that a thread holds for one unit of a job: encoded and decoded, on both sides.
-pub(super) fn unit_bytes(job: &ObjectJob) -> u64 {
-    let (from, to) = (&job.source, &job.destination);
-    match &job.way {
-        ObjectWay::Copy => 1 << 20,
-        ObjectWay::Convert(conversion) => decode_bytes(&from.chain).saturating_add(encode_bytes(conversion)),
-        ObjectWay::Cells(conversion) => {
-            let encoded = from.cell_chain().max_representation_bytes();
-            let waiting = to.cell_chain().max_representation_bytes().saturating_mul(3);
-            let converted = if conversion.is_copy() {
-                encoded
-            } else {
-                decode_bytes(from.cell_chain()).saturating_add(encode_bytes(conversion))
-            };
-            converted.saturating_add(waiting).saturating_add(index_bytes(from, to))
-        }
-        ObjectWay::Rechunk(rechunk) => rechunk.plan.unit_bytes(),
     }
 }
 

@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use super::{Parsed, lenient};
 use crate::data_type::{FillValueError, Read};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::metadata::json::{Json, Object, push_token};
+use crate::metadata::json::{Json, Number, Object, push_token};
+use crate::metadata::extension::MAX_FAULTS;
 
 /// The members of a configuration, or of an object inside of one.
 pub(super) struct Members<'a> {
@@ -37,7 +38,8 @@ impl<'a> Members<'a> {
     ) -> Self {
         let diagnostics = Vec::new();
         let mut members = Members { codec, object, pointer, known, is_absence_reported: false, diagnostics };
-        for name in object.into_iter().flat_map(Object::names).filter(|name| !known.contains(name)) {
+        let unknown = object.into_iter().flat_map(Object::names).filter(|name| !known.contains(name));
+        for name in unknown.take(MAX_FAULTS) {
             members.report_unknown(name);
         }
         members
@@ -108,7 +110,7 @@ impl<'a> Members<'a> {
 
     /// A number.
     pub(super) fn number(&mut self, name: &str, json: &Json) -> Option<f64> {
-        let number = json.as_number().map(|number| number.as_f64());
+        let number = json.as_number().map(Number::as_f64);
         if number.is_none() {
             self.report_found(code::CONFIGURATION_TYPE, name, "a number", json);
         }

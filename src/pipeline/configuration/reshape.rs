@@ -42,13 +42,13 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>
     for (index, entry) in entries.iter().enumerate() {
         match dimension(entry) {
             Some(ReshapeDimension::Rest) if shape.contains(&ReshapeDimension::Rest) => {
-                fault(members, index, "-1 is given twice".to_owned());
+                fault(members, index, "-1 is given twice");
             }
             Some(ReshapeDimension::Dimensions(dimensions)) => {
                 for dimension in &dimensions {
                     if last_dimension >= Some(*dimension) {
                         let message = format!("dimension {dimension} of the input does not come in order");
-                        fault(members, index, message);
+                        fault(members, index, &message);
                     }
                     last_dimension = last_dimension.max(Some(*dimension));
                 }
@@ -60,7 +60,7 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>
                     "expected a positive integer, -1 or an array of dimensions, found {}",
                     shown(entry)
                 );
-                fault(members, index, message);
+                fault(members, index, &message);
             }
         }
     }
@@ -68,7 +68,7 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>
     (is_valid && shape.len() == entries.len()).then_some(shape)
 }
 
-fn fault(members: &mut Members<'_>, index: usize, message: String) {
+fn fault(members: &mut Members<'_>, index: usize, message: &str) {
     let pointer = format!("{}/{index}", members.pointer_to("shape"));
     let message = format!("`shape` of `reshape`, dimension {index}: {message}");
     members.diagnostics.push(Diagnostic::new(code::RESHAPE_SHAPE, message).at_pointer(pointer));
@@ -118,7 +118,7 @@ impl ReshapeConfiguration {
         }
         let known: Vec<u64> = shape.iter().flatten().copied().collect();
         let known = product(&known).ok_or_else(too_many)?;
-        let rest = if known == 0 { 0 } else { total / known };
+        let rest = total.checked_div(known).unwrap_or(0);
         let encoded: Vec<u64> = shape.into_iter().map(|size| size.unwrap_or(rest)).collect();
         if product(&encoded) != Some(total) {
             return Err(format!("the encoded shape {encoded:?} has another number of elements"));

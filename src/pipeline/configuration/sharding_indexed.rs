@@ -6,6 +6,7 @@ use super::Parsed;
 use super::members::{Members, shown, wrong};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::CodecMetadata;
+use crate::metadata::array::MAX_RANK;
 use crate::metadata::json::{Json, Object};
 
 /// On which side of the inner chunks the index stands.
@@ -63,6 +64,12 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
         members.report_found(code::CONFIGURATION_TYPE, "chunk_shape", "an array of positive integers", json);
         return None;
     };
+    if entries.len() > MAX_RANK {
+        let message =
+            format!("the inner chunk shape has {} dimensions, of which {MAX_RANK} are read", entries.len());
+        members.report(code::SHARDING_SHAPE, "chunk_shape", message);
+        return None;
+    }
     let mut shape = Vec::with_capacity(entries.len());
     for (dimension, entry) in entries.iter().enumerate() {
         if let Some(extent) = entry.as_u64().filter(|&extent| extent > 0) {

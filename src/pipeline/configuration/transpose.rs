@@ -9,6 +9,7 @@ use super::members::{Members, shown};
 use super::{Parsed, lenient};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::CodecMetadata;
+use crate::metadata::array::MAX_RANK;
 use crate::metadata::json::{Json, Object};
 
 /// `order` as it was written.
@@ -61,6 +62,14 @@ fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<Transp
 }
 
 fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<TransposeOrder> {
+    if entries.len() > MAX_RANK {
+        let message = format!(
+            "`order` of `transpose` permutes {} dimensions, at most {MAX_RANK} are read",
+            entries.len()
+        );
+        members.report(code::TRANSPOSE_ORDER, "order", message);
+        return None;
+    }
     let mut order = Vec::with_capacity(entries.len());
     let mut seen = vec![false; entries.len()];
     let mut is_valid = true;

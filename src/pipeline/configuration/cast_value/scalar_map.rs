@@ -9,9 +9,13 @@ use super::HalfRead;
 use crate::data_type::value_from_json;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
+use crate::metadata::extension::MAX_FAULTS;
 use crate::metadata::json::Json;
 use crate::pipeline::configuration::lenient;
 use crate::pipeline::configuration::members::{Members, scalar, shown};
+
+/// Errors are still kept where so many warnings are that no more of those are.
+const MOST_ERRORS: usize = 2 * MAX_FAULTS;
 
 /// Parses both lists; the entries that are wrong are left out.
 pub(super) fn parse(members: &mut Members<'_>, target: Option<NumberType>) -> (Vec<HalfRead>, Vec<HalfRead>) {
@@ -48,14 +52,15 @@ fn parse_list(
             let found = json.as_array().map_or_else(|| shown(json), |pair| format!("{} values", pair.len()));
             let message =
                 format!("entry {index} of `scalar_map.{name}`: expected a key and a value, found {found}");
-            map.diagnostics.push(Diagnostic::new(code::CAST_VALUE_SCALAR, message).at_pointer(pointer));
+            if map.diagnostics.len() < MOST_ERRORS {
+                map.diagnostics.push(Diagnostic::new(code::CAST_VALUE_SCALAR, message).at_pointer(pointer));
+            }
             continue;
         };
         let (read, unread) = sides(pair);
         let Some(target) = target else { continue };
         let what = format!("entry {index} of `scalar_map.{name}`");
-        let read = value_from_json(target, read);
-        if let Some(bits) = scalar((code::CAST_VALUE_SCALAR, &what), read, &pointer, &mut map.diagnostics) {
+        if let Some(bits) = side((target, read), &what, &pointer, (0, &mut map.diagnostics)) {
             entries.push(HalfRead { index, bits, unread: unread.clone() });
         }
     }
@@ -85,6 +90,23 @@ pub(super) fn bind_decode(
     Some(first_of_each(("decode", pointer), entries, diagnostics))
 }
 
+/// Reads one side of an entry; `None`, and an error among the findings, where it is no value. Of the findings after
+/// the first `before` no more are kept than a reader looks at; an error is always among them.
+fn side(
+    (number_type, json): (NumberType, &Json),
+    what: &str,
+    pointer: &str,
+    (before, diagnostics): (usize, &mut Vec<Diagnostic>),
+) -> Option<u64> {
+    let read = value_from_json(number_type, json);
+    let limit = before + if read.is_ok() { MAX_FAULTS } else { MOST_ERRORS };
+    if diagnostics.len() < limit {
+        scalar((code::CAST_VALUE_SCALAR, what), read, pointer, diagnostics)
+    } else {
+        read.ok().map(|read| read.value)
+    }
+}
+
 /// `(index, bits of data_type, bits of decoded)` of every entry.
 fn read_rest(
     (name, entries): (&str, &[HalfRead]),
@@ -92,16 +114,14 @@ fn read_rest(
     pointer: &str,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Vec<(usize, u64, u64)>> {
-    let read: Vec<_> = entries
-        .iter()
-        .filter_map(|HalfRead { index, bits, unread }| {
-            let pointer = format!("{pointer}/configuration/scalar_map/{name}/{index}");
-            let what = format!("entry {index} of `scalar_map.{name}`");
-            let rest = value_from_json(decoded, unread);
-            let rest = scalar((code::CAST_VALUE_SCALAR, &what), rest, &pointer, diagnostics)?;
-            Some((*index, *bits, rest))
-        })
-        .collect();
+    let before = diagnostics.len();
+    let mut read = Vec::with_capacity(entries.len());
+    for HalfRead { index, bits, unread } in entries {
+        let pointer = format!("{pointer}/configuration/scalar_map/{name}/{index}");
+        let what = format!("entry {index} of `scalar_map.{name}`");
+        let rest = side((decoded, unread), &what, &pointer, (before, diagnostics));
+        read.extend(rest.map(|rest| (*index, *bits, rest)));
+    }
     (read.len() == entries.len()).then_some(read)
 }
 
@@ -111,11 +131,15 @@ fn first_of_each(
     entries: impl IntoIterator<Item = (usize, u64, u64)>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<(u64, u64)> {
+    let before = diagnostics.len();
     let mut seen = HashSet::new();
     let mut kept = Vec::new();
     for (index, key, value) in entries {
         if seen.insert(key) {
             kept.push((key, value));
+            continue;
+        }
+        if diagnostics.len() - before >= MAX_FAULTS {
             continue;
         }
         let message = format!("entry {index} of `scalar_map.{name}` repeats a key; the first entry counts");

@@ -1,0 +1,92 @@
+//! Sums that lose nothing worth naming: an unevaluated pair of float64, about 106 bits.
+
+use std::ops::{Add, Sub};
+
+/// `high + low`, where `low` is at most half a unit in the last place of `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Double {
+    high: f64,
+    low: f64,
+}
+
+/// The sum of two numbers, and what its rounding lost (Knuth's `TwoSum`).
+#[inline(always)]
+pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let b_part = sum - a;
+    let lost = (a - (sum - b_part)) + (b - b_part);
+    (sum, lost)
+}
+
+/// The product of two numbers, and what its rounding lost.
+fn two_product(a: f64, b: f64) -> (f64, f64) {
+    let product = a * b;
+    (product, a.mul_add(b, -product))
+}
+
+impl Double {
+    /// A sum and what its rounding lost, or should have added.
+    #[inline(always)]
+    pub(crate) fn new(high: f64, low: f64) -> Self {
+        let (high, low) = two_sum(high, low);
+        Double { high, low }
+    }
+
+    /// An integer, exact up to 106 bits.
+    #[expect(clippy::cast_precision_loss, reason = "what the first cast loses is the second part")]
+    #[expect(clippy::cast_possible_truncation, reason = "the float is that of an i128, or 2^127, which saturates")]
+    pub(crate) fn of_integer(integer: i128) -> Self {
+        let high = integer as f64;
+        Double::new(high, integer.wrapping_sub(high as i128) as f64)
+    }
+
+    /// Times a number.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        let (high, low) = two_product(self.high, factor);
+        Double::new(high, low + self.low * factor)
+    }
+
+    /// Rounded to one float64.
+    pub(crate) fn value(self) -> f64 {
+        self.high + self.low
+    }
+}
+
+impl From<f64> for Double {
+    fn from(value: f64) -> Self {
+        Double { high: value, low: 0.0 }
+    }
+}
+
+impl Add for Double {
+    type Output = Double;
+
+    fn add(self, other: Double) -> Double {
+        let (high, lost) = two_sum(self.high, other.high);
+        let (low, lost_low) = two_sum(self.low, other.low);
+        let middle = Double::new(high, lost + low);
+        Double::new(middle.high, middle.low + lost_low)
+    }
+}
+
+impl Sub for Double {
+    type Output = Double;
+
+    fn sub(self, other: Double) -> Double {
+        self + Double { high: -other.high, low: -other.low }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn double_keeps_what_one_float_loses() {
+        let sum = Double::from(1e16) + Double::from(1.0) + Double::from(-1e16);
+        assert_eq!(sum.value(), 1.0);
+        let integer = (1_i128 << 100) + 1;
+        assert_eq!((Double::of_integer(integer) - Double::of_integer(1 << 100)).value(), 1.0);
+        assert_eq!(Double::of_integer(i128::MIN).value(), -2_f64.powi(127));
+    }
+}

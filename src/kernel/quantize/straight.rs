@@ -1,0 +1,336 @@
+//! The straight loop of a quantisation: finite values in range, and NaN; most tiles hold nothing else.
+//!
+//! It keeps no errors, and neither tests an element for its range nor divides: what it cannot do shows in what it has
+//! seen of a tile, which is then left to the loop of [`fused`](super::fused).
+
+use std::hint::select_unpredictable as select;
+use std::marker::PhantomData;
+
+use super::QuantizeOptions;
+use super::fused::{Constants, FusedParameters, TileFigures};
+use super::measured::{Measured, Shifted};
+use crate::element::Element;
+use crate::kernel::dispatch::{TileKernel, TileLoop, prefetch};
+use crate::kernel::integer::CutTo;
+use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round, with_rounding};
+use crate::kernel::{InstructionSet, Rounding};
+use crate::with_float;
+
+/// A loop compiled for an instruction set; `None` for a tile that it cannot do.
+pub(super) type StraightKernel = TileKernel<FusedParameters, Option<TileFigures>>;
+
+/// Elements that are calculated side by side.
+const LANES: usize = 16;
+
+/// Elements whose squares are added in their own type, 16 in each lane: in float32 an error of less than 1e-6.
+const BLOCK: usize = 16 * LANES;
+
+/// The greatest magnitude of a code: well within what [`Shifted::SHIFT`] allows.
+const MOST: i64 = 1 << 20;
+
+/// Picks the loop; `None` where it would not give what dividing gives, bit for bit, for every code.
+pub(super) fn bind(
+    options: &QuantizeOptions,
+    parameters: &FusedParameters,
+    instruction_set: InstructionSet,
+) -> Option<StraightKernel> {
+    let (least, greatest) = options.codes;
+    let nan_code = options.nan_code.unwrap_or(least);
+    let is_inner = options.nan_code.is_some_and(|code| (least..=greatest).contains(&code));
+    if is_inner || ![least, greatest, nan_code].into_iter().all(|code| (-MOST..=MOST).contains(&code)) {
+        return None;
+    }
+    with_float!(options.source.element(), S => {
+        let is_proved = TileKernel::select::<Proof<S>>(instruction_set).run(&[], &mut [], parameters);
+        match options.target.size() {
+            1 if is_proved => Some(select_rounding::<S, u8>(options, instruction_set)),
+            2 if is_proved => Some(select_rounding::<S, u16>(options, instruction_set)),
+            _ => None,
+        }
+    }, else None)
+}
+
+fn select_rounding<S, T: Element>(
+    options: &QuantizeOptions,
+    instruction_set: InstructionSet,
+) -> StraightKernel
+where
+    S: FloatElement<Wide: Shifted<Bits: CutTo<T>>>,
+{
+    with_rounding!(options.rounding, M => TileKernel::select::<StraightLoop<S, T, M>>(instruction_set))
+}
+
+/// Whether decoding without a division gives what dividing gives, for every code.
+struct Proof<S>(PhantomData<S>);
+
+impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
+    type Parameters = FusedParameters;
+    type Outcome = bool;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(_: &[u8], _: &mut [u8], parameters: &FusedParameters) -> bool {
+        let constants = Constants::<S::Wide>::of(parameters);
+        let (least, greatest) = constants.codes;
+        // As a float from code to code: each is exact, and the loop needs no conversion.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "`bind` has seen that they are few"
+        )]
+        let count = (greatest.to_f64() - least.to_f64()) as u32;
+        let mut differs = false;
+        for step in 0..=count {
+            let code = S::Wide::of_f64(f64::from(step)) + least;
+            let decoded = constants.decode::<S>(code, true);
+            differs |= !(decoded.magnitude() < S::Wide::INFINITY);
+            differs |= ROUNDS & (constants.decode::<S>(code, false) != decoded);
+        }
+        !differs
+    }
+}
+
+/// The loop of a source type, a type of codes (the unsigned one of its size) and a rounding.
+struct StraightLoop<S, T, M>(PhantomData<(S, T, M)>);
+
+impl<S, T, M> TileLoop for StraightLoop<S, T, M>
+where
+    S: FloatElement<Wide: Shifted<Bits: CutTo<T>>>,
+    T: Element,
+    M: RoundingMode,
+{
+    type Parameters = FusedParameters;
+    type Outcome = Option<TileFigures>;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(
+        source: &[u8],
+        target: &mut [u8],
+        parameters: &FusedParameters,
+    ) -> Option<TileFigures> {
+        let source = bytemuck::try_cast_slice::<u8, S>(source).ok()?;
+        let target = bytemuck::try_cast_slice_mut::<u8, T>(target).ok()?;
+        let pass = Pass::<S, M, ROUNDS> { constants: Constants::of(parameters), types: PhantomData };
+        if !parameters.expects_nan {
+            let seen = pass.tile::<T, false>(source, target);
+            // A NaN shows in the squares alone: comparisons leave it out.
+            let squares = fold(&seen.sum_of_squares, |one, other| one + other);
+            if squares == squares {
+                return pass.figures(source, &seen, parameters);
+            }
+        }
+        let seen = pass.tile::<T, true>(source, target);
+        pass.figures(source, &seen, parameters)
+    }
+}
+
+/// What has been seen of a tile, by lane.
+struct Seen<W> {
+    /// The least and greatest shifted code of a number.
+    shifted: ([W; LANES], [W; LANES]),
+    /// The greatest error.
+    error: [W; LANES],
+    /// The squares of the errors of a block.
+    squares: [W; LANES],
+    /// The same of all blocks before.
+    sum_of_squares: [f64; LANES],
+    nan: [u32; LANES],
+}
+
+impl<W: Shifted> Seen<W> {
+    #[inline(always)]
+    fn none() -> Self {
+        let zeros = [W::ZERO; LANES];
+        Seen {
+            shifted: ([W::INFINITY; LANES], [W::ZERO - W::INFINITY; LANES]),
+            error: zeros,
+            squares: zeros,
+            sum_of_squares: [0.0; LANES],
+            nan: [0; LANES],
+        }
+    }
+}
+
+/// The loop with its constants at hand.
+struct Pass<S: FloatElement, M, const ROUNDS: bool> {
+    constants: Constants<S::Wide>,
+    types: PhantomData<(S, M)>,
+}
+
+impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S, M, ROUNDS> {
+    /// The code of a value, shifted.
+    #[inline(always)]
+    fn shifted(&self, x: S::Wide) -> S::Wide {
+        let scaled = self.constants.scale::<S>(x);
+        // The addition rounds to nearest by itself.
+        let rounded =
+            if M::ROUNDING == Rounding::NearestEven { scaled } else { round::<_, M, ROUNDS>(scaled) };
+        rounded + S::Wide::SHIFT
+    }
+
+    /// What a shifted code is decoded to.
+    #[inline(always)]
+    fn decoded(&self, shifted: S::Wide) -> S::Wide {
+        self.constants.decode::<S>(shifted - S::Wide::SHIFT, !ROUNDS)
+    }
+
+    /// Runs over a tile. Without `NAN` one that holds NaN has no code for it, and no squares.
+    #[inline(always)]
+    fn tile<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T]) -> Seen<S::Wide>
+    where
+        <S::Wide as Shifted>::Bits: CutTo<T>,
+    {
+        let mut seen = Seen::none();
+        let rows = source.len().min(target.len()) / LANES * LANES;
+        for (source, target) in source[..rows].chunks(BLOCK).zip(target.chunks_mut(BLOCK)) {
+            self.block::<T, NAN>(source, target, &mut seen);
+        }
+        let (rest, target) = (&source[rows..], &mut target[rows..]);
+        if let Some(first) = rest.first() {
+            // A row filled up with an element that it has, whose squares are then taken off again.
+            let (mut row, mut codes) = ([*first; LANES], [T::from_bits64(0); LANES]);
+            row[..rest.len()].copy_from_slice(rest);
+            let (squares, nan) = (seen.sum_of_squares, seen.nan);
+            self.block::<T, NAN>(&row, &mut codes, &mut seen);
+            target.copy_from_slice(&codes[..rest.len()]);
+            seen.sum_of_squares[rest.len()..].copy_from_slice(&squares[rest.len()..]);
+            seen.nan[rest.len()..].copy_from_slice(&nan[rest.len()..]);
+        }
+        seen
+    }
+
+    /// Runs over the whole rows of a block.
+    #[inline(always)]
+    fn block<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T], seen: &mut Seen<S::Wide>)
+    where
+        <S::Wide as Shifted>::Bits: CutTo<T>,
+    {
+        let (source, _) = source.as_chunks::<LANES>();
+        let (target, _) = target.as_chunks_mut::<LANES>();
+        seen.squares = [S::Wide::ZERO; LANES];
+        for (source, target) in source.iter().zip(target) {
+            prefetch(source);
+            self.row::<T, NAN>(source, target, seen);
+        }
+        for (sum, squares) in seen.sum_of_squares.iter_mut().zip(seen.squares) {
+            *sum += squares.to_f64();
+        }
+    }
+
+    #[inline(always)]
+    fn row<T: Element, const NAN: bool>(
+        &self,
+        source: &[S; LANES],
+        target: &mut [T; LANES],
+        seen: &mut Seen<S::Wide>,
+    ) where
+        <S::Wide as Shifted>::Bits: CutTo<T>,
+    {
+        let nan_code = self.constants.nan_code + S::Wide::SHIFT;
+        for lane in 0..LANES {
+            let x = source[lane].widen();
+            let is_nan = x != x;
+            let shifted = self.shifted(x);
+            let (least, greatest) = (&mut seen.shifted.0[lane], &mut seen.shifted.1[lane]);
+            *least = select(shifted < *least, shifted, *least);
+            *greatest = select(shifted > *greatest, shifted, *greatest);
+            let code = if NAN { select(is_nan, nan_code, shifted) } else { shifted };
+            target[lane] = code.bits().cut();
+            let error = (self.decoded(shifted) - x).magnitude();
+            seen.error[lane] = select(error > seen.error[lane], error, seen.error[lane]);
+            let sum = seen.squares[lane];
+            let squares = if ROUNDS { error.multiply_add(error, sum) } else { error * error + sum };
+            seen.squares[lane] = if NAN { select(is_nan, sum, squares) } else { squares };
+            if NAN {
+                seen.nan[lane] += u32::from(is_nan);
+            }
+        }
+    }
+
+    /// The figures of a tile; `None` where it held a number out of range, or errors too small or great to be squared.
+    #[inline(always)]
+    fn figures(
+        &self,
+        source: &[S],
+        seen: &Seen<S::Wide>,
+        parameters: &FusedParameters,
+    ) -> Option<TileFigures> {
+        let codes = self.constants.codes;
+        let least = fold(&seen.shifted.0, |one, other| if one < other { one } else { other });
+        let greatest = fold(&seen.shifted.1, |one, other| if one > other { one } else { other });
+        let error = fold(&seen.error, |one, other| if one > other { one } else { other });
+        let is_squared = S::Wide::SQUARED.0 < error && error < S::Wide::SQUARED.1;
+        let is_in_range = least >= codes.0 + S::Wide::SHIFT && greatest <= codes.1 + S::Wide::SHIFT;
+        if !is_in_range || !(is_squared || error == S::Wide::ZERO) {
+            return None;
+        }
+        let nan = fold(&seen.nan, |one, other| one + other) as usize;
+        let normalized = fold(&seen.sum_of_squares, |one, other| one + other) * parameters.normalizer;
+        Some(TileFigures {
+            in_range: source.len() - nan,
+            nan,
+            max_abs_error: self.greatest_error(source, error, parameters),
+            sum_of_squares: normalized * parameters.normalizer,
+            ..TileFigures::default()
+        })
+    }
+
+    /// The greatest error in float64, given its rounding to the float type; exact where it exceeds the one known.
+    ///
+    /// A difference is exact in the type where it is not greater than either operand (both are multiples of the
+    /// smaller one's last place), or where one is zero; else all are taken again in float64.
+    #[inline(always)]
+    fn greatest_error(&self, source: &[S], error: S::Wide, parameters: &FusedParameters) -> f64 {
+        let is_exact = S::Wide::IS_FLOAT64 || error.to_f64() <= parameters.exact_up_to;
+        // Rounding keeps the order: what is rounded to less than the one known, is less.
+        if is_exact || error < S::Wide::of_f64(parameters.greatest.0) {
+            return error.to_f64();
+        }
+        let twice = error + error;
+        let is_near = |x: S::Wide| (x != S::Wide::ZERO) & (x.magnitude() < twice + twice);
+        let has_near = source.iter().fold(false, |has_near, x| has_near | is_near(x.widen()));
+        if !has_near {
+            return error.to_f64();
+        }
+        let mut may_be_inexact = false;
+        for x in source {
+            let x = x.widen();
+            may_be_inexact |= is_near(x) & ((self.decoded(self.shifted(x)) - x).magnitude() == error);
+        }
+        if may_be_inexact { self.greatest_in_float64(source) } else { error.to_f64() }
+    }
+
+    #[inline(always)]
+    fn greatest_in_float64(&self, source: &[S]) -> f64 {
+        let (rows, rest) = source.as_chunks::<LANES>();
+        let mut greatest = [0_f64; LANES];
+        for row in rows {
+            for (greatest, x) in greatest.iter_mut().zip(row) {
+                let error = self.error_in_float64(x.widen());
+                *greatest = select(error > *greatest, error, *greatest);
+            }
+        }
+        let rest = rest.iter().map(|x| self.error_in_float64(x.widen()));
+        rest.fold(fold(&greatest, f64::max), f64::max)
+    }
+
+    #[inline(always)]
+    fn error_in_float64(&self, x: S::Wide) -> f64 {
+        (self.decoded(self.shifted(x)).to_f64() - x.to_f64()).magnitude()
+    }
+}
+
+/// Combines all lanes, half with half.
+///
+/// Apart, so that the loops do not take the order of these steps for that of their lanes.
+#[inline(never)]
+fn fold<T: Copy>(lanes: &[T; LANES], combine: impl Fn(T, T) -> T) -> T {
+    let mut lanes = *lanes;
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lanes[lane] = combine(lanes[lane], lanes[lane + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}

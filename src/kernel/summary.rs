@@ -1,0 +1,328 @@
+//! What an array holds, in figures: counts, extremes, sums and squares, from one walk over its elements.
+//!
+//! Summaries of parts are merged exactly in what is counted and to about 106 bits in what is summed; merged in one
+//! order, they are the same bits whoever made them.
+
+mod loops;
+
+use super::InstructionSet;
+use super::dispatch::TileKernel;
+use super::double::Double;
+use super::statistics::Ordered;
+use super::tile::{TILE, TileBuffer, is_aligned};
+use crate::element::{Element, ElementType, NumberType};
+use crate::with_element;
+use loops::{Moments, Parameters, SummaryLoop};
+
+/// The figures of some elements. Those after `extremes` are over finite ones.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Summary {
+    /// Elements.
+    pub count: u64,
+    /// Neither NaN nor infinite.
+    pub finite: u64,
+    /// +Infinity.
+    pub positive_infinity: u64,
+    /// -Infinity.
+    pub negative_infinity: u64,
+    /// Equal to the value that is counted; NaN counts as equal to NaN, -0 to 0.
+    pub equal: u64,
+    /// Bits of the least and greatest finite value (-0.0 before 0.0); `None` where there is none.
+    pub extremes: Option<(u64, u64)>,
+    sum: Double,
+    /// Squares of the distances from the mean.
+    squares: Double,
+}
+
+/// A tile's part.
+#[derive(Debug, Clone, Copy)]
+struct TileSummary {
+    finite: usize,
+    equal: usize,
+    positive_infinity: usize,
+    negative_infinity: usize,
+    extremes: (u64, u64),
+    moments: Moments,
+}
+
+impl Summary {
+    /// Elements that are NaN.
+    pub fn nan(&self) -> u64 {
+        self.count - self.finite - self.positive_infinity - self.negative_infinity
+    }
+}
+
+/// A bound scan.
+#[derive(Debug, Clone)]
+pub struct SummaryScan {
+    number_type: NumberType,
+    parameters: Parameters,
+    counts_nan: bool,
+    kernel: TileKernel<Parameters, TileSummary>,
+}
+
+impl SummaryScan {
+    /// Binds it; `counted` are the bits of the value whose equals are counted.
+    pub fn new(number_type: NumberType, counted: u64) -> Self {
+        Self::with_instruction_set(number_type, counted, InstructionSet::detect())
+    }
+
+    /// The same, with the loops of one instruction set.
+    pub fn with_instruction_set(number_type: NumberType, counted: u64, set: InstructionSet) -> Self {
+        with_element!(number_type.element(), T => SummaryScan {
+            number_type,
+            parameters: Parameters { counted, scale: 1.0 },
+            counts_nan: is_nan::<T>(counted),
+            kernel: TileKernel::select::<SummaryLoop<T>>(set),
+        })
+    }
+
+    /// The scan that must be made instead where the squares of such values leave the range of a float64; `None` where
+    /// they do not.
+    pub fn rescaled(&self, summary: &Summary) -> Option<Self> {
+        /// Values whose squares, however many, can be summed.
+        const GREATEST: i32 = 470;
+        /// Values the squares of whose differences are no subnormal numbers.
+        const LEAST: i32 = -300;
+        let extremes = summary.extremes.filter(|_| self.number_type.element() == ElementType::Float64)?;
+        let magnitude = f64::from_bits(extremes.0).abs().max(f64::from_bits(extremes.1).abs());
+        let exponent = if magnitude > 2_f64.powi(GREATEST) {
+            -600
+        } else if magnitude < 2_f64.powi(LEAST) && magnitude > 0.0 {
+            600
+        } else {
+            return None;
+        };
+        let parameters = Parameters { scale: 2_f64.powi(exponent), ..self.parameters };
+        (self.parameters.scale == 1.0).then(|| SummaryScan { parameters, ..self.clone() })
+    }
+
+    /// Adds the elements of `source`, in native byte order.
+    pub fn scan(&self, source: &[u8], summary: &mut Summary) {
+        let size = self.number_type.size();
+        let whole = source.len() / size * size;
+        let mut buffer = TileBuffer::new();
+        for tile in source[..whole].chunks(TILE * size) {
+            let part = if is_aligned(tile, size) {
+                self.kernel.run(tile, &mut [], &self.parameters)
+            } else {
+                let copy = buffer.bytes_mut(tile.len());
+                copy.copy_from_slice(tile);
+                self.kernel.run(copy, &mut [], &self.parameters)
+            };
+            self.merge(summary, &self.of_tile(&part, tile.len() / size));
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]
+    fn of_tile(&self, tile: &TileSummary, count: usize) -> Summary {
+        let not_nan = tile.finite + tile.positive_infinity + tile.negative_infinity;
+        let equal = if self.counts_nan { count - not_nan } else { tile.equal };
+        let Moments { sum, distances, squares } = tile.moments;
+        // The pivot is the mean but for a rounding, which this makes good.
+        let beside = distances.value();
+        let squares = (squares - beside * beside / (tile.finite.max(1) as f64)).max(0.0);
+        Summary {
+            count: count as u64,
+            finite: tile.finite as u64,
+            positive_infinity: tile.positive_infinity as u64,
+            negative_infinity: tile.negative_infinity as u64,
+            equal: equal as u64,
+            extremes: (tile.finite > 0).then_some(tile.extremes),
+            sum: if tile.finite > 0 { sum } else { Double::default() },
+            squares: Double::from(if tile.finite > 0 { squares } else { 0.0 }),
+        }
+    }
+
+    /// The summary of so many elements of one value.
+    pub fn of_constant(&self, bits: u64, count: u64) -> Summary {
+        let size = self.number_type.size();
+        let mut element = [0_u8; 8];
+        super::tile::write_bits(&mut element, size, 0, bits);
+        let mut summary = Summary::default();
+        if count > 0 {
+            self.scan(&element[..size], &mut summary);
+        }
+        let times = |number: &mut u64| *number *= count;
+        times(&mut summary.count);
+        times(&mut summary.finite);
+        times(&mut summary.positive_infinity);
+        times(&mut summary.negative_infinity);
+        times(&mut summary.equal);
+        summary.sum = product(summary.sum, count);
+        summary
+    }
+
+    /// Adds one summary to another.
+    pub fn merge(&self, summary: &mut Summary, other: &Summary) {
+        if summary.finite > 0 && other.finite > 0 {
+            let apart = (quotient(other.sum, other.finite) - quotient(summary.sum, summary.finite)).value();
+            let weight = approximate(summary.finite) * approximate(other.finite)
+                / approximate(summary.finite + other.finite);
+            summary.squares = summary.squares + Double::from(apart * apart * weight);
+        }
+        summary.squares = summary.squares + other.squares;
+        summary.sum = summary.sum + other.sum;
+        summary.count += other.count;
+        summary.finite += other.finite;
+        summary.positive_infinity += other.positive_infinity;
+        summary.negative_infinity += other.negative_infinity;
+        summary.equal += other.equal;
+        summary.extremes = match (summary.extremes, other.extremes) {
+            (Some(one), Some(two)) => Some(with_element!(self.number_type.element(), T => widen::<T>(one, two))),
+            (one, two) => one.or(two),
+        };
+    }
+
+    /// The mean of the finite values; `None` where there are none.
+    pub fn mean(&self, summary: &Summary) -> Option<f64> {
+        summary.extremes?;
+        Some(quotient(summary.sum, summary.finite).value() / self.parameters.scale)
+    }
+
+    /// The standard deviation of the finite values from their mean (no degree of freedom less); `None` where there
+    /// are none.
+    pub fn standard_deviation(&self, summary: &Summary) -> Option<f64> {
+        let (least, greatest) = summary.extremes?;
+        if least == greatest {
+            return Some(0.0);
+        }
+        Some(quotient(summary.squares, summary.finite).value().max(0.0).sqrt() / self.parameters.scale)
+    }
+}
+
+/// A count as the nearest float64.
+#[expect(clippy::cast_precision_loss, reason = "a weight rounded to 53 bits is far within the figure's error")]
+fn approximate(count: u64) -> f64 {
+    count as f64
+}
+
+/// Divided by a count, however large.
+fn quotient(sum: Double, count: u64) -> Double {
+    let divisor = approximate(count);
+    let high = sum.value() / divisor;
+    let rest = sum - product(Double::from(high), count);
+    Double::new(high, rest.value() / divisor)
+}
+
+/// Times a count, exactly.
+fn product(sum: Double, count: u64) -> Double {
+    sum.times(approximate(count >> 32)).times(4_294_967_296.0) + sum.times(approximate(count & 0xffff_ffff))
+}
+
+fn widen<T: Ordered>(one: (u64, u64), two: (u64, u64)) -> (u64, u64) {
+    let key = |bits| T::from_bits64(bits).key();
+    (
+        if key(two.0) < key(one.0) { two.0 } else { one.0 },
+        if key(two.1) > key(one.1) { two.1 } else { one.1 },
+    )
+}
+
+#[expect(clippy::eq_op, reason = "only NaN is not itself")]
+fn is_nan<T: Element>(bits: u64) -> bool {
+    let element = T::from_bits64(bits);
+    element != element
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+
+    fn summary<T: Element>(values: &[T], counted: T) -> (SummaryScan, Summary) {
+        let scan = SummaryScan::new(NumberType::of(T::TYPE), counted.to_bits64());
+        let mut found = Summary::default();
+        scan.scan(bytemuck::cast_slice(values), &mut found);
+        match scan.rescaled(&found) {
+            None => (scan, found),
+            Some(scan) => {
+                let mut found = Summary::default();
+                scan.scan(bytemuck::cast_slice(values), &mut found);
+                (scan, found)
+            }
+        }
+    }
+
+    fn mean_and_deviation<T: Element>(values: &[T]) -> (f64, f64) {
+        let (scan, found) = summary(values, values[0]);
+        (scan.mean(&found).unwrap(), scan.standard_deviation(&found).unwrap())
+    }
+
+    #[test]
+    fn summary_counts_what_is_not_finite_and_what_is_equal() {
+        let values = [1.5f32, f32::NAN, -0.0, 0.0, f32::INFINITY, f32::NEG_INFINITY, f32::INFINITY];
+        let (_, found) = summary(&values, 0.0);
+        assert_eq!((found.count, found.finite, found.nan(), found.equal), (7, 3, 1, 2));
+        assert_eq!((found.positive_infinity, found.negative_infinity), (2, 1));
+        assert_eq!(found.extremes, Some(((-0.0f32).to_bits64(), 1.5f32.to_bits64())));
+        assert_eq!(summary(&values, f32::NAN).1.equal, 1);
+        assert_eq!(summary(&[f16::NAN; 5000], f16::NAN).1.equal, 5000);
+        assert_eq!(summary(&[f16::INFINITY; 5000], f16::INFINITY).1.equal, 5000);
+    }
+
+    #[test]
+    fn deviation_far_from_zero_loses_nothing() {
+        let values: Vec<f64> = (0..10_000).map(|i| 1e15 + f64::from(i % 5)).collect();
+        assert_eq!(mean_and_deviation(&values), (1e15 + 2.0, 2_f64.sqrt()));
+        let values: Vec<i64> = (0..10_000).map(|i| (1 << 62) + 1 + i % 5).collect();
+        assert_eq!(mean_and_deviation(&values), (2_f64.powi(62), 2_f64.sqrt()));
+        assert_eq!(mean_and_deviation(&[1e16, 1.0, -1e16, 3.0]).0, 1.0);
+    }
+
+    #[test]
+    fn squares_out_of_range_are_rescaled() {
+        assert_eq!(mean_and_deviation(&[1e308, -1e308, 1e308, -1e308]), (0.0, 1e308));
+        assert_eq!(mean_and_deviation(&[1.5e308; 9]), (1.5e308, 0.0));
+        let (mean, deviation) = mean_and_deviation(&[1e-200, 3e-200]);
+        assert!((mean / 2e-200 - 1.0).abs() < 1e-15 && (deviation / 1e-200 - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn integers_of_all_widths_are_exact() {
+        assert_eq!(mean_and_deviation(&[u64::MAX, u64::MAX - 2]), (2_f64.powi(64), 1.0));
+        assert_eq!(mean_and_deviation(&[i64::MIN, i64::MAX]), (-0.5, 2_f64.powi(63)));
+        assert_eq!(mean_and_deviation(&[-128_i8, 127]), (-0.5, 127.5));
+        assert_eq!(mean_and_deviation(&[u32::MAX; 3000]), (4_294_967_295.0, 0.0));
+    }
+
+    #[test]
+    fn constant_is_as_if_its_elements_were_there() {
+        let scan = SummaryScan::new(NumberType::of(ElementType::Float32), f32::NAN.to_bits64());
+        let values = [0.1f32; 5000];
+        let mut merged = Summary::default();
+        scan.scan(bytemuck::cast_slice(&values[..4000]), &mut merged);
+        scan.merge(&mut merged, &scan.of_constant(0.1f32.to_bits64(), 1000));
+        assert_eq!(scan.mean(&merged), Some(f64::from(0.1f32)));
+        assert_eq!((merged.count, merged.finite), (5000, 5000));
+        scan.merge(&mut merged, &scan.of_constant(f32::NAN.to_bits64(), 1 << 40));
+        assert_eq!((merged.nan(), merged.equal, merged.finite), (1 << 40, 1 << 40, 5000));
+        let huge = scan.of_constant(0.1f32.to_bits64(), u64::MAX);
+        assert_eq!(scan.mean(&huge), Some(f64::from(0.1f32)));
+    }
+
+    #[test]
+    fn every_instruction_set_and_any_alignment_agree() {
+        let mut bits = 1_u32;
+        let values: Vec<f32> = (0..6001)
+            .map(|_| {
+                bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                f32::from_bits(bits)
+            })
+            .collect();
+        let mut bytes = vec![0_u8; values.len() * 4 + 1];
+        bytes[1..].copy_from_slice(bytemuck::cast_slice(&values));
+        let number_type = NumberType::of(ElementType::Float32);
+        let all: Vec<Summary> = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512]
+            .into_iter()
+            .map(|set| {
+                let scan = SummaryScan::with_instruction_set(number_type, 0, set);
+                let mut found = Summary::default();
+                scan.scan(&bytes[1..], &mut found);
+                found
+            })
+            .collect();
+        assert!(all.iter().all(|found| *found == all[0]), "{all:?}");
+        assert!(all[0].nan() > 0 && all[0].finite > 5000);
+    }
+}

@@ -1,0 +1,227 @@
+//! A tile's part of a summary: three walks over elements that stay in the first-level cache.
+//!
+//! Sums are kept in lanes, each with what its roundings lost, and squares are taken of distances from the tile's own
+//! mean, so that nothing cancels.
+
+use half::f16;
+
+use super::TileSummary;
+use crate::kernel::dispatch::TileLoop;
+use crate::kernel::double::{Double, two_sum};
+use crate::kernel::round::FloatElement;
+use crate::kernel::statistics::Ordered;
+
+/// What the loop is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parameters {
+    /// Bits of the value that is counted.
+    pub counted: u64,
+    /// A power of two that brings squares of float64 into range.
+    pub scale: f64,
+}
+
+/// Sums that run side by side, so that the compiler can put them into vectors.
+const LANES: usize = 16;
+
+/// An element type whose tiles can be summarised.
+pub(super) trait Summed: Ordered {
+    /// The sum, the pivot, and the sum of squares of distances from it, over finite elements.
+    fn moments(elements: &[Self], finite: usize, extremes: (Self, Self), scale: f64) -> Moments;
+}
+
+/// What is summed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moments {
+    /// Of the elements.
+    pub sum: Double,
+    /// Of their distances from a pivot near the mean.
+    pub distances: Double,
+    /// Of the squares of those.
+    pub squares: f64,
+}
+
+/// The walk over a tile.
+pub(super) struct SummaryLoop<T>(std::marker::PhantomData<T>);
+
+impl<T: Summed> TileLoop for SummaryLoop<T> {
+    type Parameters = Parameters;
+    type Outcome = TileSummary;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], parameters: &Parameters) -> TileSummary {
+        let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
+        let counted = T::from_bits64(parameters.counted);
+        let (mut finite, mut equal) = (0_u32, 0_u32);
+        let (mut least, mut greatest) = (T::GREATEST, T::LEAST);
+        for element in elements {
+            let is_finite = element.is_finite();
+            finite += u32::from(is_finite);
+            equal += u32::from(*element == counted);
+            least = least.min(if is_finite { element.key() } else { T::GREATEST });
+            greatest = greatest.max(if is_finite { element.key() } else { T::LEAST });
+        }
+        let (finite, equal) = (finite as usize, equal as usize);
+        let extremes = (T::of_key(least), T::of_key(greatest));
+        let moments = T::moments(elements, finite.max(1), extremes, parameters.scale);
+        let (positive_infinity, negative_infinity) =
+            if finite == elements.len() { (0, 0) } else { infinities(elements) };
+        TileSummary {
+            finite,
+            equal,
+            positive_infinity,
+            negative_infinity,
+            extremes: (extremes.0.to_bits64(), extremes.1.to_bits64()),
+            moments,
+        }
+    }
+}
+
+/// How many are +Infinity and -Infinity, among floats.
+#[inline(always)]
+fn infinities<T: Ordered>(elements: &[T]) -> (usize, usize) {
+    let zero = T::from_bits64(0);
+    let (mut positive, mut negative) = (0_u32, 0_u32);
+    for element in elements {
+        positive += u32::from(!element.is_finite() & (*element > zero));
+        negative += u32::from(!element.is_finite() & (*element < zero));
+    }
+    (positive as usize, negative as usize)
+}
+
+/// A type whose every value is a float64.
+trait Narrow: Ordered {
+    fn value(self, scale: f64) -> f64;
+}
+
+macro_rules! narrow {
+    ($($type:ty: $x:ident, $scale:ident => $value:expr;)*) => {$(
+        impl Narrow for $type {
+            #[inline(always)]
+            fn value(self, $scale: f64) -> f64 {
+                let $x = self;
+                $value
+            }
+        }
+
+        impl Summed for $type {
+            #[inline(always)]
+            fn moments(elements: &[Self], finite: usize, _extremes: (Self, Self), scale: f64) -> Moments {
+                narrow_moments(elements, finite, scale)
+            }
+        }
+    )*};
+}
+
+narrow! {
+    i8: x, _s => f64::from(x);
+    i16: x, _s => f64::from(x);
+    i32: x, _s => f64::from(x);
+    u8: x, _s => f64::from(x);
+    u16: x, _s => f64::from(x);
+    u32: x, _s => f64::from(x);
+    f16: x, _s => f64::from(x.widen());
+    f32: x, _s => f64::from(x);
+    f64: x, scale => x * scale;
+}
+
+#[inline(always)]
+#[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]
+fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, scale: f64) -> Moments {
+    let count = finite as f64;
+    let (blocks, rest) = elements.as_chunks::<LANES>();
+    let (mut sums, mut lost) = ([0.0; LANES], [0.0; LANES]);
+    let add = |element: T, sum: &mut f64, lost: &mut f64| {
+        let value = if element.is_finite() { element.value(scale) } else { 0.0 };
+        let (total, error) = two_sum(*sum, value);
+        *sum = total;
+        *lost += error;
+    };
+    for block in blocks {
+        for lane in 0..LANES {
+            add(block[lane], &mut sums[lane], &mut lost[lane]);
+        }
+    }
+    for (lane, element) in rest.iter().enumerate() {
+        add(*element, &mut sums[lane], &mut lost[lane]);
+    }
+    let sum = sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
+    let pivot = sum.value() / count;
+    let mut squares = [0.0; LANES];
+    let add = |element: T, squares: &mut f64| {
+        let distance = if element.is_finite() { element.value(scale) - pivot } else { 0.0 };
+        *squares += distance * distance;
+    };
+    for block in blocks {
+        for lane in 0..LANES {
+            add(block[lane], &mut squares[lane]);
+        }
+    }
+    for (lane, element) in rest.iter().enumerate() {
+        add(*element, &mut squares[lane]);
+    }
+    let distances = sum - Double::from(pivot).times(count);
+    Moments { sum, distances, squares: in_pairs(squares) }
+}
+
+/// The sum of the lanes, in a tree.
+#[inline(always)]
+fn in_pairs(mut lanes: [f64; LANES]) -> f64 {
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] += lanes[lane + width];
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// 64-bit integers: sums of their halves are exact, and distances are taken as integers where they fit.
+macro_rules! wide {
+    ($type:ty) => {
+        impl Summed for $type {
+            #[inline(always)]
+            #[expect(clippy::cast_precision_loss, reason = "distances are rounded once")]
+            #[expect(clippy::cast_possible_truncation, reason = "a mean lies between the extremes")]
+            #[allow(clippy::cast_possible_wrap, clippy::cast_lossless, reason = "halves are of 32 bits")]
+            fn moments(elements: &[Self], finite: usize, extremes: (Self, Self), _scale: f64) -> Moments {
+                let (mut high, mut low) = (0_i64, 0_i64);
+                for element in elements {
+                    high += (*element >> 32) as i64;
+                    low += (*element & 0xffff_ffff) as i64;
+                }
+                let sum = i128::from(high) * (1 << 32) + i128::from(low);
+                let count = finite as i128;
+                let pivot = (sum / count) as $type;
+                let (below, above) = (extremes.0.abs_diff(pivot), extremes.1.abs_diff(pivot));
+                let fits = below.max(above) <= i64::MAX as u64;
+                let mut squares = [0.0; LANES];
+                let add = |element: $type, squares: &mut f64| {
+                    let distance = if fits {
+                        element.wrapping_sub(pivot) as i64 as f64
+                    } else {
+                        element as f64 - pivot as f64
+                    };
+                    *squares += distance * distance;
+                };
+                let (blocks, rest) = elements.as_chunks::<LANES>();
+                for block in blocks {
+                    for lane in 0..LANES {
+                        add(block[lane], &mut squares[lane]);
+                    }
+                }
+                for (lane, element) in rest.iter().enumerate() {
+                    add(*element, &mut squares[lane]);
+                }
+                Moments {
+                    sum: Double::of_integer(sum),
+                    distances: Double::of_integer(sum - count * pivot as i128),
+                    squares: in_pairs(squares),
+                }
+            }
+        }
+    };
+}
+
+wide!(i64);
+wide!(u64);

@@ -1,0 +1,207 @@
+//! `--chunk`: one stored chunk, codec by codec back to its elements.
+
+use std::time::Instant;
+
+use crate::codec::chain::Workspace;
+use crate::codec::region::ravel;
+use crate::codec::{BoundChain, BoundCodec, ChainFault, Codec};
+use crate::diagnostic::{Code, Diagnostic, code};
+use crate::engine::driver::Fault;
+use crate::engine::object::Side;
+use crate::engine::shard::ShardLayout;
+use crate::operation::error::OperationError;
+use crate::operation::inspect_result::{ChunkResult, ChunkStage};
+use crate::operation::options::ChunkOptions;
+
+/// Where a chunk is looked for.
+struct Place {
+    /// In the grid of stored objects.
+    object: Vec<u64>,
+    /// In the grid of its shard.
+    cell: Option<Vec<u64>>,
+    /// Its first element.
+    start: Vec<u64>,
+    /// Its shape, padding included.
+    shape: Vec<u64>,
+}
+
+/// What is stored of it.
+struct Stored {
+    bytes: Vec<u8>,
+    offset: Option<u64>,
+}
+
+/// Reads a chunk and decodes it; a fault in it is a finding, beside what went well.
+pub(super) fn inspect_chunk(
+    side: &Side,
+    store: &str,
+    options: &ChunkOptions,
+) -> Result<(ChunkResult, Option<Diagnostic>), OperationError> {
+    let layout = side.layout.as_ref();
+    if options.inner && layout.is_none() && side.chain.codecs().iter().any(is_sharding) {
+        return Err(OperationError::data(format!("the inner chunks of `{store}` cannot be taken apart"))
+            .with_help("its shards hold shards, or are compressed whole: leave --inner-chunk out"));
+    }
+    let layout = layout.filter(|_| options.inner);
+    let place = find(side, layout, store, options)?;
+    let grid = side.metadata.chunk_grid_shape();
+    let key = side.key(ravel(&place.object, &grid));
+    let shape = side.cropped(&place.start, &place.shape).unwrap_or_else(|| place.shape.clone());
+    let mut result = ChunkResult {
+        indices: options.indices.clone(),
+        inner: options.inner,
+        key,
+        present: false,
+        offset: None,
+        bytes_stored: None,
+        shape,
+        stages: Vec::new(),
+    };
+    let chain = layout.map_or(&side.chain, |layout| &layout.cell);
+    let finding = match read(side, layout, &result.key, &place) {
+        Ok(None) => None,
+        Ok(Some(stored)) => {
+            result.present = true;
+            result.offset = stored.offset;
+            result.bytes_stored = Some(stored.bytes.len() as u64);
+            let fault = decode(chain, stored.bytes, &mut result.stages);
+            fault.map(|fault| (code::CHUNK_CORRUPT, fault.to_string()))
+        }
+        Err(Fault::Store(error)) if !error.is_data_fault() => {
+            return Err(OperationError::environment(format!("`{}` of `{store}` cannot be read", result.key))
+                .because(error));
+        }
+        Err(fault) => {
+            result.present = true;
+            let code = if layout.is_some() { code::SHARD_INDEX } else { code::CHUNK_CORRUPT };
+            Some((code, fault.to_string()))
+        }
+    };
+    let finding = finding.map(|(code, message)| describe(code, &message, &result));
+    Ok((result, finding))
+}
+
+fn describe(code: Code, message: &str, chunk: &ChunkResult) -> Diagnostic {
+    let kind = if chunk.inner { "inner chunk" } else { "chunk" };
+    Diagnostic::new(code, format!("{kind} {:?} does not decode: {message}", chunk.indices))
+        .with_help("the chunk is damaged, or was not written by this chain; restore it from a copy")
+        .at_key(chunk.key.clone())
+        .at_chunk(chunk.indices.clone())
+}
+
+fn is_sharding(codec: &BoundCodec) -> bool {
+    matches!(codec.codec, Codec::Sharding(_))
+}
+
+fn find(
+    side: &Side,
+    layout: Option<&ShardLayout>,
+    store: &str,
+    options: &ChunkOptions,
+) -> Result<Place, OperationError> {
+    let stored_shape = &side.metadata.chunk_shape;
+    let shape = layout.map_or(stored_shape, |layout| &layout.cell.decoded().shape);
+    let indices = &options.indices;
+    let grid: Vec<u64> =
+        side.metadata.shape.iter().zip(shape).map(|(s, c)| s.div_ceil((*c).max(1))).collect();
+    let outside = || {
+        let last: Vec<u64> = grid.iter().map(|length| length.saturating_sub(1)).collect();
+        let kind = if options.inner { "inner chunks" } else { "chunks" };
+        let help = if grid.contains(&0) {
+            "an array without elements has no chunks".to_owned()
+        } else if grid.is_empty() {
+            "the array has no dimensions: give --chunk scalar".to_owned()
+        } else {
+            format!("the last of them is {}", last.iter().map(u64::to_string).collect::<Vec<_>>().join(","))
+        };
+        OperationError::data(format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}"))
+            .with_help(help)
+    };
+    if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
+        return Err(outside());
+    }
+    let start: Vec<u64> = indices.iter().zip(shape).map(|(index, length)| index * length).collect();
+    let object: Vec<u64> = start.iter().zip(stored_shape).map(|(first, length)| first / length).collect();
+    let cell = layout.map(|_| {
+        let within = start.iter().zip(stored_shape).map(|(first, length)| first % length);
+        within.zip(shape).map(|(first, length)| first / length).collect()
+    });
+    Ok(Place { object, cell, start, shape: shape.clone() })
+}
+
+fn read(
+    side: &Side,
+    layout: Option<&ShardLayout>,
+    key: &str,
+    place: &Place,
+) -> Result<Option<Stored>, Fault> {
+    let mut bytes = Vec::new();
+    let (Some(layout), Some(cell)) = (layout, &place.cell) else {
+        let is_there = side.node.read_into(key, side.chain.max_encoded_bytes(), &mut bytes)?;
+        return Ok(is_there.then_some(Stored { bytes, offset: None }));
+    };
+    let Some(reader) = side.node.open(key)? else { return Ok(None) };
+    let index = layout.read_index(&reader, &mut bytes, &mut Workspace::default())?;
+    let entry = index.get(layout.entry_of(cell)).copied().flatten();
+    let Some((offset, length)) = entry else { return Ok(None) };
+    let bound = layout.cell.max_encoded_bytes();
+    if length > bound {
+        return Err(Fault::Other(format!("it holds {length} bytes, at most {bound} expected")));
+    }
+    reader.read_at(offset, length, &mut bytes)?;
+    Ok(Some(Stored { bytes, offset: Some(offset) }))
+}
+
+/// Runs the chain backwards with the clock running, up to the first codec that fails.
+fn decode(chain: &BoundChain, mut bytes: Vec<u8>, stages: &mut Vec<ChunkStage>) -> Option<ChainFault> {
+    let mut workspace = Workspace::default();
+    let mut decoded = Vec::new();
+    for (place, codec) in chain.codecs().iter().enumerate().rev() {
+        let has_checksum = holds_checksum(codec, &bytes);
+        let begun = Instant::now();
+        let outcome = chain.decode_codec(place, &bytes, &mut decoded, &mut workspace);
+        let seconds = begun.elapsed().as_secs_f64();
+        let error = outcome.as_ref().err().map(ToString::to_string);
+        let is_wrong = error.as_ref().is_some_and(|error| error.to_lowercase().contains("checksum"));
+        let array = codec.decoded.array().filter(|_| error.is_none());
+        stages.push(ChunkStage {
+            codec: codec.name.clone(),
+            place: place as u64,
+            bytes_encoded: bytes.len() as u64,
+            bytes: error.is_none().then_some(decoded.len() as u64),
+            data_type: array.map(|array| array.data_type.to_metadata()),
+            shape: array.map(|array| array.shape.clone()),
+            seconds,
+            checksum: match (is_wrong, &error) {
+                (true, _) => Some("wrong"),
+                (false, None) if has_checksum => Some("ok"),
+                _ => None,
+            },
+            error,
+        });
+        if let Err(fault) = outcome {
+            return Some(fault);
+        }
+        std::mem::swap(&mut bytes, &mut decoded);
+    }
+    None
+}
+
+/// Whether what the codec is given to decode holds a checksum, which is then verified.
+fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
+    /// Magic number, then a descriptor whose bit 2 says so (RFC 8878, section 3.1.1.1.1).
+    const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    match (&codec.codec, codec.name.trim_start_matches("numcodecs.")) {
+        (Codec::Sharding(sharding), _) => sharding.index_holds_checksum(),
+        (_, "zstd") => {
+            encoded.starts_with(&ZSTD_MAGIC) && encoded.get(4).is_some_and(|flags| flags & 4 != 0)
+        }
+        (_, name) => ["crc32c", "crc32", "adler32", "fletcher32", "gzip", "zlib", "bz2"].contains(&name),
+    }
+}
+
+/// Bytes that are held at once: the chunk on both sides of its largest codec.
+pub(super) fn needed_bytes(side: &Side, options: &ChunkOptions) -> u64 {
+    let cell = side.layout.as_ref().filter(|_| options.inner).map(|layout| &layout.cell);
+    cell.unwrap_or(&side.chain).max_representation_bytes().saturating_mul(2)
+}

@@ -1,0 +1,176 @@
+//! `--histogram`: how many values lie in each of some bins of equal width.
+//!
+//! As `numpy.histogram` has it over float64 values: edges are `min + i * ((max - min) / bins)`, the last one is `max`;
+//! a value belongs to the bin whose lower edge it reaches and whose upper edge it does not, but for the last bin,
+//! which has its upper edge too.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::values::Scan;
+use crate::codec::fault::number_value;
+use crate::element::{Element, NumberType};
+use crate::operation::inspect_result::HistogramResult;
+use crate::with_element;
+
+/// Bins over a range.
+#[derive(Debug)]
+pub(super) struct Histogram {
+    number_type: NumberType,
+    edges: Vec<f64>,
+    bins: f64,
+    width: f64,
+    /// Counts are whole numbers: it makes no difference who adds them when.
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Clone)]
+struct Counts {
+    inside: Vec<u64>,
+    below: u64,
+    above: u64,
+}
+
+impl Counts {
+    fn of(bins: usize) -> Self {
+        Counts { inside: vec![0; bins], below: 0, above: 0 }
+    }
+}
+
+impl Histogram {
+    /// Bins from `min` to `max`; around the value where both are the same. `bins` is at least 1.
+    #[expect(clippy::cast_precision_loss, reason = "there are at most a million bins")]
+    pub(super) fn new(number_type: NumberType, bins: usize, (min, max): (f64, f64)) -> Self {
+        let (min, max) = if min == max { (min - 0.5, max + 0.5) } else { (min, max) };
+        // Halves first where the range is wider than the greatest float64.
+        let width = max - min;
+        let count = bins as f64;
+        let step = if width.is_finite() { width / count } else { (max / 2.0 - min / 2.0) / count * 2.0 };
+        let mut edges: Vec<f64> = (0..bins).map(|bin| bin as f64 * step + min).collect();
+        edges.push(max);
+        Histogram {
+            number_type,
+            edges,
+            bins: count,
+            width,
+            counts: Mutex::new(Counts::of(bins)),
+        }
+    }
+
+    /// Counts so many elements of one value.
+    pub(super) fn add_constant(&self, bits: u64, count: u64) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        self.count(number_value(self.number_type, bits), count, &mut counts);
+    }
+
+    /// As it is shown.
+    pub(super) fn result(&self) -> HistogramResult {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        HistogramResult {
+            min: self.edges.first().copied().unwrap_or_default(),
+            max: self.edges.last().copied().unwrap_or_default(),
+            counts: counts.inside.clone(),
+            below: counts.below,
+            above: counts.above,
+        }
+    }
+
+    #[inline]
+    fn count(&self, value: f64, times: u64, counts: &mut Counts) {
+        let (first, last) = (self.edges[0], self.edges[counts.inside.len()]);
+        if value >= first && value <= last {
+            let bin = self.bin_of(value, first);
+            counts.inside[bin] += times;
+        } else if value < first {
+            counts.below += times;
+        } else if value > last {
+            counts.above += times;
+        }
+    }
+
+    /// The bin of a value inside the range: a division comes within one of it, and the edges decide.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the quotient lies from 0 to 1")]
+    fn bin_of(&self, value: f64, first: f64) -> usize {
+        let last_bin = self.edges.len() - 2;
+        let share = if self.width.is_finite() {
+            (value - first) / self.width
+        } else {
+            (value / 2.0 - first / 2.0) / (self.edges[last_bin + 1] / 2.0 - first / 2.0)
+        };
+        let mut bin = ((share * self.bins) as usize).min(last_bin);
+        if bin > 0 && value < self.edges[bin] {
+            bin -= 1;
+        }
+        if bin < last_bin && value >= self.edges[bin + 1] {
+            bin += 1;
+        }
+        bin
+    }
+}
+
+impl Scan for Histogram {
+    type Part = ();
+
+    fn add(&self, (): &mut (), elements: &[u8]) {
+        let bins = self.edges.len() - 1;
+        let mut found = Counts::of(bins);
+        with_element!(self.number_type.element(), T => {
+            for element in elements.chunks_exact(size_of::<T>()) {
+                let element: T = bytemuck::pod_read_unaligned(element);
+                self.count(number_value(NumberType::of(T::TYPE), element.to_bits64()), 1, &mut found);
+            }
+        });
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.inside.iter_mut().zip(&found.inside).for_each(|(all, part)| *all += part);
+        counts.below += found.below;
+        counts.above += found.above;
+    }
+
+    fn merge(&self, (): &mut (), (): &()) {}
+}
+
+/// No other scan.
+impl Scan for () {
+    type Part = ();
+
+    fn add(&self, (): &mut (), _elements: &[u8]) {}
+
+    fn merge(&self, (): &mut (), (): &()) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+
+    fn counts(bins: usize, range: (f64, f64), values: &[f64]) -> (Vec<u64>, u64, u64) {
+        let histogram = Histogram::new(NumberType::of(ElementType::Float64), bins, range);
+        histogram.add(&mut (), bytemuck::cast_slice(values));
+        let result = histogram.result();
+        (result.counts, result.below, result.above)
+    }
+
+    #[test]
+    fn last_bin_is_closed_and_others_are_open_above() {
+        let values = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, -0.1, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        assert_eq!(counts(2, (0.0, 2.0), &values), (vec![2, 3], 2, 2));
+    }
+
+    #[test]
+    fn values_on_edges_go_up() {
+        // 0.1 * 3 is more than 0.3, which numpy counts below the edge 0.30000000000000004.
+        let values = [0.1, 0.2, 0.3, 0.3_f64.next_up(), 0.7, 1.0];
+        assert_eq!(counts(10, (0.0, 1.0), &values).0, [0, 1, 2, 1, 0, 0, 1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn range_of_one_value_is_widened() {
+        assert_eq!(counts(2, (3.0, 3.0), &[3.0, 3.0]), (vec![0, 2], 0, 0));
+    }
+
+    #[test]
+    fn range_wider_than_a_float_is_counted() {
+        let values = [f64::MIN, -1.0, 1.0, f64::MAX];
+        assert_eq!(counts(2, (f64::MIN, f64::MAX), &values), (vec![2, 2], 0, 0));
+    }
+}

@@ -1,0 +1,158 @@
+//! The memory that a run needs, and how many threads the budget allows.
+
+use super::plan::Plan;
+use crate::codec::Conversion;
+use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
+use crate::engine::shard::ShardLayout;
+use crate::operation::available_threads;
+use crate::operation::error::OperationError;
+use crate::operation::options::CommonOptions;
+use crate::store::machine::available_memory;
+
+/// What a thread needs apart from chunks: pieces of files, indices, tiles.
+pub(super) const BASE_BYTES: u64 = 512 << 10;
+
+/// What a run may use.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::operation) struct Budget {
+    threads: usize,
+    /// Bytes; `None` where neither the user nor the system sets a bound.
+    bytes: Option<u64>,
+}
+
+/// What a run needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// Threads that the budget has room for.
+    pub threads: usize,
+    /// Bytes for all of them.
+    pub bytes: u64,
+}
+
+impl Budget {
+    /// From the options: all cores, and a quarter of the memory available to the process.
+    pub(in crate::operation) fn of(options: &CommonOptions) -> Self {
+        Budget {
+            threads: options.threads.map_or_else(available_threads, std::num::NonZeroUsize::get),
+            bytes: options.max_memory.or_else(|| available_memory().map(|available| available / 4)),
+        }
+    }
+
+    /// The budget with fewer threads.
+    pub(super) fn narrowed(self, threads: usize) -> Self {
+        Budget { threads, ..self }
+    }
+
+    /// The bytes that there are room for, without a bound if neither the user nor the system sets one.
+    pub(super) fn bytes(self) -> u64 {
+        self.bytes.unwrap_or(u64::MAX)
+    }
+
+    /// The error where a thread needs more than there is.
+    pub(super) fn too_small(self, unit: u64, chunk_shape: &[u64]) -> OperationError {
+        OperationError::environment(format!(
+            "{} bytes of memory are too few: one thread needs {unit} bytes for chunks of shape {chunk_shape:?} \
+             and what their codecs keep",
+            self.bytes()
+        ))
+        .with_help(format!("give `--max-memory {unit}` or more"))
+    }
+
+    /// The threads that were asked for.
+    pub(super) fn threads(self) -> usize {
+        self.threads
+    }
+
+    /// As many threads as there is room for; an error where there is none for a single one.
+    pub(super) fn allot(self, plan: &Plan, verifies: bool) -> Result<Memory, OperationError> {
+        let unit = plan.job.as_ref().map_or(BASE_BYTES, |job| unit_bytes(plan, job, verifies));
+        let allowed = usize::try_from(self.bytes() / unit.max(1)).unwrap_or(usize::MAX);
+        if allowed == 0 {
+            return Err(self.too_small(unit, &plan.destination.pipeline.innermost_chunk_shape()));
+        }
+        // Blocks are scheduled by their plan, for as many threads as it has room for.
+        let schedules = [plan.rechunk(), plan.comparison.as_ref()].map(|rechunk| rechunk.map(|r| r.schedule));
+        let schedules = || schedules.iter().flatten();
+        let threads = schedules().fold(self.threads.min(allowed), |threads, s| threads.min(s.threads));
+        let blocks = schedules().map(|schedule| schedule.bytes).max().unwrap_or(0);
+        Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64).max(blocks) })
+    }
+}
+
+/// The most bytes that a thread holds at once, in whatever pass takes most.
+fn unit_bytes(plan: &Plan, job: &ObjectJob, verifies: bool) -> u64 {
+    let has_edges = has_edges(&job.source);
+    let converting = match &job.way {
+        // Blocks have a plan of their own.
+        ObjectWay::Copy | ObjectWay::Rechunk(_) => 0,
+        ObjectWay::Convert(conversion) => convert_bytes(job, conversion, has_edges),
+        ObjectWay::Cells(conversion) => {
+            let indices = shard_bytes(&job.source, &job.destination);
+            // Threads that share a shard hold what they converted until it is its turn: twice.
+            let waiting = conversion.destination().encoded_bytes().saturating_mul(2);
+            convert_bytes(job, conversion, has_edges).saturating_add(indices).saturating_add(waiting)
+        }
+    };
+    let surveying = if plan.quantization.is_some() { reading_bytes(&job.source, has_edges) } else { 0 };
+    // Measuring makes codes of all that was read; they are no larger than the chunk.
+    let measuring = if plan.quantization.as_ref().is_some_and(|q| q.max_error.is_some()) {
+        surveying.saturating_add(job.destination.chain.decoded_bytes())
+    } else {
+        surveying
+    };
+    let verifying = if verifies && !matches!(job.way, ObjectWay::Copy) && plan.comparison.is_none() {
+        // What is read on both sides, the values as they should be, and absent elements.
+        let elements = cell_bytes(&job.source).max(cell_bytes(&job.destination)).saturating_mul(3);
+        reading_bytes(&job.source, has_edges)
+            .saturating_add(reading_bytes(&job.destination, has_edges))
+            .saturating_add(elements)
+    } else {
+        0
+    };
+    BASE_BYTES.saturating_add(converting.max(measuring).max(verifying))
+}
+
+fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u64 {
+    let filled = if job.absent_element.is_some() { conversion.destination().decoded_bytes() } else { 0 };
+    if conversion.streams().is_some() && !has_edges {
+        // Read piece by piece.
+        let written = conversion.destination().encoded_bytes();
+        return (PIECE as u64).saturating_add(written).saturating_add(filled);
+    }
+    conversion.buffer_bytes(has_edges).saturating_add(filled)
+}
+
+/// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.
+pub(super) fn shard_bytes(source: &Side, destination: &Side) -> u64 {
+    let bytes = |side: &Side| side.layout.as_ref().map_or(0, index_bytes);
+    let open = source.num_open_shards(destination);
+    bytes(source).saturating_mul(open).saturating_add(bytes(destination))
+}
+
+/// What reading a chunk of one side takes.
+pub(super) fn reading_bytes(side: &Side, has_edges: bool) -> u64 {
+    match &side.layout {
+        Some(layout) => layout.cell.reading_bytes(has_edges).saturating_add(index_bytes(layout)),
+        None => side.chain.reading_bytes(has_edges),
+    }
+}
+
+fn cell_bytes(side: &Side) -> u64 {
+    side.layout.as_ref().map_or(&side.chain, |layout| &layout.cell).decoded_bytes()
+}
+
+/// The index of a shard, encoded and as entries.
+fn index_bytes(layout: &ShardLayout) -> u64 {
+    const ENTRY: u64 = size_of::<crate::codec::sharding::IndexEntry>() as u64;
+    let entries = layout.sharding.num_inner_chunks().saturating_mul(ENTRY);
+    entries.saturating_add(layout.sharding.index_bytes().saturating_mul(3))
+}
+
+/// Whether chunks reach beyond the edge of the array.
+pub(super) fn has_edges(side: &Side) -> bool {
+    let chunk_shape = match &side.layout {
+        Some(layout) => &layout.cell.decoded().shape,
+        None => &side.metadata.chunk_shape,
+    };
+    side.metadata.shape.iter().zip(chunk_shape).any(|(length, chunk)| length % chunk.max(&1) != 0)
+}

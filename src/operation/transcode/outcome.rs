@@ -1,0 +1,216 @@
+//! What a run came to, or a plan would: counts, sizes, figures.
+
+use std::time::Instant;
+
+use super::budget::Memory;
+use super::plan::{Plan, Planned};
+use super::quantization::Quantization;
+use super::verify::Verification;
+use super::way::route;
+use crate::kernel::quantize::QuantizeFigures;
+use crate::metadata::array::ArrayMetadata;
+use crate::metadata::json::Json;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::transcode_result::{
+    ArrayDescription, Counts, NodeResult, QuantizationResult, Route, Totals, TranscodeResult,
+};
+use crate::pipeline::{BytesSize, Pipeline, Representation};
+
+/// What a run counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tally {
+    /// Chunks read.
+    pub read: u64,
+    /// Chunks written.
+    pub written: u64,
+    /// Their bytes.
+    pub bytes_read: u64,
+    /// Their bytes.
+    pub bytes_written: u64,
+    /// Error figures of a quantisation.
+    pub figures: QuantizeFigures,
+}
+
+/// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
+/// fill value are found out later; `None` where compression or absent inner chunks decide.
+pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
+    let mut tally = Tally::default();
+    let (present, metadata) = (&plan.listing.present, &plan.source.metadata);
+    for index in (0..present.len()).map_while(|place| present.nth(place)) {
+        let key = metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
+        tally.bytes_read += plan.source.node.size(&key).ok().flatten().unwrap_or(0);
+        tally.read += 1;
+    }
+    let writes_absent = plan.job.as_ref().is_some_and(|job| job.absent_element.is_some());
+    tally.written = match &plan.job {
+        _ if writes_absent => num_objects(&plan.destination.metadata),
+        Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
+        None => tally.read,
+    };
+    let bytes_written = if plan.is_copy {
+        Some(tally.bytes_read)
+    } else {
+        match plan.destination.pipeline.output() {
+            Some(Representation::Bytes(BytesSize::Fixed(bytes))) => bytes.checked_mul(tally.written),
+            _ => None,
+        }
+    };
+    (tally, bytes_written)
+}
+
+fn num_objects(metadata: &ArrayMetadata) -> u64 {
+    metadata.chunk_grid_shape().iter().product()
+}
+
+/// How a run, or a plan without one, came out.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// What was counted.
+    pub tally: Tally,
+    /// Bytes written, or to be written at most.
+    pub bytes_written: Option<u64>,
+    /// What it needs.
+    pub memory: Memory,
+    /// What `--verify` found.
+    pub verified: Option<Verification>,
+}
+
+/// The result as it is reported.
+pub(super) fn result(
+    options: &TranscodeOptions,
+    plan: &Plan,
+    outcome: Outcome,
+    begun: Instant,
+) -> TranscodeResult {
+    let Outcome { tally, bytes_written, memory, verified } = outcome;
+    let ran = !options.dry_run;
+    let present = plan.listing.present.len();
+    let element_size = plan.destination.pipeline.input.data_type.size();
+    let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
+    let counts = Counts {
+        chunks: Some(num_objects(&plan.destination.metadata)),
+        chunks_absent: Some(num_objects(&plan.source.metadata) - present),
+        chunks_read: Some(present),
+        chunks_written: Some(tally.written),
+        bytes_read: Some(tally.bytes_read),
+        bytes_written,
+        bytes_temporary: Some(0),
+        bytes_logical: elements.zip(element_size).and_then(|(count, size)| count.checked_mul(size as u64)),
+    };
+    let mut warnings = plan.warnings.clone();
+    warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
+    let quantization = plan.quantization.as_ref().map(|quantization| {
+        let figures = all_figures(quantization, &tally.figures, elements);
+        let mut result = quantization_result(quantization, &figures, verified.as_ref(), ran);
+        result.bytes_source = Some(tally.bytes_read);
+        result.bytes_destination = bytes_written;
+        result
+    });
+    let node = NodeResult {
+        path: "/".to_owned(),
+        node_type: "array",
+        route: plan.job.as_ref().map_or(Route::Copy, route),
+        source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
+        destination: Some(describe_planned(&plan.destination)),
+        counts,
+        read_amplification: Some(plan.rechunk().map_or(1.0, |rechunk| rechunk.plan.read_amplification())),
+        memory_bytes: Some(memory.bytes),
+        quantization,
+        verify: verified.map(|verified| verified.result),
+    };
+    let nodes = vec![node];
+    TranscodeResult {
+        source: options.source.display().to_string(),
+        destination: options.destination.display().to_string(),
+        dry_run: options.dry_run,
+        complete: ran,
+        seconds: begun.elapsed().as_secs_f64(),
+        totals: Totals::of(&nodes, 0),
+        nodes,
+        warnings,
+    }
+}
+
+fn describe(source: &OpenedArray, document: &Json, pipeline: &Pipeline) -> ArrayDescription {
+    description(document, pipeline, &source.metadata.chunk_shape)
+}
+
+fn describe_planned(planned: &Planned) -> ArrayDescription {
+    description(&planned.document, &planned.pipeline, &planned.metadata.chunk_shape)
+}
+
+fn description(document: &Json, pipeline: &Pipeline, stored_shape: &[u64]) -> ArrayDescription {
+    let member = |name: &str| document.get(name).cloned().unwrap_or(Json::Null);
+    ArrayDescription {
+        zarr_format: 3,
+        data_type: member("data_type"),
+        fill_value: member("fill_value"),
+        chunk_shape: pipeline.innermost_chunk_shape(),
+        shard_shape: pipeline.sharding().is_some().then(|| stored_shape.to_vec()),
+        codecs: member("codecs").as_array().map(<[Json]>::to_vec).unwrap_or_default(),
+    }
+}
+
+/// The figures of the stored elements with those of the absent ones, which all hold the fill value.
+fn all_figures(
+    quantization: &Quantization,
+    stored: &QuantizeFigures,
+    elements: Option<u64>,
+) -> QuantizeFigures {
+    let mut all = *stored;
+    let absent = elements.unwrap_or(stored.count).saturating_sub(stored.count);
+    all.count += absent;
+    match quantization.absent_error() {
+        None => all.nan += absent,
+        Some(error) if absent > 0 => {
+            all.max_abs_error = all.max_abs_error.max(error);
+            let normalized = error * all.normalizer;
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a count rounded to 53 bits is far within the figure's error"
+            )]
+            let count = absent as f64;
+            all.sum_of_squares += count * normalized * normalized;
+        }
+        Some(_) => {}
+    }
+    all
+}
+
+fn quantization_result(
+    quantization: &Quantization,
+    figures: &QuantizeFigures,
+    verified: Option<&Verification>,
+    ran: bool,
+) -> QuantizationResult {
+    // What only the first pass tells, a plan that reads no chunk leaves open.
+    let settled = !quantization.is_open && quantization.is_target_settled;
+    let (offset, scale) = quantization.literals();
+    QuantizationResult {
+        form: match quantization.form {
+            QuantizeForm::Codecs => "codecs",
+            QuantizeForm::Cf => "cf",
+            QuantizeForm::Plain => "plain",
+        },
+        data_type: quantization.is_target_settled.then(|| quantization.target.name()),
+        range: quantization.range_literals().filter(|_| !quantization.is_open),
+        offset: settled.then_some(offset),
+        scale: settled.then_some(scale),
+        step: settled.then(|| quantization.step()),
+        codes: quantization
+            .are_codes_settled()
+            .then_some([quantization.codes.first, quantization.codes.last]),
+        nan_code: quantization.codes.nan.filter(|_| quantization.are_codes_settled()),
+        count: figures.count,
+        nan: ran.then_some(figures.nan),
+        clamped: ran.then_some(figures.clamped),
+        max_abs_error: ran.then_some(figures.max_abs_error),
+        max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
+        rms_error: ran.then(|| figures.rms_error()),
+        bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
+        distinct_codes: verified.and_then(|verified| verified.distinct_codes),
+        bytes_source: None,
+        bytes_destination: None,
+    }
+}

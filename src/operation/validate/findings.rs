@@ -1,0 +1,128 @@
+//! Findings as they are gathered: the first of them kept, all of them counted.
+
+use crate::diagnostic::{Code, Diagnostic, Severity, code};
+use crate::operation::options::ValidateOptions;
+
+/// What becomes of a finding: dropped, or of a severity.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Policy {
+    deny: Vec<&'static str>,
+    deny_warnings: bool,
+    allow: Vec<&'static str>,
+}
+
+impl Policy {
+    pub(super) fn of(options: &ValidateOptions) -> Self {
+        let names = |codes: &[Code]| codes.iter().map(|code| code.code).collect();
+        Policy {
+            deny: names(&options.deny),
+            deny_warnings: options.deny_warnings,
+            allow: names(&options.allow),
+        }
+    }
+
+    /// The severity that a code has by the table and the options; `None` where it is allowed.
+    fn severity(&self, found: &Diagnostic) -> Option<Severity> {
+        if self.allow.contains(&found.code) {
+            return None;
+        }
+        if self.deny.contains(&found.code) {
+            return Some(Severity::Error);
+        }
+        // Who read it may have lowered it, as the other commands want it.
+        let table = code::find(found.code).map_or(found.severity, |entry| entry.severity);
+        Some(if self.deny_warnings && table == Severity::Warning { Severity::Error } else { table })
+    }
+}
+
+/// Findings in their order: at most `room` of them are kept, the others counted.
+#[derive(Debug, Clone)]
+pub(super) struct Findings<'a> {
+    policy: &'a Policy,
+    room: usize,
+    pub(super) kept: Vec<Diagnostic>,
+    pub(super) errors: u64,
+    pub(super) warnings: u64,
+    pub(super) infos: u64,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(policy: &'a Policy, room: usize) -> Self {
+        Findings { policy, room, kept: Vec::new(), errors: 0, warnings: 0, infos: 0 }
+    }
+
+    /// How many more findings are kept.
+    pub(super) fn room_left(&self) -> usize {
+        self.room.saturating_sub(self.kept.len())
+    }
+
+    /// Appends a finding.
+    pub(super) fn push(&mut self, mut found: Diagnostic) {
+        let Some(severity) = self.policy.severity(&found) else { return };
+        match severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+            Severity::Info => self.infos += 1,
+        }
+        if self.kept.len() < self.room {
+            found.severity = severity;
+            self.kept.push(found);
+        }
+    }
+
+    /// Appends those of a part.
+    pub(super) fn append(&mut self, part: Findings) {
+        self.errors += part.errors;
+        self.warnings += part.warnings;
+        self.infos += part.infos;
+        let room = self.room_left();
+        self.kept.extend(part.kept.into_iter().take(room));
+    }
+
+    /// All, also those not kept.
+    pub(super) fn len(&self) -> u64 {
+        self.errors + self.warnings + self.infos
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gathered(options: &ValidateOptions, room: usize) -> (Vec<String>, [u64; 3]) {
+        let policy = Policy::of(options);
+        let mut findings = Findings::new(&policy, room);
+        for code in [code::KEY_UNKNOWN, code::CHUNK_CORRUPT, code::DATA_TYPE_UNSUPPORTED, code::KEY_UNKNOWN] {
+            let mut part = Findings::new(&policy, findings.room_left());
+            part.push(Diagnostic::new(code, "found").with_severity(Severity::Info));
+            findings.append(part);
+        }
+        let kept = findings.kept.iter().map(|found| format!("{} {}", found.code, found.severity)).collect();
+        (kept, [findings.errors, findings.warnings, findings.infos])
+    }
+
+    #[test]
+    fn findings_have_the_severity_of_the_table() {
+        let (kept, counts) = gathered(&ValidateOptions::default(), 10);
+        assert_eq!(kept, ["ZK201 warning", "ZX101 error", "ZD102 info", "ZK201 warning"]);
+        assert_eq!(counts, [1, 2, 1]);
+    }
+
+    #[test]
+    fn counts_are_exact_where_findings_are_left_out() {
+        let (kept, counts) = gathered(&ValidateOptions::default(), 2);
+        assert_eq!((kept.len(), counts), (2, [1, 2, 1]));
+    }
+
+    #[test]
+    fn deny_and_allow_change_severities() {
+        let denied = ValidateOptions {
+            deny: vec![code::DATA_TYPE_UNSUPPORTED],
+            deny_warnings: true,
+            ..ValidateOptions::default()
+        };
+        assert_eq!(gathered(&denied, 0).1, [4, 0, 0]);
+        let allowed = ValidateOptions { allow: vec![code::CHUNK_CORRUPT], ..ValidateOptions::default() };
+        assert_eq!(gathered(&allowed, 0).1, [0, 2, 1]);
+    }
+}

@@ -1,0 +1,200 @@
+//! Level `keys`: what lies in a node's folder.
+
+use super::findings::Findings;
+use crate::codec::BoundChain;
+use crate::diagnostic::{Diagnostic, code};
+use crate::engine::key_scan::{KeyScan, SizeRule, Stray, StrayKind};
+use crate::metadata::array::{ArrayMetadata, num_elements};
+use crate::operation::hierarchy::Node;
+use crate::operation::place::Place;
+use crate::pipeline::{BytesSize, Pipeline, Representation};
+use crate::store::LocalNode;
+
+/// The most bytes that an object of an array may have where its codecs say nothing: what a file system holds.
+const NO_BOUND: u64 = u64::MAX;
+
+/// What the sizes of an array's objects must be.
+pub(super) fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRule {
+    let exact = match pipeline.and_then(Pipeline::output) {
+        Some(Representation::Bytes(BytesSize::Fixed(bytes))) => Some(bytes),
+        _ => None,
+    };
+    // Every codec gives some bytes for some elements.
+    let has_elements = pipeline.is_some_and(|pipeline| pipeline.input.num_elements() != Some(0));
+    SizeRule {
+        exact,
+        least: u64::from(has_elements),
+        most: chain.map_or(NO_BOUND, BoundChain::max_encoded_bytes),
+    }
+}
+
+/// The findings about the keys of an array, in their order, then those about absent chunks.
+pub(super) fn array(
+    place: &Place,
+    root: &LocalNode,
+    metadata: &ArrayMetadata,
+    sizes: SizeRule,
+    scan: &KeyScan,
+    findings: &mut Findings,
+) {
+    for stray in &scan.strays {
+        let key = place.key(&stray.key);
+        if let Some(found) = stray_finding(stray, &key, root, sizes) {
+            findings.push(located(found, place, key));
+        }
+    }
+    let total = num_elements(&metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
+    let absent = total.saturating_sub(scan.present.len());
+    let found = if absent == 0 {
+        return;
+    } else if absent == total {
+        let message = format!("none of the {total} chunks is stored: every element reads as the fill value");
+        Diagnostic::new(code::CHUNKS_NONE, message)
+            .with_help("if the array should hold values, its chunks were lost, or lie under other keys")
+    } else {
+        let message = format!("{absent} of {total} chunks are absent and read as the fill value");
+        Diagnostic::new(code::CHUNKS_ABSENT, message)
+    };
+    findings.push(found.in_store(place.store.as_str()).at_node(place.path.as_str()));
+}
+
+/// The findings about what lies in a group's folder beside its members.
+pub(super) fn group(node: &Node, root: &LocalNode, findings: &mut Findings) {
+    let rest = &node.rest;
+    let stray = |key: &String, kind| Stray { key: key.clone(), kind };
+    let mut strays: Vec<Stray> = Vec::new();
+    strays.extend(rest.files.iter().map(|key| stray(key, StrayKind::Unknown)));
+    strays.extend(rest.folders.iter().map(|key| stray(key, StrayKind::Folder)));
+    strays.extend(rest.links.iter().map(|key| stray(key, StrayKind::Link)));
+    strays.extend(rest.others.iter().map(|(key, found)| stray(key, StrayKind::NotAFile(None, found))));
+    strays.extend(rest.unnamed.iter().map(|key| stray(key, StrayKind::NotUtf8)));
+    strays.sort_unstable();
+    let sizes = SizeRule { exact: None, least: 0, most: NO_BOUND };
+    for stray in &strays {
+        if let Some(found) = stray_finding(stray, &stray.key, root, sizes) {
+            findings.push(located(found, &node.place, stray.key.clone()));
+        } else if stray.kind == StrayKind::Link {
+            let message = "a link that belongs to no node";
+            findings.push(located(
+                Diagnostic::new(code::KEY_UNKNOWN, message),
+                &node.place,
+                stray.key.clone(),
+            ));
+        }
+    }
+}
+
+fn located(found: Diagnostic, place: &Place, key: String) -> Diagnostic {
+    found.in_store(place.store.as_str()).at_node(place.path.as_str()).at_key(key)
+}
+
+/// The finding about a key; `None` for a link that leads to a file inside the store. `key` is relative to the store.
+fn stray_finding(stray: &Stray, key: &str, root: &LocalNode, sizes: SizeRule) -> Option<Diagnostic> {
+    Some(match &stray.kind {
+        StrayKind::Unknown if is_temporary(key) => Diagnostic::new(
+            code::KEY_TEMPORARY,
+            "a temporary file, as a writer leaves when it is interrupted",
+        )
+        .with_help("remove it when nobody writes the store any more"),
+        StrayKind::Unknown => {
+            Diagnostic::new(code::KEY_UNKNOWN, "the key belongs to no chunk and to no document").with_help(
+                "no reader looks at it: remove it, or give the array the separator or shape that it is of",
+            )
+        }
+        StrayKind::Folder if is_temporary(key) => {
+            Diagnostic::new(code::KEY_TEMPORARY, "a folder that an unfinished run of zarrcast left")
+                .with_help("finish the run with `transcode --resume`, or remove what it has written")
+        }
+        StrayKind::Folder => {
+            Diagnostic::new(code::FOLDER_UNKNOWN, "a folder in which neither nodes nor chunks lie")
+                .with_help("no reader looks at it: remove it, or give what is in it its documents")
+        }
+        StrayKind::OutsideGrid(chunk) => Diagnostic::new(
+            code::KEY_OUTSIDE_GRID,
+            "the chunk lies outside of the grid: no reader looks at it",
+        )
+        .with_help("remove it, or correct the shape: it comes back as soon as the array grows")
+        .at_chunk(chunk.clone()),
+        StrayKind::NotAFile(chunk, found) => {
+            let message = format!("expected a regular file, found {found}");
+            let found = Diagnostic::new(code::OBJECT_NOT_A_FILE, message)
+                .with_help("put the object back, or remove what stands there");
+            match chunk {
+                Some(chunk) => found.at_chunk(chunk.clone()),
+                None => found,
+            }
+        }
+        StrayKind::Size(chunk, size) => size_finding(*size, sizes).at_chunk(chunk.clone()),
+        StrayKind::NotUtf8 => {
+            Diagnostic::new(code::KEY_NOT_UTF8, "the name is not UTF-8, and so no key of a store")
+                .with_help("rename or remove it")
+        }
+        StrayKind::Link => return link_finding(key, root),
+    })
+}
+
+fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
+    let (message, expected) = match sizes {
+        SizeRule { exact: Some(exact), .. } => {
+            let what = if size < exact { "truncated" } else { "too long" };
+            (format!("the object is {what}: {size} bytes found, {exact} expected"), code::OBJECT_SIZE)
+        }
+        SizeRule { least, .. } if size < least => {
+            ("the object is empty: at least 1 byte expected".to_owned(), code::OBJECT_SIZE)
+        }
+        SizeRule { most, .. } => {
+            let message = format!("the object has {size} bytes, at most {most} expected of its codecs");
+            (message, code::OBJECT_TOO_LARGE)
+        }
+    };
+    Diagnostic::new(expected, message).with_help("restore the chunk from its source, or write it again")
+}
+
+/// A link is followed where it leads to a file inside the store.
+fn link_finding(key: &str, root: &LocalNode) -> Option<Diagnostic> {
+    let target = root.link_target(key).ok().flatten();
+    let (code, message) = match target {
+        None => (code::LINK_LEADS_AWAY, "a link that leads nowhere: readers take the object as absent"),
+        Some(target) if target.is_folder => (
+            code::LINK_TO_FOLDER,
+            "a link to a folder, which is not followed: what is behind it was not looked at",
+        ),
+        Some(target) if !target.is_inside => (
+            code::LINK_LEADS_AWAY,
+            "a link that leads out of the store: a copy of the store lacks the object",
+        ),
+        Some(_) => return None,
+    };
+    Some(Diagnostic::new(code, message).with_help("put what it leads to in its place"))
+}
+
+/// Whether a name is one that writers give what they have not finished.
+fn is_temporary(key: &str) -> bool {
+    let name = key.rsplit('/').next().unwrap_or(key);
+    // zarr-python: NAME.UUID.partial; tensorstore: NAME.__lock; zarrcast: NAME.zarrcast-partial and .zarrcast.
+    [".partial", ".__lock", ".zarrcast-partial", ".tmp"].iter().any(|end| name.ends_with(end))
+        || name == ".zarrcast"
+        || (name.starts_with('.') && name.ends_with(".zarrcast"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leftovers_of_writers_are_known_by_their_names() {
+        for key in [
+            "c/0/0.5f2b.partial",
+            "c/0/1.__lock",
+            "zarr.zarrcast-partial",
+            ".zarrcast",
+            "a/.b.zarrcast",
+            "0.tmp",
+        ] {
+            assert!(is_temporary(key), "{key}");
+        }
+        for key in ["c/0/0", "zarr.json", "partial", "c/.DS_Store"] {
+            assert!(!is_temporary(key), "{key}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Levels `index` and `data`: one stored object, its shard index and its chunks.
+
+use super::element::Elements;
+use super::findings::Findings;
+use super::shard::ShardCheck;
+use super::window::Window;
+use crate::codec::chain::Workspace;
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec};
+use crate::diagnostic::{Code, Diagnostic, code};
+use crate::engine::driver::Fault;
+use crate::metadata::array::ArrayMetadata;
+use crate::operation::place::Place;
+use crate::pipeline::{BytesSize, Representation};
+use crate::store::{LocalNode, ObjectReader};
+
+/// What is checked of each object of an array.
+pub(super) struct ObjectCheck<'a> {
+    pub(super) place: &'a Place,
+    pub(super) node: &'a LocalNode,
+    pub(super) metadata: &'a ArrayMetadata,
+    pub(super) chain: &'a BoundChain,
+    /// Of a sharded array.
+    pub(super) shards: Option<ShardCheck>,
+    /// Whether chunks are decoded, not only shard indexes.
+    pub(super) decodes: bool,
+}
+
+/// What a thread keeps from object to object.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    pub(super) read: Vec<u8>,
+    pub(super) decoded: Vec<u8>,
+    pub(super) workspace: Workspace,
+}
+
+/// An object that is being checked.
+pub(super) struct Object<'a, 'p> {
+    pub(super) check: &'a ObjectCheck<'a>,
+    pub(super) chunk: Vec<u64>,
+    pub(super) key: String,
+    pub(super) findings: &'a mut Findings<'p>,
+}
+
+impl ObjectCheck<'_> {
+    /// Checks an object; its size in bytes.
+    pub(super) fn run(
+        &self,
+        buffers: &mut Buffers,
+        chunk: Vec<u64>,
+        findings: &mut Findings,
+    ) -> Result<u64, Fault> {
+        let key = self.metadata.chunk_key_encoding.key(&chunk);
+        let Some(reader) = self.node.open(&key)? else { return Ok(0) };
+        let bytes = reader.length();
+        let mut object = Object { check: self, key: self.place.key(&key), chunk, findings };
+        match &self.shards {
+            Some(shards) => shards.run(&mut object, &reader, buffers)?,
+            None if self.decodes => object.whole(&reader, buffers)?,
+            None => {}
+        }
+        Ok(bytes)
+    }
+
+    /// The first element of a chunk.
+    fn start_of(&self, chunk: &[u64]) -> Vec<u64> {
+        chunk
+            .iter()
+            .zip(&self.metadata.chunk_shape)
+            .map(|(index, length)| index.saturating_mul(*length))
+            .collect()
+    }
+}
+
+impl Object<'_, '_> {
+    /// Decodes a chunk that is no shard.
+    fn whole(&mut self, reader: &ObjectReader, buffers: &mut Buffers) -> Result<(), Fault> {
+        let start = self.check.start_of(&self.chunk);
+        Window::of(reader).read(0, reader.length(), &mut buffers.read)?;
+        let Buffers { read, decoded, workspace } = buffers;
+        if let Err(fault) = decode(self.check.chain, read, decoded, workspace) {
+            self.chain_fault(&fault, &start, "");
+            return Ok(());
+        }
+        self.elements(
+            self.check.chain,
+            &start,
+            if skips_values(self.check.chain) { None } else { Some(decoded) },
+            "",
+        );
+        Ok(())
+    }
+
+    /// Holds decoded elements to their type.
+    pub(super) fn elements(
+        &mut self,
+        chain: &BoundChain,
+        start: &[u64],
+        decoded: Option<&[u8]>,
+        inner: &str,
+    ) {
+        let Some(decoded) = decoded else { return };
+        let array_shape = &self.check.metadata.shape;
+        let elements = Elements { representation: chain.decoded(), start, array_shape };
+        if let Some(message) = elements.fault(decoded) {
+            self.push(
+                code::CHUNK_VALUE,
+                format!("{inner}{message}"),
+                "write the chunk again from its source",
+            );
+        }
+    }
+
+    /// A codec failed on the chunk; `inner` names an inner chunk.
+    pub(super) fn chain_fault(&mut self, fault: &ChainFault, start: &[u64], inner: &str) {
+        let code = code_of(fault);
+        let position = match &fault.kind {
+            ChainFaultKind::Element { position: Some(position), .. } if position.len() == start.len() => {
+                let position: Vec<u64> =
+                    position.iter().zip(start).map(|(p, s)| p.saturating_add(*s)).collect();
+                format!(" (element {position:?})")
+            }
+            _ => String::new(),
+        };
+        let help = "restore the chunk from its source, or write it again";
+        self.push(code, format!("{inner}{fault}{position}"), help);
+    }
+
+    /// Adds a finding about the object.
+    pub(super) fn push(&mut self, code: Code, message: String, help: &str) {
+        self.findings.push(
+            Diagnostic::new(code, message)
+                .with_help(help)
+                .in_store(self.check.place.store.as_str())
+                .at_node(self.check.place.path.as_str())
+                .at_key(self.key.as_str())
+                .at_chunk(self.chunk.clone()),
+        );
+    }
+}
+
+/// The rule that a codec's fault breaks.
+fn code_of(fault: &ChainFault) -> Code {
+    match &fault.kind {
+        ChainFaultKind::Element { .. } => code::CHUNK_VALUE,
+        ChainFaultKind::Size { .. } => code::CHUNK_LENGTH,
+        ChainFaultKind::Shard(_) => code::SHARD_INDEX,
+        ChainFaultKind::Bytes(_) | ChainFaultKind::Store(_) => code::CHUNK_CORRUPT,
+    }
+}
+
+/// Whether the codecs in front of the bytes->bytes codecs take every value: `bytes` of a type all of whose bits are
+/// values, after nothing but transposes. Then the bytes need not be turned into elements to prove the chunk right.
+pub(super) fn skips_values(chain: &BoundChain) -> bool {
+    let (front, rest) = chain.codecs().split_at(chain.num_array_to_array());
+    let transposes = front.iter().all(|codec| matches!(codec.codec, Codec::Transpose(_)));
+    let takes_all = matches!(rest.first().map(|codec| &codec.codec), Some(Codec::Bytes { check: None, .. }));
+    transposes && takes_all && !Elements::are_checked(&chain.decoded().data_type)
+}
+
+/// Decodes a chunk as far as it must be to prove it right.
+pub(super) fn decode(
+    chain: &BoundChain,
+    encoded: &[u8],
+    decoded: &mut Vec<u8>,
+    workspace: &mut Workspace,
+) -> Result<(), ChainFault> {
+    if !skips_values(chain) {
+        return chain.decode(encoded, decoded, workspace);
+    }
+    let place = chain.num_array_to_array();
+    let bytes = &chain.codecs()[place];
+    let found = if place + 1 == chain.codecs().len() {
+        encoded.len()
+    } else {
+        chain.decode_to(place + 1, encoded, decoded, workspace)?;
+        decoded.len()
+    } as u64;
+    match bytes.encoded {
+        Representation::Bytes(BytesSize::Fixed(expected)) if expected != found => Err(ChainFault {
+            place: place.to_string(),
+            codec: bytes.name.clone(),
+            kind: ChainFaultKind::Size { expected, found },
+        }),
+        _ => Ok(()),
+    }
+}

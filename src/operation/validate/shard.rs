@@ -1,0 +1,307 @@
+//! Shards: the index held against the shard that it is in, then its inner chunks one by one.
+//!
+//! Nothing in an index is believed: every range is proved to lie in the shard before it is read. Shards inside of
+//! shards are walked the same way, so that never more than one innermost chunk is decoded at a time.
+
+use super::object::{Buffers, Object, decode, skips_values};
+use super::window::Window;
+use crate::codec::region::unravel;
+use crate::codec::sharding::ABSENT;
+use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec, Workspace};
+use crate::diagnostic::code;
+use crate::engine::driver::Fault;
+use crate::metadata::extension::CodecMetadata;
+use crate::pipeline::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation};
+use crate::store::ObjectReader;
+
+const WRITE_AGAIN: &str = "write the shard again from its source, or restore it";
+
+/// What is needed to check the shards of an array.
+pub(super) struct ShardCheck {
+    /// The chain of an innermost chunk, from the array itself.
+    cell: BoundChain,
+}
+
+/// A shard, or a shard inside of one.
+struct Level<'a> {
+    /// The chain that ends in the shard.
+    chain: &'a BoundChain,
+    /// The dimension of the array at each dimension of what goes into the chain.
+    order: Vec<usize>,
+    /// The first element of the shard in the array.
+    start: Vec<u64>,
+    /// Names the shard inside of its object, for messages; empty for the object itself.
+    label: String,
+}
+
+/// An inner chunk that lies inside its shard.
+struct Entry {
+    number: u64,
+    offset: u64,
+    length: u64,
+}
+
+impl ShardCheck {
+    /// Binds the chain of an innermost chunk.
+    pub(super) fn bind(pipeline: &Pipeline) -> Result<Self, BindError> {
+        let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
+        let codecs = cell_codecs(pipeline);
+        let cell = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+        Ok(ShardCheck { cell: BoundChain::bind(&cell)? })
+    }
+
+    /// The chain of an innermost chunk.
+    pub(super) fn cell(&self) -> &BoundChain {
+        &self.cell
+    }
+
+    /// Checks a stored shard.
+    pub(super) fn run(
+        &self,
+        object: &mut Object,
+        reader: &ObjectReader,
+        buffers: &mut Buffers,
+    ) -> Result<(), Fault> {
+        let chunk_shape = &object.check.metadata.chunk_shape;
+        let start =
+            object.chunk.iter().zip(chunk_shape).map(|(i, length)| i.saturating_mul(*length)).collect();
+        let order = (0..chunk_shape.len()).collect();
+        let level = Level { chain: object.check.chain, order, start, label: String::new() };
+        self.encoded(object, &level, Window::of(reader), buffers)
+    }
+
+    /// Checks what a chain with a shard in it has encoded.
+    fn encoded(
+        &self,
+        object: &mut Object,
+        level: &Level,
+        window: Window,
+        buffers: &mut Buffers,
+    ) -> Result<(), Fault> {
+        let place = level.chain.num_array_to_array();
+        let Some(Codec::Sharding(sharding)) = level.chain.codecs().get(place).map(|codec| &codec.codec)
+        else {
+            return Ok(());
+        };
+        if place + 1 == level.chain.codecs().len() {
+            return self.shard(object, level, sharding, window, buffers);
+        }
+        // The shard as a whole was compressed, or has a checksum: it has to be decoded to be looked into.
+        let mut read = Vec::new();
+        window.read(0, window.length(), &mut read)?;
+        let mut shard = Vec::new();
+        if let Err(fault) = level.chain.decode_to(place + 1, &read, &mut shard, &mut buffers.workspace) {
+            object.chain_fault(&fault, &[], &level.label);
+            return Ok(());
+        }
+        drop(read);
+        self.shard(object, level, sharding, Window::of_decoded(&shard), buffers)
+    }
+
+    fn shard(
+        &self,
+        object: &mut Object,
+        level: &Level,
+        sharding: &BoundSharding,
+        window: Window,
+        buffers: &mut Buffers,
+    ) -> Result<(), Fault> {
+        let Some(entries) = read_index(object, level, sharding, window, buffers)? else { return Ok(()) };
+        let inner = sharding.inner();
+        let nested = inner.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
+        if !nested && !object.check.decodes {
+            return Ok(());
+        }
+        let order = level.order_inside();
+        for Entry { number, offset, length } in entries {
+            let (position, start) = level.place_of(number, sharding, &order);
+            let label = format!("{}inner chunk {position:?}: ", level.label);
+            let part = window.part(offset, length);
+            if nested {
+                let level = Level { chain: inner, order: order.clone(), start, label };
+                self.encoded(object, &level, part, buffers)?;
+            } else {
+                self.cell_of(object, &start, &label, part, buffers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes an innermost chunk.
+    fn cell_of(
+        &self,
+        object: &mut Object,
+        start: &[u64],
+        label: &str,
+        part: Window,
+        buffers: &mut Buffers,
+    ) -> Result<(), Fault> {
+        let Buffers { read, decoded, workspace } = buffers;
+        part.read(0, part.length(), read)?;
+        if let Err(fault) = decode(&self.cell, read, decoded, workspace) {
+            object.chain_fault(&fault, start, label);
+        } else if !skips_values(&self.cell) {
+            object.elements(&self.cell, start, Some(decoded), label);
+        }
+        Ok(())
+    }
+}
+
+impl Level<'_> {
+    /// The dimension of the array at each dimension of the shard.
+    fn order_inside(&self) -> Vec<usize> {
+        let mut order = self.order.clone();
+        for codec in self.chain.codecs() {
+            if let Codec::Transpose(transpose) = &codec.codec {
+                order = transpose.order().iter().map(|dimension| order[*dimension]).collect();
+            }
+        }
+        order
+    }
+
+    /// The position of an inner chunk in the shard, and its first element in the array.
+    fn place_of(&self, number: u64, sharding: &BoundSharding, order: &[usize]) -> (Vec<u64>, Vec<u64>) {
+        let position = unravel(number, sharding.grid_shape());
+        let mut start = self.start.clone();
+        for ((index, length), dimension) in position.iter().zip(&sharding.inner().decoded().shape).zip(order)
+        {
+            start[*dimension] = start[*dimension].saturating_add(index.saturating_mul(*length));
+        }
+        (position, start)
+    }
+}
+
+/// The codecs of an innermost chunk: those in front of each shard, then the last chain.
+fn cell_codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
+    let end = pipeline.sharding().map_or(pipeline.stages.len(), |(place, _)| place);
+    let mut codecs: Vec<CodecMetadata> =
+        pipeline.stages[..end].iter().map(|stage| stage.metadata.clone()).collect();
+    if let Some((_, sharding)) = pipeline.sharding() {
+        codecs.extend(cell_codecs(&sharding.inner));
+    }
+    codecs
+}
+
+/// The entries of a shard's index that can be read; `None` where there is no index to be read.
+fn read_index(
+    object: &mut Object,
+    level: &Level,
+    sharding: &BoundSharding,
+    window: Window,
+    buffers: &mut Buffers,
+) -> Result<Option<Vec<Entry>>, Fault> {
+    let label = &level.label;
+    let (index_offset, index_bytes) = match sharding.index_range(window.length()) {
+        Ok(range) => range,
+        Err(ChainFaultKind::Size { expected, found }) => {
+            let message =
+                format!("{label}the shard of {found} bytes is shorter than its index of {expected}");
+            object.push(code::SHARD_TRUNCATED, message, WRITE_AGAIN);
+            return Ok(None);
+        }
+        Err(fault) => {
+            object.push(code::SHARD_INDEX, format!("{label}{fault}"), WRITE_AGAIN);
+            return Ok(None);
+        }
+    };
+    let Buffers { read, workspace, .. } = buffers;
+    window.read(index_offset, index_bytes, read)?;
+    let Some(pairs) = decode_index(object, label, sharding, read, workspace) else { return Ok(None) };
+    let index = (index_offset, index_offset.saturating_add(index_bytes));
+    let mut entries = Vec::new();
+    for (number, (offset, length)) in pairs.into_iter().enumerate() {
+        if (offset, length) == (ABSENT, ABSENT) {
+            continue;
+        }
+        let entry = Entry { number: number as u64, offset, length };
+        if fits(object, level, sharding, (window.length(), index), &entry) {
+            entries.push(entry);
+        }
+    }
+    check_layout(object, level, sharding, &entries, window.length().saturating_sub(index_bytes));
+    Ok(Some(entries))
+}
+
+fn decode_index(
+    object: &mut Object,
+    label: &str,
+    sharding: &BoundSharding,
+    encoded: &[u8],
+    workspace: &mut Workspace,
+) -> Option<Vec<(u64, u64)>> {
+    match sharding.decode_entries(encoded, workspace) {
+        Ok(pairs) => Some(pairs),
+        Err(fault) => {
+            object.push(code::SHARD_INDEX, format!("{label}{fault}"), WRITE_AGAIN);
+            None
+        }
+    }
+}
+
+/// Whether an entry lies in the shard, outside of the index, with a size that its chunk can have.
+fn fits(
+    object: &mut Object,
+    level: &Level,
+    sharding: &BoundSharding,
+    (shard_bytes, index): (u64, (u64, u64)),
+    entry: &Entry,
+) -> bool {
+    let Entry { number, offset, length } = *entry;
+    let name = || format!("{}inner chunk {:?}", level.label, unravel(number, sharding.grid_shape()));
+    let Some(end) = offset.checked_add(length).filter(|end| *end <= shard_bytes) else {
+        let message = format!(
+            "{}: the index places it at offset {offset} with {length} bytes, outside of the shard of {shard_bytes} bytes",
+            name()
+        );
+        object.push(code::SHARD_INDEX, message, WRITE_AGAIN);
+        return false;
+    };
+    if length > 0 && offset < index.1 && end > index.0 {
+        let message = format!(
+            "{}: the index places it at offset {offset} with {length} bytes, which are its own",
+            name()
+        );
+        object.push(code::SHARD_ENTRY_IN_INDEX, message, WRITE_AGAIN);
+        return false;
+    }
+    let inner = sharding.inner();
+    let expected = match inner.encoded() {
+        Representation::Bytes(BytesSize::Fixed(bytes)) if bytes != length => format!("{bytes} expected"),
+        _ if length == 0 && inner.decoded().num_elements() != Some(0) => "at least 1 expected".to_owned(),
+        _ if length > inner.max_encoded_bytes() => format!("at most {} expected", inner.max_encoded_bytes()),
+        _ => return true,
+    };
+    object.push(code::INNER_CHUNK_SIZE, format!("{}: {length} bytes found, {expected}", name()), WRITE_AGAIN);
+    false
+}
+
+/// Inner chunks that share bytes, and bytes that belong to none.
+fn check_layout(object: &mut Object, level: &Level, sharding: &BoundSharding, entries: &[Entry], room: u64) {
+    let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.length > 0).collect();
+    sorted.sort_by_key(|entry| (entry.offset, entry.length, entry.number));
+    let name = |entry: &Entry| format!("{:?}", unravel(entry.number, sharding.grid_shape()));
+    let (mut used, mut end) = (0_u64, 0_u64);
+    let mut last: Option<&Entry> = None;
+    for entry in sorted {
+        let entry_end = entry.offset + entry.length;
+        if let Some(last) = last.filter(|_| entry.offset < end) {
+            let same = (last.offset, last.length) == (entry.offset, entry.length);
+            let (code, verb) = if same {
+                (code::SHARD_CHUNKS_SHARED, "are the same bytes")
+            } else {
+                (code::SHARD_OVERLAP, "overlap")
+            };
+            let message = format!("{}inner chunks {} and {} {verb}", level.label, name(last), name(entry));
+            object.push(code, message, WRITE_AGAIN);
+        }
+        used += entry_end.saturating_sub(end.max(entry.offset));
+        if entry_end >= end {
+            end = entry_end;
+            last = Some(entry);
+        }
+    }
+    if used < room {
+        let message = format!("{}{} bytes of the shard belong to no inner chunk", level.label, room - used);
+        object.push(code::SHARD_GAPS, message, "writing the shard again saves the space");
+    }
+}

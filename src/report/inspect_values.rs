@@ -1,0 +1,185 @@
+//! What `inspect` found in the chunks, as text: figures, histogram, suggestion, one chunk.
+
+use std::io::{self, Write};
+
+use super::quantity::{self, bytes, count, figure, percent, seconds};
+use super::table::{Side, Table, WIDTH, wrap, write_members};
+use super::terminal::{Role, Style};
+use crate::metadata::json::Json;
+use crate::operation::inspect_result::{
+    ArrayResult, ChunkResult, HistogramResult, StatsResult, SuggestionResult,
+};
+
+/// Writes what there is of it.
+pub(super) fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    if let Some(stats) = &result.stats {
+        heading("values", style, output)?;
+        write_members(&stats_members(stats), style, output)?;
+    }
+    if let Some(histogram) = &result.histogram {
+        heading("histogram", style, output)?;
+        write_histogram(histogram, output)?;
+    }
+    if let Some(suggestion) = &result.suggestion {
+        heading("suggestion", style, output)?;
+        write_suggestion(suggestion, style, output)?;
+    }
+    if let Some(chunk) = &result.chunk {
+        write_chunk(chunk, style, output)?;
+    }
+    Ok(())
+}
+
+fn heading(text: &str, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "\n{}", style.paint(Role::Heading, text))
+}
+
+fn stats_members(stats: &StatsResult) -> Vec<(&'static str, String)> {
+    let share = |part: u64| format!("{} ({})", count(part), percent(part, stats.count));
+    let mut members = vec![("elements", count(stats.count)), ("finite", share(stats.finite))];
+    let mut push = |label, part: u64| {
+        if part > 0 {
+            members.push((label, share(part)));
+        }
+    };
+    push("NaN", stats.nan);
+    push("+Infinity", stats.positive_infinity);
+    push("-Infinity", stats.negative_infinity);
+    push("fill value", stats.fill_value);
+    let mut push = |label, value: Option<String>| members.extend(value.map(|value| (label, value)));
+    push("least", stats.min.as_ref().map(quantity::json));
+    push("greatest", stats.max.as_ref().map(quantity::json));
+    push("mean", stats.mean.map(|mean| mean.to_string()));
+    push("standard deviation", stats.standard_deviation.map(|deviation| deviation.to_string()));
+    members
+}
+
+/// A bar for each bin, as long as its count against the greatest.
+#[expect(clippy::cast_precision_loss, reason = "bars are drawn to an eighth of a letter")]
+fn write_histogram(histogram: &HistogramResult, output: &mut dyn Write) -> io::Result<()> {
+    let bins = histogram.counts.len();
+    let edge = |bin: usize| {
+        let share = bin as f64 / bins.max(1) as f64;
+        figure(histogram.min * (1.0 - share) + histogram.max * share)
+    };
+    let edges: Vec<String> = (0..=bins).map(edge).collect();
+    let counts: Vec<String> = histogram.counts.iter().map(|part| count(*part)).collect();
+    let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
+    let (edge_width, count_width) = (widest(&edges), widest(&counts));
+    let room = WIDTH.saturating_sub(2 * edge_width + count_width + 10).max(8);
+    let greatest = histogram.counts.iter().copied().max().unwrap_or(0).max(1) as f64;
+    for (bin, part) in histogram.counts.iter().enumerate() {
+        let bar = bar(*part as f64 / greatest, room);
+        let line = format!(
+            "  {:>edge_width$} to {:>edge_width$}  {:>count_width$}  {bar}",
+            edges[bin],
+            edges[bin + 1],
+            counts[bin]
+        );
+        writeln!(output, "{}", line.trim_end())?;
+    }
+    for (label, part) in [("below", histogram.below), ("above", histogram.above)] {
+        if part > 0 {
+            writeln!(output, "  {label}: {}", count(part))?;
+        }
+    }
+    Ok(())
+}
+
+/// A bar of at most `room` letters; what is more than nothing is seen.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a share from 0 to 1 of some dozen letters"
+)]
+fn bar(share: f64, room: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share * room as f64 * 8.0).round() as usize;
+    let eighths = eighths.max(usize::from(share > 0.0));
+    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
+}
+
+fn write_suggestion(suggestion: &SuggestionResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let range = suggestion.range.as_ref().map_or_else(
+        || "no finite value".to_owned(),
+        |[lo, hi]| format!("{} to {}", quantity::json(lo), quantity::json(hi)),
+    );
+    let members = [
+        ("range", range),
+        ("step", figure(suggestion.step)),
+        ("greatest error", figure(suggestion.max_abs_error)),
+        ("fill value", quantity::json(&suggestion.fill_value)),
+    ];
+    write_members(&members, style, output)?;
+    for (label, codecs) in [("the codecs", &suggestion.codecs), ("the whole chain", &suggestion.chain)] {
+        writeln!(output, "  {}", style.paint(Role::Label, &format!("{label}, as JSON")))?;
+        for line in wrap(&Json::Array(codecs.clone()).to_string(), WIDTH - 4) {
+            writeln!(output, "    {line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_chunk(chunk: &ChunkResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let kind = if chunk.inner { "inner chunk" } else { "chunk" };
+    heading(&format!("{kind} {}", quantity::shape(&chunk.indices)), style, output)?;
+    let mut members = vec![("key", chunk.key.clone())];
+    if !chunk.present {
+        members.push(("stored", "no: its elements are the fill value".to_owned()));
+    }
+    if let Some(stored) = chunk.bytes_stored {
+        let at = chunk.offset.map_or_else(String::new, |offset| format!(", from byte {}", count(offset)));
+        members.push(("stored", format!("{} ({} bytes){at}", bytes(stored), count(stored))));
+    }
+    members.push(("shape", quantity::shape(&chunk.shape)));
+    write_members(&members, style, output)?;
+    if chunk.stages.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        ("decoded by", Side::Left),
+        ("data type", Side::Left),
+        ("shape", Side::Left),
+        ("bytes", Side::Right),
+        ("time", Side::Right),
+        ("checksum", Side::Left),
+    ]);
+    for stage in &chunk.stages {
+        let row = vec![
+            stage.codec.clone(),
+            stage.data_type.as_ref().map_or_else(String::new, quantity::json),
+            stage.shape.as_deref().map_or_else(String::new, quantity::shape),
+            stage.bytes.map_or_else(|| "failed".to_owned(), count),
+            seconds(stage.seconds),
+            stage.checksum.unwrap_or_default().to_owned(),
+        ];
+        table.push(row, stage.error.clone());
+    }
+    table.write(style, output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn histogram_is_drawn_within_80_columns() {
+        let histogram = HistogramResult {
+            min: -1.5e-7,
+            max: 2.25,
+            counts: vec![0, 1, 1_000_000, 500_000],
+            below: 3,
+            above: 0,
+        };
+        let mut text = Vec::new();
+        write_histogram(&histogram, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+        let bar = |line: &str| line.matches('█').count();
+        assert_eq!(bar(lines[2]), 2 * bar(lines[3]));
+        assert!(lines[0].ends_with(" 0") && lines[1].ends_with('▏'), "{text}");
+        assert_eq!(lines[4], "  below: 3");
+    }
+}

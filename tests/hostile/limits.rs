@@ -1,0 +1,235 @@
+//! Runs every command on a store within limits, and looks at what it leaves.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::case::{Case, Store};
+
+/// A command that runs longer hangs: the tests are not built for speed, and share their machine.
+const HANG: Duration = Duration::from_secs(6);
+
+/// The most memory that a command may touch. What this process holds counts with it, since it begins as a copy: cases
+/// write their stores piece by piece.
+const RESIDENT_KIBIBYTES: i64 = 300 << 10;
+
+/// The most addresses that a command may ask for: what it touches, and the stacks of its threads.
+const ADDRESS_BYTES: u64 = 600 << 20;
+
+/// The store, as commands name it.
+const STORE: &str = "store.zarr";
+
+/// Stands for the chunk of the case.
+const CHUNK: &str = "CHUNK";
+
+/// What is run on each store; a last argument of `result...` is a DEST or an OUTPUT.
+const COMMANDS: [&[&str]; 8] = [
+    &["inspect", "--json", STORE],
+    &["inspect", STORE],
+    &["validate", "--level", "data", "--json", STORE],
+    &["transcode", STORE, "result.copy"],
+    &["transcode", "--json", "--compress", "zstd:1", STORE, "result.zstd"],
+    &["transcode", "--fill-value", "1", STORE, "result.fill"],
+    &["transcode", "--data-type", "float64", "--verify", STORE, "result.float64"],
+    &["apply-codec", "--like", STORE, "--chunk", CHUNK, "result.raw"],
+];
+
+/// How a command ended.
+struct Ended {
+    /// `None` where a signal ended it.
+    status: Option<i32>,
+    signal: i32,
+    kibibytes: i64,
+    seconds: f64,
+}
+
+/// Holds each case of a class to the limits; every fault is told at the end.
+pub(crate) fn survive(class: &str, cases: Vec<Case>) {
+    assert!(cases.len() >= 8, "{class} has {} cases", cases.len());
+    let faults: Vec<String> = cases.iter().flat_map(|case| survive_case(class, case)).collect();
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+fn survive_case(class: &str, case: &Case) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("outside")).unwrap();
+    fs::write(folder.path().join("outside/sentinel"), "mine").unwrap();
+    fs::create_dir(folder.path().join("streams")).unwrap();
+    (case.build)(&Store::new(&folder.path().join(STORE)));
+    let mut faults = Vec::new();
+    let mut said_something = false;
+    for command in COMMANDS {
+        let arguments: Vec<&str> =
+            command.iter().map(|argument| if *argument == CHUNK { case.chunk } else { argument }).collect();
+        let ended = run(folder.path(), &arguments);
+        // That a chunk is absent is said of any store.
+        said_something |= command[0] != "apply-codec"
+            && (ended.status != Some(0) || size(&folder.path().join("streams/error")) > 0);
+        let place = format!("{class}: {}: {}", case.name, arguments.join(" "));
+        if std::env::var_os("HOSTILE_VERBOSE").is_some() {
+            let error = fs::read(folder.path().join("streams/error")).unwrap();
+            let error = String::from_utf8_lossy(&error[..error.len().min(700)]).replace('\n', "\n      ");
+            let Ended { status, kibibytes, seconds, .. } = ended;
+            println!("{place}\n    {status:?}, {} MiB, {seconds:.2} s\n      {error}", kibibytes >> 10);
+        }
+        let found = look(folder.path(), &arguments, &ended);
+        faults.extend(found.into_iter().map(|fault| format!("{place}: {fault}")));
+    }
+    if !said_something && !case.harmless {
+        faults.push(format!("{class}: {}: no command says a word", case.name));
+    }
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    faults
+}
+
+/// Runs the program with few addresses; its streams go to files, which no pipe can make it wait for.
+fn run(folder: &Path, arguments: &[&str]) -> Ended {
+    let stream = |name: &str| Stdio::from(File::create(folder.join("streams").join(name)).unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+    command
+        .args(arguments)
+        .args(["--threads", "2", "--max-memory", "128MiB"])
+        .current_dir(folder)
+        // An arena for each thread would take addresses, not memory.
+        .env("MALLOC_ARENA_MAX", "1")
+        .env("RUST_BACKTRACE", "1")
+        .stdin(Stdio::null())
+        .stdout(stream("output"))
+        .stderr(stream("error"));
+    // SAFETY: between fork and exec this makes one system call, with a pointer to a variable of its own.
+    unsafe {
+        command.pre_exec(|| {
+            let limit = libc::rlimit { rlim_cur: ADDRESS_BYTES, rlim_max: ADDRESS_BYTES };
+            if libc::setrlimit(libc::RLIMIT_AS, &raw const limit) == 0 {
+                Ok(())
+            } else {
+                Err(std::io::Error::last_os_error())
+            }
+        });
+    }
+    let begun = Instant::now();
+    let child = command.spawn().unwrap();
+    let process = i32::try_from(child.id()).unwrap();
+    loop {
+        if let Some(ended) = wait(process, begun) {
+            return ended;
+        }
+        if begun.elapsed() > HANG {
+            // SAFETY: a call without pointers; the process is a child of this one that nobody has waited for.
+            unsafe { libc::kill(process, libc::SIGKILL) };
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The end of a child, and the most memory that it touched; `None` while it runs.
+fn wait(process: i32, begun: Instant) -> Option<Ended> {
+    let mut status = 0;
+    // SAFETY: `rusage` is made of integers, for which zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to variables of this function, of the types that the call fills.
+    let waited = unsafe { libc::wait4(process, &raw mut status, libc::WNOHANG, &raw mut usage) };
+    assert!(waited >= 0, "{}", std::io::Error::last_os_error());
+    // Linux counts in KiB, macOS in bytes.
+    let unit = if cfg!(target_os = "macos") { 1024 } else { 1 };
+    (waited == process).then(|| Ended {
+        status: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+        signal: libc::WTERMSIG(status),
+        kibibytes: usage.ru_maxrss / unit,
+        seconds: begun.elapsed().as_secs_f64(),
+    })
+}
+
+/// What is wrong with how a command ended and what it left; its result is taken away.
+fn look(folder: &Path, arguments: &[&str], ended: &Ended) -> Vec<String> {
+    let mut faults = Vec::new();
+    match ended.status {
+        Some(0 | 1 | 3) => {}
+        Some(status) => faults.push(format!("exit status {status}")),
+        None => faults.push(format!("signal {} after {:.0} s", ended.signal, ended.seconds)),
+    }
+    if ended.kibibytes >= RESIDENT_KIBIBYTES {
+        faults.push(format!("{} MiB of memory", ended.kibibytes >> 10));
+    }
+    let error = folder.join("streams/error");
+    for word in ["panicked", "internal error", "the program has a bug", "stack overflow", "memory allocation"]
+    {
+        if holds(&error, word.as_bytes()) {
+            faults.push(format!("{word:?} on stderr: {}", beginning(&error)));
+        }
+    }
+    let output = folder.join("streams/output");
+    for stream in [&output, &error] {
+        faults.extend(control_character(stream).map(|found| format!("{found} on {}", stream.display())));
+    }
+    if arguments.contains(&"--json") && size(&output) > 0 {
+        let text = BufReader::new(File::open(&output).unwrap());
+        if let Err(error) = serde_json::from_reader::<_, serde::de::IgnoredAny>(text) {
+            faults.push(format!("stdout is no JSON: {error}"));
+        }
+    }
+    faults.extend(leavings(folder, arguments, ended.status == Some(0)));
+    faults
+}
+
+/// Whether anything else than the result has come or gone; a result stands only after success.
+fn leavings(folder: &Path, arguments: &[&str], done: bool) -> Option<String> {
+    let result = arguments.last().filter(|last| last.starts_with("result"));
+    let is_there = result.is_some_and(|name| folder.join(name).exists());
+    if let Some(name) = result.filter(|_| is_there) {
+        let path = folder.join(name);
+        if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+    }
+    let list = |path: &Path| {
+        let entries = fs::read_dir(path).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    if list(folder) != ["outside", STORE, "streams"] || list(&folder.join("outside")) != ["sentinel"] {
+        return Some(format!("files were made or removed: {:?}", list(folder)));
+    }
+    if fs::read(folder.join("outside/sentinel")).unwrap() != b"mine" {
+        return Some("a file outside the store was changed".to_owned());
+    }
+    match (result, is_there, done) {
+        (Some(_), true, false) => Some("a result was left after an error".to_owned()),
+        (Some(_), false, true) => Some("there is no result".to_owned()),
+        _ => None,
+    }
+}
+
+fn size(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().len()
+}
+
+fn beginning(path: &Path) -> String {
+    let mut text = Vec::new();
+    File::open(path).unwrap().take(600).read_to_end(&mut text).unwrap();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Whether the first MiB of a file holds a word.
+fn holds(path: &Path, word: &[u8]) -> bool {
+    let mut text = Vec::new();
+    File::open(path).unwrap().take(1 << 20).read_to_end(&mut text).unwrap();
+    text.windows(word.len()).any(|window| window == word)
+}
+
+/// The first control character that a terminal would act on, of ASCII or of its 8-bit relatives.
+fn control_character(path: &Path) -> Option<String> {
+    let mut before = 0;
+    for byte in BufReader::new(File::open(path).unwrap()).bytes() {
+        let byte = byte.unwrap();
+        let is_control = byte < 0x20 && byte != b'\n';
+        let is_relative = before == 0xc2 && (0x80..0xa0).contains(&byte);
+        if is_control || byte == 0x7f || is_relative {
+            return Some(format!("the control character {byte:#04x}"));
+        }
+        before = byte;
+    }
+    None
+}
