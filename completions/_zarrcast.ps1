@@ -25,9 +25,9 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
-            [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata and codec pipeline')
+            [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata, codec pipeline, storage, values')
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check stores: metadata, keys, shard indexes, every chunk')
-            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, data type, fill value, quantised')
+            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised')
             [CompletionResult]::new('apply-codec', 'apply-codec', [CompletionResultType]::ParameterValue, 'Run a codec chain, either way, over raw or .npy data')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completions for a shell')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')
@@ -37,10 +37,17 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
         'zarrcast;inspect' {
             [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'The path of a node inside the store')
             [CompletionResult]::new('--storage', '--storage', [CompletionResultType]::ParameterName, 'Count what is stored: chunks, shards, bytes, and keys that belong to no chunk')
+            [CompletionResult]::new('--histogram', '--histogram', [CompletionResultType]::ParameterName, 'Count the values in bins of equal width; from the least to the greatest, unless a range is given')
+            [CompletionResult]::new('--suggest', '--suggest', [CompletionResultType]::ParameterName, 'Suggest scale_offset and cast_value for integers of this type, with the step and the greatest error')
+            [CompletionResult]::new('--chunk', '--chunk', [CompletionResultType]::ParameterName, 'Decode one object of the stored grid, codec by codec, with sizes, times and checksums')
+            [CompletionResult]::new('--preview', '--preview', [CompletionResultType]::ParameterName, 'Draw a slice: of the last two dimensions, at index 0 of the others, or where AXIS=INDEX says')
+            [CompletionResult]::new('--preview-png', '--preview-png', [CompletionResultType]::ParameterName, 'Draw the slice of --preview into a PNG file of at most 1024 x 1024 pixels')
             [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Worker threads')
             [CompletionResult]::new('--max-memory', '--max-memory', [CompletionResultType]::ParameterName, 'Bytes of chunk data in flight, such as 512MiB or 2GB')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output')
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress, on stderr')
+            [CompletionResult]::new('--stats', '--stats', [CompletionResultType]::ParameterName, 'Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, the fill value')
+            [CompletionResult]::new('--inner-chunk', '--inner-chunk', [CompletionResultType]::ParameterName, 'Let --chunk count inner chunks of shards')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
@@ -53,7 +60,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             break
         }
         'zarrcast;validate' {
-            [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'The path of a node inside each store')
+            [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'The path of a node inside each store, OTHER included')
             [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'How deep to look')
             [CompletionResult]::new('--deny', '--deny', [CompletionResultType]::ParameterName, 'Take a code, or all warnings, as errors (repeatable)')
             [CompletionResult]::new('--allow', '--allow', [CompletionResultType]::ParameterName, 'Leave the findings of a code out (repeatable)')
@@ -83,6 +90,10 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
         'zarrcast;transcode' {
             [CompletionResult]::new('--codecs', '--codecs', [CompletionResultType]::ParameterName, 'The whole codec chain, as JSON or @FILE')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'The whole list of bytes->bytes codecs of the innermost chain')
+            [CompletionResult]::new('-c', '-c', [CompletionResultType]::ParameterName, 'The chunk shape; of a sharded array that of the inner chunks')
+            [CompletionResult]::new('--chunk-shape', '--chunk-shape', [CompletionResultType]::ParameterName, 'The chunk shape; of a sharded array that of the inner chunks')
+            [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out')
+            [CompletionResult]::new('--shard-shape', '--shard-shape', [CompletionResultType]::ParameterName, 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out')
             [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'The data type; values are converted')
             [CompletionResult]::new('--data-type', '--data-type', [CompletionResultType]::ParameterName, 'The data type; values are converted')
             [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'The fill value, as JSON; values are kept')
@@ -165,9 +176,9 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             break
         }
         'zarrcast;help' {
-            [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata and codec pipeline')
+            [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata, codec pipeline, storage, values')
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check stores: metadata, keys, shard indexes, every chunk')
-            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, data type, fill value, quantised')
+            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised')
             [CompletionResult]::new('apply-codec', 'apply-codec', [CompletionResultType]::ParameterValue, 'Run a codec chain, either way, over raw or .npy data')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completions for a shell')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')

@@ -271,7 +271,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__inspect)
-            opts="-q -v -h -V --node --storage --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-q -v -h -V --node --storage --stats --histogram --suggest --chunk --inner-chunk --preview --preview-png --json --threads --max-memory --quiet --verbose --color --progress --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -283,6 +283,26 @@ _zarrcast() {
                     ;;
                 --storage)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --histogram)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suggest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --chunk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preview)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preview-png)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --threads)
@@ -323,7 +343,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-d -f -q -v -h -V --codecs --compress --data-type --fill-value --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --as --range --scale --offset --missing --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --verify --dry-run --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-c -s -d -f -q -v -h -V --codecs --compress --chunk-shape --shard-shape --data-type --fill-value --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --as --range --scale --offset --missing --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --verify --dry-run --json --threads --max-memory --quiet --verbose --color --progress --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -334,6 +354,22 @@ _zarrcast() {
                     return 0
                     ;;
                 --compress)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --chunk-shape)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --shard-shape)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

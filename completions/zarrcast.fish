@@ -26,9 +26,9 @@ end
 
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "inspect" -d 'Show what is in a store: metadata and codec pipeline'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write an array anew: codecs, data type, fill value, quantised'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
@@ -37,6 +37,11 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l node -d 'T
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage -d 'Count what is stored: chunks, shards, bytes, and keys that belong to no chunk' -r -f -a "auto\t'On stores that list quickly: local ones'
 always\t'On every store'
 never\t'The metadata alone'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l histogram -d 'Count the values in bins of equal width; from the least to the greatest, unless a range is given' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l suggest -d 'Suggest scale_offset and cast_value for integers of this type, with the step and the greatest error' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l chunk -d 'Decode one object of the stored grid, codec by codec, with sizes, times and checksums' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview -d 'Draw a slice: of the last two dimensions, at index 0 of the others, or where AXIS=INDEX says' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-png -d 'Draw the slice of --preview into a PNG file of at most 1024 x 1024 pixels' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l threads -d 'Worker threads' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
@@ -45,12 +50,14 @@ never\t'Not at all'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l stats -d 'Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, the fill value'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chunk -d 'Let --chunk count inner chunks of shards'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'The path of a node inside each store' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'The path of a node inside each store, OTHER included' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'How deep to look' -r -f -a "metadata\t'The documents'
 keys\t'And the keys: unknown, out of the grid, truncated, absent'
 index\t'And the shard indexes'
@@ -84,6 +91,8 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s h -l help
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'The whole codec chain, as JSON or @FILE' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l compress -d 'The whole list of bytes->bytes codecs of the innermost chain' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'The chunk shape; of a sharded array that of the inner chunks' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'The data type; values are converted' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s f -l fill-value -d 'The fill value, as JSON; values are kept' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'All attributes, as JSON or @FILE' -r
@@ -153,9 +162,9 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s h -l h
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s h -l help -d 'Print help'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "inspect" -d 'Show what is in a store: metadata and codec pipeline'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array anew: codecs, data type, fill value, quantised'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "man" -d 'Write the manual pages into a directory'

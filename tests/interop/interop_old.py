@@ -7,12 +7,14 @@ Environment: zarr==3.1.6, tensorstore, numcodecs, numpy.
 from conversion import attributes, data_types, fill_values, refusals
 from program import run_sections
 from quantisation import given_ranges, quantised, special_data
+from rechunking import grids
 from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
 
 SECTIONS = [
     fixtures_hold_what_is_expected,
     copies,
     codec_chains,
+    grids,
     compress_specifications,
     quantised,
     given_ranges,
