@@ -18,7 +18,7 @@ fuzz_target!(|text: &[u8]| {
         assert!(key.split('/').all(|name| !matches!(name, "" | "." | "..")), "{key}");
     });
     let _ = GroupDocument::read(&document);
-    let _ = v2::array::read_array(&document).metadata();
+    let _ = v2::read_array(&document).metadata();
     let mut found = Vec::new();
     v2::read_group(&document, &mut found);
     let _ = v2::read_attributes(&document, &mut found);
