@@ -304,7 +304,9 @@ impl BoundChain {
         decoded: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<(), ChainFault> {
-        self.decode_to(0, encoded, decoded, workspace)
+        self.decode_to(0, encoded, decoded, workspace)?;
+        // A chain may be empty: then no codec has looked at the size.
+        self.check_decoded(decoded.len())
     }
 
     /// Passes bytes through codecs by one direction, from buffer to buffer, the last into `target`.
