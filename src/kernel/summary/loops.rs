@@ -1,7 +1,7 @@
-//! A tile's part of a summary: three walks over elements that stay in the first-level cache.
+//! A tile's part of a summary: two walks over elements that stay in the first-level cache.
 //!
-//! Sums are kept in lanes, each with what its roundings lost, and squares are taken of distances from the tile's own
-//! mean, so that nothing cancels.
+//! Sums are kept in lanes, each with what its roundings lost, and squares are taken of distances from a pivot between
+//! the tile's own extremes, so that little cancels.
 
 use half::f16;
 
@@ -105,8 +105,8 @@ macro_rules! narrow {
 
         impl Summed for $type {
             #[inline(always)]
-            fn moments(elements: &[Self], finite: usize, _extremes: (Self, Self), scale: f64) -> Moments {
-                narrow_moments(elements, finite, scale)
+            fn moments(elements: &[Self], finite: usize, extremes: (Self, Self), scale: f64) -> Moments {
+                narrow_moments(elements, finite, extremes, scale)
             }
         }
     )*};
@@ -124,42 +124,37 @@ narrow! {
     f64: x, scale => x * scale;
 }
 
+/// The pivot is the middle of the extremes: with N elements it costs the squares less than log2(N) - 1 of their bits
+/// even where a single element lies far off, and both sums are taken in one walk.
 #[inline(always)]
 #[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]
-fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, scale: f64) -> Moments {
+fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), scale: f64) -> Moments {
     let count = finite as f64;
+    let middle = 0.5 * extremes.0.value(scale) + 0.5 * extremes.1.value(scale);
+    // Without a finite element there are no extremes.
+    let pivot = if middle.is_finite() { middle } else { 0.0 };
     let (blocks, rest) = elements.as_chunks::<LANES>();
-    let (mut sums, mut lost) = ([0.0; LANES], [0.0; LANES]);
-    let add = |element: T, sum: &mut f64, lost: &mut f64| {
-        let value = if element.is_finite() { element.value(scale) } else { 0.0 };
+    let (mut sums, mut lost, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    let add = |element: T, sum: &mut f64, lost: &mut f64, squares: &mut f64| {
+        let is_finite = element.is_finite();
+        let wide = element.value(scale);
+        let value = if is_finite { wide } else { 0.0 };
+        let distance = if is_finite { wide - pivot } else { 0.0 };
         let (total, error) = two_sum(*sum, value);
         *sum = total;
         *lost += error;
-    };
-    for block in blocks {
-        for lane in 0..LANES {
-            add(block[lane], &mut sums[lane], &mut lost[lane]);
-        }
-    }
-    for (lane, element) in rest.iter().enumerate() {
-        add(*element, &mut sums[lane], &mut lost[lane]);
-    }
-    let sum =
-        sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
-    let pivot = sum.value() / count;
-    let mut squares = [0.0; LANES];
-    let add = |element: T, squares: &mut f64| {
-        let distance = if element.is_finite() { element.value(scale) - pivot } else { 0.0 };
         *squares += distance * distance;
     };
     for block in blocks {
         for lane in 0..LANES {
-            add(block[lane], &mut squares[lane]);
+            add(block[lane], &mut sums[lane], &mut lost[lane], &mut squares[lane]);
         }
     }
     for (lane, element) in rest.iter().enumerate() {
-        add(*element, &mut squares[lane]);
+        add(*element, &mut sums[lane], &mut lost[lane], &mut squares[lane]);
     }
+    let sum =
+        sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
     let distances = sum - Double::from(pivot).times(count);
     Moments { sum, distances, squares: in_pairs(squares) }
 }
