@@ -2,19 +2,27 @@
 
 use zarrcast::codec::BoundChain;
 use zarrcast::data_type::DataType;
+use zarrcast::diagnostic::Diagnostic;
 use zarrcast::metadata::ArrayDocument;
 use zarrcast::metadata::json::Json;
 use zarrcast::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
-/// The chain of an array; `None` where anything is wrong with it.
-pub fn chain(document: &[u8]) -> Option<BoundChain> {
+/// The way of a chunk through its chain, and whether anything is wrong with either; `None` where too much is.
+pub fn pipeline(document: &[u8]) -> Option<(Pipeline, bool)> {
     let document = Json::parse(document).ok()?;
-    let metadata = ArrayDocument::read(&document).metadata()?;
+    let members = ArrayDocument::read(&document);
+    let metadata = members.metadata()?;
+    let mut diagnostics = members.diagnostics;
     let data_type = DataType::from_metadata(&metadata.data_type).ok()?;
     let fill_value = data_type.fill_value_from_json(&metadata.fill_value).ok().map(|read| read.value);
     let input = ArrayRepresentation { data_type, shape: metadata.chunk_shape, fill_value };
-    let mut diagnostics = Vec::new();
     let pipeline =
         Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut diagnostics);
-    BoundChain::bind(&pipeline).ok()
+    Some((pipeline, diagnostics.iter().any(Diagnostic::is_error)))
+}
+
+/// The chain of an array; `None` where anything is wrong with it.
+pub fn chain(document: &[u8]) -> Option<BoundChain> {
+    let (pipeline, is_faulty) = pipeline(document)?;
+    if is_faulty { None } else { BoundChain::bind(&pipeline).ok() }
 }

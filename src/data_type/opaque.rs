@@ -21,7 +21,8 @@ pub(super) fn raw_from_json(name: &str, size: usize, json: &Json) -> ReadFill {
             Err(FillValueError { found: format!("an array of {}", elements.len()), ..fault() })
         }
         Json::String(text) => {
-            let bytes = base64::decode(text).filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
+            let bytes = (text.len() / 4 * 3 <= size + 3).then(|| base64::decode(text)).flatten();
+            let bytes = bytes.filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
             let message = format!("the value is written in base64: write an array of {size} integers");
             let notes = vec![Leniency { code: code::RAW_AS_BASE64, message }];
             Ok(Read { value: FillValue(bytes), notes })
@@ -33,7 +34,8 @@ pub(super) fn raw_from_json(name: &str, size: usize, json: &Json) -> ReadFill {
 /// `raw_bytes` and `null_terminated_bytes`, as zarr-python writes them: base64, the latter without its padding.
 pub(super) fn fixed_from_json(fixed: FixedBytes, json: &Json) -> ReadFill {
     let (least, of) = if is_padded(fixed) { (0, "at most ") } else { (fixed.size, "") };
-    let bytes = json.as_str().and_then(base64::decode);
+    let text = json.as_str().filter(|text| text.len() / 4 * 3 <= fixed.size + 3);
+    let bytes = text.and_then(base64::decode);
     let bytes = bytes.filter(|bytes| (least..=fixed.size).contains(&bytes.len()));
     let expected = || format!("the base64 of {of}{} bytes", fixed.size);
     let mut bytes = bytes.ok_or_else(|| FillValueError::new(fixed.name, expected(), json))?;
