@@ -124,8 +124,8 @@ narrow! {
     f64: x, scale => x * scale;
 }
 
-/// The pivot is the middle of the extremes: with N elements it costs the squares less than log2(N) - 1 of their bits
-/// even where a single element lies far off, and both sums are taken in one walk.
+/// The first pivot is the middle of the extremes, so that both sums are taken in one walk. Where it lies so far from the
+/// mean that the squares would lose bits, they are taken again around the mean.
 #[inline(always)]
 #[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]
 fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), scale: f64) -> Moments {
@@ -156,7 +156,34 @@ fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), sc
     let sum =
         sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
     let distances = sum - Double::from(pivot).times(count);
-    Moments { sum, distances, squares: in_pairs(squares) }
+    let squares = in_pairs(squares);
+    let shift = distances.value() / count;
+    if shift * shift * count <= squares / 8.0 {
+        return Moments { sum, distances, squares };
+    }
+    let mean = sum.value() / count;
+    let squares = squares_around(mean, elements, scale);
+    Moments { sum, distances: sum - Double::from(mean).times(count), squares }
+}
+
+/// The sum of the squares of the distances from `pivot`.
+#[inline(always)]
+fn squares_around<T: Narrow>(pivot: f64, elements: &[T], scale: f64) -> f64 {
+    let mut squares = [0.0; LANES];
+    let add = |element: T, squares: &mut f64| {
+        let distance = if element.is_finite() { element.value(scale) - pivot } else { 0.0 };
+        *squares += distance * distance;
+    };
+    let (blocks, rest) = elements.as_chunks::<LANES>();
+    for block in blocks {
+        for lane in 0..LANES {
+            add(block[lane], &mut squares[lane]);
+        }
+    }
+    for (lane, element) in rest.iter().enumerate() {
+        add(*element, &mut squares[lane]);
+    }
+    in_pairs(squares)
 }
 
 /// The sum of the lanes, in a tree.
