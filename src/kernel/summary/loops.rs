@@ -158,7 +158,7 @@ fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), sc
     let distances = sum - Double::from(pivot).times(count);
     let squares = in_pairs(squares);
     let shift = distances.value() / count;
-    if shift * shift * count <= squares / 8.0 {
+    if shift * shift * count <= squares / 2.0 {
         return Moments { sum, distances, squares };
     }
     let mean = sum.value() / count;
