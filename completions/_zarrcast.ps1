@@ -27,7 +27,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata, codec pipeline, storage, values')
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check stores: metadata, keys, shard indexes, every chunk')
-            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, data type, fill value, quantised')
+            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised')
             [CompletionResult]::new('apply-codec', 'apply-codec', [CompletionResultType]::ParameterValue, 'Run a codec chain, either way, over raw or .npy data')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completions for a shell')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')
@@ -91,6 +91,10 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
         'zarrcast;transcode' {
             [CompletionResult]::new('--codecs', '--codecs', [CompletionResultType]::ParameterName, 'The whole codec chain, as JSON or @FILE')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'The whole list of bytes->bytes codecs of the innermost chain')
+            [CompletionResult]::new('-c', '-c', [CompletionResultType]::ParameterName, 'The chunk shape; of a sharded array that of the inner chunks')
+            [CompletionResult]::new('--chunk-shape', '--chunk-shape', [CompletionResultType]::ParameterName, 'The chunk shape; of a sharded array that of the inner chunks')
+            [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out')
+            [CompletionResult]::new('--shard-shape', '--shard-shape', [CompletionResultType]::ParameterName, 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out')
             [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'The data type; values are converted')
             [CompletionResult]::new('--data-type', '--data-type', [CompletionResultType]::ParameterName, 'The data type; values are converted')
             [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'The fill value, as JSON; values are kept')
@@ -175,7 +179,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
         'zarrcast;help' {
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show what is in a store: metadata, codec pipeline, storage, values')
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check stores: metadata, keys, shard indexes, every chunk')
-            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, data type, fill value, quantised')
+            [CompletionResult]::new('transcode', 'transcode', [CompletionResultType]::ParameterValue, 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised')
             [CompletionResult]::new('apply-codec', 'apply-codec', [CompletionResultType]::ParameterValue, 'Run a codec chain, either way, over raw or .npy data')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completions for a shell')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual pages into a directory')

@@ -24,7 +24,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --version 'Print version'
             cand inspect 'Show what is in a store: metadata, codec pipeline, storage, values'
             cand validate 'Check stores: metadata, keys, shard indexes, every chunk'
-            cand transcode 'Write an array anew: codecs, data type, fill value, quantised'
+            cand transcode 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised'
             cand apply-codec 'Run a codec chain, either way, over raw or .npy data'
             cand completions 'Print the completions for a shell'
             cand man 'Write the manual pages into a directory'
@@ -85,6 +85,10 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
         &'zarrcast;transcode'= {
             cand --codecs 'The whole codec chain, as JSON or @FILE'
             cand --compress 'The whole list of bytes->bytes codecs of the innermost chain'
+            cand -c 'The chunk shape; of a sharded array that of the inner chunks'
+            cand --chunk-shape 'The chunk shape; of a sharded array that of the inner chunks'
+            cand -s 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out'
+            cand --shard-shape 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out'
             cand -d 'The data type; values are converted'
             cand --data-type 'The data type; values are converted'
             cand -f 'The fill value, as JSON; values are kept'
@@ -165,7 +169,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
         &'zarrcast;help'= {
             cand inspect 'Show what is in a store: metadata, codec pipeline, storage, values'
             cand validate 'Check stores: metadata, keys, shard indexes, every chunk'
-            cand transcode 'Write an array anew: codecs, data type, fill value, quantised'
+            cand transcode 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised'
             cand apply-codec 'Run a codec chain, either way, over raw or .npy data'
             cand completions 'Print the completions for a shell'
             cand man 'Write the manual pages into a directory'

@@ -28,7 +28,7 @@ complete -c zarrcast -n "__fish_zarrcast_needs_command" -s h -l help -d 'Print h
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write an array anew: codecs, data type, fill value, quantised'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
@@ -92,6 +92,8 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s h -l help
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'The whole codec chain, as JSON or @FILE' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l compress -d 'The whole list of bytes->bytes codecs of the innermost chain' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'The chunk shape; of a sharded array that of the inner chunks' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'The data type; values are converted' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s f -l fill-value -d 'The fill value, as JSON; values are kept' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'All attributes, as JSON or @FILE' -r
@@ -163,7 +165,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s h -l help -d '
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array anew: codecs, data type, fill value, quantised'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "man" -d 'Write the manual pages into a directory'

@@ -8,6 +8,7 @@ mod exit_status;
 mod generate;
 mod inspect;
 mod session;
+mod shape;
 mod signals;
 mod transcode;
 mod validate;

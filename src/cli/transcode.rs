@@ -28,13 +28,16 @@ Examples:
   16-bit integers with CF attributes, -9999 counting as NaN:
       zarrcast transcode --quantize int16 --as cf --missing -9999 temperature.zarr packed.zarr
 
+  Other chunks, by dimension name, in shards of 512 x 512 x 512:
+      zarrcast transcode --chunk-shape time=64,lat=64,lon=64 --shard-shape 512,512,512 a.zarr b.zarr
+
   What would be done, without doing it:
       zarrcast transcode --data-type float32 --dry-run values.zarr narrow.zarr
 
   Plain floats again:
       zarrcast transcode --unpack small.zarr plain.zarr";
 
-/// Write an array anew: codecs, data type, fill value, quantised
+/// Write an array anew: codecs, chunks, shards, data type, fill value, quantised
 ///
 /// With no option it copies: same format, chunks, codecs and attributes, the encoded chunks byte for byte. Each
 /// option changes just its part. Nothing is written before the whole plan has been validated, and the metadata are
@@ -102,6 +105,8 @@ impl TranscodeArguments {
             destination: self.destination,
             codecs: change.codecs.map(|document| document.codecs("codecs")).transpose()?,
             compress: change.compress,
+            chunk_shape: change.chunk_shape,
+            shard_shape: change.shard_shape,
             data_type: change.data_type,
             fill_value: change.fill_value,
             attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,

@@ -32,6 +32,35 @@ pub enum Fault {
     /// The work was asked to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
+    /// A fault of one object, where the work is on several of both sides.
+    #[error("{fault}")]
+    At {
+        /// Whether it is an object of the destination.
+        of_destination: bool,
+        /// Its linear index in the grid of its side.
+        index: u64,
+        /// Why.
+        fault: Box<Fault>,
+    },
+}
+
+impl Fault {
+    /// The fault as one of an object of the source, unless its object is known.
+    pub(super) fn of_source(self, index: u64) -> Fault {
+        self.of(false, index)
+    }
+
+    /// The fault as one of an object of the destination, unless its object is known.
+    pub(super) fn of_destination(self, index: u64) -> Fault {
+        self.of(true, index)
+    }
+
+    fn of(self, of_destination: bool, index: u64) -> Fault {
+        match self {
+            known @ (Fault::At { .. } | Fault::Interrupted(_)) => known,
+            fault => Fault::At { of_destination, index, fault: Box::new(fault) },
+        }
+    }
 }
 
 /// The first chunk, in the order of the set, on which the work failed.

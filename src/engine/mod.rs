@@ -1,13 +1,23 @@
 //! Chunks in parallel: which there are, what is done with each, and in what order the results count.
 
+pub mod block_reader;
+mod cell_encoder;
+mod cell_move;
+mod cell_writer;
+pub mod cells;
 pub mod chunk_set;
+mod decoded_block;
 pub mod driver;
 pub mod interrupt;
 pub mod key_scan;
 pub mod object;
+pub mod plan;
 pub mod progress;
+pub mod rechunk;
 pub mod shard;
+mod workers;
 
+pub use cell_encoder::CellEncoder;
 pub use chunk_set::ChunkSet;
 pub use driver::{Driver, Fault};
 pub use interrupt::{Interrupt, Interrupted};

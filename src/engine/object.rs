@@ -1,21 +1,20 @@
-//! One stored object (a chunk or a shard) from SOURCE to DEST: copied, converted whole, or converted inner chunk by
-//! inner chunk.
+//! The objects (chunks or shards) of an array from SOURCE to DEST: each copied or converted whole, or in cells.
 
-use std::sync::Mutex;
-
+use super::cell_move::CellMove;
+use super::cells::CellSource;
 use super::chunk_set::{ChunkSet, position};
 use super::driver::{ChunkFault, Driver, Fault};
-use super::interrupt::Interrupt;
+use super::plan::Block;
 use super::progress::Progress;
-use super::shard::{ShardLayout, ShardWriter};
+use super::rechunk::{Rechunk, RechunkRun};
+use super::shard::ShardLayout;
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted};
-use crate::codec::region::as_index;
-use crate::codec::sharding::IndexEntry;
+use crate::codec::region::{advance, as_index, ravel};
 use crate::codec::{BoundChain, ChainFaultKind};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
-use crate::store::{LocalNode, ObjectReader};
+use crate::store::LocalNode;
 
 /// An array on one side of a job.
 #[derive(Debug, Clone)]
@@ -37,8 +36,10 @@ pub enum ObjectWay {
     Copy,
     /// Decoded and encoded whole.
     Convert(Box<Conversion>),
-    /// Inner chunk by inner chunk, for shards with the same inner grid on both sides.
+    /// Cell by cell, where both sides have the same cells, in the same objects or in others.
     Cells(Box<Conversion>),
+    /// Block by block, where the cells differ.
+    Rechunk(Box<Rechunk>),
 }
 
 /// The work on the objects of an array.
@@ -59,8 +60,8 @@ pub struct ObjectJob {
 /// What was done with an object.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ObjectReport {
-    /// Whether an object was written.
-    pub written: bool,
+    /// Objects that were written.
+    pub written: u64,
     /// Bytes read from the source.
     pub bytes_read: u64,
     /// Bytes written to the destination.
@@ -76,10 +77,24 @@ pub const PIECE: usize = 1 << 18;
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub struct ObjectBuffers {
-    read: Vec<u8>,
-    written: Vec<u8>,
-    conversion: ConversionBuffers,
-    workspace: Workspace,
+    /// An encoded object or cell of the source.
+    pub(super) read: Vec<u8>,
+    /// A decoded cell of the source.
+    pub(super) decoded: Vec<u8>,
+    /// An encoded object or cell of the destination.
+    pub(super) written: Vec<u8>,
+    pub(super) conversion: ConversionBuffers,
+    pub(super) workspace: Workspace,
+}
+
+impl ObjectReport {
+    /// Adds what was done with another object.
+    pub(super) fn add(&mut self, other: &ObjectReport) {
+        self.written += other.written;
+        self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
+        self.figures.merge(&other.figures);
+    }
 }
 
 impl Side {
@@ -123,31 +138,34 @@ impl ObjectJob {
         progress: &dyn Progress,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
+        let cells = CellSource::new(&self.source, Some(&self.present));
+        let run = match &self.way {
+            ObjectWay::Cells(conversion) => {
+                CellMove { job: self, conversion, source: &cells }.run(driver, progress, &mut fold)
+            }
+            ObjectWay::Rechunk(rechunk) => {
+                RechunkRun { job: self, rechunk, source: &cells }.run(driver, progress, &mut fold)
+            }
+            ObjectWay::Copy | ObjectWay::Convert(_) => self.run_whole(driver, progress, &mut fold),
+        };
+        fold(ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() });
+        run
+    }
+
+    /// Objects that are copied or converted whole.
+    fn run_whole(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        mut fold: impl FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
         let every = ChunkSet::full(self.source.metadata.num_chunks());
         let objects = if self.absent_element.is_some() { &every } else { &self.present };
         let object_bytes = self.source.chunk_bytes();
-        if let (ObjectWay::Cells(conversion), Some(source), Some(destination)) =
-            (&self.way, &self.source.layout, &self.destination.layout)
-            && objects.len() < 2 * driver.num_threads() as u64
-        {
-            // Too few shards to go round: the threads share the inner chunks of each.
-            let cells = CellJob { job: self, conversion, source, destination, interrupt: driver.interrupt() };
-            let workspaces: Vec<Mutex<ObjectBuffers>> =
-                (0..driver.num_threads()).map(|_| Mutex::default()).collect();
-            for place in 0..objects.len() {
-                let Some(index) = objects.nth(place) else { break };
-                let report = cells
-                    .run_shared(driver, &workspaces, index)
-                    .map_err(|fault| ChunkFault { index, fault })?;
-                progress.advance(object_bytes);
-                fold(report);
-            }
-            return Ok(());
-        }
         driver.run::<ObjectBuffers, ObjectReport>(
             objects,
             |buffers, index| {
-                let report = self.object(buffers, index, driver.interrupt())?;
+                let report = self.object(buffers, index)?;
                 progress.advance(object_bytes);
                 Ok(report)
             },
@@ -155,39 +173,54 @@ impl ObjectJob {
         )
     }
 
-    /// Objects that are written although the source does not have them.
+    /// Which boxes of a grid of `shape` elements each overlap an object that is there; all where none may stay absent.
+    ///
+    /// A grid may be far larger than what is stored: it is not walked then.
+    pub fn overlapped(&self, shape: &[u64]) -> ChunkSet {
+        const WALKED: u64 = 1 << 20;
+        let side = &self.source.metadata;
+        let grid: Vec<u64> = side.shape.iter().zip(shape).map(|(length, of)| length.div_ceil(*of)).collect();
+        let total = grid.iter().fold(1_u64, |all, length| all.saturating_mul(*length));
+        let objects: u64 = side.num_chunks();
+        if shape == side.chunk_shape && self.absent_element.is_none() {
+            return self.present.clone();
+        }
+        if self.absent_element.is_some() || self.present.len() == objects || total <= WALKED {
+            return ChunkSet::full(total);
+        }
+        let mut indices = Vec::new();
+        for object in (0..self.present.len()).filter_map(|place| self.present.nth(place)) {
+            let start = self.source.start_of(object);
+            let ends = start.iter().zip(&side.chunk_shape).zip(&side.shape);
+            let end = ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
+            let (first, counts) = Block { start, end }.cells(shape);
+            let mut place = vec![0; counts.len()];
+            loop {
+                let position: Vec<u64> =
+                    place.iter().zip(&first).map(|(index, first)| index + first).collect();
+                indices.push(ravel(&position, &grid));
+                if !advance(&mut place, &counts) {
+                    break;
+                }
+            }
+        }
+        ChunkSet::from_indices(indices)
+    }
+
+    /// Objects that are written although the source does not have them, at least.
     pub fn num_filled(&self) -> u64 {
-        let total: u64 = self.source.metadata.num_chunks();
+        let total: u64 = self.destination.metadata.num_chunks();
         if self.absent_element.is_some() { total.saturating_sub(self.present.len()) } else { 0 }
     }
 
-    fn object(
-        &self,
-        buffers: &mut ObjectBuffers,
-        index: u64,
-        interrupt: &Interrupt,
-    ) -> Result<ObjectReport, Fault> {
+    fn object(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
         let key = self.source.key(index);
-        match &self.way {
-            ObjectWay::Copy => {
-                let bound = self.source.chain.max_encoded_bytes();
-                let bytes = self.destination.node.copy_from(&self.source.node, &key, bound)?;
-                Ok(ObjectReport {
-                    written: true,
-                    bytes_read: bytes,
-                    bytes_written: bytes,
-                    ..ObjectReport::default()
-                })
-            }
-            ObjectWay::Convert(conversion) => self.convert(conversion, buffers, index, &key),
-            ObjectWay::Cells(conversion) => {
-                let (Some(source), Some(destination)) = (&self.source.layout, &self.destination.layout)
-                else {
-                    return Err(Fault::Other("shards without a layout".to_owned()));
-                };
-                CellJob { job: self, conversion, source, destination, interrupt }.run(buffers, index)
-            }
+        if let ObjectWay::Convert(conversion) = &self.way {
+            return self.convert(conversion, buffers, index, &key);
         }
+        let bound = self.source.chain.max_encoded_bytes();
+        let bytes = self.destination.node.copy_from(&self.source.node, &key, bound)?;
+        Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     }
 
     /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache.
@@ -231,7 +264,7 @@ impl ObjectJob {
         report.bytes_read = expected;
         if !conversion.is_streamed_empty(written) {
             self.destination.node.write(key, written)?;
-            report.written = true;
+            report.written = 1;
             report.bytes_written = written.len() as u64;
         }
         Ok(report)
@@ -249,7 +282,7 @@ impl ObjectJob {
         conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)?;
         self.destination.node.write(key, &buffers.written)?;
         Ok(ObjectReport {
-            written: true,
+            written: 1,
             bytes_written: buffers.written.len() as u64,
             ..ObjectReport::default()
         })
@@ -286,7 +319,7 @@ impl ObjectJob {
             .map_err(|fault| at(fault, &start))?;
         if converted == Converted::Written {
             self.destination.node.write(key, &buffers.written)?;
-            report.written = true;
+            report.written = 1;
             report.bytes_written = buffers.written.len() as u64;
         }
         Ok(report)
@@ -294,7 +327,7 @@ impl ObjectJob {
 }
 
 /// A chunk of one value.
-fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
+pub(super) fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
     let count = as_index(chain.decoded().num_elements().unwrap_or(0));
     element.repeat(count)
 }
@@ -305,176 +338,9 @@ pub fn cell_start(start: &[u64], cell: &[u64], cell_shape: &[u64]) -> Vec<u64> {
 }
 
 /// Moves the position of a faulty element from the chunk's frame to the array's.
-fn at(mut fault: crate::codec::ChainFault, start: &[u64]) -> Fault {
+pub(super) fn at(mut fault: crate::codec::ChainFault, start: &[u64]) -> Fault {
     if let ChainFaultKind::Element { position: Some(position), .. } = &mut fault.kind {
         position.iter_mut().zip(start).for_each(|(index, first)| *index += first);
     }
     Fault::Chain(fault)
-}
-
-/// The work on shards with the same inner grid on both sides.
-struct CellJob<'a> {
-    job: &'a ObjectJob,
-    conversion: &'a Conversion,
-    source: &'a ShardLayout,
-    destination: &'a ShardLayout,
-    interrupt: &'a Interrupt,
-}
-
-/// An opened shard of the source.
-struct OpenShard {
-    /// `None` where the shard is absent.
-    reader: Option<ObjectReader>,
-    index: Vec<IndexEntry>,
-    start: Vec<u64>,
-}
-
-impl CellJob<'_> {
-    fn open(
-        &self,
-        buffers: &mut ObjectBuffers,
-        index: u64,
-        report: &mut ObjectReport,
-    ) -> Result<OpenShard, Fault> {
-        let start = self.job.source.start_of(index);
-        if !self.job.present.contains(index) {
-            return Ok(OpenShard { reader: None, index: Vec::new(), start });
-        }
-        let key = self.job.source.key(index);
-        let reader = self.job.source.node.open(&key)?;
-        let reader =
-            reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
-        let entries = self.source.read_index(&reader, &mut buffers.read, &mut buffers.workspace)?;
-        report.bytes_read += self.source.sharding.index_bytes();
-        Ok(OpenShard { reader: Some(reader), index: entries, start })
-    }
-
-    /// One thread streams the shard.
-    fn run(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
-        let mut report = ObjectReport::default();
-        let shard = self.open(buffers, index, &mut report)?;
-        let mut writer = None;
-        let mut absent = 0;
-        for cell in self.destination.cells() {
-            self.interrupt.check()?;
-            let converted = self.cell(&shard, &cell, buffers, &mut report)?;
-            let encoded = converted.then_some(buffers.written.as_slice());
-            self.append(&mut writer, &mut absent, index, encoded)?;
-        }
-        self.finish(writer, &mut buffers.workspace, &mut report)?;
-        Ok(report)
-    }
-
-    /// All threads convert inner chunks, a few at a time; they are appended in order.
-    fn run_shared(
-        &self,
-        driver: &Driver,
-        workspaces: &[Mutex<ObjectBuffers>],
-        index: u64,
-    ) -> Result<ObjectReport, Fault> {
-        let mut own = ObjectBuffers::default();
-        let mut report = ObjectReport::default();
-        let shard = self.open(&mut own, index, &mut report)?;
-        let mut writer = None;
-        let mut absent = 0;
-        let mut cells = self.destination.cells();
-        let at_once = driver.num_threads() * 2;
-        loop {
-            let batch: Vec<Vec<u64>> = cells.by_ref().take(at_once).collect();
-            if batch.is_empty() {
-                break;
-            }
-            let converted = driver.map(workspaces, batch.len(), |buffers, item| {
-                let mut report = ObjectReport::default();
-                let converted = self.cell(&shard, &batch[item], buffers, &mut report)?;
-                Ok((converted.then(|| buffers.written.clone()), report))
-            });
-            for result in converted {
-                let (encoded, of_cell) = result?;
-                report.bytes_read += of_cell.bytes_read;
-                report.figures.merge(&of_cell.figures);
-                self.append(&mut writer, &mut absent, index, encoded.as_deref())?;
-            }
-        }
-        self.finish(writer, &mut own.workspace, &mut report)?;
-        Ok(report)
-    }
-
-    /// Converts one inner chunk into `buffers.written`; false where it is absent from the destination.
-    fn cell(
-        &self,
-        shard: &OpenShard,
-        cell: &[u64],
-        buffers: &mut ObjectBuffers,
-        report: &mut ObjectReport,
-    ) -> Result<bool, Fault> {
-        let cell_shape = &self.source.cell.decoded().shape;
-        let start = cell_start(&shard.start, cell, cell_shape);
-        let Some((offset, length)) = shard.index.get(self.source.entry_of(cell)).copied().flatten() else {
-            let beyond = self.job.source.cropped(&start, cell_shape).is_some_and(|valid| valid.contains(&0));
-            let Some(absent) = self.job.absent_element.as_ref().filter(|_| !beyond) else { return Ok(false) };
-            let elements = filled(absent, &self.destination.cell);
-            self.conversion
-                .encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)
-                .map_err(|fault| at(fault, &start))?;
-            return Ok(true);
-        };
-        let Some(reader) = &shard.reader else { return Ok(false) };
-        self.source.read_cell(reader, (offset, length), &mut buffers.read)?;
-        report.bytes_read += length;
-        let valid = self.job.source.cropped(&start, cell_shape);
-        if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
-            return Ok(false); // All of it lies beyond the edge of the array.
-        }
-        let converted = self
-            .conversion
-            .run(
-                &buffers.read,
-                valid.as_deref(),
-                &mut buffers.written,
-                &mut buffers.conversion,
-                &mut report.figures,
-            )
-            .map_err(|fault| at(fault, &start))?;
-        Ok(converted == Converted::Written)
-    }
-
-    /// Appends a cell; the object is created when the first that is present comes.
-    fn append(
-        &self,
-        writer: &mut Option<ShardWriter>,
-        absent: &mut u64,
-        index: u64,
-        encoded: Option<&[u8]>,
-    ) -> Result<(), Fault> {
-        if encoded.is_none() && writer.is_none() {
-            *absent += 1;
-            return Ok(());
-        }
-        if writer.is_none() {
-            let created = self.job.destination.node.create(&self.job.destination.key(index))?;
-            let mut begun = ShardWriter::new(created, &self.destination.sharding)?;
-            for _ in 0..*absent {
-                begun.append(None)?;
-            }
-            *writer = Some(begun);
-        }
-        if let Some(writer) = writer {
-            writer.append(encoded)?;
-        }
-        Ok(())
-    }
-
-    fn finish(
-        &self,
-        writer: Option<ShardWriter>,
-        workspace: &mut Workspace,
-        report: &mut ObjectReport,
-    ) -> Result<(), Fault> {
-        if let Some(writer) = writer {
-            report.bytes_written = writer.finish(&self.destination.sharding, workspace)?;
-            report.written = true;
-        }
-        Ok(())
-    }
 }

@@ -129,7 +129,7 @@ impl Iterator for Cells<'_> {
     }
 }
 
-/// A shard being written: inner chunks in order, then the index.
+/// A shard being written: inner chunks as they come, then the index.
 #[derive(Debug)]
 pub struct ShardWriter {
     writer: ObjectWriter,
@@ -149,17 +149,14 @@ impl ShardWriter {
             IndexLocation::End => 0,
         };
         writer.append(&vec![0; as_index(reserved)])?;
-        Ok(ShardWriter { writer, entries: Vec::new(), position: reserved, buffered: Vec::new() })
+        let entries = vec![None; as_index(sharding.num_inner_chunks())];
+        Ok(ShardWriter { writer, entries, position: reserved, buffered: Vec::new() })
     }
 
-    /// Appends the next inner chunk; `None` where it is absent.
-    pub fn append(&mut self, encoded: Option<&[u8]>) -> Result<(), StoreError> {
-        let Some(encoded) = encoded else {
-            self.entries.push(None);
-            return Ok(());
-        };
+    /// Appends the inner chunk of an entry of the index; one that never comes is absent.
+    pub fn append(&mut self, entry: usize, encoded: &[u8]) -> Result<(), StoreError> {
         let length = encoded.len() as u64;
-        self.entries.push(Some((self.position, length)));
+        self.entries[entry] = Some((self.position, length));
         self.position += length;
         if self.buffered.len() + encoded.len() <= GATHER {
             self.buffered.extend_from_slice(encoded);

@@ -97,6 +97,24 @@ pub struct QuantizeOptions {
     pub missing: Option<Missing>,
 }
 
+/// A shape as `--chunk-shape` gives it; 0 is the whole axis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShapeRequest {
+    /// A length for each dimension.
+    Lengths(Vec<u64>),
+    /// Lengths for some dimensions, by their names.
+    Named(Vec<(String, u64)>),
+}
+
+/// `--shard-shape`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShardRequest {
+    /// `none`: chunks without shards.
+    None,
+    /// Shards of this shape.
+    Shape(ShapeRequest),
+}
+
 /// `zarrcast transcode`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TranscodeOptions {
@@ -110,6 +128,10 @@ pub struct TranscodeOptions {
     pub codecs: Option<Vec<Json>>,
     /// `--compress`.
     pub compress: Option<Compression>,
+    /// `--chunk-shape`.
+    pub chunk_shape: Option<ShapeRequest>,
+    /// `--shard-shape`.
+    pub shard_shape: Option<ShardRequest>,
     /// `--data-type`.
     pub data_type: Option<DataType>,
     /// `--fill-value`.

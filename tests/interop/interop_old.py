@@ -8,12 +8,14 @@ from conversion import attributes, data_types, fill_values, refusals
 from inspecting import histograms, slices, statistics, suggestions
 from program import run_sections
 from quantisation import given_ranges, quantised, special_data
+from rechunking import grids
 from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
 
 SECTIONS = [
     fixtures_hold_what_is_expected,
     copies,
     codec_chains,
+    grids,
     compress_specifications,
     quantised,
     given_ranges,

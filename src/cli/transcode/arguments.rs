@@ -2,12 +2,13 @@
 
 use clap::{Args, ValueEnum};
 
+use crate::cli::shape;
 use crate::cli::value::{self, Document};
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::json::Json;
-use crate::operation::options::{Compression, Missing, QuantizeForm};
+use crate::operation::options::{Compression, Missing, QuantizeForm, ShapeRequest, ShardRequest};
 
 /// What of the array changes.
 #[derive(Debug, Args)]
@@ -22,6 +23,18 @@ pub(super) struct ChangeArguments {
     /// `zstd:3`, `gzip:6`, `blosc:lz4:5:shuffle`, or `none`. Checksums go, too.
     #[arg(long, value_name = "SPEC", value_parser = value::compression, conflicts_with = "codecs")]
     pub(super) compress: Option<Compression>,
+
+    /// The chunk shape; of a sharded array that of the inner chunks
+    ///
+    /// A length for each dimension (`16,256,256`), or some by their names (`time=1,lat=256`); 0 is the whole axis.
+    #[arg(short, long, value_name = "SHAPE", value_parser = shape::shape)]
+    pub(super) chunk_shape: Option<ShapeRequest>,
+
+    /// The shard shape: chunks are put into shards, or into other ones; `none` takes them out
+    ///
+    /// Whole inner chunks must fill a shard. 0 is the whole axis.
+    #[arg(short, long, value_name = "SHAPE|none", value_parser = shape::shards)]
+    pub(super) shard_shape: Option<ShardRequest>,
 
     /// The data type; values are converted
     #[arg(short, long, value_name = "TYPE", value_parser = value::data_type)]

@@ -9,7 +9,7 @@ use crate::operation::options::CommonOptions;
 use crate::store::machine::available_memory;
 
 /// What a thread needs apart from chunks: pieces of files, indices, tiles.
-const BASE_BYTES: u64 = 512 << 10;
+pub(super) const BASE_BYTES: u64 = 512 << 10;
 
 /// What a run may use.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +42,21 @@ impl Budget {
         Budget { threads, ..self }
     }
 
+    /// The bytes that there are room for, without a bound if neither the user nor the system sets one.
+    pub(super) fn bytes(self) -> u64 {
+        self.bytes.unwrap_or(u64::MAX)
+    }
+
+    /// The error where a thread needs more than there is.
+    pub(super) fn too_small(self, unit: u64, chunk_shape: &[u64]) -> OperationError {
+        OperationError::environment(format!(
+            "{} bytes of memory are too few: one thread needs {unit} bytes for chunks of shape {chunk_shape:?} \
+             and what their codecs keep",
+            self.bytes()
+        ))
+        .with_help(format!("give `--max-memory {unit}` or more"))
+    }
+
     /// The threads that were asked for.
     pub(super) fn threads(self) -> usize {
         self.threads
@@ -50,20 +65,16 @@ impl Budget {
     /// As many threads as there is room for; an error where there is none for a single one.
     pub(super) fn allot(self, plan: &Plan, verifies: bool) -> Result<Memory, OperationError> {
         let unit = plan.job.as_ref().map_or(BASE_BYTES, |job| unit_bytes(plan, job, verifies));
-        let Some(budget) = self.bytes else {
-            return Ok(Memory { threads: self.threads, bytes: unit.saturating_mul(self.threads as u64) });
-        };
-        let allowed = usize::try_from(budget / unit.max(1)).unwrap_or(usize::MAX);
+        let allowed = usize::try_from(self.bytes() / unit.max(1)).unwrap_or(usize::MAX);
         if allowed == 0 {
-            let shape = plan.destination.pipeline.innermost_chunk_shape();
-            return Err(OperationError::environment(format!(
-                "{budget} bytes of memory are too few: one thread needs {unit} bytes for chunks of shape {shape:?} \
-                 and what their codecs keep"
-            ))
-            .with_help(format!("give `--max-memory {unit}` or more")));
+            return Err(self.too_small(unit, &plan.destination.pipeline.innermost_chunk_shape()));
         }
-        let threads = self.threads.min(allowed);
-        Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64) })
+        // Blocks are scheduled by their plan, for as many threads as it has room for.
+        let schedules = [plan.rechunk(), plan.comparison.as_ref()].map(|rechunk| rechunk.map(|r| r.schedule));
+        let schedules = || schedules.iter().flatten();
+        let threads = schedules().fold(self.threads.min(allowed), |threads, s| threads.min(s.threads));
+        let blocks = schedules().map(|schedule| schedule.bytes).max().unwrap_or(0);
+        Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64).max(blocks) })
     }
 }
 
@@ -71,11 +82,11 @@ impl Budget {
 fn unit_bytes(plan: &Plan, job: &ObjectJob, verifies: bool) -> u64 {
     let has_edges = has_edges(&job.source);
     let converting = match &job.way {
-        ObjectWay::Copy => 0,
+        // Blocks have a plan of their own.
+        ObjectWay::Copy | ObjectWay::Rechunk(_) => 0,
         ObjectWay::Convert(conversion) => convert_bytes(job, conversion, has_edges),
         ObjectWay::Cells(conversion) => {
-            let shards = [&job.source.layout, &job.destination.layout].into_iter().flatten();
-            let indices = shards.map(index_bytes).fold(0, u64::saturating_add);
+            let indices = shard_bytes(&job.source, &job.destination);
             // Threads that share a shard hold what they converted until it is its turn: twice.
             let waiting = conversion.destination().encoded_bytes().saturating_mul(2);
             convert_bytes(job, conversion, has_edges).saturating_add(indices).saturating_add(waiting)
@@ -88,7 +99,7 @@ fn unit_bytes(plan: &Plan, job: &ObjectJob, verifies: bool) -> u64 {
     } else {
         surveying
     };
-    let verifying = if verifies && !matches!(job.way, ObjectWay::Copy) {
+    let verifying = if verifies && !matches!(job.way, ObjectWay::Copy) && plan.comparison.is_none() {
         // What is read on both sides, the values as they should be, and absent elements.
         let elements = cell_bytes(&job.source).max(cell_bytes(&job.destination)).saturating_mul(3);
         reading_bytes(&job.source, has_edges)
@@ -110,7 +121,15 @@ fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u
     conversion.buffer_bytes(has_edges).saturating_add(filled)
 }
 
-fn reading_bytes(side: &Side, has_edges: bool) -> u64 {
+/// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.
+pub(super) fn shard_bytes(source: &Side, destination: &Side) -> u64 {
+    let bytes = |side: &Side| side.layout.as_ref().map_or(0, index_bytes);
+    let open = source.num_open_shards(destination);
+    bytes(source).saturating_mul(open).saturating_add(bytes(destination))
+}
+
+/// What reading a chunk of one side takes.
+pub(super) fn reading_bytes(side: &Side, has_edges: bool) -> u64 {
     match &side.layout {
         Some(layout) => layout.cell.reading_bytes(has_edges).saturating_add(index_bytes(layout)),
         None => side.chain.reading_bytes(has_edges),
@@ -129,7 +148,7 @@ fn index_bytes(layout: &ShardLayout) -> u64 {
 }
 
 /// Whether chunks reach beyond the edge of the array.
-fn has_edges(side: &Side) -> bool {
+pub(super) fn has_edges(side: &Side) -> bool {
     let chunk_shape = match &side.layout {
         Some(layout) => &layout.cell.decoded().shape,
         None => &side.metadata.chunk_shape,

@@ -43,6 +43,12 @@ impl Draft {
         self.new_chain = true;
     }
 
+    /// Puts the present chain in another form that means the same: it is not held to the rules for writing.
+    pub(super) fn keep_codecs(&mut self, codecs: Vec<CodecMetadata>) {
+        set_member(&mut self.document, "codecs", codecs_json(&codecs));
+        self.codecs = codecs;
+    }
+
     /// Changes the innermost chain: that of the array, or that of the inner chunks of its shards.
     pub(super) fn edit_innermost(&mut self, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
         let mut codecs = self.codecs.clone();

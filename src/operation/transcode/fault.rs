@@ -5,7 +5,7 @@ use crate::codec::fault::element_help;
 use crate::codec::{ChainFault, ChainFaultKind};
 use crate::engine::chunk_set::position;
 use crate::engine::driver::{ChunkFault, Fault};
-use crate::engine::object::Side;
+use crate::engine::object::{ObjectJob, Side};
 use crate::kernel::FaultKind;
 use crate::operation::error::OperationError;
 
@@ -22,6 +22,10 @@ pub(in crate::operation) fn explain(
         side.key(fault.index)
     );
     match fault.fault {
+        // Of an object of SOURCE; those of DEST are told apart before.
+        Fault::At { index, fault, .. } => {
+            explain(ChunkFault { index, fault: *fault }, side, store, quantization)
+        }
         Fault::Store(error) if !error.is_data_fault() => {
             OperationError::environment(format!("{chunk} cannot be read or written")).because(error)
         }
@@ -34,6 +38,22 @@ pub(in crate::operation) fn explain(
         fault @ Fault::Other(_) => {
             OperationError::data(format!("{chunk} cannot be converted")).because(fault)
         }
+    }
+}
+
+/// The error of a job that ended at an object of either side.
+pub(super) fn explain_job(
+    fault: ChunkFault,
+    job: &ObjectJob,
+    store: &str,
+    quantization: Option<&Quantization>,
+) -> OperationError {
+    match fault.fault {
+        Fault::At { of_destination: true, index, fault } => {
+            let destination = job.destination.node.root().display().to_string();
+            explain(ChunkFault { index, fault: *fault }, &job.destination, &destination, quantization)
+        }
+        _ => explain(fault, &job.source, store, quantization),
     }
 }
 

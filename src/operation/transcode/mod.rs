@@ -17,11 +17,13 @@ pub(super) mod plan;
 pub(super) mod quantization;
 pub(super) mod range;
 pub(super) mod reader;
+mod regrid;
 pub(super) mod request;
 mod room;
 mod run;
 pub(super) mod survey;
 mod unpack;
 mod verify;
+mod way;
 
 pub use run::transcode;

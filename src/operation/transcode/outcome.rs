@@ -6,7 +6,9 @@ use super::budget::Memory;
 use super::plan::{Plan, Planned};
 use super::quantization::Quantization;
 use super::verify::Verification;
+use super::way::route;
 use crate::kernel::quantize::QuantizeFigures;
+use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
@@ -41,7 +43,11 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
         tally.read += 1;
     }
     let writes_absent = plan.job.as_ref().is_some_and(|job| job.absent_element.is_some());
-    tally.written = if writes_absent { metadata.num_chunks() } else { tally.read };
+    tally.written = match &plan.job {
+        _ if writes_absent => num_objects(&plan.destination.metadata),
+        Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
+        None => tally.read,
+    };
     let bytes_written = if plan.is_copy {
         Some(tally.bytes_read)
     } else {
@@ -51,6 +57,10 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
         }
     };
     (tally, bytes_written)
+}
+
+fn num_objects(metadata: &ArrayMetadata) -> u64 {
+    metadata.num_chunks()
 }
 
 /// How a run, or a plan without one, came out.
@@ -75,12 +85,12 @@ pub(super) fn result(
 ) -> TranscodeResult {
     let Outcome { tally, bytes_written, memory, verified } = outcome;
     let ran = !options.dry_run;
-    let (total, present) = (plan.source.metadata.num_chunks(), plan.listing.present.len());
+    let present = plan.listing.present.len();
     let element_size = plan.destination.pipeline.input.data_type.size();
     let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
     let counts = Counts {
-        chunks: Some(total),
-        chunks_absent: Some(total.saturating_sub(present)),
+        chunks: Some(num_objects(&plan.destination.metadata)),
+        chunks_absent: Some(num_objects(&plan.source.metadata) - present),
         chunks_read: Some(present),
         chunks_written: Some(tally.written),
         bytes_read: Some(tally.bytes_read),
@@ -100,11 +110,11 @@ pub(super) fn result(
     let node = NodeResult {
         path: "/".to_owned(),
         node_type: "array",
-        route: if plan.is_copy { Route::Copy } else { Route::Recode },
+        route: plan.job.as_ref().map_or(Route::Copy, route),
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
         destination: Some(describe_planned(&plan.destination)),
         counts,
-        read_amplification: Some(1.0),
+        read_amplification: Some(plan.rechunk().map_or(1.0, |rechunk| rechunk.plan.read_amplification())),
         memory_bytes: Some(memory.bytes),
         quantization,
         verify: verified.map(|verified| verified.result),

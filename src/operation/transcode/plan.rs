@@ -7,14 +7,16 @@ use super::first_pass::FirstPass;
 use super::layout::side;
 use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
-use super::{normalize, unpack};
-use crate::codec::conversion::{Conversion, ValueChange};
+use super::way::Choice;
+use super::{normalize, regrid, unpack};
+use crate::codec::conversion::ValueChange;
 use crate::data_type::FillValue;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::chunk_set::{self, Listing};
 use crate::engine::interrupt::Interrupt;
-use crate::engine::object::{ObjectJob, ObjectWay, Side};
+use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
+use crate::engine::rechunk::Rechunk;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
@@ -39,6 +41,8 @@ pub(super) struct Plan {
     pub is_copy: bool,
     /// The work on the objects; `None` where a copy needs no chain.
     pub job: Option<ObjectJob>,
+    /// How `--verify` reads SOURCE, where DEST's objects are others.
+    pub comparison: Option<Rechunk>,
     /// What happens to the values.
     pub change: ValueChange,
     /// The quantisation, where one is asked for and its range is known.
@@ -56,6 +60,16 @@ pub(super) struct Planned {
     pub metadata: ArrayMetadata,
     /// The way of a stored object through the chain.
     pub pipeline: Pipeline,
+}
+
+impl Plan {
+    /// The blocks of a job that goes from one grid to another.
+    pub(super) fn rechunk(&self) -> Option<&Rechunk> {
+        match self.job.as_ref().map(|job| &job.way) {
+            Some(ObjectWay::Rechunk(rechunk)) => Some(rechunk),
+            _ => None,
+        }
+    }
 }
 
 /// Makes plans.
@@ -149,6 +163,7 @@ impl Planner<'_> {
             let size = draft_element_size(&draft, &source, changed.quantization.as_ref());
             draft.edit_innermost(|chain| compress(chain, compression, size));
         }
+        regrid::apply(&mut draft, self.options, &source.metadata, &source.store)?;
         self.set_fill_value(&mut draft)?;
         draft.describe(self.options, source.metadata.shape.len())?;
         let destination = self.check(&mut draft, &source, &mut warnings)?;
@@ -157,8 +172,19 @@ impl Planner<'_> {
             warnings.extend(packed_warning(quantization));
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
-        let (is_copy, job) = self.job(&source, &destination, &listing, changed)?;
-        Ok(Plan { source, target, destination, listing, is_copy, job, change, quantization, warnings })
+        let Work { is_copy, job, comparison } = self.job(&source, &destination, &listing, changed)?;
+        Ok(Plan {
+            source,
+            target,
+            destination,
+            listing,
+            is_copy,
+            job,
+            comparison,
+            change,
+            quantization,
+            warnings,
+        })
     }
 
     /// Applies the options that change values or the chain to the draft.
@@ -249,7 +275,7 @@ impl Planner<'_> {
         destination: &Planned,
         listing: &Listing,
         changed: Changed,
-    ) -> Result<(bool, Option<ObjectJob>), OperationError> {
+    ) -> Result<Work, OperationError> {
         let options = self.options;
         let fill = &destination.pipeline.input.fill_value;
         let absent_stays = changed.absent.is_none() || changed.absent == *fill;
@@ -258,7 +284,8 @@ impl Planner<'_> {
             .same_value(&crate::metadata::edit::codecs_json(&destination.metadata.codecs));
         let same_type = source.data_type == destination.pipeline.input.data_type;
         let unchanged = matches!(changed.change, ValueChange::None);
-        let is_copy = same_chain && same_type && unchanged && absent_stays;
+        let same_grid = source.metadata.chunk_shape == destination.metadata.chunk_shape;
+        let is_copy = same_grid && same_chain && same_type && unchanged && absent_stays;
         let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
         let sides =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
@@ -270,26 +297,34 @@ impl Planner<'_> {
                 });
         let (from, to) = match sides {
             Ok(sides) => sides,
-            Err(_) if is_copy => return Ok((true, None)),
+            Err(_) if is_copy => return Ok(Work { is_copy, job: None, comparison: None }),
             Err(error) => return Err(error),
         };
-        let way = if is_copy {
-            ObjectWay::Copy
-        } else {
-            object_way(&from, &to, &changed.change, options.write_empty_chunks, &source.store)?
+        let choice = Choice {
+            change: &changed.change,
+            write_empty: options.write_empty_chunks,
+            store: &source.store,
+            budget: self.budget,
+            verifies: options.verify,
         };
+        let way = if is_copy { ObjectWay::Copy } else { choice.way(&from, &to)? };
         let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
-        Ok((
-            is_copy,
-            Some(ObjectJob {
-                source: from,
-                destination: to,
-                way,
-                present: listing.present.clone(),
-                absent_element,
-            }),
-        ))
+        let present = listing.present.clone();
+        let job = ObjectJob { source: from, destination: to, way, present, absent_element };
+        let comparison = match &job.way {
+            ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
+            _ if same_grid || !options.verify => None,
+            _ => Some(choice.rechunk(&job.source, &job.destination)?),
+        };
+        Ok(Work { is_copy, job: Some(job), comparison })
     }
+}
+
+/// What is done with the objects.
+struct Work {
+    is_copy: bool,
+    job: Option<ObjectJob>,
+    comparison: Option<Rechunk>,
 }
 
 /// Writes a quantisation into the draft.
@@ -302,39 +337,11 @@ fn quantized(quantization: Quantization, draft: &mut Draft) -> Result<Changed, O
     Ok(Changed { change, quantization: Some(quantization), absent })
 }
 
-/// How objects are converted: as streams of inner chunks where both sides have the same ones.
-fn object_way(
-    from: &Side,
-    to: &Side,
-    change: &ValueChange,
-    write_empty: bool,
-    store: &str,
-) -> Result<ObjectWay, OperationError> {
-    let unsupported =
-        |error| OperationError::data(format!("the chunks of `{store}` cannot be converted")).because(error);
-    let cells = match (&from.layout, &to.layout) {
-        (Some(a), Some(b)) => a.cell.decoded().shape == b.cell.decoded().shape,
-        _ => false,
-    };
-    if let (true, Some(a), Some(b)) = (cells, &from.layout, &to.layout) {
-        let conversion =
-            Conversion::new(a.cell.clone(), b.cell.clone(), change, write_empty).map_err(unsupported)?;
-        return Ok(ObjectWay::Cells(Box::new(conversion)));
-    }
-    let nested = to.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed");
-    if nested && matches!(change, ValueChange::Quantize { codecs: 1.., .. }) {
-        return Err(OperationError::data(format!(
-            "shards inside shards, or compressed shards, of `{store}` cannot be quantised"
-        ))
-        .with_help("give the array a simpler chain with --codecs first"));
-    }
-    let conversion =
-        Conversion::new(from.chain.clone(), to.chain.clone(), change, write_empty).map_err(unsupported)?;
-    Ok(ObjectWay::Convert(Box::new(conversion)))
-}
-
 /// Reads the draft as any reader would.
-fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>), OperationError> {
+pub(super) fn build(
+    draft: &Draft,
+    store: &str,
+) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>), OperationError> {
     let mut members = ArrayDocument::read(&draft.document);
     let mut found = std::mem::take(&mut members.diagnostics);
     let Some(metadata) = members.metadata() else {

@@ -30,6 +30,19 @@ pub(in crate::operation) struct ReadBuffers {
     pub workspace: Workspace,
 }
 
+impl ReadBuffers {
+    /// The elements of a cell whose encoded bytes are `encoded`, which becomes the buffer that is read into.
+    pub(super) fn decode(
+        &mut self,
+        chain: &BoundChain,
+        cell: &Cell,
+        encoded: &mut Vec<u8>,
+    ) -> Result<&[u8], ChainFault> {
+        std::mem::swap(&mut self.bytes, encoded);
+        decode(chain, cell, self)
+    }
+}
+
 /// A unit of the array.
 #[derive(Debug, Clone)]
 pub(in crate::operation) struct Cell {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::budget::Budget;
-use super::fault::explain;
+use super::fault::explain_job;
 use super::outcome::{Outcome, Tally, dry_tally, result};
 use super::plan::{Plan, Planner};
 use super::room::check_room;
@@ -121,7 +121,7 @@ fn write_chunks(plan: &Plan, driver: &Driver, progress: &dyn Progress) -> Result
     let mut tally = Tally::default();
     let fold = |report: ObjectReport| {
         tally.read += u64::from(report.bytes_read > 0);
-        tally.written += u64::from(report.written);
+        tally.written += report.written;
         tally.bytes_read += report.bytes_read;
         tally.bytes_written += report.bytes_written;
         tally.figures.merge(&report.figures);
@@ -131,7 +131,7 @@ fn write_chunks(plan: &Plan, driver: &Driver, progress: &dyn Progress) -> Result
             .start("transcode", Some(plan.listing.present.len().saturating_mul(job.source.chunk_bytes())));
         let run = job.run(driver, progress, fold);
         progress.finish();
-        run.map_err(|fault| explain(fault, &job.source, &plan.source.store, plan.quantization.as_ref()))?;
+        run.map_err(|fault| explain_job(fault, job, &plan.source.store, plan.quantization.as_ref()))?;
     } else {
         progress.start("copy", None);
         let copied = copy_unread(plan, &plan.target, driver, progress, fold);
@@ -167,7 +167,7 @@ fn copy_unread(
     let work = |(): &mut (), index| {
         let bytes = destination.copy_from(&plan.source.node, &key(index), bound)?;
         progress.advance(bytes);
-        Ok(ObjectReport { written: true, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
+        Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     };
     driver.run(&plan.listing.present, work, |_, report| fold(report)).map_err(|fault| match fault.fault {
         Fault::Interrupted(_) => OperationError::interrupted(),

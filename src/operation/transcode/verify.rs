@@ -6,18 +6,21 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::fault::explain;
+use super::fault::explain_job;
 use super::plan::Plan;
 use super::quantization::Quantization;
-use super::reader::{CellReader, ReadBuffers};
+use super::reader::{Cell, CellReader, ReadBuffers};
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{ValueChange, push_change, round_trip};
 use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::ChunkSet;
+use crate::engine::block_reader::{GatheredCell, visit_cells};
+use crate::engine::cells::CellSource;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
 use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
 use crate::engine::progress::Progress;
+use crate::engine::rechunk::Rechunk;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::error::OperationError;
 use crate::operation::transcode_result::VerifyResult;
@@ -47,9 +50,23 @@ struct Compared {
 struct Buffers {
     source: ReadBuffers,
     destination: ReadBuffers,
+    scratch: Scratch,
+}
+
+/// What a comparison of values writes to.
+#[derive(Debug, Default)]
+struct Scratch {
     changed: Vec<u8>,
     expected: Vec<u8>,
     workspace: Workspace,
+}
+
+impl Compared {
+    fn add(&mut self, other: Compared) {
+        self.elements += other.elements;
+        self.differing += other.differing;
+        self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
+    }
 }
 
 /// Reads DEST back. A difference is an error, and leaves no DEST.
@@ -147,14 +164,17 @@ fn values(
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
     let (mut source, mut destination) = (job.source.clone(), job.destination.clone());
-    if !matches!(job.way, ObjectWay::Cells(_)) {
+    if plan.comparison.is_none() && !matches!(job.way, ObjectWay::Cells(_)) {
         // Units that differ between the sides are compared by whole objects.
         (source.layout, destination.layout) = (None, None);
     }
     let comparison = Comparison::new(plan, job, &source, &destination);
-    let mut compared = comparison
-        .run(driver, progress)
-        .map_err(|fault| explain(fault, &source, &plan.source.store, plan.quantization.as_ref()))?;
+    let compared = match &plan.comparison {
+        Some(rechunk) => comparison.run_over_cells(job, rechunk, driver, progress),
+        None => comparison.run(driver, progress),
+    };
+    let mut compared =
+        compared.map_err(|fault| explain_job(fault, job, &plan.source.store, plan.quantization.as_ref()))?;
     let quantization = plan.quantization.as_ref();
     // What neither side stores is compared by its fill values.
     let all = crate::metadata::array::num_elements(&source.metadata.shape).unwrap_or(u64::MAX);
@@ -242,11 +262,7 @@ impl<'a> Comparison<'a> {
                 progress.advance(self.source.chunk_bytes());
                 Ok(compared)
             },
-            |_, compared| {
-                all.elements += compared.elements;
-                all.differing += compared.differing;
-                all.max_abs_error = all.max_abs_error.max(compared.max_abs_error);
-            },
+            |_, compared| all.add(compared),
         )?;
         Ok(all)
     }
@@ -258,13 +274,7 @@ impl<'a> Comparison<'a> {
 
     fn object(&self, buffers: &mut Buffers, index: u64) -> Result<Compared, Fault> {
         let mut compared = Compared::default();
-        let Buffers {
-            source: source_buffers,
-            destination: destination_buffers,
-            changed,
-            expected,
-            workspace,
-        } = buffers;
+        let Buffers { source: source_buffers, destination: destination_buffers, scratch } = buffers;
         let source = CellReader { side: self.source }.open(index, source_buffers)?;
         let destination = CellReader { side: self.destination }.open(index, destination_buffers)?;
         source.each_place(|place| {
@@ -273,35 +283,78 @@ impl<'a> Comparison<'a> {
             let count = crate::codec::region::as_index(cell.num_elements());
             let from = source.read(place, &cell, source_buffers)?;
             let to = destination.read(place, &cell, destination_buffers)?;
-            let filled;
-            let to = if let Some(elements) = to {
-                elements
-            } else {
-                filled = self.destination_fill.repeat(count);
-                filled.as_slice()
-            };
-            let Some(from) = from else {
-                compared.max_abs_error = compared.max_abs_error.max(self.absent_error);
-                if self.source_absent != self.destination_fill || to != self.destination_fill.repeat(count) {
-                    compared.differing +=
-                        differing(&self.source_absent.repeat(count), to, self.source_absent.len());
-                }
-                return Ok(());
-            };
-            self.cell(from, to, changed, expected, workspace, &mut compared)
+            self.unit((from, to), count, scratch, &mut compared)
         })?;
         Ok(compared)
     }
 
+    /// Compares a unit of so many elements of both sides, each of which may be absent.
+    fn unit(
+        &self,
+        (from, to): (Option<&[u8]>, Option<&[u8]>),
+        count: usize,
+        scratch: &mut Scratch,
+        compared: &mut Compared,
+    ) -> Result<(), Fault> {
+        let filled;
+        let to = if let Some(elements) = to {
+            elements
+        } else {
+            filled = self.destination_fill.repeat(count);
+            filled.as_slice()
+        };
+        let Some(from) = from else {
+            compared.max_abs_error = compared.max_abs_error.max(self.absent_error);
+            if self.source_absent != self.destination_fill || to != self.destination_fill.repeat(count) {
+                compared.differing +=
+                    differing(&self.source_absent.repeat(count), to, self.source_absent.len());
+            }
+            return Ok(());
+        };
+        self.cell(from, to, scratch, compared)
+    }
+
+    /// The same over the cells of DEST, where its grid is another than SOURCE's.
+    fn run_over_cells(
+        &self,
+        job: &ObjectJob,
+        rechunk: &Rechunk,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<Compared, ChunkFault> {
+        let written = CellSource::new(self.destination, None);
+        let chain = self.destination.cell_chain();
+        let size = self.destination_fill.len() as u64;
+        let visit = |gathered: &GatheredCell<'_>| {
+            let count: u64 = gathered.shape.iter().product();
+            let mut compared = Compared { elements: count, ..Compared::default() };
+            let (mut read, mut buffers) = (Vec::new(), ReadBuffers::default());
+            let is_there = written.read(gathered.position, &mut read, &mut buffers.workspace)?;
+            let cell = Cell {
+                start: self.destination.start_of_cell(gathered.position),
+                shape: gathered.shape.to_vec(),
+            };
+            let to = if is_there { Some(buffers.decode(chain, &cell, &mut read)?) } else { None };
+            let from = gathered.is_stored.then_some(gathered.elements);
+            let count = crate::codec::region::as_index(count);
+            self.unit((from, to), count, &mut Scratch::default(), &mut compared)?;
+            progress.advance(compared.elements.saturating_mul(size));
+            Ok(compared)
+        };
+        let mut all = Compared::default();
+        visit_cells(job, rechunk, driver, visit, |compared| all.add(compared))?;
+        Ok(all)
+    }
+
+    /// Compares the elements of a cell of both sides.
     fn cell(
         &self,
         from: &[u8],
         to: &[u8],
-        changed: &mut Vec<u8>,
-        expected: &mut Vec<u8>,
-        workspace: &mut Workspace,
+        scratch: &mut Scratch,
         compared: &mut Compared,
     ) -> Result<(), Fault> {
+        let Scratch { changed, expected, workspace } = scratch;
         let mut figures = QuantizeFigures::default();
         let fault = |fault: crate::codec::value_program::ProgramFault| {
             Fault::Other(format!("the values cannot be converted again: {:?}", fault.fault.kind))

@@ -1,0 +1,58 @@
+//! The text of `--chunk-shape` and `--shard-shape`.
+
+use super::value::extents;
+use crate::operation::options::{ShapeRequest, ShardRequest};
+
+/// `16,256,256`, or by dimension name `time=1,lat=256`; 0 is the whole axis.
+pub(super) fn shape(text: &str) -> Result<ShapeRequest, String> {
+    if !text.contains('=') {
+        return extents(text).map(|extents| ShapeRequest::Lengths(extents.0));
+    }
+    let refusal = |part: &str| {
+        format!(
+            "expected lengths, such as 16,256,256, or all by name, such as time=1,lat=256; found {part:?}"
+        )
+    };
+    let mut named: Vec<(String, u64)> = Vec::new();
+    for part in text.split(',') {
+        // A name may hold the sign, a number does not.
+        let (name, length) = part.rsplit_once('=').ok_or_else(|| refusal(part))?;
+        let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+        let length = length.parse().ok().filter(|_| digits).ok_or_else(|| refusal(part))?;
+        let name = name.trim().to_owned();
+        if name.is_empty() {
+            return Err(refusal(part));
+        }
+        if named.iter().any(|(known, _)| *known == name) {
+            return Err(format!("the dimension {name:?} is given twice"));
+        }
+        named.push((name, length));
+    }
+    Ok(ShapeRequest::Named(named))
+}
+
+/// The same, or `none`.
+pub(super) fn shards(text: &str) -> Result<ShardRequest, String> {
+    if text == "none" { Ok(ShardRequest::None) } else { shape(text).map(ShardRequest::Shape) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_lengths_or_names() {
+        assert_eq!(shape("16, 0,256"), Ok(ShapeRequest::Lengths(vec![16, 0, 256])));
+        assert_eq!(shape("scalar"), Ok(ShapeRequest::Lengths(Vec::new())));
+        let named = |pairs: &[(&str, u64)]| {
+            ShapeRequest::Named(pairs.iter().map(|(name, length)| ((*name).to_owned(), *length)).collect())
+        };
+        assert_eq!(shape("time=1,lat=0"), Ok(named(&[("time", 1), ("lat", 0)])));
+        assert_eq!(shape("a=b=3"), Ok(named(&[("a=b", 3)])));
+        for text in ["a", "1,-2", "x=1,2", "x=", "x=+1", "=1", "x=1,x=2", "1,,2", "none"] {
+            assert!(shape(text).is_err(), "{text}");
+        }
+        assert_eq!(shards("none"), Ok(ShardRequest::None));
+        assert_eq!(shards("4"), Ok(ShardRequest::Shape(ShapeRequest::Lengths(vec![4]))));
+    }
+}

@@ -1,0 +1,200 @@
+//! Blocks of the destination read from the source, and given cell by cell to whoever wants their elements.
+
+use std::sync::Mutex;
+
+use super::cell_encoder::CellEncoder;
+use super::cells::CellSource;
+use super::decoded_block::{DecodedBlock, overlap};
+use super::driver::{ChunkFault, Driver, Fault};
+use super::object::{ObjectBuffers, ObjectJob, Side, at};
+use super::plan::Block;
+use super::rechunk::Rechunk;
+use super::workers::Workers;
+use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
+
+/// The elements of the source where a cell of the destination is.
+#[derive(Debug)]
+pub struct GatheredCell<'a> {
+    /// Its position in the grid of the destination's cells.
+    pub position: &'a [u64],
+    /// What lies inside the array, in elements along each dimension.
+    pub shape: &'a [u64],
+    /// The elements inside the array, in C order.
+    pub elements: &'a [u8],
+    /// Whether any of them is stored.
+    pub is_stored: bool,
+}
+
+/// Gives every cell of the destination's grid to `visit`, with the elements that the source has there; what it makes
+/// of them goes to `fold`, in no order.
+pub fn visit_cells<R: Send>(
+    job: &ObjectJob,
+    rechunk: &Rechunk,
+    driver: &Driver,
+    visit: impl Fn(&GatheredCell<'_>) -> Result<R, Fault> + Sync,
+    mut fold: impl FnMut(R),
+) -> Result<(), ChunkFault> {
+    let source = CellSource::new(&job.source, Some(&job.present));
+    let reader = BlockReader { source: &source, encoder: &rechunk.encoder };
+    let buffers: Vec<Mutex<ObjectBuffers>> = (0..driver.num_threads()).map(|_| Mutex::default()).collect();
+    let mut decoded = DecodedBlock::default();
+    let groups = job.overlapped(&rechunk.plan.group_shape());
+    for index in (0..groups.len()).filter_map(|place| groups.nth(place)) {
+        for block in rechunk.plan.blocks(&rechunk.plan.group(index)) {
+            let mut workers = Workers::All { driver, buffers: &buffers };
+            let visited = reader.read(&block, &job.destination, &mut decoded, &mut workers).and_then(|_| {
+                let decoded = &decoded;
+                workers.each(decoded.num_cells(), |_, item| visit_cell(job, decoded, item, &visit))
+            });
+            visited.map_err(|fault| ChunkFault { index, fault })?.into_iter().for_each(&mut fold);
+        }
+    }
+    Ok(())
+}
+
+fn visit_cell<R>(
+    job: &ObjectJob,
+    decoded: &DecodedBlock,
+    item: usize,
+    visit: &impl Fn(&GatheredCell<'_>) -> Result<R, Fault>,
+) -> Result<R, Fault> {
+    let side = &job.destination;
+    let position = decoded.position(item);
+    let cell = decoded.lock(item);
+    let whole = side.cell_shape();
+    let valid = side.cropped(&side.start_of_cell(&position), whole);
+    let shape = valid.as_deref().unwrap_or(whole);
+    let mut cropped = Vec::new();
+    if valid.is_some() {
+        let size = cell.elements.len() / as_index(whole.iter().product::<u64>()).max(1);
+        let origin = vec![0; shape.len()];
+        cropped.resize(as_index(shape.iter().product::<u64>()) * size, 0);
+        RegionCopy {
+            source_shape: whole,
+            source_start: &origin,
+            target_shape: shape,
+            target_start: &origin,
+            extent: shape,
+            element_size: size,
+        }
+        .run(&cell.elements, &mut cropped);
+    }
+    let elements = if valid.is_some() { &cropped } else { &cell.elements };
+    visit(&GatheredCell { position: &position, shape, elements, is_stored: cell.is_stored })
+        .map_err(|fault| fault.of_destination(side.object_of(&position).0))
+}
+
+/// Reads blocks.
+#[derive(Debug)]
+pub(super) struct BlockReader<'a> {
+    /// The cells of the source.
+    pub(super) source: &'a CellSource<'a>,
+    /// What knows of absent elements.
+    pub(super) encoder: &'a CellEncoder,
+}
+
+impl BlockReader<'_> {
+    /// Reads all source cells that overlap a block into its cells; how many encoded bytes they had.
+    pub(super) fn read(
+        &self,
+        block: &Block,
+        destination: &Side,
+        decoded: &mut DecodedBlock,
+        workers: &mut Workers<'_>,
+    ) -> Result<u64, Fault> {
+        let side = self.source.side();
+        decoded.begin(block, destination.cell_shape());
+        let shared: &DecodedBlock = decoded;
+        workers.each(shared.num_cells(), |_, item| {
+            shared.prepare(item, self.encoder, |start, end| self.may_be_absent(start, end));
+            Ok(())
+        })?;
+        let (first, counts) = block.cells(&side.metadata.chunk_shape);
+        if side.layout.is_none() {
+            return self.read_cells(&first, &counts, shared, workers);
+        }
+        // Shard by shard, so that the index of each is read once.
+        let per_object = side.cells_per_object();
+        let (first_cell, cell_counts) = block.cells(side.cell_shape());
+        let mut place = vec![0; counts.len()];
+        let mut bytes = 0;
+        loop {
+            let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+            let (cells, counts_inside) = overlap(&first_cell, &cell_counts, &object, &per_object);
+            bytes += self.read_cells(&cells, &counts_inside, shared, workers)?;
+            if !advance(&mut place, &counts) {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    /// Whether some of the box may hold nothing that is stored.
+    fn may_be_absent(&self, start: &[u64], end: &[u64]) -> bool {
+        let block = Block { start: start.to_vec(), end: end.to_vec() };
+        self.source.side().layout.is_some() || self.has_object(&block, false)
+    }
+
+    /// Whether an object that overlaps the block is there.
+    pub(super) fn holds_any(&self, block: &Block) -> bool {
+        self.has_object(block, true)
+    }
+
+    /// Whether one of the objects that overlap a block is there, or is not.
+    fn has_object(&self, block: &Block, is_there: bool) -> bool {
+        let side = &self.source.side().metadata;
+        let grid = side.chunk_grid_shape();
+        let (first, counts) = block.cells(&side.chunk_shape);
+        let mut place = vec![0; counts.len()];
+        loop {
+            let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+            if self.source.may_hold(ravel(&object, &grid)) == is_there {
+                return true;
+            }
+            if !advance(&mut place, &counts) {
+                return false;
+            }
+        }
+    }
+
+    /// Reads a box of source cells.
+    fn read_cells(
+        &self,
+        first: &[u64],
+        counts: &[u64],
+        decoded: &DecodedBlock,
+        workers: &mut Workers<'_>,
+    ) -> Result<u64, Fault> {
+        let count = as_index(counts.iter().product());
+        let bytes = workers.each(count, |buffers, item| {
+            let place = unravel(item as u64, counts);
+            let cell: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
+            self.read_cell(&cell, decoded, buffers)
+        })?;
+        Ok(bytes.iter().sum())
+    }
+
+    fn read_cell(
+        &self,
+        cell: &[u64],
+        decoded: &DecodedBlock,
+        buffers: &mut ObjectBuffers,
+    ) -> Result<u64, Fault> {
+        let side = self.source.side();
+        let ObjectBuffers { read, decoded: elements, workspace, .. } = buffers;
+        if !self.source.read(cell, read, workspace)? {
+            return Ok(0);
+        }
+        let chain = side.cell_chain();
+        let start = side.start_of_cell(cell);
+        let values: &[u8] = if chain.stores_elements(read.len()) {
+            read
+        } else {
+            chain
+                .decode(read, elements, workspace)
+                .map_err(|fault| at(fault, &start).of_source(side.object_of(cell).0))?;
+            elements
+        };
+        decoded.scatter(values, &start, side.cell_shape(), self.encoder.element_size());
+        Ok(read.len() as u64)
+    }
+}

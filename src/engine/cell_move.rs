@@ -1,0 +1,165 @@
+//! Cells (inner chunks, or chunks without shards) that are the same on both sides: each is moved as it is encoded, or
+//! converted by itself, into objects that may be others than those of the source.
+
+use std::sync::Mutex;
+
+use super::cell_writer::CellWriter;
+use super::cells::CellSource;
+use super::driver::{ChunkFault, Driver, Fault};
+use super::object::{ObjectBuffers, ObjectJob, ObjectReport, at, filled};
+use super::progress::Progress;
+use super::workers::Workers;
+use crate::codec::Conversion;
+use crate::codec::conversion::Converted;
+use crate::codec::region::advance;
+
+/// The work on the objects of the destination.
+#[derive(Debug)]
+pub(super) struct CellMove<'a> {
+    /// The job.
+    pub(super) job: &'a ObjectJob,
+    /// From cell to cell.
+    pub(super) conversion: &'a Conversion,
+    /// The cells that are there.
+    pub(super) source: &'a CellSource<'a>,
+}
+
+impl CellMove<'_> {
+    /// Writes every object of the destination.
+    pub(super) fn run(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        mut fold: impl FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let destination = &self.job.destination;
+        let objects = self.job.overlapped(&destination.metadata.chunk_shape);
+        let bytes = destination.chunk_bytes();
+        if objects.len() >= 2 * driver.num_threads() as u64 {
+            return driver.run::<ObjectBuffers, ObjectReport>(
+                &objects,
+                |buffers, object| {
+                    let interrupt = driver.interrupt();
+                    let report = self.object(object, &mut Workers::One { buffers, interrupt })?;
+                    progress.advance(bytes);
+                    Ok(report)
+                },
+                |_, report| fold(report),
+            );
+        }
+        // Too few objects to go round: the threads share the cells of each.
+        let buffers: Vec<Mutex<ObjectBuffers>> =
+            (0..driver.num_threads()).map(|_| Mutex::default()).collect();
+        for index in (0..objects.len()).filter_map(|place| objects.nth(place)) {
+            let report = self
+                .object(index, &mut Workers::All { driver, buffers: &buffers })
+                .map_err(|fault| ChunkFault { index, fault })?;
+            progress.advance(bytes);
+            fold(report);
+        }
+        Ok(())
+    }
+
+    fn object(&self, object: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
+        let destination = &self.job.destination;
+        let start = destination.start_of(object);
+        let per_object = destination.cells_per_object();
+        let order = destination.cell_order();
+        let first: Vec<u64> =
+            start.iter().zip(destination.cell_shape()).map(|(start, length)| start / length).collect();
+        let shape: Vec<u64> = order.iter().map(|dimension| per_object[*dimension]).collect();
+        let mut report = ObjectReport::default();
+        let mut writer = CellWriter::new(destination, object);
+        let mut next = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
+        while next.is_some() {
+            let mut batch = Vec::new();
+            while let Some(position) = next.take_if(|_| batch.len() < workers.at_once()) {
+                let mut inside = vec![0; position.len()];
+                for (index, dimension) in position.iter().zip(&order) {
+                    inside[*dimension] = *index;
+                }
+                batch.push(inside);
+                let mut following = position;
+                next = advance(&mut following, &shape).then_some(following);
+            }
+            self.write(&first, &batch, workers, &mut writer, &mut report)?;
+        }
+        let mut workspace = crate::codec::Workspace::default();
+        writer.finish(&mut workspace, &mut report)?;
+        Ok(report)
+    }
+
+    /// Converts a few cells and writes them in their order.
+    fn write(
+        &self,
+        first: &[u64],
+        batch: &[Vec<u64>],
+        workers: &mut Workers<'_>,
+        writer: &mut CellWriter<'_>,
+        report: &mut ObjectReport,
+    ) -> Result<(), Fault> {
+        let position =
+            |inside: &[u64]| -> Vec<u64> { first.iter().zip(inside).map(|(a, b)| a + b).collect() };
+        if let Workers::One { buffers, interrupt } = workers {
+            for inside in batch {
+                interrupt.check()?;
+                if self.cell(&position(inside), writer.object(), buffers, report)? {
+                    writer.write(inside, self.encoded(buffers), report)?;
+                }
+            }
+            return Ok(());
+        }
+        let converted = workers.each(batch.len(), |buffers, item| {
+            let mut of_cell = ObjectReport::default();
+            let is_there = self.cell(&position(&batch[item]), writer.object(), buffers, &mut of_cell)?;
+            Ok((is_there.then(|| self.encoded(buffers).to_vec()), of_cell))
+        })?;
+        for (inside, (encoded, of_cell)) in batch.iter().zip(converted) {
+            report.add(&of_cell);
+            if let Some(encoded) = encoded {
+                writer.write(inside, &encoded, report)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where [`Self::cell`] has left an encoded cell.
+    fn encoded<'b>(&self, buffers: &'b ObjectBuffers) -> &'b [u8] {
+        if self.conversion.is_copy() { &buffers.read } else { &buffers.written }
+    }
+
+    /// Converts one cell; false where it is absent from the destination.
+    fn cell(
+        &self,
+        cell: &[u64],
+        object: u64,
+        buffers: &mut ObjectBuffers,
+        report: &mut ObjectReport,
+    ) -> Result<bool, Fault> {
+        let source = &self.job.source;
+        let start = source.start_of_cell(cell);
+        let valid = source.cropped(&start, source.cell_shape());
+        if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
+            return Ok(false); // All of it lies beyond the edge of the array.
+        }
+        let ObjectBuffers { read, written, conversion: work, workspace, .. } = buffers;
+        if !self.source.read(cell, read, workspace)? {
+            let Some(absent) = &self.job.absent_element else { return Ok(false) };
+            let elements = filled(absent, self.job.destination.cell_chain());
+            let target = if self.conversion.is_copy() { read } else { written };
+            self.conversion
+                .encode_elements(&elements, target, work)
+                .map_err(|fault| at(fault, &start).of_destination(object))?;
+            return Ok(true);
+        }
+        report.bytes_read += read.len() as u64;
+        if self.conversion.is_copy() {
+            return Ok(true);
+        }
+        let converted = self
+            .conversion
+            .run(read, valid.as_deref(), written, work, &mut report.figures)
+            .map_err(|fault| at(fault, &start).of_source(source.object_of(cell).0))?;
+        Ok(converted == Converted::Written)
+    }
+}

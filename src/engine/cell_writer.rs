@@ -1,0 +1,63 @@
+//! The cells of an object of the destination, written as they come.
+
+use super::driver::Fault;
+use super::object::{ObjectReport, Side};
+use super::shard::ShardWriter;
+use crate::codec::chain::Workspace;
+
+/// An object being written: a chunk at once, a shard cell by cell. Nothing is made before the first cell.
+#[derive(Debug)]
+pub(super) struct CellWriter<'a> {
+    side: &'a Side,
+    object: u64,
+    shard: Option<ShardWriter>,
+}
+
+impl<'a> CellWriter<'a> {
+    /// A writer of an object that is not there yet.
+    pub(super) fn new(side: &'a Side, object: u64) -> Self {
+        CellWriter { side, object, shard: None }
+    }
+
+    /// The object.
+    pub(super) fn object(&self) -> u64 {
+        self.object
+    }
+
+    /// Writes the cell at a position in the object; those of a shard come in its own order.
+    pub(super) fn write(
+        &mut self,
+        inside: &[u64],
+        encoded: &[u8],
+        report: &mut ObjectReport,
+    ) -> Result<(), Fault> {
+        self.put(inside, encoded, report).map_err(|fault| fault.of_destination(self.object))
+    }
+
+    fn put(&mut self, inside: &[u64], encoded: &[u8], report: &mut ObjectReport) -> Result<(), Fault> {
+        let key = || self.side.key(self.object);
+        let Some(layout) = &self.side.layout else {
+            self.side.node.write(&key(), encoded)?;
+            report.written += 1;
+            report.bytes_written += encoded.len() as u64;
+            return Ok(());
+        };
+        let shard = match &mut self.shard {
+            Some(shard) => shard,
+            none => none.insert(ShardWriter::new(self.side.node.create(&key())?, &layout.sharding)?),
+        };
+        Ok(shard.append(layout.entry_of(inside), encoded)?)
+    }
+
+    /// Writes the index of a shard that has cells.
+    pub(super) fn finish(self, workspace: &mut Workspace, report: &mut ObjectReport) -> Result<(), Fault> {
+        if let (Some(shard), Some(layout)) = (self.shard, &self.side.layout) {
+            let bytes = shard
+                .finish(&layout.sharding, workspace)
+                .map_err(|fault| fault.of_destination(self.object))?;
+            report.written += 1;
+            report.bytes_written += bytes;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! The cells of an array, what is decoded alone: the inner chunks of shards that can be streamed, else the stored
+//! objects themselves. They are counted through the whole array, whatever object they lie in.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::chunk_set::ChunkSet;
+use super::driver::Fault;
+use super::object::Side;
+use crate::codec::BoundChain;
+use crate::codec::chain::Workspace;
+use crate::codec::region::ravel;
+use crate::codec::sharding::IndexEntry;
+use crate::store::ObjectReader;
+
+/// Shards that are kept open, with their indexes, at most.
+pub const MOST_OPEN_SHARDS: usize = 16;
+
+impl Side {
+    /// The chain of a cell.
+    pub fn cell_chain(&self) -> &BoundChain {
+        self.layout.as_ref().map_or(&self.chain, |layout| &layout.cell)
+    }
+
+    /// Elements of a cell along each dimension.
+    pub fn cell_shape(&self) -> &[u64] {
+        &self.cell_chain().decoded().shape
+    }
+
+    /// Cells of an object along each dimension.
+    pub fn cells_per_object(&self) -> Vec<u64> {
+        match &self.layout {
+            Some(layout) => layout.cell_grid_shape(),
+            None => vec![1; self.metadata.shape.len()],
+        }
+    }
+
+    /// The array's dimension at each dimension of the order in which cells lie in an object.
+    pub fn cell_order(&self) -> Vec<usize> {
+        match &self.layout {
+            Some(layout) => layout.order.clone(),
+            None => (0..self.metadata.shape.len()).collect(),
+        }
+    }
+
+    /// The object that holds a cell, and the cell's position in it.
+    pub fn object_of(&self, cell: &[u64]) -> (u64, Vec<u64>) {
+        let per_object = self.cells_per_object();
+        let object: Vec<u64> = cell.iter().zip(&per_object).map(|(index, count)| index / count).collect();
+        let inside = cell.iter().zip(&per_object).map(|(index, count)| index % count).collect();
+        (ravel(&object, &self.metadata.chunk_grid_shape()), inside)
+    }
+
+    /// The first element of a cell.
+    pub fn start_of_cell(&self, cell: &[u64]) -> Vec<u64> {
+        cell.iter().zip(self.cell_shape()).map(|(index, length)| index * length).collect()
+    }
+
+    /// How many of its shards are kept open, at most, while those of `other` are written.
+    pub fn num_open_shards(&self, other: &Side) -> u64 {
+        let total =
+            self.metadata.chunk_grid_shape().iter().fold(1_u64, |all, length| all.saturating_mul(*length));
+        let same = self.metadata.chunk_shape == other.metadata.chunk_shape;
+        total.clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
+    }
+}
+
+/// Encoded cells of an array by their positions. Threads share it.
+#[derive(Debug)]
+pub struct CellSource<'a> {
+    side: &'a Side,
+    present: Option<&'a ChunkSet>,
+    /// The shards that were used last, the latest first.
+    opened: Mutex<VecDeque<(u64, Arc<OpenedShard>)>>,
+    /// Bytes of the indexes that were read.
+    index_bytes: AtomicU64,
+}
+
+#[derive(Debug)]
+struct OpenedShard {
+    /// `None` where the shard is absent.
+    reader: Option<ObjectReader>,
+    index: Vec<IndexEntry>,
+}
+
+impl<'a> CellSource<'a> {
+    /// The cells of `side`, of which only the objects of `present` are looked for, if it is given.
+    pub fn new(side: &'a Side, present: Option<&'a ChunkSet>) -> Self {
+        CellSource { side, present, opened: Mutex::default(), index_bytes: AtomicU64::new(0) }
+    }
+
+    /// The array.
+    pub fn side(&self) -> &'a Side {
+        self.side
+    }
+
+    /// Bytes of the indexes that were read.
+    pub fn index_bytes(&self) -> u64 {
+        self.index_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether an object may be there.
+    pub fn may_hold(&self, object: u64) -> bool {
+        self.present.is_none_or(|present| present.contains(object))
+    }
+
+    /// Reads an encoded cell into `bytes`; false where it is absent.
+    pub fn read(&self, cell: &[u64], bytes: &mut Vec<u8>, workspace: &mut Workspace) -> Result<bool, Fault> {
+        let (object, inside) = self.side.object_of(cell);
+        if !self.may_hold(object) {
+            return Ok(false);
+        }
+        self.read_of(object, &inside, bytes, workspace).map_err(|fault| fault.of_source(object))
+    }
+
+    fn read_of(
+        &self,
+        object: u64,
+        inside: &[u64],
+        bytes: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<bool, Fault> {
+        let side = self.side;
+        let Some(layout) = &side.layout else {
+            let key = side.key(object);
+            let found = side.node.read_into(&key, side.chain.max_encoded_bytes(), bytes)?;
+            return if found || self.present.is_none() { Ok(found) } else { Err(went_away(&key)) };
+        };
+        let shard = self.open(object, bytes, workspace)?;
+        let entry = shard.index.get(layout.entry_of(inside)).copied().flatten();
+        let (Some((offset, length)), Some(reader)) = (entry, &shard.reader) else { return Ok(false) };
+        let bound = layout.cell.max_encoded_bytes();
+        if length > bound {
+            return Err(Fault::Other(format!(
+                "inner chunk {inside:?} holds {length} bytes, at most {bound} expected"
+            )));
+        }
+        reader.read_at(offset, length, bytes)?;
+        Ok(true)
+    }
+
+    /// An opened shard with its index, from those that are kept or from the store.
+    fn open(
+        &self,
+        object: u64,
+        buffer: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<Arc<OpenedShard>, Fault> {
+        let kept = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, shard)) = kept().iter().find(|(index, _)| *index == object) {
+            return Ok(shard.clone());
+        }
+        let key = self.side.key(object);
+        let reader = self.side.node.open(&key)?;
+        let index = match (&reader, &self.side.layout) {
+            (Some(reader), Some(layout)) => layout.read_index(reader, buffer, workspace)?,
+            (None, _) if self.present.is_some() => return Err(went_away(&key)),
+            _ => Vec::new(),
+        };
+        let shard = Arc::new(OpenedShard { reader, index });
+        let mut kept = kept();
+        if kept.iter().all(|(index, _)| *index != object) {
+            // Two threads that open a shard at once count it once.
+            let bytes = self.side.layout.as_ref().map_or(0, |layout| layout.sharding.index_bytes());
+            self.index_bytes.fetch_add(bytes, Ordering::Relaxed);
+            kept.truncate(MOST_OPEN_SHARDS - 1);
+            kept.push_front((object, shard.clone()));
+        }
+        Ok(shard)
+    }
+}
+
+fn went_away(key: &str) -> Fault {
+    Fault::Other(format!("the object {key} went away while it was read"))
+}

@@ -1,0 +1,145 @@
+//! A block of the destination in memory: the elements of its cells, each cell by itself, so that threads fill
+//! different cells at once and each can be encoded as it lies.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::cell_encoder::CellEncoder;
+use super::plan::Block;
+use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
+
+/// The cells of a block. The buffers are used again for the next.
+#[derive(Debug, Default)]
+pub(super) struct DecodedBlock {
+    block: Option<Block>,
+    cell_shape: Vec<u64>,
+    first: Vec<u64>,
+    counts: Vec<u64>,
+    cells: Vec<Mutex<DecodedCell>>,
+}
+
+/// The elements of a cell.
+#[derive(Debug, Default)]
+pub(super) struct DecodedCell {
+    /// The whole cell, also beyond the edge of the array.
+    pub(super) elements: Vec<u8>,
+    /// Whether any of it is stored in the source.
+    pub(super) is_stored: bool,
+}
+
+impl DecodedBlock {
+    /// Begins another block of cells of this shape.
+    pub(super) fn begin(&mut self, block: &Block, cell_shape: &[u64]) {
+        (self.first, self.counts) = block.cells(cell_shape);
+        self.cell_shape = cell_shape.to_vec();
+        self.block = Some(block.clone());
+        let count = self.num_cells();
+        if self.cells.len() < count {
+            self.cells.resize_with(count, Mutex::default);
+        }
+    }
+
+    /// Cells of the block.
+    pub(super) fn num_cells(&self) -> usize {
+        as_index(self.counts.iter().product())
+    }
+
+    /// The position of a cell in the grid of the destination.
+    pub(super) fn position(&self, item: usize) -> Vec<u64> {
+        let place = unravel(item as u64, &self.counts);
+        place.iter().zip(&self.first).map(|(index, first)| index + first).collect()
+    }
+
+    /// Which of the block's cells stands at a position of the grid.
+    pub(super) fn item(&self, cell: &[u64]) -> usize {
+        let place: Vec<u64> = cell.iter().zip(&self.first).map(|(index, first)| index - first).collect();
+        as_index(ravel(&place, &self.counts))
+    }
+
+    /// The cells of the block that lie in an object: the first, and how many along each dimension.
+    pub(super) fn cells_of(&self, object: &[u64], per_object: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        overlap(&self.first, &self.counts, object, per_object)
+    }
+
+    /// A cell.
+    pub(super) fn lock(&self, item: usize) -> MutexGuard<'_, DecodedCell> {
+        self.cells[item].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes room for a cell, and fills it as if nothing were stored, unless `may_be_absent` tells of the part inside
+    /// the array that all of it is.
+    pub(super) fn prepare(
+        &self,
+        item: usize,
+        encoder: &CellEncoder,
+        may_be_absent: impl Fn(&[u64], &[u64]) -> bool,
+    ) {
+        let Some(block) = &self.block else { return };
+        let start: Vec<u64> = self.position(item).iter().zip(&self.cell_shape).map(|(p, l)| p * l).collect();
+        let valid: Vec<u64> = start
+            .iter()
+            .zip(&self.cell_shape)
+            .zip(&block.end)
+            .map(|((start, length), end)| (*length).min(end.saturating_sub(*start)))
+            .collect();
+        let end: Vec<u64> = start.iter().zip(&valid).map(|(start, length)| start + length).collect();
+        let mut cell = self.lock(item);
+        let bytes = as_index(self.cell_shape.iter().product::<u64>()) * encoder.element_size();
+        cell.elements.resize(bytes, 0);
+        cell.is_stored = false;
+        if valid != self.cell_shape || may_be_absent(&start, &end) {
+            encoder.fill(&mut cell.elements, &self.cell_shape, &valid);
+        }
+    }
+
+    /// Copies the elements of a source cell into the cells that it overlaps.
+    pub(super) fn scatter(&self, elements: &[u8], start: &[u64], shape: &[u64], element_size: usize) {
+        let Some(block) = &self.block else { return };
+        let ends = start.iter().zip(shape).zip(&block.end);
+        let end: Vec<u64> = ends.map(|((start, length), end)| (start + length).min(*end)).collect();
+        let from: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| *a.max(b)).collect();
+        let part = Block { start: from, end };
+        let (first, counts) = part.cells(&self.cell_shape);
+        let mut place = vec![0; counts.len()];
+        loop {
+            let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+            let cell_start: Vec<u64> = position.iter().zip(&self.cell_shape).map(|(p, l)| p * l).collect();
+            let low: Vec<u64> = cell_start.iter().zip(&part.start).map(|(a, b)| *a.max(b)).collect();
+            let highs = cell_start.iter().zip(&self.cell_shape).zip(&part.end);
+            let extent: Vec<u64> =
+                highs.zip(&low).map(|(((a, length), end), low)| (a + length).min(*end) - low).collect();
+            let from = |origin: &[u64]| -> Vec<u64> { low.iter().zip(origin).map(|(a, b)| a - b).collect() };
+            let mut cell = self.lock(self.item(&position));
+            RegionCopy {
+                source_shape: shape,
+                source_start: &from(start),
+                target_shape: &self.cell_shape,
+                target_start: &from(&cell_start),
+                extent: &extent,
+                element_size,
+            }
+            .run(elements, &mut cell.elements);
+            cell.is_stored = true;
+            drop(cell);
+            if !advance(&mut place, &counts) {
+                return;
+            }
+        }
+    }
+}
+
+/// The cells of a box that lie in an object: the first, and how many along each dimension.
+pub(super) fn overlap(
+    first: &[u64],
+    counts: &[u64],
+    object: &[u64],
+    per_object: &[u64],
+) -> (Vec<u64>, Vec<u64>) {
+    let bounds = first.iter().zip(counts).zip(object).zip(per_object);
+    bounds
+        .map(|(((first, count), object), per_object)| {
+            let low = (*first).max(object * per_object);
+            let high = (first + count).min((object + 1) * per_object);
+            (low, high.saturating_sub(low))
+        })
+        .unzip()
+}

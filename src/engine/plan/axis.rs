@@ -1,0 +1,92 @@
+//! One dimension of a plan: where blocks cut it, and how many source chunks those cuts make more than one block read.
+
+/// A dimension of the array, cut into source chunks and into objects of the destination, in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Axis {
+    /// Length of the array.
+    pub length: u64,
+    /// Length of a source chunk.
+    pub source: u64,
+    /// Length of what a block holds whole numbers of, or a whole number of which it takes to hold a block.
+    pub unit: u64,
+}
+
+/// Lengths that are tried by trial division are no larger than this.
+const MOST_TRIED: u64 = 1000;
+
+impl Axis {
+    /// Source chunks along the dimension.
+    pub(super) fn chunks(self) -> u64 {
+        self.length.div_ceil(self.source)
+    }
+
+    /// Source chunks that blocks of `block` elements read, summed over the blocks: each cut inside a source chunk
+    /// makes one more.
+    pub(super) fn reads(self, block: u64) -> u64 {
+        let cuts = |length: u64| self.length.div_ceil(length).saturating_sub(1);
+        let aligned = lcm(block, self.source).map_or(0, cuts);
+        self.chunks().saturating_add(cuts(block) - aligned)
+    }
+
+    /// How many units a block may hold: those that cut fewer source chunks than others do, ascending. The last holds
+    /// the whole dimension.
+    pub(super) fn multiples(self) -> Vec<u64> {
+        let all = self.length.div_ceil(self.unit).max(1);
+        let period = lcm(self.unit, self.source).map_or(all, |period| (period / self.unit).min(all));
+        let mut multiples = vec![1, all];
+        let powers = |first: u64| std::iter::successors(Some(first), |power| power.checked_mul(2));
+        multiples.extend(powers(1).take_while(|power| *power < all));
+        multiples.extend(powers(period).take_while(|power| *power < all));
+        multiples.extend(divisors(period));
+        multiples.sort_unstable();
+        multiples.dedup();
+        multiples
+    }
+}
+
+/// Divisors of a number, as far as trial division up to a bound finds them.
+pub(super) fn divisors(number: u64) -> Vec<u64> {
+    let found = (1..=MOST_TRIED.min(number)).filter(|divisor| number.is_multiple_of(*divisor));
+    let mut divisors: Vec<u64> = found.flat_map(|divisor| [divisor, number / divisor]).collect();
+    divisors.sort_unstable();
+    divisors.dedup();
+    divisors
+}
+
+/// The greatest common divisor.
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The least common multiple; `None` where it does not fit.
+fn lcm(a: u64, b: u64) -> Option<u64> {
+    (a / gcd(a, b)).checked_mul(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_are_those_counted_block_by_block() {
+        for (length, source, unit) in
+            [(12, 4, 3), (13, 5, 2), (7, 10, 3), (100, 7, 7), (1, 1, 1), (64, 16, 5)]
+        {
+            let axis = Axis { length, source, unit };
+            for multiple in axis.multiples() {
+                let block = multiple * unit;
+                let starts = (0..length).step_by(usize::try_from(block).unwrap());
+                let counted: u64 =
+                    starts.map(|start| (start + block).min(length).div_ceil(source) - start / source).sum();
+                assert_eq!(axis.reads(block), counted, "{axis:?} in blocks of {block}");
+            }
+            assert_eq!(axis.reads(length.next_multiple_of(unit)), axis.chunks());
+        }
+    }
+
+    #[test]
+    fn multiples_of_a_huge_axis_are_few() {
+        let axis = Axis { length: u64::MAX / 2, source: 1 << 40, unit: 999_983 };
+        assert!(axis.multiples().len() < 1000);
+    }
+}

@@ -1,0 +1,92 @@
+//! The blocks of a plan, one after the other.
+
+use super::RechunkPlan;
+use crate::codec::region::{advance, unravel};
+
+/// Objects of the destination that are written together: whole ones, of one block or of several that follow each
+/// other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    start: Vec<u64>,
+    end: Vec<u64>,
+}
+
+/// A box of cells of the destination, cut at the edge of the array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// Its first element.
+    pub start: Vec<u64>,
+    /// After its last element, inside the array.
+    pub end: Vec<u64>,
+}
+
+impl RechunkPlan {
+    /// How many groups there are; no two write to the same object.
+    pub fn num_groups(&self) -> u64 {
+        self.group_grid_shape().iter().fold(1_u64, |product, length| product.saturating_mul(*length))
+    }
+
+    /// Elements of a group along each dimension.
+    pub fn group_shape(&self) -> Vec<u64> {
+        let objects = &self.grids.destination_object;
+        self.block_shape.iter().zip(objects).map(|(block, object)| *block.max(object)).collect()
+    }
+
+    fn group_grid_shape(&self) -> Vec<u64> {
+        self.grids
+            .shape
+            .iter()
+            .zip(self.group_shape())
+            .map(|(length, group)| length.div_ceil(group))
+            .collect()
+    }
+
+    /// A group by its number.
+    pub fn group(&self, number: u64) -> Group {
+        let position = unravel(number, &self.group_grid_shape());
+        let shape = self.group_shape();
+        let start: Vec<u64> = position.iter().zip(&shape).map(|(index, length)| index * length).collect();
+        let end = self.ends(&start, &shape);
+        Group { start, end }
+    }
+
+    /// The end of a box inside the array.
+    fn ends(&self, start: &[u64], shape: &[u64]) -> Vec<u64> {
+        let ends = start.iter().zip(shape).zip(&self.grids.shape);
+        ends.map(|((start, length), array)| start.saturating_add(*length).min(*array)).collect()
+    }
+
+    /// The blocks of a group, in the order in which their cells lie in an object.
+    pub fn blocks(&self, group: &Group) -> Vec<Block> {
+        let order = &self.grids.order;
+        let counts: Vec<u64> = order
+            .iter()
+            .map(|&dimension| {
+                (group.end[dimension] - group.start[dimension]).div_ceil(self.block_shape[dimension])
+            })
+            .collect();
+        let mut position = vec![0; counts.len()];
+        let mut blocks = Vec::new();
+        loop {
+            let mut start = group.start.clone();
+            for (index, &dimension) in position.iter().zip(order) {
+                start[dimension] += index * self.block_shape[dimension];
+            }
+            let end = self.ends(&start, &self.block_shape);
+            blocks.push(Block { start, end });
+            if !advance(&mut position, &counts) {
+                return blocks;
+            }
+        }
+    }
+}
+
+impl Block {
+    /// The cells of a grid that overlap the block: the first position, and how many along each dimension.
+    pub fn cells(&self, cell: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let first: Vec<u64> = self.start.iter().zip(cell).map(|(start, cell)| start / cell).collect();
+        let counts = self.end.iter().zip(cell).zip(&first);
+        let counts = counts.map(|((end, cell), first)| end.div_ceil(*cell) - first).collect();
+        (first, counts)
+    }
+}

@@ -1,0 +1,202 @@
+//! How an array is cut into work where the chunk grids of both sides differ. Pure: shapes and sizes in, a plan out.
+//!
+//! The destination is cut into *blocks* that are held in memory decoded; each is read from all source chunks that
+//! overlap it and written whole. A block holds whole objects of the destination; where a shard is larger than the
+//! budget, a block is a part of one: inner chunks that follow each other in the shard's own order, so that shards are
+//! written from their first inner chunk to their last. All blocks of a plan have the same shape (but at the edges),
+//! so that what is read more than once can be counted without walking them.
+
+mod axis;
+mod blocks;
+#[cfg(test)]
+mod tests;
+
+pub use blocks::{Block, Group};
+
+use axis::{Axis, divisors};
+
+/// Both grids of an array, in elements. A *cell* is what is decoded alone: an inner chunk, or a chunk without shards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grids {
+    /// Of the array.
+    pub shape: Vec<u64>,
+    /// Of a cell of the source.
+    pub source_cell: Vec<u64>,
+    /// Of a cell of the destination.
+    pub destination_cell: Vec<u64>,
+    /// Of a stored object of the destination: cells, a whole number of them.
+    pub destination_object: Vec<u64>,
+    /// The array's dimension at each dimension of the order in which cells lie in an object.
+    pub order: Vec<usize>,
+}
+
+/// What a block costs, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Costs {
+    /// An element as it is held.
+    pub element: u64,
+    /// A cell of the destination beside its elements.
+    pub cell: u64,
+    /// What a thread needs beside the block: a cell of either side on its way through the codecs.
+    pub worker: u64,
+}
+
+/// How the array is cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RechunkPlan {
+    grids: Grids,
+    costs: Costs,
+    block_shape: Vec<u64>,
+}
+
+/// The budget does not hold a single cell of either side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{least} bytes are needed for one cell of either side")]
+pub struct BudgetTooSmall {
+    /// The least budget that would do, in bytes.
+    pub least: u64,
+}
+
+impl RechunkPlan {
+    /// The plan that reads the fewest source cells within `budget` bytes; of those, the one with the smallest blocks.
+    pub fn new(grids: Grids, costs: Costs, budget: u64) -> Result<Self, BudgetTooSmall> {
+        let least = RechunkPlan { block_shape: grids.destination_cell.clone(), grids, costs };
+        if least.unit_bytes() > budget {
+            return Err(BudgetTooSmall { least: least.unit_bytes() });
+        }
+        let mut best: Option<RechunkPlan> = None;
+        let whole = least.with_block(least.grids.destination_object.clone());
+        let parts = least.parts().into_iter().map(|block| least.with_block(block));
+        for plan in parts.chain([whole.grown(budget)]) {
+            let better =
+                |best: &RechunkPlan| (plan.reads(), plan.block_bytes()) < (best.reads(), best.block_bytes());
+            if plan.unit_bytes() <= budget && best.as_ref().is_none_or(better) {
+                best = Some(plan);
+            }
+        }
+        Ok(best.unwrap_or(least))
+    }
+
+    /// The grids that are cut.
+    pub fn grids(&self) -> &Grids {
+        &self.grids
+    }
+
+    /// Elements of a block along each dimension.
+    pub fn block_shape(&self) -> &[u64] {
+        &self.block_shape
+    }
+
+    /// Bytes of a block: its cells, decoded.
+    pub fn block_bytes(&self) -> u64 {
+        let extent = |(dimension, block): (usize, &u64)| {
+            let cell = self.grids.destination_cell[dimension];
+            let length = self.grids.shape[dimension].max(1);
+            (*block).min(length.checked_next_multiple_of(cell).unwrap_or(u64::MAX))
+        };
+        let extents: Vec<u64> = self.block_shape.iter().enumerate().map(extent).collect();
+        let elements = extents.iter().fold(1_u64, |product, extent| product.saturating_mul(*extent));
+        let cells = extents.iter().zip(&self.grids.destination_cell);
+        let cells = cells.fold(1_u64, |product, (extent, cell)| product.saturating_mul(extent / cell));
+        elements.saturating_mul(self.costs.element).saturating_add(cells.saturating_mul(self.costs.cell))
+    }
+
+    /// Bytes that a block and one thread need.
+    pub fn unit_bytes(&self) -> u64 {
+        self.block_bytes().saturating_add(self.costs.worker)
+    }
+
+    /// Bytes that each further thread needs at the same block.
+    pub fn worker_bytes(&self) -> u64 {
+        self.costs.worker
+    }
+
+    /// Source cells that are read, each as often as blocks overlap it, if all are there.
+    pub fn reads(&self) -> u128 {
+        self.product(|axis, block| axis.reads(block))
+    }
+
+    /// Source cells of the grid.
+    pub fn source_cells(&self) -> u128 {
+        self.product(|axis, _| axis.chunks())
+    }
+
+    /// Source cells read by source cells of the grid; 1 where each is read once.
+    pub fn read_amplification(&self) -> f64 {
+        let cells = self.source_cells();
+        // Twelve digits are exact, whatever the counts.
+        if cells == 0 { 1.0 } else { approximate(self.reads()) / approximate(cells) }
+    }
+
+    fn product(&self, count: impl Fn(Axis, u64) -> u64) -> u128 {
+        self.axes()
+            .zip(&self.block_shape)
+            .fold(1_u128, |product, (axis, block)| product.saturating_mul(u128::from(count(axis, *block))))
+    }
+
+    fn axes(&self) -> impl Iterator<Item = Axis> {
+        let Grids { shape, source_cell, destination_object, .. } = &self.grids;
+        let pairs = shape.iter().zip(source_cell).zip(destination_object);
+        pairs.map(|((&length, &source), &unit)| Axis { length, source, unit })
+    }
+
+    fn with_block(&self, block_shape: Vec<u64>) -> RechunkPlan {
+        RechunkPlan { grids: self.grids.clone(), costs: self.costs, block_shape }
+    }
+
+    /// Blocks that are parts of an object: one cell along the dimensions that vary slowest, a divisor of the
+    /// object's along one, all of the object's along those that vary fastest.
+    fn parts(&self) -> Vec<Vec<u64>> {
+        let Grids { destination_cell, destination_object, order, .. } = &self.grids;
+        let mut parts = Vec::new();
+        let mut block = destination_cell.clone();
+        for &dimension in order.iter().rev() {
+            let (cell, object) = (destination_cell[dimension], destination_object[dimension]);
+            for cells in divisors(object / cell) {
+                block[dimension] = cells * cell;
+                parts.push(block.clone());
+            }
+        }
+        parts
+    }
+
+    /// Grows blocks of whole objects, each time along the dimension where the bytes that it costs save most reads.
+    fn grown(self, budget: u64) -> RechunkPlan {
+        let mut plan = self;
+        let axes: Vec<Axis> = plan.axes().collect();
+        let multiples: Vec<Vec<u64>> = axes.iter().map(|axis| axis.multiples()).collect();
+        loop {
+            let mut best: Option<(f64, RechunkPlan)> = None;
+            for (dimension, axis) in axes.iter().enumerate() {
+                let reads = axis.reads(plan.block_shape[dimension]);
+                for multiple in &multiples[dimension] {
+                    let Some(block) = multiple.checked_mul(axis.unit) else { continue };
+                    if block <= plan.block_shape[dimension] || axis.reads(block) >= reads {
+                        continue;
+                    }
+                    let mut larger = plan.clone();
+                    larger.block_shape[dimension] = block;
+                    if larger.unit_bytes() > budget {
+                        continue;
+                    }
+                    let saved = (approximate(reads.into()) / approximate(axis.reads(block).into())).ln();
+                    let cost =
+                        approximate(larger.block_bytes().into()) / approximate(plan.block_bytes().into());
+                    let gain = saved / cost.ln().max(f64::MIN_POSITIVE);
+                    if best.as_ref().is_none_or(|(most, _)| gain > *most) {
+                        best = Some((gain, larger));
+                    }
+                }
+            }
+            match best {
+                Some((_, larger)) => plan = larger,
+                None => return plan,
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for ratios that are shown or compared, where 53 bits do")]
+fn approximate(count: u128) -> f64 {
+    count as f64
+}

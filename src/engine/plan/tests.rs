@@ -1,0 +1,163 @@
+//! The plan against the array walked element by element.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::codec::region::{advance, ravel};
+
+/// Grids of 1 to 8 dimensions with ragged edges, and a permuted shard on the destination's side or none.
+fn grids() -> impl Strategy<Value = Grids> {
+    (1_usize..=8)
+        .prop_flat_map(|rank| {
+            let most = [40, 12, 7, 5, 4, 3, 3, 3][rank - 1];
+            let lengths = |most: u64| prop::collection::vec(1..=most, rank);
+            let order = Just((0..rank).collect::<Vec<_>>()).prop_shuffle();
+            (lengths(most), lengths(most), lengths(most / 2 + 1), lengths(3), order, any::<bool>())
+        })
+        .prop_map(|(shape, source_cell, destination_cell, factors, order, is_sharded)| {
+            let factors = factors.iter().map(|factor| if is_sharded { *factor } else { 1 });
+            let destination_object = destination_cell.iter().zip(factors).map(|(c, f)| c * f).collect();
+            Grids { shape, source_cell, destination_cell, destination_object, order }
+        })
+}
+
+/// Calls `visit` with each position of a box.
+fn each(start: &[u64], counts: &[u64], mut visit: impl FnMut(Vec<u64>)) {
+    let mut position = vec![0; counts.len()];
+    while !counts.contains(&0) {
+        visit(position.iter().zip(start).map(|(index, start)| index + start).collect());
+        if !advance(&mut position, counts) {
+            break;
+        }
+    }
+}
+
+fn grid_shape(shape: &[u64], cell: &[u64]) -> Vec<u64> {
+    shape.iter().zip(cell).map(|(length, cell)| length.div_ceil(*cell)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn plan_writes_each_element_once_and_reads_as_often_as_it_says(
+        grids in grids(), budget in 1_u64..4000, cell in 0_u64..3,
+    ) {
+        let costs = Costs { element: 2, cell, worker: 5 };
+        let plan = match RechunkPlan::new(grids.clone(), costs, budget) {
+            Ok(plan) => plan,
+            Err(error) => {
+                prop_assert!(error.least > budget);
+                let plan = RechunkPlan::new(grids, costs, error.least).unwrap();
+                prop_assert!(plan.unit_bytes() <= error.least);
+                return Ok(());
+            }
+        };
+        prop_assert!(plan.unit_bytes() <= budget);
+        let total: u64 = grids.shape.iter().product();
+        let mut written = vec![0_u8; usize::try_from(total).unwrap()];
+        let mut reads = 0_u128;
+        let mut groups_of_object = HashMap::new();
+        for number in 0..plan.num_groups() {
+            let mut places = HashMap::new();
+            for block in plan.blocks(&plan.group(number)) {
+                let extents: Vec<u64> = block.end.iter().zip(&block.start).map(|(e, s)| e - s).collect();
+                each(&block.start, &extents, |position| {
+                    written[usize::try_from(ravel(&position, &grids.shape)).unwrap()] += 1;
+                });
+                let (_, counts) = block.cells(&grids.source_cell);
+                reads += u128::from(counts.iter().product::<u64>());
+                let (first, counts) = block.cells(&grids.destination_cell);
+                let held: u64 = counts.iter().product::<u64>() * grids.destination_cell.iter().product::<u64>();
+                prop_assert!(held * costs.element <= plan.block_bytes());
+                let mut cells = Vec::new();
+                each(&first, &counts, |position| cells.push(position));
+                cells.sort_by_key(|cell| in_object(&grids, cell).1);
+                for cell in cells {
+                    let (object, place) = in_object(&grids, &cell);
+                    let owner = *groups_of_object.entry(object.clone()).or_insert(number);
+                    prop_assert_eq!(owner, number, "an object of two groups");
+                    // Each cell comes after those that lie before it in the object.
+                    if let Some(before) = places.insert(object, place.clone()) {
+                        prop_assert!(before < place, "{:?} after {:?}", place, before);
+                    }
+                }
+            }
+        }
+        prop_assert!(written.iter().all(|count| *count == 1));
+        prop_assert_eq!(reads, plan.reads());
+        prop_assert_eq!(plan.source_cells(), u128::from(grid_shape(&grids.shape, &grids.source_cell).iter().product::<u64>()));
+        prop_assert!(plan.read_amplification() >= 1.0);
+    }
+
+    #[test]
+    fn plan_reads_each_source_chunk_once_with_room_for_the_array(grids in grids()) {
+        let costs = Costs { element: 4, cell: 8, worker: 0 };
+        let plan = RechunkPlan::new(grids, costs, u64::MAX).unwrap();
+        prop_assert_eq!(plan.reads(), plan.source_cells());
+    }
+}
+
+/// The object of a cell, and the cell's place in the object's own order.
+fn in_object(grids: &Grids, cell: &[u64]) -> (Vec<u64>, Vec<u64>) {
+    let per_object = grid_shape(&grids.destination_object, &grids.destination_cell);
+    let object = cell.iter().zip(&per_object).map(|(index, count)| index / count).collect();
+    let place = grids.order.iter().map(|&dimension| cell[dimension] % per_object[dimension]).collect();
+    (object, place)
+}
+
+#[test]
+fn aligned_grids_are_read_once_in_blocks_of_the_least_common_shape() {
+    let grids = Grids {
+        shape: vec![512, 512, 512],
+        source_cell: vec![16, 256, 256],
+        destination_cell: vec![256, 64, 64],
+        destination_object: vec![256, 64, 64],
+        order: vec![0, 1, 2],
+    };
+    let costs = Costs { element: 4, cell: 0, worker: 1 << 24 };
+    let plan = RechunkPlan::new(grids.clone(), costs, 1 << 30).unwrap();
+    assert_eq!(plan.block_shape(), [256, 256, 256]);
+    assert_eq!((plan.read_amplification(), plan.num_groups()), (1.0, 8));
+    let narrow = RechunkPlan::new(grids, costs, 48 << 20).unwrap();
+    assert!(narrow.unit_bytes() <= 48 << 20 && narrow.read_amplification() > 1.0);
+}
+
+#[test]
+fn shard_larger_than_the_budget_is_written_in_parts() {
+    let grids = Grids {
+        shape: vec![64, 64],
+        source_cell: vec![8, 64],
+        destination_cell: vec![8, 8],
+        destination_object: vec![64, 64],
+        order: vec![0, 1],
+    };
+    let plan = RechunkPlan::new(grids, Costs { element: 1, cell: 0, worker: 0 }, 600).unwrap();
+    assert_eq!(plan.block_shape(), [8, 64]);
+    assert_eq!((plan.num_groups(), plan.blocks(&plan.group(0)).len()), (1, 8));
+    assert_eq!(plan.reads(), 8);
+}
+
+#[test]
+fn array_without_elements_or_dimensions_has_a_plan() {
+    let grids = |shape: Vec<u64>| {
+        let ones = vec![1; shape.len()];
+        let order = (0..shape.len()).collect();
+        Grids {
+            shape,
+            source_cell: ones.clone(),
+            destination_cell: ones.clone(),
+            destination_object: ones,
+            order,
+        }
+    };
+    let costs = Costs { element: 4, cell: 0, worker: 0 };
+    let empty = RechunkPlan::new(grids(vec![0, 3]), costs, 100).unwrap();
+    assert_eq!((empty.num_groups(), empty.read_amplification()), (0, 1.0));
+    let scalar = RechunkPlan::new(grids(Vec::new()), costs, 4).unwrap();
+    assert_eq!((scalar.num_groups(), scalar.blocks(&scalar.group(0)).len()), (1, 1));
+    let error = RechunkPlan::new(grids(vec![2]), costs, 3).unwrap_err();
+    assert_eq!(error.least, 4);
+}

@@ -1,0 +1,262 @@
+//! From any chunk grid to any other: blocks of the destination are read from the source cells that overlap them, held
+//! decoded, and written cell by cell.
+
+use std::sync::Mutex;
+
+use super::block_reader::BlockReader;
+use super::cell_encoder::CellEncoder;
+use super::cell_writer::CellWriter;
+use super::cells::CellSource;
+use super::decoded_block::DecodedBlock;
+use super::driver::{ChunkFault, Driver, Fault};
+use super::object::{ObjectBuffers, ObjectJob, ObjectReport};
+use super::plan::{Block, RechunkPlan};
+use super::progress::Progress;
+use super::workers::Workers;
+use crate::codec::region::{advance, as_index, unravel};
+
+/// How a job is rechunked.
+#[derive(Debug, Clone)]
+pub struct Rechunk {
+    /// The blocks.
+    pub plan: RechunkPlan,
+    /// From elements to cells of the destination.
+    pub encoder: CellEncoder,
+    /// Who does which.
+    pub schedule: Schedule,
+}
+
+/// How many threads work, and on what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Threads that work.
+    pub threads: usize,
+    /// Whether they share each block, one after the other; else each has blocks of its own.
+    pub shares_blocks: bool,
+    /// Bytes in memory at most.
+    pub bytes: u64,
+}
+
+impl Schedule {
+    /// As many of `threads` as the budget allows; they share blocks where more of them can work so.
+    pub fn new(plan: &RechunkPlan, threads: usize, budget: u64) -> Self {
+        let (unit, worker) = (plan.unit_bytes(), plan.worker_bytes());
+        let threads = threads.max(1) as u64;
+        let apart = (budget / unit.max(1)).min(plan.num_groups()).clamp(1, threads);
+        let shared = (budget.saturating_sub(unit) / worker.max(1)).saturating_add(1).min(threads);
+        let shares_blocks = shared > apart;
+        let (threads, bytes) = if shares_blocks {
+            (shared, unit.saturating_add(worker.saturating_mul(shared - 1)))
+        } else {
+            (apart, unit.saturating_mul(apart))
+        };
+        Schedule { threads: as_index(threads), shares_blocks, bytes }
+    }
+}
+
+/// What a thread that has blocks of its own keeps.
+#[derive(Debug, Default)]
+struct BlockBuffers {
+    buffers: ObjectBuffers,
+    block: DecodedBlock,
+}
+
+/// A run of a job.
+#[derive(Debug)]
+pub(super) struct RechunkRun<'a> {
+    /// The job.
+    pub(super) job: &'a ObjectJob,
+    /// Its plan.
+    pub(super) rechunk: &'a Rechunk,
+    /// The cells that are there.
+    pub(super) source: &'a CellSource<'a>,
+}
+
+impl<'a> RechunkRun<'a> {
+    /// Writes every object of the destination.
+    pub(super) fn run(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        mut fold: impl FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let groups = self.job.overlapped(&self.rechunk.plan.group_shape());
+        if !self.rechunk.schedule.shares_blocks {
+            return driver.run::<BlockBuffers, ObjectReport>(
+                &groups,
+                |BlockBuffers { buffers, block }, group| {
+                    let interrupt = driver.interrupt();
+                    self.group(group, block, &mut Workers::One { buffers, interrupt }, progress)
+                },
+                |_, report| fold(report),
+            );
+        }
+        let buffers: Vec<Mutex<ObjectBuffers>> =
+            (0..driver.num_threads()).map(|_| Mutex::default()).collect();
+        let mut block = DecodedBlock::default();
+        for index in (0..groups.len()).filter_map(|place| groups.nth(place)) {
+            let mut workers = Workers::All { driver, buffers: &buffers };
+            let report = self
+                .group(index, &mut block, &mut workers, progress)
+                .map_err(|fault| ChunkFault { index, fault })?;
+            fold(report);
+        }
+        Ok(())
+    }
+
+    /// Writes the objects of a group.
+    fn group(
+        &self,
+        number: u64,
+        decoded: &mut DecodedBlock,
+        workers: &mut Workers<'_>,
+        progress: &dyn Progress,
+    ) -> Result<ObjectReport, Fault> {
+        let plan = &self.rechunk.plan;
+        let mut report = ObjectReport::default();
+        // A shard that is larger than a block stays open from one to the next.
+        let mut open = None;
+        for block in plan.blocks(&plan.group(number)) {
+            let reader = BlockReader { source: self.source, encoder: &self.rechunk.encoder };
+            if self.job.absent_element.is_none() && !reader.holds_any(&block) {
+                continue;
+            }
+            report.bytes_read += reader.read(&block, &self.job.destination, decoded, workers)?;
+            if self.job.destination.layout.is_some() {
+                self.write_shards(&block, decoded, workers, &mut open, &mut report)?;
+            } else {
+                self.write_chunks(decoded, workers, &mut report)?;
+            }
+            let elements: u64 = block.end.iter().zip(&block.start).map(|(end, start)| end - start).product();
+            progress.advance(elements.saturating_mul(self.rechunk.encoder.element_size() as u64));
+        }
+        finish(open, &mut report)?;
+        Ok(report)
+    }
+
+    /// Chunks without shards: each by whoever comes first.
+    fn write_chunks(
+        &self,
+        decoded: &DecodedBlock,
+        workers: &mut Workers<'_>,
+        report: &mut ObjectReport,
+    ) -> Result<(), Fault> {
+        let reports = workers.each(decoded.num_cells(), |buffers, item| {
+            let mut report = ObjectReport::default();
+            let cell = decoded.position(item);
+            let mut writer = CellWriter::new(&self.job.destination, self.job.destination.object_of(&cell).0);
+            self.encoded(decoded, item, writer.object(), buffers, &mut report, |encoded, report| {
+                writer.write(&[], encoded, report)
+            })?;
+            Ok(report)
+        })?;
+        reports.iter().for_each(|of_cell| report.add(of_cell));
+        Ok(())
+    }
+
+    /// The cells of shards, shard by shard, in the order in which they lie there.
+    fn write_shards(
+        &self,
+        block: &Block,
+        decoded: &DecodedBlock,
+        workers: &mut Workers<'_>,
+        open: &mut Option<CellWriter<'a>>,
+        report: &mut ObjectReport,
+    ) -> Result<(), Fault> {
+        let destination = &self.job.destination;
+        let (first, counts) = block.cells(&destination.metadata.chunk_shape);
+        let grid = destination.metadata.chunk_grid_shape();
+        let mut place = vec![0; counts.len()];
+        loop {
+            let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+            let object = crate::codec::region::ravel(&position, &grid);
+            if open.as_ref().is_none_or(|writer| writer.object() != object) {
+                finish(open.replace(CellWriter::new(destination, object)), report)?;
+            }
+            if let Some(writer) = open {
+                self.write_shard(&position, decoded, workers, writer, report)?;
+            }
+            if !advance(&mut place, &counts) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn write_shard(
+        &self,
+        position: &[u64],
+        decoded: &DecodedBlock,
+        workers: &mut Workers<'_>,
+        writer: &mut CellWriter<'a>,
+        report: &mut ObjectReport,
+    ) -> Result<(), Fault> {
+        let destination = &self.job.destination;
+        let order = destination.cell_order();
+        let per_object = destination.cells_per_object();
+        let (first, counts) = decoded.cells_of(position, &per_object);
+        let shape: Vec<u64> = order.iter().map(|dimension| counts[*dimension]).collect();
+        let total: u64 = shape.iter().product();
+        let cell_of = |number: u64| -> Vec<u64> {
+            let mut cell = first.clone();
+            for (index, dimension) in unravel(number, &shape).iter().zip(&order) {
+                cell[*dimension] += index;
+            }
+            cell
+        };
+        let object = writer.object();
+        let at_once = workers.at_once() as u64;
+        let mut begun = 0;
+        while begun < total {
+            let count = at_once.min(total - begun);
+            let encoded = workers.each(as_index(count), |buffers, item| {
+                let cell = cell_of(begun + item as u64);
+                let mut of_cell = ObjectReport::default();
+                let mut bytes = None;
+                let item = decoded.item(&cell);
+                self.encoded(decoded, item, object, buffers, &mut of_cell, |encoded, _| {
+                    bytes = Some(encoded.to_vec());
+                    Ok(())
+                })?;
+                Ok((cell, bytes, of_cell))
+            })?;
+            for (cell, bytes, of_cell) in encoded {
+                report.add(&of_cell);
+                if let Some(bytes) = bytes {
+                    writer.write(&destination.object_of(&cell).1, &bytes, report)?;
+                }
+            }
+            begun += count;
+        }
+        Ok(())
+    }
+
+    /// Encodes a cell of a block and gives it to `write`, unless it is left out.
+    fn encoded(
+        &self,
+        decoded: &DecodedBlock,
+        item: usize,
+        object: u64,
+        buffers: &mut ObjectBuffers,
+        report: &mut ObjectReport,
+        write: impl FnOnce(&[u8], &mut ObjectReport) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let destination = &self.job.destination;
+        let start = destination.start_of_cell(&decoded.position(item));
+        let valid = destination.cropped(&start, destination.cell_shape());
+        let cell = decoded.lock(item);
+        if !cell.is_stored && self.job.absent_element.is_none() {
+            return Ok(());
+        }
+        let encoder = &self.rechunk.encoder;
+        let figures = &mut report.figures;
+        let work = buffers.for_encoding();
+        let encoded = encoder
+            .encode(&cell.elements, &start, valid.as_deref(), work, figures)
+            .map_err(|fault| fault.of_destination(object))?;
+        encoded.map_or(Ok(()), |encoded| write(encoded, report))
+    }
+}
+
+fn finish(open: Option<CellWriter<'_>>, report: &mut ObjectReport) -> Result<(), Fault> {
+    open.map_or(Ok(()), |writer| writer.finish(&mut crate::codec::Workspace::default(), report))
+}

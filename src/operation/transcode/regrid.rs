@@ -1,0 +1,227 @@
+//! `--chunk-shape` and `--shard-shape`: another grid for DEST, its chain put inside shards or taken out of them.
+
+use super::destination::Draft;
+use super::plan::build;
+use crate::metadata::array::ArrayMetadata;
+use crate::metadata::edit::{codecs_json, set_chunk_shape};
+use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::json::{Json, Object};
+use crate::operation::error::OperationError;
+use crate::operation::options::{ShapeRequest, ShardRequest, TranscodeOptions};
+use crate::pipeline::{BoundConfiguration, Pipeline};
+
+const SHARDING: &str = "sharding_indexed";
+
+/// Changes the draft's chunk grid and, where shards come or go, its chain.
+pub(super) fn apply(
+    draft: &mut Draft,
+    options: &TranscodeOptions,
+    source: &ArrayMetadata,
+    store: &str,
+) -> Result<(), OperationError> {
+    if options.chunk_shape.is_none() && options.shard_shape.is_none() {
+        return Ok(());
+    }
+    let (metadata, pipeline, _) = build(draft, store)?;
+    let shards = Shards::of(draft, &pipeline)?;
+    let names = Names { source, asked: options.dimension_names.as_deref() };
+    let present = shards.as_ref().map_or(&metadata.chunk_shape, |shards| &shards.inner);
+    let cell = match &options.chunk_shape {
+        Some(request) => names.resolve("--chunk-shape", request, present, |axis| axis)?,
+        None => present.clone(),
+    };
+    match (&options.shard_shape, shards) {
+        (Some(ShardRequest::None), shards) => {
+            if let Some(shards) = shards {
+                let codecs = shards.taken_out(&draft.codecs);
+                draft.keep_codecs(codecs);
+            }
+            set_grid(draft, &metadata, &cell);
+        }
+        (Some(ShardRequest::Shape(request)), shards) => {
+            let base = if shards.is_some() { &metadata.chunk_shape } else { &cell };
+            let mut number = 0;
+            // A shard over the whole axis ends with its last inner chunk.
+            let whole = |axis: u64| {
+                let inner = cell[number];
+                number += 1;
+                axis.checked_next_multiple_of(inner).unwrap_or(axis)
+            };
+            let shard = names.resolve("--shard-shape", request, base, whole)?;
+            check_divides(&cell, &shard)?;
+            let codecs = match shards {
+                Some(shards) => shards.with_inner(&draft.codecs, &cell),
+                None => vec![wrapped(&draft.codecs, &cell)],
+            };
+            draft.keep_codecs(codecs);
+            set_grid(draft, &metadata, &shard);
+        }
+        (None, Some(shards)) => {
+            check_divides(&cell, &metadata.chunk_shape)?;
+            let codecs = shards.with_inner(&draft.codecs, &cell);
+            draft.keep_codecs(codecs);
+        }
+        (None, None) => set_grid(draft, &metadata, &cell),
+    }
+    Ok(())
+}
+
+fn set_grid(draft: &mut Draft, metadata: &ArrayMetadata, chunk_shape: &[u64]) {
+    if metadata.chunk_shape != chunk_shape {
+        set_chunk_shape(&mut draft.document, chunk_shape);
+    }
+}
+
+fn check_divides(inner: &[u64], shard: &[u64]) -> Result<(), OperationError> {
+    if inner.iter().zip(shard).all(|(inner, shard)| shard.is_multiple_of(*inner)) {
+        return Ok(());
+    }
+    Err(OperationError::data(format!(
+        "the inner chunk shape {inner:?} does not divide the shard shape {shard:?}"
+    ))
+    .with_help("give --chunk-shape and --shard-shape so that whole inner chunks fill a shard"))
+}
+
+/// A chain inside a new `sharding_indexed`.
+fn wrapped(codecs: &[CodecMetadata], inner: &[u64]) -> CodecMetadata {
+    let little = CodecMetadata::new("bytes", Some(Object::new().with("endian", "little")));
+    let index_codecs = [little, CodecMetadata::new("crc32c", None)];
+    let configuration = Object::new()
+        .with("chunk_shape", Json::from(inner.to_vec()))
+        .with("codecs", codecs_json(codecs))
+        .with("index_codecs", codecs_json(&index_codecs))
+        .with("index_location", "end");
+    CodecMetadata::new(SHARDING, Some(configuration))
+}
+
+/// The `sharding_indexed` of a chain.
+struct Shards {
+    place: usize,
+    /// The array's dimension at each dimension of a shard.
+    order: Vec<usize>,
+    /// The inner chunk shape, along the array's dimensions.
+    inner: Vec<u64>,
+    /// The chain inside.
+    codecs: Vec<CodecMetadata>,
+}
+
+impl Shards {
+    fn of(draft: &Draft, pipeline: &Pipeline) -> Result<Option<Self>, OperationError> {
+        let Some(place) = draft.codecs.iter().position(|codec| codec.name == SHARDING) else {
+            return Ok(None);
+        };
+        let unreadable = || OperationError::data("the configuration of `sharding_indexed` is in error");
+        let codec = &draft.codecs[place];
+        let codecs = codec.member("codecs").and_then(|json| read_codecs(json, "", &mut Vec::new()));
+        let codecs = codecs.ok_or_else(unreadable)?;
+        if codecs.iter().any(|codec| codec.name == SHARDING) {
+            return Err(OperationError::data("shards inside shards have no single inner chunk shape")
+                .with_help("give the whole chain with --codecs"));
+        }
+        let mut order: Vec<usize> = (0..pipeline.input.shape.len()).collect();
+        for stage in &pipeline.stages[..place] {
+            if let BoundConfiguration::Transpose { order: permutation } = &stage.configuration {
+                order = permutation.iter().map(|dimension| order[*dimension]).collect();
+            }
+        }
+        let lengths = codec.member("chunk_shape").and_then(Json::as_array).ok_or_else(unreadable)?;
+        let lengths: Vec<u64> =
+            lengths.iter().filter_map(Json::as_u64).filter(|length| *length > 0).collect();
+        if lengths.len() != order.len() {
+            return Err(unreadable());
+        }
+        let mut inner = lengths.clone();
+        for (length, dimension) in lengths.iter().zip(&order) {
+            inner[*dimension] = *length;
+        }
+        Ok(Some(Shards { place, order, inner, codecs }))
+    }
+
+    /// The chain with another inner chunk shape.
+    fn with_inner(&self, codecs: &[CodecMetadata], inner: &[u64]) -> Vec<CodecMetadata> {
+        let mut codecs = codecs.to_vec();
+        if let Some(configuration) = codecs[self.place].configuration.as_mut().filter(|_| inner != self.inner)
+        {
+            let permuted: Vec<u64> = self.order.iter().map(|dimension| inner[*dimension]).collect();
+            configuration.insert("chunk_shape", Json::from(permuted));
+        }
+        codecs
+    }
+
+    /// The chain without shards: what stands around the shard stays around the inner chunk.
+    fn taken_out(&self, codecs: &[CodecMetadata]) -> Vec<CodecMetadata> {
+        let (before, after) = (&codecs[..self.place], &codecs[self.place + 1..]);
+        before.iter().chain(&self.codecs).chain(after).cloned().collect()
+    }
+}
+
+/// The dimensions of the array by name.
+struct Names<'a> {
+    source: &'a ArrayMetadata,
+    asked: Option<&'a [String]>,
+}
+
+impl Names<'_> {
+    /// The lengths that are asked for; those that are not named stay those of `present`, 0 is what `whole` makes of
+    /// the axis.
+    fn resolve(
+        &self,
+        option: &str,
+        request: &ShapeRequest,
+        present: &[u64],
+        mut whole: impl FnMut(u64) -> u64,
+    ) -> Result<Vec<u64>, OperationError> {
+        let shape = &self.source.shape;
+        let lengths = match request {
+            ShapeRequest::Lengths(lengths) if lengths.len() == shape.len() => lengths.clone(),
+            ShapeRequest::Lengths(lengths) => {
+                return Err(OperationError::data(format!(
+                    "{option} gives {} lengths, but the array has {} dimensions of shape {shape:?}",
+                    lengths.len(),
+                    shape.len()
+                )));
+            }
+            ShapeRequest::Named(named) => {
+                let mut lengths = present.to_vec();
+                for (name, length) in named {
+                    lengths[self.place(option, name)?] = *length;
+                }
+                lengths
+            }
+        };
+        let pairs = lengths.iter().zip(shape);
+        Ok(pairs
+            .map(|(length, axis)| {
+                let whole = whole((*axis).max(1));
+                if *length == 0 { whole } else { *length }
+            })
+            .collect())
+    }
+
+    fn place(&self, option: &str, name: &str) -> Result<usize, OperationError> {
+        let present: Vec<&str> = match (self.asked, &self.source.dimension_names) {
+            (Some(asked), _) => asked.iter().map(String::as_str).collect(),
+            (None, Some(names)) => names.iter().map(|name| name.as_deref().unwrap_or("")).collect(),
+            (None, None) => Vec::new(),
+        };
+        let mut places = present.iter().enumerate().filter(|(_, known)| **known == name);
+        match (places.next(), places.next()) {
+            (Some((place, _)), None) if place < self.source.shape.len() => Ok(place),
+            (Some(_), Some(_)) => Err(OperationError::data(format!(
+                "{option} names the dimension `{name}`, which the array has more than once"
+            ))
+            .with_help("give the lengths of all dimensions as numbers")),
+            _ => {
+                let known = if present.is_empty() {
+                    "its dimensions have no names; give the lengths as numbers".to_owned()
+                } else {
+                    format!("its dimensions are {}", present.join(", "))
+                };
+                Err(OperationError::data(format!(
+                    "{option} names the dimension `{name}`, which the array does not have"
+                ))
+                .with_help(known))
+            }
+        }
+    }
+}
