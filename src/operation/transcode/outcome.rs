@@ -34,9 +34,9 @@ pub(super) struct Tally {
 impl Tally {
     /// Adds what was done with some objects.
     pub(super) fn add(&mut self, report: &ObjectReport) {
-        self.written += report.written;
-        self.bytes_read += report.bytes_read;
-        self.bytes_written += report.bytes_written;
+        self.written = self.written.saturating_add(report.written);
+        self.bytes_read = self.bytes_read.saturating_add(report.bytes_read);
+        self.bytes_written = self.bytes_written.saturating_add(report.bytes_written);
         self.figures.merge(&report.figures);
     }
 }
