@@ -1,13 +1,14 @@
 //! The objects (chunks or shards) of an array from SOURCE to DEST: each copied or converted whole, or in cells.
 
+use super::block_reader::JobCells;
 use super::cell_move::CellMove;
-use super::cells::CellSource;
 use super::chunk_set::{ChunkSet, position};
 use super::driver::{ChunkFault, Driver, Fault};
 use super::plan::Block;
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
 use super::shard::ShardLayout;
+use super::staged::{Origin, Staged};
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted};
 use crate::codec::region::{advance, as_index, ravel};
@@ -40,6 +41,8 @@ pub enum ObjectWay {
     Cells(Box<Conversion>),
     /// Block by block, where the cells differ.
     Rechunk(Box<Rechunk>),
+    /// The same in two passes.
+    Staged(Box<Staged>),
 }
 
 /// The work on the objects of an array.
@@ -55,6 +58,8 @@ pub struct ObjectJob {
     pub present: ChunkSet,
     /// An element of the destination's type that absent ones become, where they may not stay absent.
     pub absent_element: Option<Vec<u8>>,
+    /// What the source is intermediate data of.
+    pub origin: Option<Origin>,
 }
 
 /// What was done with an object.
@@ -66,6 +71,8 @@ pub struct ObjectReport {
     pub bytes_read: u64,
     /// Bytes written to the destination.
     pub bytes_written: u64,
+    /// Bytes of intermediate data.
+    pub bytes_temporary: u64,
     /// Error figures, where the job quantises.
     pub figures: QuantizeFigures,
 }
@@ -93,6 +100,7 @@ impl ObjectReport {
         self.written += other.written;
         self.bytes_read += other.bytes_read;
         self.bytes_written += other.bytes_written;
+        self.bytes_temporary += other.bytes_temporary;
         self.figures.merge(&other.figures);
     }
 }
@@ -138,14 +146,15 @@ impl ObjectJob {
         progress: &dyn Progress,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let cells = CellSource::new(&self.source, Some(&self.present));
+        let cells = JobCells::new(self);
         let run = match &self.way {
             ObjectWay::Cells(conversion) => {
-                CellMove { job: self, conversion, source: &cells }.run(driver, progress, &mut fold)
+                CellMove { job: self, conversion, source: &cells.source }.run(driver, progress, &mut fold)
             }
             ObjectWay::Rechunk(rechunk) => {
-                RechunkRun { job: self, rechunk, source: &cells }.run(driver, progress, &mut fold)
+                RechunkRun { job: self, rechunk, cells: &cells }.run(driver, progress, &mut fold)
             }
+            ObjectWay::Staged(staged) => staged.run(self, driver, progress, &mut fold),
             ObjectWay::Copy | ObjectWay::Convert(_) => self.run_whole(driver, progress, &mut fold),
         };
         fold(ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() });
@@ -205,6 +214,14 @@ impl ObjectJob {
             }
         }
         ChunkSet::from_indices(indices)
+    }
+
+    /// The intermediate data of a job in two passes.
+    pub fn staging(&self) -> Option<Side> {
+        match &self.way {
+            ObjectWay::Staged(staged) => Some(staged.side(self)),
+            _ => None,
+        }
     }
 
     /// Objects that are written although the source does not have them, at least.

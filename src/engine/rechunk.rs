@@ -3,12 +3,11 @@
 
 use std::sync::Mutex;
 
-use super::block_reader::BlockReader;
+use super::block_reader::{BlockReader, JobCells};
 use super::cell_encoder::CellEncoder;
 use super::cell_writer::CellWriter;
-use super::cells::CellSource;
 use super::decoded_block::DecodedBlock;
-use super::driver::{ChunkFault, Driver, Fault};
+use super::driver::{ChunkFault, Driver, Fault, guarded};
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport};
 use super::plan::{Block, RechunkPlan};
 use super::progress::Progress;
@@ -69,7 +68,7 @@ pub(super) struct RechunkRun<'a> {
     /// Its plan.
     pub(super) rechunk: &'a Rechunk,
     /// The cells that are there.
-    pub(super) source: &'a CellSource<'a>,
+    pub(super) cells: &'a JobCells<'a>,
 }
 
 impl<'a> RechunkRun<'a> {
@@ -80,25 +79,26 @@ impl<'a> RechunkRun<'a> {
         progress: &dyn Progress,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
+        // What happened to no object in particular happened to the first of its group.
+        let located = |ChunkFault { index, fault }: ChunkFault| {
+            let first = self.rechunk.plan.group(index).first_object(&self.job.destination.metadata);
+            ChunkFault { index: first, fault: fault.of_destination(first) }
+        };
         let groups = self.job.overlapped(&self.rechunk.plan.group_shape());
         if !self.rechunk.schedule.shares_blocks {
-            return driver.run::<BlockBuffers, ObjectReport>(
-                &groups,
-                |BlockBuffers { buffers, block }, group| {
-                    let interrupt = driver.interrupt();
-                    self.group(group, block, &mut Workers::One { buffers, interrupt }, progress)
-                },
-                |_, report| fold(report),
-            );
+            let work = |BlockBuffers { buffers, block }: &mut BlockBuffers, group| {
+                let interrupt = driver.interrupt();
+                self.group(group, block, &mut Workers::One { buffers, interrupt }, progress)
+            };
+            return driver.run(&groups, work, |_, report| fold(report)).map_err(located);
         }
         let buffers: Vec<Mutex<ObjectBuffers>> =
             (0..driver.num_threads()).map(|_| Mutex::default()).collect();
         let mut block = DecodedBlock::default();
         for index in (0..groups.len()).filter_map(|place| groups.nth(place)) {
             let mut workers = Workers::All { driver, buffers: &buffers };
-            let report = self
-                .group(index, &mut block, &mut workers, progress)
-                .map_err(|fault| ChunkFault { index, fault })?;
+            let report = guarded(|| self.group(index, &mut block, &mut workers, progress))
+                .map_err(|fault| located(ChunkFault { index, fault }))?;
             fold(report);
         }
         Ok(())
@@ -117,7 +117,7 @@ impl<'a> RechunkRun<'a> {
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
         for block in plan.blocks(&plan.group(number)) {
-            let reader = BlockReader { source: self.source, encoder: &self.rechunk.encoder };
+            let reader = BlockReader { cells: self.cells, encoder: &self.rechunk.encoder };
             if self.job.absent_element.is_none() && !reader.holds_any(&block) {
                 continue;
             }
@@ -250,8 +250,7 @@ impl<'a> RechunkRun<'a> {
         let encoder = &self.rechunk.encoder;
         let figures = &mut report.figures;
         let work = buffers.for_encoding();
-        let encoded = encoder
-            .encode(&cell.elements, &start, valid.as_deref(), work, figures)
+        let encoded = guarded(|| encoder.encode(&cell.elements, &start, valid.as_deref(), work, figures))
             .map_err(|fault| fault.of_destination(object))?;
         encoded.map_or(Ok(()), |encoded| write(encoded, report))
     }

@@ -203,6 +203,19 @@ impl LocalNode {
         std::fs::remove_dir_all(&self.root).map_err(io_error("remove", &self.root))
     }
 
+    /// Removes the folder that the node was in, if nothing else is there.
+    pub fn remove_empty_parent(&self) -> Result<(), StoreError> {
+        let Some(parent) = self.root.parent() else { return Ok(()) };
+        match std::fs::remove_dir(parent) {
+            Err(error)
+                if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) =>
+            {
+                Err(io_error("remove", parent)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// How much the node's file system can take, whether the node is there yet or not.
     pub fn room(&self) -> Result<Room, StoreError> {
         let root = self.resolved_root()?;

@@ -21,6 +21,7 @@ mod regrid;
 pub(super) mod request;
 mod room;
 mod run;
+mod staging;
 pub(super) mod survey;
 mod unpack;
 mod verify;

@@ -12,6 +12,7 @@ use crate::engine::driver::{Driver, Fault};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::object::ObjectReport;
 use crate::engine::progress::Progress;
+use crate::engine::staged;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::new_driver;
 use crate::operation::open::open_array;
@@ -113,6 +114,9 @@ fn write(
     destination.sync().map_err(cannot_write)?;
     let verified = verifies.then(|| verify(plan, destination, driver, progress)).transpose()?;
     driver.interrupt().check().map_err(|_| OperationError::interrupted())?;
+    if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) {
+        staged::remove(destination).map_err(cannot_write)?;
+    }
     destination.publish("zarr.json", &document_bytes(plan)).map_err(cannot_write)?;
     Ok((tally, verified))
 }
@@ -124,11 +128,13 @@ fn write_chunks(plan: &Plan, driver: &Driver, progress: &dyn Progress) -> Result
         tally.written += report.written;
         tally.bytes_read += report.bytes_read;
         tally.bytes_written += report.bytes_written;
+        tally.bytes_temporary += report.bytes_temporary;
         tally.figures.merge(&report.figures);
     };
     if let Some(job) = &plan.job {
-        progress
-            .start("transcode", Some(plan.listing.present.len().saturating_mul(job.source.chunk_bytes())));
+        let once = plan.listing.present.len().saturating_mul(job.source.chunk_bytes());
+        let passes = if job.staging().is_some() { 2 } else { 1 };
+        progress.start("transcode", Some(once.saturating_mul(passes)));
         let run = job.run(driver, progress, fold);
         progress.finish();
         run.map_err(|fault| explain_job(fault, job, &plan.source.store, plan.quantization.as_ref()))?;
