@@ -68,7 +68,7 @@ impl Signal {
         session.progress().finish();
         let help = match unfinished {
             None => "nothing unfinished is left; run the command again".to_owned(),
-            Some(what) => format!("{what} is left unfinished: remove it, then run the command again"),
+            Some(what) => format!("{what} is unfinished: the same command with `--resume` goes on with it"),
         };
         let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {}", self.name()));
         session.report_error(&error.with_help(help).into());

@@ -1,6 +1,7 @@
 //! From any chunk grid to any other: blocks of the destination are read from the source cells that overlap them, held
 //! decoded, and written cell by cell.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use super::block_reader::{BlockReader, JobCells};
@@ -8,6 +9,7 @@ use super::cell_encoder::CellEncoder;
 use super::cell_writer::CellWriter;
 use super::decoded_block::DecodedBlock;
 use super::driver::{ChunkFault, Driver, Fault, guarded};
+use super::journal::Part;
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport};
 use super::plan::{Block, RechunkPlan};
 use super::progress::Progress;
@@ -69,6 +71,8 @@ pub(super) struct RechunkRun<'a> {
     pub(super) rechunk: &'a Rechunk,
     /// The cells that are there.
     pub(super) cells: &'a JobCells<'a>,
+    /// The objects of the destination that are done.
+    pub(super) part: &'a Part<'a>,
 }
 
 impl<'a> RechunkRun<'a> {
@@ -113,6 +117,10 @@ impl<'a> RechunkRun<'a> {
         progress: &dyn Progress,
     ) -> Result<ObjectReport, Fault> {
         let plan = &self.rechunk.plan;
+        let objects = plan.objects(&plan.group(number), &self.job.destination.metadata.chunk_grid_shape());
+        if objects.iter().all(|range| range.clone().all(|object| self.part.is_done(object))) {
+            return Ok(ObjectReport::default());
+        }
         let mut report = ObjectReport::default();
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
@@ -121,7 +129,9 @@ impl<'a> RechunkRun<'a> {
             if self.job.absent_element.is_none() && !reader.holds_any(&block) {
                 continue;
             }
-            report.bytes_read += reader.read(&block, &self.job.destination, decoded, workers)?;
+            let bytes_read = reader.read(&block, &self.job.destination, decoded, workers)?;
+            // Of intermediate data nothing counts as read from the source.
+            report.bytes_read += if self.job.origin.is_none() { bytes_read } else { 0 };
             if self.job.destination.layout.is_some() {
                 self.write_shards(&block, decoded, workers, &mut open, &mut report)?;
             } else {
@@ -131,7 +141,22 @@ impl<'a> RechunkRun<'a> {
             progress.advance(elements.saturating_mul(self.rechunk.encoder.element_size() as u64));
         }
         finish(open, &mut report)?;
+        self.note(objects, report)?;
         Ok(report)
+    }
+
+    /// Notes the objects of a group; what was counted belongs to all of them together.
+    fn note(&self, objects: Vec<Range<u64>>, mut counted: ObjectReport) -> Result<(), Fault> {
+        for range in objects {
+            if !range.clone().any(|object| self.part.is_done(object)) {
+                self.part.finished(range, &std::mem::take(&mut counted))?;
+                continue;
+            }
+            for object in range.filter(|object| !self.part.is_done(*object)) {
+                self.part.finished(object..object + 1, &std::mem::take(&mut counted))?;
+            }
+        }
+        Ok(())
     }
 
     /// Chunks without shards: each by whoever comes first.
@@ -143,8 +168,12 @@ impl<'a> RechunkRun<'a> {
     ) -> Result<(), Fault> {
         let reports = workers.each(decoded.num_cells(), |buffers, item| {
             let mut report = ObjectReport::default();
-            let cell = decoded.position(item);
-            let mut writer = CellWriter::new(&self.job.destination, self.job.destination.object_of(&cell).0);
+            let object = self.job.destination.object_of(&decoded.position(item)).0;
+            // With another budget the groups of an earlier run were others.
+            if self.part.is_done(object) {
+                return Ok(report);
+            }
+            let mut writer = CellWriter::new(&self.job.destination, object);
             self.encoded(decoded, item, writer.object(), buffers, &mut report, |encoded, report| {
                 writer.write(&[], encoded, report)
             })?;
@@ -170,11 +199,13 @@ impl<'a> RechunkRun<'a> {
         loop {
             let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
             let object = crate::codec::region::ravel(&position, &grid);
-            if open.as_ref().is_none_or(|writer| writer.object() != object) {
-                finish(open.replace(CellWriter::new(destination, object)), report)?;
-            }
-            if let Some(writer) = open {
-                self.write_shard(&position, decoded, workers, writer, report)?;
+            if !self.part.is_done(object) {
+                if open.as_ref().is_none_or(|writer| writer.object() != object) {
+                    finish(open.replace(CellWriter::new(destination, object)), report)?;
+                }
+                if let Some(writer) = open {
+                    self.write_shard(&position, decoded, workers, writer, report)?;
+                }
             }
             if !advance(&mut place, &counts) {
                 return Ok(());

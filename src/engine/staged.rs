@@ -9,6 +9,7 @@
 use super::block_reader::JobCells;
 use super::chunk_set::{self, ChunkSet};
 use super::driver::{ChunkFault, Driver, Fault, ObjectOf};
+use super::journal::Part;
 use super::object::{ObjectJob, ObjectReport, ObjectWay, Side};
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
@@ -53,13 +54,15 @@ pub fn left_document(destination: &LocalNode) -> Result<Option<Vec<u8>>, StoreEr
     folder(destination).read_document(DOCUMENT)
 }
 
-/// Removes intermediate data, and the folder around them if nothing else is there.
+/// Removes intermediate data.
 pub fn remove(destination: &LocalNode) -> Result<(), StoreError> {
     let folder = folder(destination);
     if folder.exists()? {
+        // First the document: without it nothing that is left is taken for whole.
+        folder.remove(DOCUMENT)?;
         folder.remove_root()?;
     }
-    folder.remove_empty_parent()
+    Ok(())
 }
 
 impl Staged {
@@ -118,29 +121,6 @@ impl Staged {
         })
     }
 
-    /// Both passes. What is written and read between them is reported as temporary.
-    pub(super) fn run(
-        &self,
-        job: &ObjectJob,
-        driver: &Driver,
-        progress: &dyn Progress,
-        fold: &mut dyn FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
-        let unlocated = |fault| ChunkFault { index: 0, fault };
-        self.begin(job).map_err(|error| unlocated(error.into()))?;
-        let first = self.first_job(job);
-        let pass = run_pass(&first, &self.first, driver, progress, &mut |report| {
-            let bytes_temporary = report.bytes_written;
-            fold(ObjectReport { written: 0, bytes_written: 0, bytes_temporary, ..report });
-        });
-        pass.map_err(Self::of_first)?;
-        let second = self.second_job(job, driver).map_err(unlocated)?;
-        let pass = run_pass(&second, &self.second, driver, progress, &mut |report| {
-            fold(ObjectReport { bytes_read: 0, ..report });
-        });
-        pass.map_err(Self::of_second)
-    }
-
     /// A fault of the first pass as one of the job: what it writes are intermediate data.
     pub fn of_first(ChunkFault { index, fault }: ChunkFault) -> ChunkFault {
         ChunkFault { index, fault: fault.moved(ObjectOf::Destination, ObjectOf::Staging) }
@@ -150,25 +130,80 @@ impl Staged {
     pub fn of_second(ChunkFault { index, fault }: ChunkFault) -> ChunkFault {
         ChunkFault { index, fault: fault.moved(ObjectOf::Source, ObjectOf::Staging) }
     }
+}
 
-    /// Writes the document of the intermediate data, by which another run knows their grid.
-    fn begin(&self, job: &ObjectJob) -> Result<(), StoreError> {
-        let mut document = self.document.to_string_pretty();
+/// A run of a job in two passes.
+#[derive(Debug)]
+pub(super) struct StagedRun<'a> {
+    /// The job.
+    pub(super) job: &'a ObjectJob,
+    /// Its passes.
+    pub(super) staged: &'a Staged,
+    /// The objects of the destination that are done.
+    pub(super) part: &'a Part<'a>,
+}
+
+impl StagedRun<'_> {
+    /// Both passes. What is written between them is reported as temporary.
+    pub(super) fn run(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        fold: &mut dyn FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let StagedRun { job, staged, part } = self;
+        let temporary = |report: &ObjectReport| ObjectReport {
+            bytes_read: report.bytes_read,
+            bytes_temporary: report.bytes_written,
+            ..ObjectReport::default()
+        };
+        let (first, into) = (staged.first_job(job), part.pass("staging"));
+        let begun = self.begin(&first.destination, &into, driver);
+        begun.map_err(|fault| ChunkFault { index: 0, fault })?;
+        fold(temporary(into.before()));
+        let mut pass = Pass { job: &first, rechunk: &staged.first, part: &into };
+        pass.run(driver, progress, &mut |report| fold(temporary(&report))).map_err(Staged::of_first)?;
+        let second = staged.second_job(job, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
+        pass = Pass { job: &second, rechunk: &staged.second, part };
+        pass.run(driver, progress, fold).map_err(Staged::of_second)
+    }
+
+    /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
+    /// an earlier run has not finished.
+    fn begin(&self, staging: &Side, part: &Part<'_>, driver: &Driver) -> Result<(), Fault> {
+        let mut document = self.staged.document.to_string_pretty();
         document.push('\n');
-        self.side(job).node.publish(DOCUMENT, document.as_bytes())
+        if staging.node.read_document(DOCUMENT)?.as_deref() != Some(document.as_bytes()) {
+            staging.node.publish(DOCUMENT, document.as_bytes())?;
+        }
+        let left = chunk_set::list(&staging.node, &staging.metadata, driver)?.present.without(part.done());
+        for index in (0..left.len()).filter_map(|place| left.nth(place)) {
+            staging.node.remove(&staging.key(index))?;
+        }
+        Ok(())
     }
 }
 
-fn run_pass(
-    job: &ObjectJob,
-    rechunk: &Rechunk,
-    driver: &Driver,
-    progress: &dyn Progress,
-    fold: &mut dyn FnMut(ObjectReport),
-) -> Result<(), ChunkFault> {
-    let cells = JobCells::new(job);
-    RechunkRun { job, rechunk, cells: &cells }.run(driver, progress, &mut *fold)?;
-    let bytes_read = cells.index_bytes();
-    fold(ObjectReport { bytes_read, ..ObjectReport::default() });
-    Ok(())
+/// One of two passes.
+struct Pass<'a> {
+    job: &'a ObjectJob,
+    rechunk: &'a Rechunk,
+    part: &'a Part<'a>,
+}
+
+impl Pass<'_> {
+    fn run(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        fold: &mut dyn FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let Pass { job, rechunk, part } = self;
+        let cells = JobCells::new(job);
+        RechunkRun { job, rechunk, cells: &cells, part }.run(driver, progress, &mut *fold)?;
+        let indexes = ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() };
+        part.finished(0..0, &indexes).map_err(|fault| ChunkFault { index: 0, fault })?;
+        fold(indexes);
+        Ok(())
+    }
 }

@@ -7,6 +7,7 @@ use super::plan::{Plan, Planned};
 use super::quantization::Quantization;
 use super::verify::Verification;
 use super::way::route;
+use crate::engine::object::ObjectReport;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
@@ -20,8 +21,6 @@ use crate::pipeline::{BytesSize, Pipeline, Representation};
 /// What a run counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
-    /// Chunks read.
-    pub read: u64,
     /// Chunks written.
     pub written: u64,
     /// Their bytes.
@@ -34,6 +33,17 @@ pub(super) struct Tally {
     pub figures: QuantizeFigures,
 }
 
+impl Tally {
+    /// Adds what was done with some objects.
+    pub(super) fn add(&mut self, report: &ObjectReport) {
+        self.written += report.written;
+        self.bytes_read += report.bytes_read;
+        self.bytes_written += report.bytes_written;
+        self.bytes_temporary += report.bytes_temporary;
+        self.figures.merge(&report.figures);
+    }
+}
+
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
 /// fill value are found out later; `None` where compression or absent inner chunks decide.
 pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
@@ -42,7 +52,6 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
     for index in (0..present.len()).map_while(|place| present.nth(place)) {
         let key = metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
         tally.bytes_read += plan.source.node.size(&key).ok().flatten().unwrap_or(0);
-        tally.read += 1;
     }
     tally.bytes_temporary = plan.bytes_temporary();
     tally.written = num_written(plan);

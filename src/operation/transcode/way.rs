@@ -34,6 +34,8 @@ pub(super) struct Choice<'a> {
     pub budget: Budget,
     /// Whether DEST is read back.
     pub verifies: bool,
+    /// Whether an unfinished run is gone on with.
+    pub resumes: bool,
 }
 
 impl Choice<'_> {
@@ -68,13 +70,14 @@ impl Choice<'_> {
     /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
     /// goes on as it was begun.
     fn blocks(&self, from: &Side, to: &Side) -> Result<ObjectWay, OperationError> {
-        if let Begun::InTwoPasses(shape) = begun(&to.node, from)? {
+        let begun = if self.resumes { begun(&to.node, from)? } else { Begun::Nothing };
+        if let Begun::InTwoPasses(shape) = begun {
             let staged = self.staged(from, to, &shape)?;
             return Ok(ObjectWay::Staged(Box::new(staged)));
         }
         let one = self.rechunk(from, to)?;
         let once = one.plan.read_amplification();
-        if once > MOST_AMPLIFICATION && begun(&to.node, from)? == Begun::Nothing {
+        if once > MOST_AMPLIFICATION && begun == Begun::Nothing {
             let costs = self.staged_costs(from, to, &one.encoder);
             let plan = StagedPlan::new(one.plan.grids(), costs, self.budget.bytes());
             let staged = plan.and_then(|plan| self.staged(from, to, &plan.shape).ok());
