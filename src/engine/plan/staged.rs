@@ -47,23 +47,30 @@ pub struct StagedPlan {
 }
 
 /// Reading a cell or writing one takes as long as so many bytes more.
-const CELL_OVERHEAD: u64 = 32 << 10;
+const CELL_OVERHEAD: u64 = 16 << 10;
+
+/// A plan that reads no more than this many times what it needs is preferred to any that does.
+const MOST_AMPLIFICATION: f64 = 2.0;
 
 /// A shard has no more cells, so that its index stays small beside them.
 const MOST_CELLS_OF_A_SHARD: u64 = 1 << 16;
 
 impl StagedPlan {
-    /// The plan that moves the fewest bytes within `budget`; `None` where there is no room for two passes.
+    /// The plan that moves the fewest bytes within `budget`, and none often; `None` where there is no room for two passes.
     pub fn new(grids: &Grids, costs: StagedCosts, budget: u64) -> Option<Self> {
-        let mut best: Option<(f64, StagedPlan)> = None;
-        for shape in shapes(grids, costs, budget) {
-            let Ok(plan) = StagedPlan::of_shape(grids, costs, shape, budget) else { continue };
-            let cost = plan.cost();
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, plan));
-            }
-        }
-        best.map(|(_, plan)| plan)
+        let plans = shapes(grids, costs, budget)
+            .into_iter()
+            .filter_map(|shape| StagedPlan::of_shape(grids, costs, shape, budget).ok());
+        // The source is read once if that can be. Few large reads of what is staged are worth some that are not
+        // needed, but not many.
+        let rank = |plan: &StagedPlan| {
+            let is_read_again = plan.first.reads() > plan.first.source_cells();
+            (is_read_again, plan.read_amplification() > MOST_AMPLIFICATION, plan.cost())
+        };
+        plans
+            .map(|plan| (rank(&plan), plan))
+            .reduce(|a, b| if b.0 < a.0 { b } else { a })
+            .map(|(_, plan)| plan)
     }
 
     /// The plan for a grid that is given: that of a run that is taken up again, perhaps with another budget.

@@ -7,7 +7,8 @@ use super::plan::{Plan, Planned};
 use super::quantization::Quantization;
 use super::verify::Verification;
 use super::way::route;
-use crate::engine::object::ObjectReport;
+use crate::engine::object::{ObjectReport, ObjectWay};
+use crate::engine::rechunk::Rechunk;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
@@ -65,6 +66,17 @@ fn num_written(plan: &Plan) -> u64 {
         Some(job) if job.absent_element.is_some() => num_objects(&plan.destination.metadata),
         Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
         None => plan.listing.present.len(),
+    }
+}
+
+/// Pieces of work that are done one by one or side by side, at most.
+fn num_units(plan: &Plan) -> u64 {
+    let Some(job) = &plan.job else { return plan.listing.present.len() };
+    let blocks = |rechunk: &Rechunk| job.overlapped(&rechunk.plan.group_shape()).len();
+    match &job.way {
+        ObjectWay::Rechunk(rechunk) => blocks(rechunk),
+        ObjectWay::Staged(staged) => blocks(&staged.first).saturating_add(blocks(&staged.second)),
+        ObjectWay::Copy | ObjectWay::Convert(_) | ObjectWay::Cells(_) => num_written(plan),
     }
 }
 
@@ -131,6 +143,8 @@ pub(super) fn result(
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
         destination: Some(describe_planned(&plan.destination)),
         counts,
+        passes: Some(if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) { 2 } else { 1 }),
+        units: Some(num_units(plan)),
         read_amplification: Some(plan.read_amplification()),
         memory_bytes: Some(memory.bytes),
         quantization,
