@@ -35,13 +35,24 @@ pub enum Fault {
     /// A fault of one object, where the work is on several of both sides.
     #[error("{fault}")]
     At {
-        /// Whether it is an object of the destination.
-        of_destination: bool,
+        /// Whose object it is.
+        of: ObjectOf,
         /// Its linear index in the grid of its side.
         index: u64,
         /// Why.
         fault: Box<Fault>,
     },
+}
+
+/// The array that an object belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectOf {
+    /// What is read.
+    Source,
+    /// The intermediate data of two passes.
+    Staging,
+    /// What is written.
+    Destination,
 }
 
 impl Fault {
@@ -56,18 +67,26 @@ impl Fault {
 
     /// The fault as one of an object of the source, unless its object is known.
     pub(super) fn of_source(self, index: u64) -> Fault {
-        self.of(false, index)
+        self.of(ObjectOf::Source, index)
     }
 
     /// The fault as one of an object of the destination, unless its object is known.
     pub(super) fn of_destination(self, index: u64) -> Fault {
-        self.of(true, index)
+        self.of(ObjectOf::Destination, index)
     }
 
-    fn of(self, of_destination: bool, index: u64) -> Fault {
+    fn of(self, of: ObjectOf, index: u64) -> Fault {
         match self {
             known @ (Fault::At { .. } | Fault::Interrupted(_)) => known,
-            fault => Fault::At { of_destination, index, fault: Box::new(fault) },
+            fault => Fault::At { of, index, fault: Box::new(fault) },
+        }
+    }
+
+    /// The fault of a pass as one of the whole job: the pass's objects of `from` are the job's of `to`.
+    pub(super) fn moved(self, from: ObjectOf, to: ObjectOf) -> Fault {
+        match self {
+            Fault::At { of, index, fault } if of == from => Fault::At { of: to, index, fault },
+            fault => fault,
         }
     }
 }
@@ -214,7 +233,7 @@ impl Driver {
 }
 
 /// Runs work; a panic becomes a fault.
-fn guarded<R>(work: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
+pub(super) fn guarded<R>(work: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

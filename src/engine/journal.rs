@@ -364,7 +364,12 @@ impl Writer {
     }
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// The units of another pass over the same array, by its name.
+    pub fn pass(&self, name: &str) -> Part<'a> {
+        self.journal.part(&format!("{} {name}", self.name))
+    }
+
     /// Whether a unit was finished by an earlier run.
     pub fn is_done(&self, unit: u64) -> bool {
         self.done.contains(unit)
@@ -436,7 +441,7 @@ impl Counted {
             normalizer,
         };
         let Counted { written, bytes_read, bytes_written, .. } = *self;
-        ObjectReport { written, bytes_read, bytes_written, figures }
+        ObjectReport { written, bytes_read, bytes_written, bytes_temporary: 0, figures }
     }
 }
 

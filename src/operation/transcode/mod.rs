@@ -24,6 +24,7 @@ pub(super) mod request;
 mod room;
 mod run;
 mod site;
+mod staging;
 pub(super) mod survey;
 mod unpack;
 mod verify;
