@@ -67,6 +67,13 @@ fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
         Codec::Cast { decode, .. } => {
             program.push(ValueStep::Cast((**decode).clone()), origin, decode.options().target.size());
         }
+        Codec::Filter { filter, swap } => {
+            let size = filter.types().0.size();
+            program.push(ValueStep::FilterDecode(filter.clone()), origin, size);
+            if let Some(width) = swap {
+                program.push(ValueStep::Swap(*width), origin, size);
+            }
+        }
         _ => {}
     }
 }
@@ -88,6 +95,13 @@ fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
         }
         Codec::Cast { encode, .. } => {
             program.push(ValueStep::Cast((**encode).clone()), origin, encode.options().target.size());
+        }
+        Codec::Filter { filter, swap } => {
+            let (decoded, encoded) = filter.types();
+            if let Some(width) = swap {
+                program.push(ValueStep::Swap(*width), origin, decoded.size());
+            }
+            program.push(ValueStep::FilterEncode(filter.clone()), origin, encoded.size());
         }
         Codec::BitRound(codec) => {
             let size = program.sizes().1;
