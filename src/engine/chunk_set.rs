@@ -59,6 +59,25 @@ impl ChunkSet {
         set
     }
 
+    /// The set of the members of these ranges, in any order; they may overlap.
+    pub fn from_ranges(mut ranges: Vec<std::ops::Range<u64>>) -> Self {
+        ranges.retain(|range| !range.is_empty());
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut set = ChunkSet::default();
+        for range in ranges {
+            let joins = set.runs.last_mut().filter(|run| range.start <= run.first + run.length);
+            match joins {
+                Some(run) => run.length = run.length.max(range.end - run.first),
+                None => {
+                    let before = set.runs.last().map_or(0, |run| run.before + run.length);
+                    set.runs.push(Run { first: range.start, length: range.end - range.start, before });
+                }
+            }
+        }
+        set.len = set.runs.last().map_or(0, |run| run.before + run.length);
+        set
+    }
+
     /// Every chunk of a grid of `total`.
     pub fn full(total: u64) -> Self {
         let runs = if total == 0 { Vec::new() } else { vec![Run { first: 0, length: total, before: 0 }] };

@@ -172,7 +172,8 @@ impl Planner<'_> {
             warnings.extend(packed_warning(quantization));
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
-        let Work { is_copy, job, comparison } = self.job(&source, &destination, &listing, changed)?;
+        let Work { is_copy, job, comparison } =
+            self.job(&source, &target, &destination, &listing, changed)?;
         Ok(Plan {
             source,
             target,
@@ -272,6 +273,7 @@ impl Planner<'_> {
     fn job(
         &self,
         source: &OpenedArray,
+        target: &LocalNode,
         destination: &Planned,
         listing: &Listing,
         changed: Changed,
@@ -290,7 +292,7 @@ impl Planner<'_> {
         let sides =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
                 .and_then(|from| {
-                    let node = LocalNode::new(crate::operation::place::local_path(&options.destination));
+                    let node = target.clone();
                     let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
                     let to = side(node, metadata, &destination.pipeline, &source.store, hoisted, empty)?;
                     Ok((from, to))
