@@ -48,7 +48,8 @@ pub(super) fn decode(encoded: &[u8], decoded: &mut Vec<u8>, bound: DecodedSize) 
     let size = usize::try_from(claimed).unwrap_or(usize::MAX);
     bound.check(size)?;
     // The library counts in 32 bits with a sign, and memory is given for what the block can hold alone.
-    let Some(signed) = i32::try_from(claimed).ok().filter(|_| size <= GREATEST && block.len() <= GREATEST) else {
+    let Some(signed) = i32::try_from(claimed).ok().filter(|_| size <= GREATEST && block.len() <= GREATEST)
+    else {
         return Err(Fault::corrupt(format!("a block of {} bytes cannot hold {claimed}", block.len())));
     };
     if size / GREATEST_RATIO > block.len() {

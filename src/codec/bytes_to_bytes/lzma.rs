@@ -78,9 +78,7 @@ fn encoder(configuration: &LzmaConfiguration, size: u64) -> Result<Stream, Error
             Stream::new_stream_encoder(&filters(configuration, size)?, check)
         }
         LzmaFormat::Alone => match configuration.filters.first() {
-            Some(LzmaFilter::Lzma { options, .. }) => {
-                Stream::new_lzma_encoder(&lzma_options(options, size)?)
-            }
+            Some(LzmaFilter::Lzma { options, .. }) => Stream::new_lzma_encoder(&lzma_options(options, size)?),
             _ => Err(Error::Options),
         },
         LzmaFormat::Raw => Stream::new_raw_encoder(&filters(configuration, size)?),
@@ -110,7 +108,8 @@ pub(super) fn decode(
         if rest.is_empty() {
             return Ok(());
         }
-        if !rest.starts_with(XZ_MAGIC) || matches!(configuration.format, LzmaFormat::Alone | LzmaFormat::Raw) {
+        if !rest.starts_with(XZ_MAGIC) || matches!(configuration.format, LzmaFormat::Alone | LzmaFormat::Raw)
+        {
             return Err(Fault::Trailing { count: rest.len() });
         }
     }
@@ -132,9 +131,8 @@ fn decode_stream(
         }
         let consumed = position(stream.total_in());
         let before = decoded.len();
-        let status = stream
-            .process_vec(&encoded[consumed..], decoded, Action::Finish)
-            .map_err(decode_fault)?;
+        let status =
+            stream.process_vec(&encoded[consumed..], decoded, Action::Finish).map_err(decode_fault)?;
         let total = position(stream.total_in());
         if decoded.len() > bound.limit() {
             return Err(Fault::TooLong { expected: bound });

@@ -131,9 +131,9 @@ impl BytesCodec {
             Kind::Blosc(_) => blosc::decode(encoded, decoded, bound),
             Kind::Lz4 { .. } => lz4::decode(encoded, decoded, bound),
             Kind::Lzma(configuration) => lzma::decode(configuration, encoded, decoded, bound),
-            Kind::Shuffle { element_size } => bound
-                .check(encoded.len())
-                .and_then(|()| shuffle::decode(*element_size, encoded, decoded)),
+            Kind::Shuffle { element_size } => {
+                bound.check(encoded.len()).and_then(|()| shuffle::decode(*element_size, encoded, decoded))
+            }
             Kind::Checksum(checksum, location) => checksum.decode(*location, encoded, decoded, bound),
             Kind::Foreign(codec) => foreign::decode(codec.as_ref(), encoded, decoded, bound),
         };

@@ -36,12 +36,12 @@ pub(super) fn kind(name: &str, configuration: Option<&Object>) -> Option<Kind> {
             let initval = u32::try_from(integer("initval", 0)).unwrap_or(0);
             Kind::Checksum(Checksum::JenkinsLookup3 { initval }, Location::End)
         }
-        "numcodecs.lz4" => {
-            Kind::Lz4 { acceleration: i32::try_from(integer("acceleration", 1)).unwrap_or(1) }
-        }
+        "numcodecs.lz4" => Kind::Lz4 { acceleration: i32::try_from(integer("acceleration", 1)).unwrap_or(1) },
         "numcodecs.shuffle" => Kind::Shuffle {
             // 0 is as good as 1.
-            element_size: usize::try_from(integer("elementsize", DEFAULT_ELEMENT_SIZE as i64)).unwrap_or(1).max(1),
+            element_size: usize::try_from(integer("elementsize", DEFAULT_ELEMENT_SIZE as i64))
+                .unwrap_or(1)
+                .max(1),
         },
         "numcodecs.blosc" => Kind::Blosc(BloscConfiguration {
             cname: member("cname")

@@ -146,7 +146,9 @@ impl BoundCodec {
             Codec::PackBooleans => {
                 decoded.resize(self.decoded_bytes(), 0);
                 pack_bits::decode(encoded, decoded).map_err(|(expected, found)| {
-                    ChainFaultKind::Bytes(format!("expected a first byte of {expected}, the bits of padding, found {found}"))
+                    ChainFaultKind::Bytes(format!(
+                        "expected a first byte of {expected}, the bits of padding, found {found}"
+                    ))
                 })
             }
             Codec::BitRound(_) | Codec::Reshape => {

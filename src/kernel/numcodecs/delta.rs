@@ -44,7 +44,8 @@ impl Delta {
 
     fn differences<T: Number>(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
         let mut previous = None;
-        let difference = |element: T| Ok(previous.replace(element).map_or(element, |last| element.minus(last)));
+        let difference =
+            |element: T| Ok(previous.replace(element).map_or(element, |last| element.minus(last)));
         let mut difference = difference;
         self.encode.after(
             (decoded, size_of::<T>()),

@@ -118,7 +118,9 @@ impl ElementFilter {
             FilterOptions::Quantize { decoded, encoded, digits } => {
                 ElementFilter::Quantize(Quantize::new((decoded, encoded), digits))
             }
-            FilterOptions::AsType { decoded, encoded } => ElementFilter::AsType(AsType::new(decoded, encoded)),
+            FilterOptions::AsType { decoded, encoded } => {
+                ElementFilter::AsType(AsType::new(decoded, encoded))
+            }
             FilterOptions::Delta { .. } | FilterOptions::PackBits => return None,
         })
     }

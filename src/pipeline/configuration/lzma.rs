@@ -254,7 +254,10 @@ mod tests {
         let options =
             LzmaOptions { preset: LzmaPreset { level: 1, is_extreme: false }, ..LzmaOptions::default() };
         let lzma2 = LzmaFilter::Lzma { is_second: true, options };
-        assert_eq!((raw.format, raw.filters), (LzmaFormat::Raw, vec![LzmaFilter::Delta { distance: 4 }, lzma2]));
+        assert_eq!(
+            (raw.format, raw.filters),
+            (LzmaFormat::Raw, vec![LzmaFilter::Delta { distance: 4 }, lzma2])
+        );
     }
 
     #[test]

@@ -38,11 +38,7 @@ pub(super) fn read_preset(members: &mut Members<'_>, json: &Json) -> Option<Lzma
 }
 
 /// `None` after a fault; `pointer` is that of the codec.
-pub(super) fn read_filters(
-    members: &mut Members<'_>,
-    json: &Json,
-    pointer: &str,
-) -> Option<Vec<LzmaFilter>> {
+pub(super) fn read_filters(members: &mut Members<'_>, json: &Json, pointer: &str) -> Option<Vec<LzmaFilter>> {
     let Some(entries) = json.as_array().filter(|entries| (1..=MAX_FILTERS).contains(&entries.len())) else {
         let expected = format!("a list of 1 to {MAX_FILTERS} filters");
         members.report_found(wrong(json.as_array().is_some()), "filters", &expected, json);
@@ -83,10 +79,8 @@ fn read_filter(entry: &Object, pointer: String) -> Parsed<LzmaFilter> {
         (Some(DELTA), _) => {
             integer("dist", 1, 256).map(|dist| LzmaFilter::Delta { distance: dist.unwrap_or(1) })
         }
-        (_, Some(architecture)) => integer("start_offset", 0, u32::MAX).map(|start| LzmaFilter::Branch {
-            architecture,
-            start_offset: start.unwrap_or(0),
-        }),
+        (_, Some(architecture)) => integer("start_offset", 0, u32::MAX)
+            .map(|start| LzmaFilter::Branch { architecture, start_offset: start.unwrap_or(0) }),
         (Some(LZMA1 | LZMA2), _) => read_options(&mut members)
             .map(|options| LzmaFilter::Lzma { is_second: id == Some(LZMA2), options }),
         _ => {
