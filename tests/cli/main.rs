@@ -13,6 +13,7 @@ mod constant;
 mod exit_status;
 mod generators;
 mod help;
+mod hierarchy;
 mod inspect;
 mod inspect_chunk;
 mod inspect_group;

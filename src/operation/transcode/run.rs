@@ -109,6 +109,18 @@ impl Planning<'_> {
         driver: &Driver,
         is_tree: bool,
     ) -> Result<PlannedArray, OperationError> {
+        let store = array.opened.store.clone();
+        self.settle(array, work, driver, is_tree)
+            .map_err(|error| if is_tree { error.about(&store) } else { error })
+    }
+
+    fn settle(
+        &self,
+        array: SourceArray,
+        work: &LocalNode,
+        driver: &Driver,
+        is_tree: bool,
+    ) -> Result<PlannedArray, OperationError> {
         self.interrupt.check().map_err(|_| OperationError::interrupted())?;
         let SourceArray { path, opened, options } = array;
         if opened.zarr_format != 3 {

@@ -109,8 +109,10 @@ impl Source {
             }
         }
         if !errors.is_empty() {
+            let first = errors[0].location.node.clone().unwrap_or_default();
             errors.truncate(MOST_ERRORS);
-            return Err(refusal(&format!("the metadata of `{store}` are in error"), &errors));
+            let at = if first == "/" { store } else { format!("{}{first}", store.trim_end_matches('/')) };
+            return Err(refusal(&format!("the metadata of `{at}` are in error"), &errors));
         }
         warnings.extend(uncopied_links(&store, &links));
         let paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
