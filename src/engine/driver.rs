@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::chunk_set::ChunkSet;
 use super::interrupt::{Interrupt, Interrupted};
-use crate::codec::ChainFault;
+use crate::codec::{ChainFault, ChainFaultKind};
 use crate::store::StoreError;
 
 /// Chunks whose results are gathered before they are folded in order.
@@ -56,6 +56,15 @@ pub enum ObjectOf {
 }
 
 impl Fault {
+    /// Whether a value of an intact chunk cannot be written as it was asked for.
+    pub fn is_of_value(&self) -> bool {
+        match self {
+            Fault::Chain(fault) => matches!(fault.kind, ChainFaultKind::Element { .. }),
+            Fault::At { fault, .. } => fault.is_of_value(),
+            _ => false,
+        }
+    }
+
     /// The fault as one of an object of the source, unless its object is known.
     pub(super) fn of_source(self, index: u64) -> Fault {
         self.of(ObjectOf::Source, index)

@@ -86,6 +86,19 @@ fn fingerprint(options: &TranscodeOptions, plan: &Plan) -> Fingerprint {
     ])
 }
 
+/// Why the chunks were not all written.
+struct Ended {
+    error: OperationError,
+    /// Whether the same command cannot do better: then what it has done is of no use to another.
+    is_for_good: bool,
+}
+
+impl From<OperationError> for Ended {
+    fn from(error: OperationError) -> Self {
+        Ended { error, is_for_good: false }
+    }
+}
+
 /// A plan being carried out.
 struct Run<'a> {
     plan: &'a Plan,
@@ -99,7 +112,8 @@ impl Run<'_> {
     fn write(&self, claim: Claim) -> Result<(Tally, Option<Verification>), OperationError> {
         let tally = match self.write_chunks(&claim) {
             Ok(tally) => tally,
-            Err(error) => {
+            Err(Ended { error, is_for_good: true }) => return Err(claim.discard(error)),
+            Err(Ended { error, .. }) => {
                 let error = with_missing_space(error, self.plan, &claim.journal);
                 return Err(claim.abandon(error));
             }
@@ -123,7 +137,7 @@ impl Run<'_> {
     }
 
     /// All chunks that are not written yet, until they are durable.
-    fn write_chunks(&self, claim: &Claim) -> Result<Tally, OperationError> {
+    fn write_chunks(&self, claim: &Claim) -> Result<Tally, Ended> {
         if claim.is_published {
             self.check_published(claim)?;
         }
@@ -143,20 +157,24 @@ impl Run<'_> {
         Ok(tally)
     }
 
-    fn run(&self, part: &Part<'_>, fold: impl FnMut(ObjectReport)) -> Result<(), OperationError> {
+    fn run(&self, part: &Part<'_>, fold: impl FnMut(ObjectReport)) -> Result<(), Ended> {
         let Run { plan, driver, progress, .. } = self;
         let Some(job) = &plan.job else {
             progress.start("copy", None);
             let copied = self.copy_unread(part, fold);
             progress.finish();
-            return copied;
+            return Ok(copied?);
         };
         let once = plan.listing.present.len().saturating_mul(job.source.chunk_bytes());
         let passes = if job.staging().is_some() { 2 } else { 1 };
         progress.start("transcode", Some(once.saturating_mul(passes)));
         let run = job.run(driver, *progress, part, fold);
         progress.finish();
-        run.map_err(|fault| explain_job(fault, job, &plan.source.store, plan.quantization.as_ref()))
+        run.map_err(|fault| {
+            let is_for_good = fault.fault.is_of_value();
+            let error = explain_job(fault, job, &plan.source.store, plan.quantization.as_ref());
+            Ended { error, is_for_good }
+        })
     }
 
     /// A run that was interrupted may have left objects that are not whole.
