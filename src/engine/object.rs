@@ -98,10 +98,10 @@ pub struct ObjectBuffers {
 impl ObjectReport {
     /// Adds what was done with another object.
     pub(super) fn add(&mut self, other: &ObjectReport) {
-        self.written += other.written;
-        self.bytes_read += other.bytes_read;
-        self.bytes_written += other.bytes_written;
-        self.bytes_temporary += other.bytes_temporary;
+        self.written = self.written.saturating_add(other.written);
+        self.bytes_read = self.bytes_read.saturating_add(other.bytes_read);
+        self.bytes_written = self.bytes_written.saturating_add(other.bytes_written);
+        self.bytes_temporary = self.bytes_temporary.saturating_add(other.bytes_temporary);
         self.figures.merge(&other.figures);
     }
 }

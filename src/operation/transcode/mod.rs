@@ -7,6 +7,8 @@ pub(super) mod budget;
 mod change;
 mod destination;
 pub(super) mod fault;
+#[cfg(test)]
+mod fault_tests;
 pub(super) mod first_pass;
 pub(super) mod layout;
 pub(super) mod measure;

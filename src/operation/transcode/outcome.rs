@@ -37,10 +37,10 @@ pub(super) struct Tally {
 impl Tally {
     /// Adds what was done with some objects.
     pub(super) fn add(&mut self, report: &ObjectReport) {
-        self.written += report.written;
-        self.bytes_read += report.bytes_read;
-        self.bytes_written += report.bytes_written;
-        self.bytes_temporary += report.bytes_temporary;
+        self.written = self.written.saturating_add(report.written);
+        self.bytes_read = self.bytes_read.saturating_add(report.bytes_read);
+        self.bytes_written = self.bytes_written.saturating_add(report.bytes_written);
+        self.bytes_temporary = self.bytes_temporary.saturating_add(report.bytes_temporary);
         self.figures.merge(&report.figures);
     }
 }
