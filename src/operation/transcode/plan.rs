@@ -13,6 +13,7 @@ use crate::codec::conversion::ValueChange;
 use crate::data_type::FillValue;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::chunk_set::{self, Listing};
+use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
@@ -20,7 +21,6 @@ use crate::engine::rechunk::Rechunk;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
-use crate::operation::new_driver;
 use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -100,6 +100,8 @@ pub(in crate::operation) struct Planner<'a> {
     pub budget: Budget,
     /// What stops a first pass.
     pub interrupt: &'a Interrupt,
+    /// Who lists the chunks.
+    pub driver: &'a Driver,
 }
 
 /// What changes in the values.
@@ -118,11 +120,10 @@ impl Planner<'_> {
         target: LocalNode,
         progress: &dyn Progress,
     ) -> Result<Plan, OperationError> {
-        let driver = new_driver(self.budget.threads(), self.interrupt)?;
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = chunk_set::list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
+        let listing = chunk_set::list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
