@@ -19,6 +19,8 @@ mod inspect_chunk;
 mod inspect_group;
 mod inspect_preview;
 mod inspect_values;
+#[cfg(target_os = "linux")]
+mod memory;
 mod rechunk;
 mod resume;
 mod rules;

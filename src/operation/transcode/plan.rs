@@ -1,6 +1,6 @@
 //! What will be done, settled and proved before DEST is touched.
 
-use super::budget::Budget;
+use super::budget::{BASE_BYTES, Budget, first_pass_bytes, unit_bytes};
 use super::change;
 use super::destination::{Draft, compress, follow_data_type, read_chain};
 use super::first_pass::FirstPass;
@@ -322,11 +322,14 @@ impl Planner<'_> {
             Err(_) if is_copy => return Ok(Work { is_copy, job: None, comparison: None }),
             Err(error) => return Err(error),
         };
-        let choice = Choice {
+        let quantization = changed.quantization.as_ref();
+        let mut choice = Choice {
             change: &changed.change,
             write_empty: options.write_empty_chunks,
             store: &source.store,
             budget: self.budget,
+            elsewhere: quantization
+                .map_or(0, |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled))),
             verifies: options.verify,
             resumes: options.resume,
         };
@@ -334,6 +337,7 @@ impl Planner<'_> {
         let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
         let present = listing.present.clone();
         let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
+        choice.elsewhere = unit_bytes(&job, quantization, false);
         let comparison = match &job.way {
             ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself.
