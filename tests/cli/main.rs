@@ -18,6 +18,7 @@ mod inspect_chunk;
 mod inspect_group;
 mod inspect_preview;
 mod inspect_values;
+mod numcodecs;
 mod rechunk;
 mod resume;
 mod rules;
