@@ -25,6 +25,7 @@ mod rules;
 mod signals;
 mod transcode;
 mod transcode_options;
+mod two_passes;
 mod validate;
 mod validate_levels;
 mod version_2;
