@@ -56,11 +56,11 @@ fn chunks_of_numcodecs_decode_to_what_it_reads_and_come_back() {
     assert!(cases.len() > 70, "{}", cases.len());
     for case in cases {
         let (test, name) = (case.store(), case.name.as_str());
-        test.run(["apply-codec", "--decode", "--like", "a", "--chunk", "0,0", "elements"]).succeeds();
+        test.run(["apply-codec", "-q", "--decode", "--like", "a", "--chunk", "0,0", "elements"]).succeeds();
         assert_eq!(test.read("elements"), case.elements, "{name}");
-        test.run(["apply-codec", "--like", "a", "elements", "encoded"]).succeeds();
+        test.run(["apply-codec", "-q", "--like", "a", "elements", "encoded"]).succeeds();
         if case.is_lossless() {
-            test.run(["apply-codec", "--decode", "--like", "a", "encoded", "decoded"]).succeeds();
+            test.run(["apply-codec", "-q", "--decode", "--like", "a", "encoded", "decoded"]).succeeds();
             assert_eq!(test.read("decoded"), case.elements, "{name}");
         }
     }
@@ -87,7 +87,7 @@ fn damaged_chunks_of_numcodecs_are_errors() {
     for case in cases().iter().filter(|case| !case.is_version_2()) {
         let test = case.store();
         test.write("a/c/0/0", &case.chunk[..case.chunk.len() - 1]);
-        let run = test.run(["apply-codec", "--decode", "--like", "a", "--chunk", "0,0", "elements"]);
+        let run = test.run(["apply-codec", "-q", "--decode", "--like", "a", "--chunk", "0,0", "elements"]);
         assert_eq!(run.status, 1, "{}: {}", case.name, run.error);
         assert!(run.error.contains("cannot be decoded"), "{}: {}", case.name, run.error);
     }
@@ -97,7 +97,7 @@ fn damaged_chunks_of_numcodecs_are_errors() {
 fn inspect_shows_a_chunk_of_numcodecs_codec_by_codec() {
     let case = cases().into_iter().find(|case| case.name == "two filters").unwrap();
     let test = case.store();
-    let result = test.run(["inspect", "--json", "a"]).succeeds().json();
+    let result = test.run(["inspect", "-q", "--json", "a"]).succeeds().json();
     let rows: Vec<(&str, &str)> = result["pipeline"]
         .as_array()
         .unwrap()
@@ -106,7 +106,7 @@ fn inspect_shows_a_chunk_of_numcodecs_codec_by_codec() {
         .collect();
     assert!(rows.contains(&("numcodecs.fixedscaleoffset", "int32")), "{result:#}");
     assert!(rows.contains(&("numcodecs.delta", "int32")), "{result:#}");
-    let chunk = test.run(["inspect", "--chunk", "0,0", "--json", "a"]).succeeds().json();
+    let chunk = test.run(["inspect", "-q", "--chunk", "0,0", "--json", "a"]).succeeds().json();
     assert_eq!(chunk["warnings"], json!([]), "{chunk:#}");
 }
 
@@ -134,11 +134,11 @@ fn to_codes(scale: &str) -> String {
 #[test]
 fn transcode_writes_codecs_of_numcodecs_whatever_stands_beyond_the_edge() {
     let test = floats();
-    test.run(["transcode", "--codecs", &to_codes("1"), "a", "b"]).succeeds();
+    test.run(["transcode", "-q", "--codecs", &to_codes("1"), "a", "b"]).succeeds();
     assert_eq!(test.read("b/c/0"), [1, 3, 3, 250]);
     assert_eq!(test.read("b/c/1"), [5, 0, 0, 0]);
     let plain = r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#;
-    test.run(["transcode", "--codecs", plain, "b", "c"]).succeeds();
+    test.run(["transcode", "-q", "--codecs", plain, "b", "c"]).succeeds();
     let expected: Vec<u8> = [1.0_f32, 3.0, 3.0, 250.0].iter().flat_map(|value| value.to_le_bytes()).collect();
     assert_eq!(test.read("c/c/0"), expected);
 }
@@ -146,7 +146,7 @@ fn transcode_writes_codecs_of_numcodecs_whatever_stands_beyond_the_edge() {
 #[test]
 fn transcode_names_the_element_that_numcodecs_would_lose() {
     let test = floats();
-    let run = test.run(["transcode", "--codecs", &to_codes("2"), "a", "b"]);
+    let run = test.run(["transcode", "-q", "--codecs", &to_codes("2"), "a", "b"]);
     assert_eq!(run.status, 1);
     for part in ["element [3]", "250 leaves the range of uint8", "numcodecs loses such a value"] {
         assert!(run.error.contains(part), "{part}: {}", run.error);
@@ -158,8 +158,43 @@ fn transcode_names_the_element_that_numcodecs_would_lose() {
 fn filter_for_another_type_is_refused() {
     let test = floats();
     let codecs = r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},{"name":"bytes","configuration":{"endian":"little"}}]"#;
-    let run = test.run(["transcode", "--codecs", codecs, "a", "b"]);
+    let run = test.run(["transcode", "-q", "--codecs", codecs, "a", "b"]);
     assert_eq!(run.status, 1);
     let message = "`numcodecs.delta` is made for `int32`, but `float32` reaches it";
     assert!(run.error.contains(message), "{}", run.error);
+}
+
+#[test]
+fn filter_that_stays_is_neither_undone_nor_done_again() {
+    // Decoded to integers, codes of tenths lose their fraction: encoded again they would be others.
+    let test = CliTest::new();
+    let filter = r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0.5,"scale":10.0,"dtype":"<i4","astype":"<i2"}}"#;
+    let bytes = |endian: &str| format!(r#"{{"name":"bytes","configuration":{{"endian":"{endian}"}}}}"#);
+    let document = FLOATS
+        .replace("float32", "int32")
+        .replace("\"NaN\"", "0")
+        .replace(&bytes("little"), &format!("{filter},{}", bytes("little")));
+    test.write("a/zarr.json", document).write("a/c/0", [7, 0, 8, 0, 99, 0, 0xe8, 3]);
+    let codecs = format!("[{filter},{}]", bytes("big"));
+    test.run(["transcode", "-q", "--verify", "--codecs", &codecs, "a", "b"]).succeeds();
+    assert_eq!(test.read("b/c/0"), [0, 7, 0, 8, 0, 99, 3, 0xe8]);
+    test.run(["transcode", "-q", "--verify", "--compress", "zstd:1", "a", "c"]).succeeds();
+    test.run(["validate", "-q", "--against", "a", "c"]).succeeds();
+}
+
+#[test]
+fn differences_of_floats_are_not_verified_element_by_element() {
+    let test = floats();
+    let codecs = |kind: &str| {
+        format!(
+            r#"[{{"name":"numcodecs.delta","configuration":{{"dtype":"{kind}"}}}},{{"name":"bytes","configuration":{{"endian":"little"}}}}]"#
+        )
+    };
+    let run = test.run(["transcode", "-q", "--verify", "--codecs", &codecs("<f4"), "a", "b"]);
+    assert_eq!(run.status, 1);
+    assert!(run.error.contains("adds up rounded differences") && !test.exists("b"), "{}", run.error);
+    test.run(["transcode", "-q", "--codecs", &codecs("<f4"), "a", "b"]).succeeds();
+    test.run(["transcode", "-q", "--data-type", "int32", "--nan-value", "0", "--out-of-range", "clamp", "a", "c"])
+        .succeeds();
+    test.run(["transcode", "-q", "--verify", "--codecs", &codecs("<i4"), "c", "d"]).succeeds();
 }

@@ -63,6 +63,11 @@ impl Delta {
         (self.decoded, self.encoded)
     }
 
+    /// Whether what is encoded comes back as it was: integers, whose sums are integers.
+    pub fn is_exact(&self) -> bool {
+        !self.decoded.is_float() && !self.sum.is_float()
+    }
+
     /// Encodes native-endian elements, as many as both slices hold.
     pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
         with_element!(self.decoded.element(), T => self.differences::<T>(decoded, encoded))
