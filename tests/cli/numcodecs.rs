@@ -194,7 +194,18 @@ fn differences_of_floats_are_not_verified_element_by_element() {
     assert_eq!(run.status, 1);
     assert!(run.error.contains("adds up rounded differences") && !test.exists("b"), "{}", run.error);
     test.run(["transcode", "-q", "--codecs", &codecs("<f4"), "a", "b"]).succeeds();
-    test.run(["transcode", "-q", "--data-type", "int32", "--nan-value", "0", "--out-of-range", "clamp", "a", "c"])
-        .succeeds();
+    test.run([
+        "transcode",
+        "-q",
+        "--data-type",
+        "int32",
+        "--nan-value",
+        "0",
+        "--out-of-range",
+        "clamp",
+        "a",
+        "c",
+    ])
+    .succeeds();
     test.run(["transcode", "-q", "--verify", "--codecs", &codecs("<i4"), "c", "d"]).succeeds();
 }

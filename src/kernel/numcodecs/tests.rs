@@ -1,11 +1,6 @@
 //! The filters against a plain reference, and numcodecs' own examples.
 
-#![expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_possible_wrap,
-    reason = "casts are what is tested"
-)]
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts are what is tested")]
 
 use num_bigint::BigInt;
 use num_traits::One;
