@@ -69,6 +69,15 @@ impl ChainFault {
         self
     }
 
+    /// What helps where an element is at fault in a filter of numcodecs.
+    pub fn filter_help(&self) -> Option<&'static str> {
+        let is_filter = self.codec.starts_with("numcodecs.");
+        (is_filter && self.element().is_some()).then_some(
+            "numcodecs loses such a value, or leaves it to the machine: give the codec another configuration, such as a \
+             wider `astype`",
+        )
+    }
+
     /// Why an element could not be converted, where that is the fault.
     pub fn element(&self) -> Option<(FaultKind, Option<(NumberType, NumberType)>)> {
         match &self.kind {

@@ -21,6 +21,7 @@ mod inspect_preview;
 mod inspect_values;
 #[cfg(target_os = "linux")]
 mod memory;
+mod numcodecs;
 mod rechunk;
 mod resume;
 mod rules;

@@ -6,6 +6,14 @@ Environment: zarr==3.1.6, tensorstore, numcodecs, numpy.
 
 from conversion import attributes, data_types, fill_values, refusals
 from inspecting import histograms, slices, statistics, suggestions
+from numcodecs_chunks import (
+    arrays_of_numcodecs,
+    byte_orders_of_version_2,
+    compressors_of_numcodecs,
+    filters_in_a_row,
+    filters_of_numcodecs,
+    filters_that_lose,
+)
 from program import run_sections
 from quantisation import given_ranges, quantised, special_data
 from rechunking import combined, grids, two_passes
@@ -30,6 +38,12 @@ SECTIONS = [
     histograms,
     slices,
     suggestions,
+    filters_of_numcodecs,
+    filters_that_lose,
+    byte_orders_of_version_2,
+    filters_in_a_row,
+    compressors_of_numcodecs,
+    arrays_of_numcodecs,
 ]
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ use super::first_pass::FirstPass;
 use super::layout::side;
 use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
+use super::verify::kept;
 use super::way::Choice;
 use super::{normalize, regrid, unpack};
-use crate::codec::conversion::ValueChange;
+use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::data_type::FillValue;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::chunk_set::{self, Listing};
@@ -338,6 +339,13 @@ impl Planner<'_> {
         let present = listing.present.clone();
         let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
         choice.elsewhere = unit_bytes(&job, quantization, false);
+        let is_told = is_copy || depends_on_one_element(job.destination.cell_chain(), kept(&job));
+        if options.verify && !is_told {
+            let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
+            return Err(OperationError::data(message).with_help(
+                "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
+            ));
+        }
         let comparison = match &job.way {
             ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself.

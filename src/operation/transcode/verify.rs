@@ -157,6 +157,14 @@ fn same_bytes(
     }
 }
 
+/// How many codecs of DEST's chain SOURCE's values have passed before, and do not pass again.
+pub(super) fn kept(job: &ObjectJob) -> usize {
+    match &job.way {
+        ObjectWay::Convert(conversion) | ObjectWay::Cells(conversion) => conversion.kept(),
+        ObjectWay::Copy | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => 0,
+    }
+}
+
 /// Value by value.
 fn values(
     plan: &Plan,
@@ -233,7 +241,7 @@ impl<'a> Comparison<'a> {
         let (read_back, quantizes) = match (&plan.change, &plan.quantization) {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
             (ValueChange::Quantize { .. }, _) => (ValueProgram::new(change.sizes().1), true),
-            _ => (round_trip(chain), false),
+            _ => (round_trip(chain, kept(job)), false),
         };
         let fill =
             destination.chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();
