@@ -345,7 +345,7 @@ impl<'a> Comparison<'a> {
         let max = if self.quantizes {
             figures.max_abs_error
         } else {
-            max_abs_difference(changed, to, self.destination.chain.decoded().data_type.number())
+            max_abs_difference(changed, to, self.destination.chain.decoded().data_type.real_number())
         };
         compared.max_abs_error = compared.max_abs_error.max(max);
         if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
