@@ -7,6 +7,7 @@ use super::first_pass::FirstPass;
 use super::layout::side;
 use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
+use super::site::NodeDocument;
 use super::way::Choice;
 use super::{normalize, regrid, unpack};
 use crate::codec::conversion::ValueChange;
@@ -47,6 +48,8 @@ pub(super) struct Plan {
     pub change: ValueChange,
     /// The quantisation, where one is asked for and its range is known.
     pub quantization: Option<Quantization>,
+    /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
+    pub documents: Vec<NodeDocument>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -193,6 +196,7 @@ impl Planner<'_> {
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let Work { is_copy, job, comparison } =
             self.job(&source, &target, &destination, &listing, changed)?;
+        let documents = documents(&source, &destination);
         Ok(Plan {
             source,
             target,
@@ -203,6 +207,7 @@ impl Planner<'_> {
             comparison,
             change,
             quantization,
+            documents,
             warnings,
         })
     }
@@ -359,6 +364,18 @@ fn quantized(quantization: Quantization, draft: &mut Draft) -> Result<Changed, O
     // Of an open plan it is not known yet whether the fill value survives.
     let absent = (!quantization.is_open).then(|| quantization.absent_value());
     Ok(Changed { change, quantization: Some(quantization), absent })
+}
+
+/// DEST's `zarr.json`: as it was written, where nothing changed.
+fn documents(source: &OpenedArray, destination: &Planned) -> Vec<NodeDocument> {
+    let bytes = if destination.document == source.document {
+        source.document_bytes.clone()
+    } else {
+        let mut document = destination.document.to_string_pretty();
+        document.push('\n');
+        document.into_bytes()
+    };
+    vec![NodeDocument { key: "zarr.json", bytes }]
 }
 
 /// Reads the draft as any reader would.

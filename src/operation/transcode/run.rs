@@ -8,7 +8,7 @@ use super::fault::explain_job;
 use super::outcome::{Outcome, Tally, dry_tally, result};
 use super::plan::{Plan, Planner};
 use super::room::{check_room, with_missing_space};
-use super::site::{Claim, Site, cannot_write};
+use super::site::{Claim, NodeDocument, Site, cannot_write};
 use super::verify::{Verification, verify};
 use crate::engine::chunk_set;
 use crate::engine::driver::{Driver, Fault};
@@ -78,11 +78,15 @@ fn fingerprint(options: &TranscodeOptions, plan: &Plan) -> Fingerprint {
         ..options.clone()
     };
     let asked = format!("{asked:?}");
-    let document = document_bytes(plan);
+    let documents: Vec<u8> = plan
+        .documents
+        .iter()
+        .flat_map(|document| [document.key.as_bytes(), &document.bytes].concat())
+        .collect();
     Fingerprint::new([
         ("SOURCE", source.as_slice()),
         ("the options", asked.as_bytes()),
-        ("the metadata of DEST", document.as_slice()),
+        ("the metadata of DEST", documents.as_slice()),
     ])
 }
 
@@ -132,7 +136,7 @@ impl Run<'_> {
         {
             return Err(claim.abandon(cannot_write(error)));
         }
-        claim.publish(DOCUMENT, &document_bytes(self.plan))?;
+        claim.publish(&self.plan.documents)?;
         Ok((tally, verified))
     }
 
@@ -191,8 +195,12 @@ impl Run<'_> {
 
     /// What stands in DEST is what this plan would publish.
     fn check_published(&self, claim: &Claim) -> Result<(), OperationError> {
-        let found = claim.site.work.read_document(DOCUMENT).map_err(cannot_write)?;
-        if found.as_deref() == Some(document_bytes(self.plan).as_slice()) {
+        let stands = |document: &NodeDocument| {
+            let found = claim.site.work.read_document(document.key).map_err(cannot_write)?;
+            Ok(found.as_deref() == Some(document.bytes.as_slice()))
+        };
+        let stand: Result<Vec<bool>, OperationError> = self.plan.documents.iter().map(stands).collect();
+        if stand?.into_iter().all(|stands| stands) {
             return Ok(());
         }
         Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.site.shown()))
@@ -225,14 +233,4 @@ impl Run<'_> {
             }
         })
     }
-}
-
-/// DEST's `zarr.json`: as it was written, where nothing changed.
-fn document_bytes(plan: &Plan) -> Vec<u8> {
-    if plan.destination.document == plan.source.document {
-        return plan.source.document_bytes.clone();
-    }
-    let mut document = plan.destination.document.to_string_pretty();
-    document.push('\n');
-    document.into_bytes()
 }

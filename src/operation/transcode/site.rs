@@ -17,6 +17,15 @@ use crate::store::{LocalNode, StoreError, tree};
 /// The documents that make a folder a node.
 const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 
+/// A document of a node, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NodeDocument {
+    /// `zarr.json`, `.zarray`, `.zattrs`...
+    pub key: &'static str,
+    /// Its text.
+    pub bytes: Vec<u8>,
+}
+
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
@@ -247,11 +256,14 @@ impl Site {
 }
 
 impl Claim {
-    /// Writes the metadata into their place, which makes DEST complete, and clears away what the run needed.
-    pub(super) fn publish(self, key: &str, document: &[u8]) -> Result<(), OperationError> {
+    /// Writes the metadata into their place, in this order: the last of them makes DEST open, and complete. Then clears
+    /// away what the run needed.
+    pub(super) fn publish(self, documents: &[NodeDocument]) -> Result<(), OperationError> {
         let Claim { site, journal, is_published, .. } = self;
         if !is_published {
-            site.work.publish(key, document).map_err(cannot_write)?;
+            for document in documents {
+                site.work.publish(document.key, &document.bytes).map_err(cannot_write)?;
+            }
         }
         if site.replaces && site.place != site.work.root() {
             site.exchange().map_err(|error| {
