@@ -11,11 +11,12 @@ use super::arguments::CommonArguments;
 use super::session::Session;
 use super::value;
 use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::Json;
 use crate::operation::options::{QuantizeForm, QuantizeOptions, TranscodeOptions};
 use crate::operation::transcode::transcode;
 use crate::report::{json, transcode_text};
-use arguments::{ChangeArguments, ConversionArguments, QuantizeArguments};
+use arguments::{ChangeArguments, ConversionArguments, Format, QuantizeArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +34,9 @@ Examples:
 
   Go on after an interruption, a full disk or a damaged chunk that has been restored:
       zarrcast transcode --compress zstd:9 --resume big.zarr small.zarr
+
+  From Zarr v2 to v3, chunks copied as they are:
+      zarrcast transcode --zarr-format 3 old.zarr new.zarr
 
   What would be done, without doing it:
       zarrcast transcode --data-type float32 --dry-run values.zarr narrow.zarr
@@ -125,6 +129,8 @@ impl TranscodeArguments {
             shard_shape: change.shard_shape,
             data_type: change.data_type,
             fill_value: change.fill_value,
+            zarr_format: change.zarr_format.map(Format::number),
+            separator: change.separator.map(Separator::from),
             attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,
             attributes_append: change
                 .attributes_append

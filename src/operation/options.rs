@@ -10,6 +10,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::Code;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::{Json, Object};
 
 /// What every command takes.
@@ -136,6 +137,10 @@ pub struct TranscodeOptions {
     pub data_type: Option<DataType>,
     /// `--fill-value`.
     pub fill_value: Option<Json>,
+    /// `--zarr-format`: 2 or 3; `None`: SOURCE's.
+    pub zarr_format: Option<u64>,
+    /// `--separator`, of chunk keys.
+    pub separator: Option<Separator>,
     /// `--attributes`: all of them, anew.
     pub attributes: Option<Object>,
     /// `--attributes-append`: top-level members.

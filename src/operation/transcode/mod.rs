@@ -28,6 +28,8 @@ mod staging;
 pub(super) mod survey;
 mod unpack;
 mod verify;
+mod version_2;
 mod way;
+mod xarray;
 
 pub use run::transcode;

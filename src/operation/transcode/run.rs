@@ -23,9 +23,6 @@ use crate::operation::open::open_array;
 use crate::operation::options::{CommonOptions, TranscodeOptions};
 use crate::operation::transcode_result::TranscodeResult;
 
-/// The document of a v3 node.
-const DOCUMENT: &str = "zarr.json";
-
 /// Writes an array anew.
 pub fn transcode(
     options: &TranscodeOptions,
@@ -34,13 +31,7 @@ pub fn transcode(
 ) -> Result<TranscodeResult, OperationError> {
     let begun = Instant::now();
     let source = open_array(&options.source, None)?;
-    if source.zarr_format != 3 {
-        let message =
-            format!("`{}` is Zarr v{}, which is not transcoded yet", source.store, source.zarr_format);
-        return Err(OperationError::environment(message)
-            .with_help("convert it to Zarr v3 with zarr-python: `zarr migrate v3`"));
-    }
-    let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, DOCUMENT);
+    let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.key());
     let budget = Budget::of(&options.common);
     let plan = Planner { options, budget, interrupt }.plan(source, site.work.clone(), progress)?;
     let memory = budget.allot(&plan, options.verify)?;
@@ -67,6 +58,7 @@ fn fingerprint(options: &TranscodeOptions, plan: &Plan) -> Fingerprint {
     let root = plan.source.node.resolved_root().unwrap_or_else(|_| plan.source.node.root().to_path_buf());
     let mut source = root.into_os_string().into_encoded_bytes();
     source.extend_from_slice(&plan.source.document_bytes);
+    source.extend_from_slice(plan.source.attributes_bytes.as_deref().unwrap_or_default());
     let asked = TranscodeOptions {
         common: CommonOptions::default(),
         source: PathBuf::new(),
@@ -210,14 +202,13 @@ impl Run<'_> {
     /// Copies objects whose chain cannot be bound here.
     fn copy_unread(&self, part: &Part<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), OperationError> {
         let plan = self.plan;
-        let metadata = &plan.source.metadata;
-        let key = |index| metadata.chunk_key_encoding.key(&chunk_set::position(index, metadata));
         // Of what an unknown codec wrote nothing is known; of others twice the bound, as for chains that are bound.
         let bound = plan.source.pipeline.output().and_then(|encoded| encoded.max_bytes());
         let bound = bound.map_or(u64::MAX, |bytes| bytes.saturating_mul(2).saturating_add(1 << 20));
         let work = |(): &mut (), index| {
             part.do_once(index, || {
-                let bytes = plan.target.copy_from(&plan.source.node, &key(index), bound)?;
+                let [from, to] = plan.keys(index);
+                let bytes = plan.target.copy_from(&plan.source.node, (&from, &to), bound)?;
                 self.progress.advance(bytes);
                 Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..Default::default() })
             })
@@ -226,7 +217,7 @@ impl Run<'_> {
             match fault.fault {
                 Fault::Interrupted(_) => OperationError::interrupted(),
                 cause => {
-                    let (key, store) = (key(fault.index), &plan.source.store);
+                    let ([key, _], store) = (plan.keys(fault.index), &plan.source.store);
                     OperationError::environment(format!("chunk `{key}` of `{store}` cannot be copied"))
                         .because(cause)
                 }
