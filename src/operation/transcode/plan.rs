@@ -2,18 +2,19 @@
 
 use super::budget::Budget;
 use super::change;
+use super::consolidate::{NodeDocument, NodeDocuments};
 use super::destination::{Draft, compress, follow_data_type, read_chain};
 use super::first_pass::FirstPass;
 use super::layout::side;
 use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
-use super::site::NodeDocument;
 use super::way::Choice;
 use super::{normalize, regrid, unpack, version_2};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::FillValue;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::chunk_set::{self, Listing};
+use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
@@ -21,7 +22,6 @@ use crate::engine::rechunk::Rechunk;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
-use crate::operation::new_driver;
 use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -49,7 +49,7 @@ pub(super) struct Plan {
     /// The quantisation, where one is asked for and its range is known.
     pub quantization: Option<Quantization>,
     /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
-    pub documents: Vec<NodeDocument>,
+    pub documents: NodeDocuments,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -115,6 +115,8 @@ pub(in crate::operation) struct Planner<'a> {
     pub budget: Budget,
     /// What stops a first pass.
     pub interrupt: &'a Interrupt,
+    /// Who lists the chunks.
+    pub driver: &'a Driver,
 }
 
 /// What changes in the values.
@@ -134,12 +136,10 @@ impl Planner<'_> {
         progress: &dyn Progress,
     ) -> Result<Plan, OperationError> {
         version_2::refuse_codecs(&source, self.options)?;
-        let source = version_2::in_v3_form(source);
-        let driver = new_driver(self.budget.threads(), self.interrupt)?;
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = chunk_set::list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
+        let listing = chunk_set::list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
@@ -404,15 +404,14 @@ fn quantized(quantization: Quantization, draft: &mut Draft) -> Result<Changed, O
 }
 
 /// DEST's `zarr.json`: as it was written, where nothing changed.
-fn document(source: &OpenedArray, destination: &Planned) -> NodeDocument {
-    let bytes = if source.zarr_format == 3 && destination.document == source.document {
-        source.document_bytes.clone()
+fn document(source: &OpenedArray, destination: &Planned) -> (String, NodeDocument) {
+    let planned = &destination.document;
+    let document = if source.zarr_format == 3 && *planned == source.document {
+        NodeDocument { json: planned.clone(), bytes: source.document_bytes.clone() }
     } else {
-        let mut document = destination.document.to_string_pretty();
-        document.push('\n');
-        document.into_bytes()
+        NodeDocument::new(planned.clone())
     };
-    NodeDocument { key: "zarr.json", bytes }
+    ("zarr.json".to_owned(), document)
 }
 
 /// Reads the draft as any reader would.

@@ -17,15 +17,6 @@ use crate::store::{LocalNode, StoreError, tree};
 /// The documents that make a folder a node.
 const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 
-/// A document of a node, as it is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NodeDocument {
-    /// `zarr.json`, `.zarray`, `.zattrs`...
-    pub key: &'static str,
-    /// Its text.
-    pub bytes: Vec<u8>,
-}
-
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
@@ -256,14 +247,18 @@ impl Site {
 }
 
 impl Claim {
-    /// Writes the metadata into their place, in this order: the last of them makes DEST open, and complete. Then clears
-    /// away what the run needed.
-    pub(super) fn publish(self, documents: &[NodeDocument]) -> Result<(), OperationError> {
+    /// Writes the documents into their places, of which the last makes DEST complete, and clears away what the run
+    /// needed.
+    pub(super) fn publish(self, documents: &[(String, Vec<u8>)]) -> Result<(), OperationError> {
         let Claim { site, journal, is_published, .. } = self;
-        if !is_published {
-            for document in documents {
-                site.work.publish(document.key, &document.bytes).map_err(cannot_write)?;
+        if !is_published && let Some(((key, document), others)) = documents.split_last() {
+            for (key, document) in others {
+                site.work.write(key, document).map_err(cannot_write)?;
             }
+            if !others.is_empty() {
+                site.work.sync().map_err(cannot_write)?;
+            }
+            site.work.publish(key, document).map_err(cannot_write)?;
         }
         if site.replaces && site.place != site.work.root() {
             site.exchange().map_err(|error| {

@@ -1,8 +1,8 @@
 //! Arrays of Zarr v2 on either side of a run. In between there is the form of v3 alone, as xarray writes it there:
 //! dimension names are metadata, and what masks values is the attribute `_FillValue`.
 
+use super::consolidate::{NodeDocument, NodeDocuments};
 use super::destination::Draft;
-use super::site::NodeDocument;
 use super::xarray::{self, DIMENSIONS, FILL_VALUE};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -160,28 +160,28 @@ pub(super) fn documents(
     source: &OpenedArray,
     draft: &Draft,
     is_fill_given: bool,
-) -> Result<(Vec<NodeDocument>, Vec<Diagnostic>), OperationError> {
+) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
     let mut warnings = Vec::new();
     let original = if source.zarr_format == 2 { Json::parse(&source.document_bytes).ok() } else { None };
     let described = Description::of(source, draft, is_fill_given, &mut warnings)
         .map_err(|error| refused(source, error))?;
     let writer = Writer { source, draft, original: original.as_ref(), is_fill_given };
     let array = writer.array(described.is_null).map_err(|error| refused(source, error))?;
-    let text = |document: &Json, as_read: Option<&Vec<u8>>| {
-        let is_same = as_read.is_some_and(|bytes| Json::parse(bytes).is_ok_and(|read| read == *document));
-        match as_read.filter(|_| is_same) {
-            Some(bytes) => bytes.clone(),
-            None => format!("{}\n", document.to_string_pretty()).into_bytes(),
+    let as_text = |document: Json, as_read: Option<&Vec<u8>>| {
+        let is_same = |bytes: &&Vec<u8>| Json::parse(bytes).is_ok_and(|read| read == document);
+        match as_read.filter(is_same) {
+            Some(bytes) => NodeDocument { bytes: bytes.clone(), json: document },
+            None => NodeDocument::new(document),
         }
     };
-    let mut documents = Vec::new();
+    let mut documents = NodeDocuments::new();
     let attributes = writer.attributes(described);
     if !attributes.is_empty() || source.attributes_bytes.is_some() {
-        let bytes = text(&Json::Object(attributes), source.attributes_bytes.as_ref());
-        documents.push(NodeDocument { key: ".zattrs", bytes });
+        let document = as_text(Json::Object(attributes), source.attributes_bytes.as_ref());
+        documents.push((".zattrs".to_owned(), document));
     }
     let as_read = original.is_some().then_some(&source.document_bytes);
-    documents.push(NodeDocument { key: ".zarray", bytes: text(&array, as_read) });
+    documents.push((".zarray".to_owned(), as_text(array, as_read)));
     Ok((documents, warnings))
 }
 
