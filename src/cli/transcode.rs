@@ -11,12 +11,13 @@ use super::arguments::CommonArguments;
 use super::session::Session;
 use super::value;
 use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::options::{QuantizeForm, QuantizeOptions, Rule, TranscodeOptions};
 use crate::operation::transcode::transcode;
 use crate::report::{json, transcode_text};
-use arguments::{ChangeArguments, ConversionArguments, HierarchyArguments, QuantizeArguments};
+use arguments::{ChangeArguments, ConversionArguments, Format, HierarchyArguments, QuantizeArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +39,9 @@ Examples:
 
   Go on after an interruption, a full disk or a damaged chunk that has been restored:
       zarrcast transcode --compress zstd:9 --resume big.zarr small.zarr
+
+  From Zarr v2 to v3, chunks copied as they are:
+      zarrcast transcode --zarr-format 3 old.zarr new.zarr
 
   What would be done, without doing it:
       zarrcast transcode --data-type float32 --dry-run values.zarr narrow.zarr
@@ -155,6 +159,8 @@ fn changes(
         shard_shape: change.shard_shape,
         data_type: change.data_type,
         fill_value: change.fill_value,
+        zarr_format: change.zarr_format.map(Format::number),
+        separator: change.separator.map(Separator::from),
         attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,
         attributes_append: change
             .attributes_append
@@ -227,6 +233,11 @@ fn rule(text: &str) -> anyhow::Result<Rule> {
         let first = text.lines().next().unwrap_or_default();
         usage(first.trim_start_matches("error: ").to_owned())
     })?;
+    if arguments.change.zarr_format.is_some() {
+        return Err(
+            usage("--zarr-format is for the whole of DEST, not for some of its arrays".to_owned()).into()
+        );
+    }
     Ok(Rule { pattern, options: changes(arguments.change, arguments.quantize, arguments.conversion)? })
 }
 

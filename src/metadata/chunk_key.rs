@@ -77,6 +77,27 @@ impl ChunkKeyEncoding {
         })
     }
 
+    /// What stands between the indices.
+    pub const fn separator(&self) -> Separator {
+        match self {
+            ChunkKeyEncoding::Default(separator)
+            | ChunkKeyEncoding::V2(separator)
+            | ChunkKeyEncoding::DefaultSuffix(separator, _) => *separator,
+        }
+    }
+
+    /// The same encoding with another separator.
+    #[must_use]
+    pub fn with_separator(&self, separator: Separator) -> Self {
+        match self {
+            ChunkKeyEncoding::Default(_) => ChunkKeyEncoding::Default(separator),
+            ChunkKeyEncoding::V2(_) => ChunkKeyEncoding::V2(separator),
+            ChunkKeyEncoding::DefaultSuffix(_, suffix) => {
+                ChunkKeyEncoding::DefaultSuffix(separator, suffix.clone())
+            }
+        }
+    }
+
     /// The metadata, separator included.
     pub fn to_json(&self) -> Json {
         let (_, separator, suffix) = self.parts();

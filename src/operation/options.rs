@@ -10,6 +10,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::Code;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::{Json, Object};
 
 /// What every command takes.
@@ -145,6 +146,10 @@ pub struct TranscodeOptions {
     pub data_type: Option<DataType>,
     /// `--fill-value`.
     pub fill_value: Option<Json>,
+    /// `--zarr-format`: 2 or 3; `None`: SOURCE's.
+    pub zarr_format: Option<u64>,
+    /// `--separator`, of chunk keys.
+    pub separator: Option<Separator>,
     /// `--attributes`: all of them, anew.
     pub attributes: Option<Object>,
     /// `--attributes-append`: top-level members.
@@ -199,6 +204,8 @@ impl TranscodeOptions {
             common: self.common.clone(),
             source: self.source.clone(),
             destination: self.destination.clone(),
+            // No reader opens a tree of both formats.
+            zarr_format: self.zarr_format,
             verify: self.verify,
             dry_run: self.dry_run,
             overwrite: self.overwrite,
@@ -222,6 +229,7 @@ impl TranscodeOptions {
         self.shard_shape = rule.shard_shape.or(self.shard_shape.take());
         self.data_type = rule.data_type.or(self.data_type.take());
         self.fill_value = rule.fill_value.or(self.fill_value.take());
+        self.separator = rule.separator.or(self.separator);
         self.attributes = rule.attributes.or(self.attributes.take());
         self.attributes_append = rule.attributes_append.or(self.attributes_append.take());
         self.dimension_names = rule.dimension_names.or(self.dimension_names.take());

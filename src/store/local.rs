@@ -174,12 +174,18 @@ impl LocalNode {
         tree::sync_folder(path.parent().unwrap_or(&self.root))
     }
 
-    /// Copies an object of another node byte for byte (by reference where the file system can); its size in bytes.
+    /// Copies an object of another node, by its key there, byte for byte (by reference where the file system can) to a
+    /// key of this one; its size in bytes.
     ///
     /// One of more than `max_bytes` is an error: a sparse file costs nothing to make, and days to copy.
-    pub fn copy_from(&self, source: &LocalNode, key: &str, max_bytes: u64) -> Result<u64, StoreError> {
-        let from = source.path(key)?;
-        let to = self.path(key)?;
+    pub fn copy_from(
+        &self,
+        source: &LocalNode,
+        (from, to): (&str, &str),
+        max_bytes: u64,
+    ) -> Result<u64, StoreError> {
+        let from = source.path(from)?;
+        let to = self.path(to)?;
         let Some((mut reader, length)) = open_regular(&from)? else {
             return Err(io_error("read", &from)(io::ErrorKind::NotFound.into()));
         };

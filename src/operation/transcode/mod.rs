@@ -31,6 +31,8 @@ pub(super) mod survey;
 mod tree;
 mod unpack;
 mod verify;
+mod version_2;
 mod way;
+mod xarray;
 
 pub use run::transcode;

@@ -159,11 +159,14 @@ pub(super) fn group_result(path: &str) -> NodeResult {
 }
 
 fn describe(source: &OpenedArray, document: &Json, pipeline: &Pipeline) -> ArrayDescription {
-    description(document, pipeline, &source.metadata.chunk_shape)
+    let zarr_format = source.zarr_format;
+    ArrayDescription { zarr_format, ..description(document, pipeline, &source.metadata.chunk_shape) }
 }
 
 fn describe_planned(planned: &Planned) -> ArrayDescription {
-    description(&planned.document, &planned.pipeline, &planned.metadata.chunk_shape)
+    let zarr_format = planned.zarr_format;
+    let description = description(&planned.document, &planned.pipeline, &planned.metadata.chunk_shape);
+    ArrayDescription { zarr_format, ..description }
 }
 
 fn description(document: &Json, pipeline: &Pipeline, stored_shape: &[u64]) -> ArrayDescription {

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::budget::{Budget, Memory};
-use super::consolidate::NodeDocument;
 use super::fault::explain_job;
 use super::outcome::{Outcome, Tally, array_result, dry_tally, group_result};
 use super::plan::{Plan, Planner};
@@ -28,9 +27,6 @@ use crate::operation::options::{CommonOptions, TranscodeOptions};
 use crate::operation::transcode_result::{Totals, TranscodeResult};
 use crate::store::LocalNode;
 
-/// The document of a v3 node.
-const DOCUMENT: &str = "zarr.json";
-
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
 const SMALL_BYTES: u64 = 32 << 20;
 
@@ -47,7 +43,7 @@ pub fn transcode(
     let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
     let arrays = std::mem::take(&mut source.arrays);
     let arrays = Planning { budget, interrupt, driver: &driver, progress }.plan(arrays, &site.work)?;
-    let of_arrays = arrays.iter().map(|array| (array.path.as_str(), documents_of(&array.plan))).collect();
+    let of_arrays = arrays.iter().map(|array| (array.path.as_str(), array.plan.documents.clone())).collect();
     let documents = source.documents(options, of_arrays)?;
     let whole = Whole { options, source: &source, arrays: &arrays, documents: &documents };
     if options.dry_run {
@@ -123,14 +119,8 @@ impl Planning<'_> {
     ) -> Result<PlannedArray, OperationError> {
         self.interrupt.check().map_err(|_| OperationError::interrupted())?;
         let SourceArray { path, opened, options } = array;
-        if opened.zarr_format != 3 {
-            let message =
-                format!("`{}` is Zarr v{}, which is not transcoded yet", opened.store, opened.zarr_format);
-            return Err(OperationError::environment(message)
-                .with_help("convert it to Zarr v3 with zarr-python: `zarr migrate v3`"));
-        }
         let target = if path == "/" { work.clone() } else { work.child(path.trim_start_matches('/')) };
-        let target = target.with_permissions_of(&opened.node, DOCUMENT);
+        let target = target.with_permissions_of(&opened.node, opened.key());
         let is_small =
             is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
@@ -145,17 +135,6 @@ impl Planning<'_> {
 fn logical_bytes(shape: &[u64], element_size: Option<usize>) -> u64 {
     let elements = num_elements(shape).unwrap_or(u64::MAX);
     elements.saturating_mul(element_size.unwrap_or(usize::MAX) as u64)
-}
-
-/// The documents of an array as they are written.
-fn documents_of(plan: &Plan) -> Vec<(String, NodeDocument)> {
-    let planned = &plan.destination.document;
-    let document = if *planned == plan.source.document {
-        NodeDocument { json: planned.clone(), bytes: plan.source.document_bytes.clone() }
-    } else {
-        NodeDocument::new(planned.clone())
-    };
-    vec![(DOCUMENT.to_owned(), document)]
 }
 
 /// All that is written.
@@ -182,6 +161,7 @@ impl Whole<'_> {
         for array in self.arrays {
             source.extend_from_slice(array.path.as_bytes());
             source.extend_from_slice(&array.plan.source.document_bytes);
+            source.extend_from_slice(array.plan.source.attributes_bytes.as_deref().unwrap_or_default());
         }
         let asked = TranscodeOptions {
             common: CommonOptions::default(),
@@ -273,7 +253,8 @@ impl Whole<'_> {
         let work = &claim.site.work;
         let room = work.room().map_err(cannot_write)?;
         let most = room.blocks.saturating_mul(room.block_bytes);
-        let copied = driver.map_plain(keys, |key| work.copy_from(&self.source.node, key, most).map(|_| ()));
+        let copied =
+            driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).map(|_| ()));
         copied.into_iter().zip(keys).try_for_each(|(copied, key)| {
             copied.map_err(|error| {
                 let store = self.options.source.display();
@@ -475,14 +456,13 @@ impl Run<'_> {
     /// Copies objects whose chain cannot be bound here.
     fn copy_unread(&self, part: &Part<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), OperationError> {
         let plan = self.plan;
-        let metadata = &plan.source.metadata;
-        let key = |index| metadata.chunk_key_encoding.key(&chunk_set::position(index, metadata));
         // Of what an unknown codec wrote nothing is known; of others twice the bound, as for chains that are bound.
         let bound = plan.source.pipeline.output().and_then(|encoded| encoded.max_bytes());
         let bound = bound.map_or(u64::MAX, |bytes| bytes.saturating_mul(2).saturating_add(1 << 20));
         let work = |(): &mut (), index| {
             part.do_once(index, || {
-                let bytes = plan.target.copy_from(&plan.source.node, &key(index), bound)?;
+                let [from, to] = plan.keys(index);
+                let bytes = plan.target.copy_from(&plan.source.node, (&from, &to), bound)?;
                 self.progress.advance(bytes);
                 Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..Default::default() })
             })
@@ -491,7 +471,7 @@ impl Run<'_> {
             match fault.fault {
                 Fault::Interrupted(_) => OperationError::interrupted(),
                 cause => {
-                    let (key, store) = (key(fault.index), &plan.source.store);
+                    let ([key, _], store) = (plan.keys(fault.index), &plan.source.store);
                     OperationError::environment(format!("chunk `{key}` of `{store}` cannot be copied"))
                         .because(cause)
                 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::consolidate::{NodeDocuments, with_copies};
 use super::selection::{self, Member};
+use super::version_2::in_v3_form;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::driver::Driver;
 use crate::metadata::group::NodeKind;
@@ -57,7 +58,7 @@ impl Source {
             return Self::open_group(options, node, document_key, driver);
         }
         selection::check(options, &[""])?;
-        let opened = opened(read_array_of(place, node.clone(), documents))?;
+        let opened = in_v3_form(opened(read_array_of(place, node.clone(), documents))?);
         let array = SourceArray { path: "/".to_owned(), opened, options: options.of_every_array() };
         Ok(Source {
             node,
@@ -108,6 +109,13 @@ impl Source {
                 NodeContent::Implicit | NodeContent::Broken => {}
             }
         }
+        if let Some(group) = groups.iter().find(|group: &&GroupReading| {
+            options.zarr_format.is_some_and(|zarr_format| zarr_format != group.zarr_format)
+        }) {
+            let message = format!("`{}` is a group of Zarr v{}", group.place.name(), group.zarr_format);
+            return Err(OperationError::data(format!("{message}, whose format is not changed"))
+                .with_help("change that of each array by itself"));
+        }
         if !errors.is_empty() {
             let first = errors[0].location.node.clone().unwrap_or_default();
             errors.truncate(MOST_ERRORS);
@@ -117,7 +125,8 @@ impl Source {
         warnings.extend(uncopied_links(&store, &links));
         let paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let arrays: Vec<OpenedArray> = readings.into_iter().map(opened).collect::<Result<_, _>>()?;
+        let open = |reading| opened(reading).map(in_v3_form);
+        let arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
         let coordinates = coordinates(&paths, &arrays, &groups);
         let arrays = paths
             .into_iter()
