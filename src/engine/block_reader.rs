@@ -6,11 +6,12 @@ use super::cell_encoder::CellEncoder;
 use super::cells::CellSource;
 use super::decoded_block::{DecodedBlock, overlap};
 use super::driver::{ChunkFault, Driver, Fault};
-use super::object::{ObjectBuffers, ObjectJob, Side, at};
+use super::object::{ObjectBuffers, ObjectJob, PIECE, Side, at};
 use super::plan::Block;
 use super::rechunk::Rechunk;
 use super::workers::Workers;
-use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
+use crate::codec::region::{Pieces, RegionCopy, advance, as_index, ravel, unravel};
+use crate::codec::{ChainFault, ChainFaultKind};
 
 /// The elements of the source where a cell of the destination is.
 #[derive(Debug)]
@@ -43,8 +44,8 @@ pub fn visit_cells<R: Send>(
         for block in rechunk.plan.blocks(&rechunk.plan.group(index)) {
             let mut workers = Workers::All { driver, buffers: &buffers };
             let visited = reader.read(&block, &job.destination, &mut decoded, &mut workers).and_then(|_| {
-                let decoded = &decoded;
-                workers.each(decoded.num_cells(), |_, item| visit_cell(job, decoded, item, &visit))
+                let (decoded, element_size) = (&decoded, rechunk.encoder.element_size());
+                workers.each(decoded.num_cells(), |_, item| visit_cell(job, (decoded, item), element_size, &visit))
             });
             visited.map_err(|fault| ChunkFault { index, fault })?.into_iter().for_each(&mut fold);
         }
@@ -54,8 +55,8 @@ pub fn visit_cells<R: Send>(
 
 fn visit_cell<R>(
     job: &ObjectJob,
-    decoded: &DecodedBlock,
-    item: usize,
+    (decoded, item): (&DecodedBlock, usize),
+    element_size: usize,
     visit: &impl Fn(&GatheredCell<'_>) -> Result<R, Fault>,
 ) -> Result<R, Fault> {
     let side = &job.destination;
@@ -65,21 +66,22 @@ fn visit_cell<R>(
     let valid = side.cropped(&side.start_of_cell(&position), whole);
     let shape = valid.as_deref().unwrap_or(whole);
     let mut cropped = Vec::new();
-    if valid.is_some() {
-        let size = cell.elements.len() / as_index(whole.iter().product::<u64>()).max(1);
+    let inside = as_index(shape.iter().product::<u64>()) * element_size;
+    let has_gaps = inside != cell.elements.len();
+    if has_gaps {
         let origin = vec![0; shape.len()];
-        cropped.resize(as_index(shape.iter().product::<u64>()) * size, 0);
+        cropped.resize(inside, 0);
         RegionCopy {
             source_shape: whole,
             source_start: &origin,
             target_shape: shape,
             target_start: &origin,
             extent: shape,
-            element_size: size,
+            element_size,
         }
         .run(&cell.elements, &mut cropped);
     }
-    let elements = if valid.is_some() { &cropped } else { &cell.elements };
+    let elements = if has_gaps { &cropped } else { &cell.elements };
     visit(&GatheredCell { position: &position, shape, elements, is_stored: cell.is_stored })
         .map_err(|fault| fault.of_destination(side.object_of(&position).0))
 }
@@ -180,11 +182,14 @@ impl BlockReader<'_> {
         buffers: &mut ObjectBuffers,
     ) -> Result<u64, Fault> {
         let side = self.source.side();
+        let chain = side.cell_chain();
+        if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
+            return self.read_elements(cell, decoded, &mut buffers.read);
+        }
         let ObjectBuffers { read, decoded: elements, workspace, .. } = buffers;
         if !self.source.read(cell, read, workspace)? {
             return Ok(0);
         }
-        let chain = side.cell_chain();
         let start = side.start_of_cell(cell);
         let values: &[u8] = if chain.stores_elements(read.len()) {
             read
@@ -196,5 +201,39 @@ impl BlockReader<'_> {
         };
         decoded.scatter(values, &start, side.cell_shape(), self.encoder.element_size());
         Ok(read.len() as u64)
+    }
+
+    /// Reads an object that is its elements piece by piece, so that they are still in the level 2 cache when they are
+    /// copied.
+    fn read_elements(
+        &self,
+        cell: &[u64],
+        decoded: &DecodedBlock,
+        buffer: &mut Vec<u8>,
+    ) -> Result<u64, Fault> {
+        let side = self.source.side();
+        let object = side.object_of(cell).0;
+        let in_source = |fault: Fault| fault.of_source(object);
+        let Some(mut reader) = self.source.open_object(object).map_err(in_source)? else { return Ok(0) };
+        let (shape, size) = (side.cell_shape(), self.encoder.element_size());
+        let wrong_size = |found| {
+            let kind = ChainFaultKind::Size { expected: side.chunk_bytes(), found };
+            in_source(Fault::Chain(ChainFault { place: "0".to_owned(), codec: "bytes".to_owned(), kind }))
+        };
+        if reader.length() != side.chunk_bytes() {
+            return Err(wrong_size(reader.length()));
+        }
+        let mut bytes = 0;
+        for (first, extent) in Pieces::new(shape, PIECE / size) {
+            buffer.resize(as_index(extent.iter().product::<u64>()) * size, 0);
+            let filled = reader.read_next(buffer).map_err(|error| in_source(error.into()))?;
+            bytes += filled as u64;
+            if filled < buffer.len() {
+                return Err(wrong_size(bytes));
+            }
+            let start: Vec<u64> = side.start_of_cell(cell).iter().zip(&first).map(|(a, b)| a + b).collect();
+            decoded.scatter(buffer, &start, &extent, size);
+        }
+        Ok(bytes)
     }
 }

@@ -14,6 +14,9 @@ use crate::store::StoreError;
 /// Chunks whose results are gathered before they are folded in order.
 const BATCH: u64 = 1 << 14;
 
+/// Into how many parts each thread's share of the work is cut, at least.
+const SHARES: usize = 64;
+
 /// Why the work on a chunk ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
@@ -114,13 +117,14 @@ impl Driver {
         let workspaces: Vec<Mutex<W>> = (0..self.num_threads()).map(|_| Mutex::default()).collect();
         let mut first = 0;
         while first < chunks.len() {
-            let batch = first..(first + BATCH).min(chunks.len());
+            let count = usize::try_from((chunks.len() - first).min(BATCH)).unwrap_or(0);
             let failed_at = AtomicU64::new(u64::MAX);
             let results: Vec<Option<Result<(u64, R), ChunkFault>>> = self.pool.install(|| {
-                batch
-                    .clone()
+                (0..count)
                     .into_par_iter()
-                    .map(|place| {
+                    .with_max_len(self.most_at_once(count))
+                    .map(|item| {
+                        let place = first + item as u64;
                         if place > failed_at.load(Ordering::Relaxed) {
                             return None;
                         }
@@ -145,7 +149,7 @@ impl Driver {
                 let (index, result) = result?;
                 fold(index, result);
             }
-            first = batch.end;
+            first += count as u64;
         }
         Ok(())
     }
@@ -183,6 +187,7 @@ impl Driver {
         self.pool.install(|| {
             (0..count)
                 .into_par_iter()
+                .with_max_len(self.most_at_once(count))
                 .map(|item| {
                     let thread = rayon::current_thread_index().unwrap_or(0);
                     let mut workspace =
@@ -198,6 +203,12 @@ impl Driver {
 }
 
 impl Driver {
+    /// How many chunks of `count` a thread takes upon itself at once: so few that at the end no thread has many while
+    /// another has none.
+    fn most_at_once(&self, count: usize) -> usize {
+        count / (self.num_threads() * SHARES) + 1
+    }
+
     /// Does something with each item, many at a time; the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
         self.pool.install(|| items.par_iter().map(work).collect())
