@@ -95,42 +95,53 @@ pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
     extent.iter().zip(shape).fold(0, |last, (extent, length)| last * length + (extent - 1)) + 1
 }
 
-/// The parts of a C-order array that lie together, one after the other: the first element of each and its extent.
+/// A box of a C-order array in parts that each lie together in it: the first element of each and its extent.
 #[derive(Debug)]
-pub struct Pieces<'a> {
-    shape: &'a [u64],
+pub struct Pieces {
+    start: Vec<u64>,
+    end: Vec<u64>,
     extent: Vec<u64>,
     next: Option<Vec<u64>>,
 }
 
-impl<'a> Pieces<'a> {
-    /// Parts of as many elements as possible, at most `most`, or one.
-    pub fn new(shape: &'a [u64], most: usize) -> Self {
-        let mut extent = vec![1; shape.len()];
-        let mut left = most as u64;
-        for (length, of) in extent.iter_mut().zip(shape).rev() {
-            *length = left.clamp(1, (*of).max(1));
-            left = if length == of { left / *of } else { 1 };
+impl Pieces {
+    /// Parts of as many elements as possible, at most `most`, or one. What lies beside the box is part of them where
+    /// fewer than `least` elements would lie together without it.
+    pub fn new(shape: &[u64], [start, end]: [&[u64]; 2], [least, most]: [u64; 2]) -> Self {
+        let (mut start, mut end) = (start.to_vec(), end.to_vec());
+        if start.iter().zip(&end).any(|(start, end)| start >= end) {
+            return Pieces { extent: Vec::new(), next: None, start, end };
         }
-        Pieces { shape, extent, next: (!shape.contains(&0)).then(|| vec![0; shape.len()]) }
+        let mut extent = vec![1; shape.len()];
+        // Elements that lie together in the trailing dimensions; none do any more once a dimension is not whole.
+        let mut together = Some(1_u64);
+        for dimension in (0..shape.len()).rev() {
+            let Some(length) = together else { break };
+            if length * (end[dimension] - start[dimension]) < least {
+                (start[dimension], end[dimension]) = (0, shape[dimension]);
+            }
+            extent[dimension] = (most / length).clamp(1, end[dimension] - start[dimension]);
+            together = (extent[dimension] == shape[dimension]).then(|| length * shape[dimension]);
+        }
+        Pieces { next: Some(start.clone()), start, end, extent }
     }
 }
 
-impl Iterator for Pieces<'_> {
+impl Iterator for Pieces {
     type Item = (Vec<u64>, Vec<u64>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let first = self.next.take()?;
-        let lengths = self.extent.iter().zip(self.shape).zip(&first);
-        let extent = lengths.map(|((length, of), first)| *length.min(&(of - first))).collect();
+        let lengths = self.extent.iter().zip(&self.end).zip(&first);
+        let extent = lengths.map(|((length, end), first)| *length.min(&(end - first))).collect();
         let mut following = first.clone();
         for dimension in (0..first.len()).rev() {
             following[dimension] += self.extent[dimension];
-            if following[dimension] < self.shape[dimension] {
+            if following[dimension] < self.end[dimension] {
                 self.next = Some(following);
                 break;
             }
-            following[dimension] = 0;
+            following[dimension] = self.start[dimension];
         }
         Some((first, extent))
     }
@@ -221,23 +232,40 @@ mod tests {
         }
     }
 
+    /// Every element that pieces hold, each piece checked to lie together.
+    fn elements_of(shape: &[u64], ends: [&[u64]; 2], [least, most]: [u64; 2]) -> Vec<u64> {
+        let mut elements = Vec::new();
+        for (first, extent) in Pieces::new(shape, ends, [least, most]) {
+            let last: Vec<u64> = first.iter().zip(&extent).map(|(first, of)| first + of - 1).collect();
+            let (begin, end) = (ravel(&first, shape), ravel(&last, shape) + 1);
+            assert_eq!(end - begin, extent.iter().product::<u64>());
+            assert!(end - begin <= most.max(1));
+            elements.extend(begin..end);
+        }
+        elements
+    }
+
     #[test]
-    fn pieces_are_contiguous_and_make_up_the_whole() {
+    fn pieces_of_a_whole_array_follow_each_other() {
         let shapes: [&[u64]; 5] = [&[2, 3, 4], &[7], &[], &[1, 5, 1, 6], &[3, 0]];
         for shape in shapes {
             for most in [0, 1, 2, 4, 5, 12, 100] {
-                let mut next = 0;
-                for (first, extent) in Pieces::new(shape, most) {
-                    let length: u64 = extent.iter().product();
-                    assert_eq!(ravel(&first, shape), next);
-                    assert!(length <= most.max(1) as u64);
-                    let last: Vec<u64> = first.iter().zip(&extent).map(|(first, of)| first + of - 1).collect();
-                    next = ravel(&last, shape) + 1;
-                    assert_eq!(next - ravel(&first, shape), length);
-                }
-                assert_eq!(next, shape.iter().product::<u64>());
+                let elements = elements_of(shape, [&vec![0; shape.len()], shape], [1, most]);
+                assert!(elements.into_iter().eq(0..shape.iter().product::<u64>()));
             }
         }
+    }
+
+    #[test]
+    fn pieces_of_a_box_hold_what_lies_beside_it_only_to_be_long_enough() {
+        let (shape, start, end) = ([3, 4, 5], [1, 1, 2], [3, 3, 4]);
+        let box_alone: Vec<u64> = vec![27, 28, 32, 33, 47, 48, 52, 53];
+        assert_eq!(elements_of(&shape, [&start, &end], [2, 100]), box_alone);
+        let rows: Vec<u64> = (25..35).chain(45..55).collect();
+        assert_eq!(elements_of(&shape, [&start, &end], [3, 100]), rows);
+        assert_eq!(elements_of(&shape, [&start, &end], [3, 7]), rows);
+        assert!(elements_of(&shape, [&start, &end], [11, 100]).into_iter().eq(20..60));
+        assert!(elements_of(&shape, [&start, &start], [11, 100]).is_empty());
     }
 
     #[test]

@@ -6,12 +6,31 @@ use super::cell_encoder::CellEncoder;
 use super::cells::CellSource;
 use super::decoded_block::{DecodedBlock, overlap};
 use super::driver::{ChunkFault, Driver, Fault};
-use super::object::{ObjectBuffers, ObjectJob, PIECE, Side, at};
+use super::object::{ObjectBuffers, ObjectJob, Side, at};
 use super::plan::Block;
 use super::rechunk::Rechunk;
 use super::workers::Workers;
 use crate::codec::region::{Pieces, RegionCopy, advance, as_index, ravel, unravel};
 use crate::codec::{ChainFault, ChainFaultKind};
+
+/// Bytes of a plain object that are read at a time: the least that is worth a call, and the most, which leaves room in
+/// a level 2 cache.
+const PIECE_BYTES: [u64; 2] = [1 << 15, 1 << 18];
+
+impl Side {
+    /// The part of a cell that can be read alone, if all before it and after it in its row is read too: the cell, but
+    /// of plain objects any stretch.
+    pub fn part_shape(&self) -> Vec<u64> {
+        let (chain, shape) = (self.cell_chain(), self.cell_shape());
+        let is_plain = self.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes()));
+        let size = chain.decoded().data_type.size().filter(|_| is_plain);
+        let Some(size) = size else { return shape.to_vec() };
+        let whole = [vec![0; shape.len()], shape.to_vec()];
+        let [least, _] = PIECE_BYTES.map(|bytes| bytes / size as u64);
+        let first = Pieces::new(shape, [&whole[0], &whole[1]], [1, least]).next();
+        first.map_or_else(|| shape.to_vec(), |(_, extent)| extent)
+    }
+}
 
 /// The elements of the source where a cell of the destination is.
 #[derive(Debug)]
@@ -203,8 +222,8 @@ impl BlockReader<'_> {
         Ok(read.len() as u64)
     }
 
-    /// Reads an object that is its elements piece by piece, so that they are still in the level 2 cache when they are
-    /// copied.
+    /// Reads what a block needs of an object that is its elements, piece by piece, so that they are still in the
+    /// level 2 cache when they are copied.
     fn read_elements(
         &self,
         cell: &[u64],
@@ -214,25 +233,25 @@ impl BlockReader<'_> {
         let side = self.source.side();
         let object = side.object_of(cell).0;
         let in_source = |fault: Fault| fault.of_source(object);
-        let Some(mut reader) = self.source.open_object(object).map_err(in_source)? else { return Ok(0) };
-        let (shape, size) = (side.cell_shape(), self.encoder.element_size());
-        let wrong_size = |found| {
-            let kind = ChainFaultKind::Size { expected: side.chunk_bytes(), found };
-            in_source(Fault::Chain(ChainFault { place: "0".to_owned(), codec: "bytes".to_owned(), kind }))
-        };
-        if reader.length() != side.chunk_bytes() {
-            return Err(wrong_size(reader.length()));
+        let Some(reader) = self.source.open_object(object).map_err(in_source)? else { return Ok(0) };
+        let (shape, size, start) =
+            (side.cell_shape(), self.encoder.element_size() as u64, side.start_of_cell(cell));
+        let (expected, found) = (side.chunk_bytes(), reader.length());
+        if expected != found {
+            let kind = ChainFaultKind::Size { expected, found };
+            let fault = ChainFault { place: "0".to_owned(), codec: "bytes".to_owned(), kind };
+            return Err(in_source(Fault::Chain(fault)));
         }
+        let [first, end] = decoded.needed(&start, shape);
         let mut bytes = 0;
-        for (first, extent) in Pieces::new(shape, PIECE / size) {
-            buffer.resize(as_index(extent.iter().product::<u64>()) * size, 0);
-            let filled = reader.read_next(buffer).map_err(|error| in_source(error.into()))?;
-            bytes += filled as u64;
-            if filled < buffer.len() {
-                return Err(wrong_size(bytes));
-            }
-            let start: Vec<u64> = side.start_of_cell(cell).iter().zip(&first).map(|(a, b)| a + b).collect();
-            decoded.scatter(buffer, &start, &extent, size);
+        for (first, extent) in Pieces::new(shape, [&first, &end], PIECE_BYTES.map(|bytes| bytes / size)) {
+            let length = extent.iter().product::<u64>() * size;
+            reader
+                .read_at(ravel(&first, shape) * size, length, buffer)
+                .map_err(|error| in_source(error.into()))?;
+            bytes += length;
+            let start: Vec<u64> = start.iter().zip(&first).map(|(a, b)| a + b).collect();
+            decoded.scatter(buffer, &start, &extent, self.encoder.element_size());
         }
         Ok(bytes)
     }

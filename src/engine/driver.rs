@@ -209,10 +209,28 @@ impl Driver {
         count / (self.num_threads() * SHARES) + 1
     }
 
+    /// Visits a tree from its root, many places at a time and in no order; `visit` tells what to visit next.
+    pub(super) fn visit_tree<T: Send>(
+        &self,
+        root: T,
+        visit: impl Fn(T, &mut dyn FnMut(T)) + Sync,
+    ) {
+        self.pool.scope(|scope| visit_below(scope, root, &visit));
+    }
+
     /// Does something with each item, many at a time; the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
         self.pool.install(|| items.par_iter().map(work).collect())
     }
+}
+
+/// Visits a place of a tree; what is below it becomes work of its own, the latest first, so that little waits.
+fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(
+    scope: &rayon::Scope<'s>,
+    place: T,
+    visit: &'s V,
+) {
+    visit(place, &mut |below| scope.spawn(move |scope| visit_below(scope, below, visit)));
 }
 
 /// Runs work; a panic becomes a fault.

@@ -1,9 +1,10 @@
 //! The keys of an array held against its grid: which chunks are there, what size they have, and what else lies there.
 //!
-//! Unlike [`super::chunk_set::list`] every key counts: nothing is left out, whatever it is.
+//! Unlike [`super::listing::list`] every key counts: nothing is left out, whatever it is.
 
-use super::chunk_set::{ChunkSet, DOCUMENT_KEYS};
+use super::chunk_set::ChunkSet;
 use super::driver::Driver;
+use super::listing::DOCUMENT_KEYS;
 use crate::codec::region::ravel;
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{LocalNode, StoreError};

@@ -10,6 +10,7 @@ mod decoded_block;
 pub mod driver;
 pub mod interrupt;
 pub mod key_scan;
+pub mod listing;
 pub mod object;
 pub mod plan;
 pub mod progress;

@@ -22,7 +22,7 @@ use super::transcode::layout::side;
 use super::{Interrupt, new_driver, storage};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Severity, code};
-use crate::engine::chunk_set::{Listing, list, list_with_sizes};
+use crate::engine::listing::{Listing, list, list_with_sizes};
 use crate::engine::driver::Driver;
 use crate::engine::object::Side;
 use crate::engine::progress::Progress;

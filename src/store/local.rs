@@ -248,46 +248,62 @@ impl LocalNode {
         }
     }
 
-    /// What a folder of the node holds (`""`: the node itself); no link is followed.
-    pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
+    /// Gives all that a folder of the node holds (`""`: the node itself) to `visit` as it is read: its key, or the name
+    /// as well as it can be shown, and what it is. No link is followed; a folder that is not there holds nothing.
+    pub fn each_entry(
+        &self,
+        folder: &str,
+        mut visit: impl FnMut(&str, EntryKind),
+    ) -> Result<(), StoreError> {
         let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
-        let mut listing = FolderListing::default();
         let entries = match std::fs::read_dir(&path) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(listing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(io_error("list", &path)(error)),
         };
+        let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let prefix = key.len();
         for entry in entries {
             let entry = entry.map_err(io_error("list", &path))?;
+            key.truncate(prefix);
             let name = entry.file_name();
-            let key_of =
-                |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             let Some(name) = name.to_str() else {
-                listing.unnamed.push(key_of(&name.to_string_lossy()));
+                key.push_str(&name.to_string_lossy());
+                visit(&key, EntryKind::Unnamed);
                 continue;
             };
-            let (key, file_type) = (key_of(name), entry.file_type().map_err(io_error("list", &path))?);
-            if file_type.is_file() {
-                listing.files.push(key);
-            } else if file_type.is_dir() {
-                listing.folders.push(key);
-            } else if file_type.is_symlink() {
-                listing.links.push(key);
-            } else {
-                listing.others.push((key, describe(file_type)));
-            }
+            key.push_str(name);
+            let file_type = entry.file_type().map_err(io_error("list", &path))?;
+            visit(&key, EntryKind::of(file_type));
         }
+        Ok(())
+    }
+
+    /// What a folder of the node holds (`""`: the node itself), all of it; no link is followed.
+    pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
+        let mut listing = FolderListing::default();
+        self.each_entry(folder, |key, kind| {
+            let key = key.to_owned();
+            match kind {
+                EntryKind::File => listing.files.push(key),
+                EntryKind::Folder => listing.folders.push(key),
+                EntryKind::Link => listing.links.push(key),
+                EntryKind::Other(found) => listing.others.push((key, found)),
+                EntryKind::Unnamed => listing.unnamed.push(key),
+            }
+        })?;
         Ok(listing)
     }
 
     /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, in all; absent ones have
     /// none.
-    pub fn total_size(&self, folder: &str, names: &[&str]) -> Result<u64, StoreError> {
+    pub fn total_size(&self, folder: &str, names: &[impl AsRef<str>]) -> Result<u64, StoreError> {
         let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
         let directory = File::open(&path).map_err(io_error("open", &path))?;
         let mut total = 0_u64;
         for name in names {
-            match rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty()) {
+            let name = name.as_ref();
+            match rustix::fs::statat(&directory, name, rustix::fs::AtFlags::empty()) {
                 Ok(found) => total = total.saturating_add(u64::try_from(found.st_size).unwrap_or(0)),
                 Err(rustix::io::Errno::NOENT) => {}
                 Err(error) => return Err(io_error("read", &path.join(name))(error.into())),
@@ -337,6 +353,35 @@ pub struct Room {
     pub block_bytes: u64,
     /// Files that can be made.
     pub files: u64,
+}
+
+/// What stands at a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File,
+    /// A symbolic link, wherever it leads.
+    Link,
+    /// None of these: "a FIFO", "a socket".
+    Other(&'static str),
+    /// Whatever it is, its name is no UTF-8, and so no key.
+    Unnamed,
+}
+
+impl EntryKind {
+    fn of(file_type: std::fs::FileType) -> Self {
+        if file_type.is_file() {
+            EntryKind::File
+        } else if file_type.is_dir() {
+            EntryKind::Folder
+        } else if file_type.is_symlink() {
+            EntryKind::Link
+        } else {
+            EntryKind::Other(describe(file_type))
+        }
+    }
 }
 
 /// What a folder holds, by keys relative to the node.

@@ -4,7 +4,7 @@ pub mod file;
 pub mod local;
 pub mod machine;
 
-pub use local::{FolderListing, LinkTarget, LocalNode, ObjectReader, ObjectWriter};
+pub use local::{EntryKind, FolderListing, LinkTarget, LocalNode, ObjectReader, ObjectWriter};
 
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use super::block::{BlockReader, Blocks};
 use super::value::{Compared, Comparer, Difference, Greatest, Tolerance};
 use crate::data_type::{DataType, FillValue};
 use crate::engine::ChunkSet;
-use crate::engine::chunk_set::list;
+use crate::engine::listing::list;
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::object::Side;
 use crate::engine::progress::Progress;

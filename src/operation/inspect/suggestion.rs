@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use crate::data_type::value_to_json;
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
-use crate::engine::chunk_set::Listing;
+use crate::engine::listing::Listing;
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::object::Side;

@@ -8,7 +8,7 @@ use super::quantization::Quantization;
 use super::request::Request;
 use super::survey::{Survey, Surveyor, scans};
 use super::{measure, missing};
-use crate::engine::chunk_set::Listing;
+use crate::engine::listing::Listing;
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::object::Side;

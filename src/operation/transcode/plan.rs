@@ -12,7 +12,7 @@ use super::{normalize, regrid, unpack};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::FillValue;
 use crate::diagnostic::{Diagnostic, Severity, code};
-use crate::engine::chunk_set::{self, Listing};
+use crate::engine::listing::{self, Listing};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
@@ -103,7 +103,7 @@ impl Planner<'_> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = chunk_set::list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
+        let listing = listing::list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
