@@ -68,7 +68,7 @@ impl Signal {
         session.progress().finish();
         let help = match unfinished {
             None => "nothing unfinished is left; run the command again".to_owned(),
-            Some(what) => format!("{what} is left unfinished: remove it, then run the command again"),
+            Some(what) => format!("{what} is unfinished: the same command with `--resume` goes on with it"),
         };
         let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {}", self.name()));
         session.report_error(&error.with_help(help).into());
@@ -93,7 +93,9 @@ impl Signal {
 /// Sends the signals that come. Where no handler can be set they end the process, as they do by default.
 #[cfg(unix)]
 fn watch(sender: Sender<Event>) {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+    // A file that outgrows the limit of the process is an error of the write then, not the process's end.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     // If this thread cannot be started, neither can the command's.
     let _ = Builder::new().name("signals".to_owned()).spawn(move || {

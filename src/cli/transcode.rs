@@ -31,6 +31,9 @@ Examples:
   Other chunks, by dimension name, in shards of 512 x 512 x 512:
       zarrcast transcode --chunk-shape time=64,lat=64,lon=64 --shard-shape 512,512,512 a.zarr b.zarr
 
+  Go on after an interruption, a full disk or a damaged chunk that has been restored:
+      zarrcast transcode --compress zstd:9 --resume big.zarr small.zarr
+
   What would be done, without doing it:
       zarrcast transcode --data-type float32 --dry-run values.zarr narrow.zarr
 
@@ -49,7 +52,7 @@ pub(super) struct TranscodeArguments {
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
 
-    /// The array to write: a local directory that does not exist
+    /// The array to write: a local directory that does not exist, unless --overwrite or --resume is given
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 
@@ -71,6 +74,19 @@ pub(super) struct TranscodeArguments {
     /// Print the plan, reading no chunk
     #[arg(long)]
     dry_run: bool,
+
+    /// Replace DEST: an array, a group, an unfinished run or an empty folder
+    ///
+    /// The old one stays whole and readable until the new one is complete; both need room until then.
+    #[arg(long)]
+    overwrite: bool,
+
+    /// Go on with an unfinished run of the same command; with no DEST, start
+    ///
+    /// The result is the same as that of a run that was not interrupted. The number of threads and the memory may
+    /// be others.
+    #[arg(long)]
+    resume: bool,
 
     #[command(flatten)]
     pub(super) common: CommonArguments,
@@ -122,6 +138,8 @@ impl TranscodeArguments {
             unpack: change.unpack,
             verify: self.verify,
             dry_run: self.dry_run,
+            overwrite: self.overwrite,
+            resume: self.resume,
             allow_lossy_cast: self.conversion.allow_lossy_cast,
             no_fill_check: self.conversion.no_fill_check,
             write_empty_chunks: change.write_empty_chunks,

@@ -64,7 +64,9 @@ pub fn visit_cells<R: Send>(
             let mut workers = Workers::All { driver, buffers: &buffers };
             let visited = reader.read(&block, &job.destination, &mut decoded, &mut workers).and_then(|_| {
                 let (decoded, element_size) = (&decoded, rechunk.encoder.element_size());
-                workers.each(decoded.num_cells(), |_, item| visit_cell(job, (decoded, item), element_size, &visit))
+                workers.each(decoded.num_cells(), |_, item| {
+                    visit_cell(job, (decoded, item), element_size, &visit)
+                })
             });
             visited.map_err(|fault| ChunkFault { index, fault })?.into_iter().for_each(&mut fold);
         }

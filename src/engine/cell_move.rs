@@ -7,6 +7,7 @@ use super::cell_encoder::Encoded;
 use super::cell_writer::CellWriter;
 use super::cells::CellSource;
 use super::driver::{ChunkFault, Driver, Fault};
+use super::journal::Part;
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport, at, filled};
 use super::progress::Progress;
 use super::workers::Workers;
@@ -23,6 +24,8 @@ pub(super) struct CellMove<'a> {
     pub(super) conversion: &'a Conversion,
     /// The cells that are there.
     pub(super) source: &'a CellSource<'a>,
+    /// The objects of the destination that are done.
+    pub(super) part: &'a Part<'a>,
 }
 
 impl CellMove<'_> {
@@ -41,7 +44,9 @@ impl CellMove<'_> {
                 &objects,
                 |buffers, object| {
                     let interrupt = driver.interrupt();
-                    let report = self.object(object, &mut Workers::One { buffers, interrupt })?;
+                    let report = self
+                        .part
+                        .do_once(object, || self.object(object, &mut Workers::One { buffers, interrupt }))?;
                     progress.advance(bytes);
                     Ok(report)
                 },
@@ -53,7 +58,8 @@ impl CellMove<'_> {
             (0..driver.num_threads()).map(|_| Mutex::default()).collect();
         for index in (0..objects.len()).filter_map(|place| objects.nth(place)) {
             let report = self
-                .object(index, &mut Workers::All { driver, buffers: &buffers })
+                .part
+                .do_once(index, || self.object(index, &mut Workers::All { driver, buffers: &buffers }))
                 .map_err(|fault| ChunkFault { index, fault })?;
             progress.advance(bytes);
             fold(report);

@@ -6,8 +6,8 @@ mod page;
 
 use std::sync::Arc;
 
-pub use build::ChunkSetBuilder;
 use build::Appender;
+pub use build::ChunkSetBuilder;
 use page::Page;
 
 use crate::codec::region::unravel;
@@ -36,6 +36,14 @@ impl ChunkSet {
     /// The set of these indices, in any order.
     pub fn from_indices(indices: Vec<u64>) -> Self {
         indices.into_iter().collect()
+    }
+
+    /// The set of the members of these ranges, in any order; they may overlap.
+    pub fn from_ranges(mut ranges: Vec<std::ops::Range<u64>>) -> Self {
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut set = Appender::default();
+        ranges.into_iter().for_each(|range| set.push_run(range.start, range.end));
+        set.finish()
     }
 
     /// Every chunk of a grid of `total`.

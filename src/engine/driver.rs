@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::chunk_set::ChunkSet;
 use super::interrupt::{Interrupt, Interrupted};
-use crate::codec::ChainFault;
+use crate::codec::{ChainFault, ChainFaultKind};
 use crate::store::StoreError;
 
 /// Chunks whose results are gathered before they are folded in order.
@@ -48,6 +48,15 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Whether a value of an intact chunk cannot be written as it was asked for.
+    pub fn is_of_value(&self) -> bool {
+        match self {
+            Fault::Chain(fault) => matches!(fault.kind, ChainFaultKind::Element { .. }),
+            Fault::At { fault, .. } => fault.is_of_value(),
+            _ => false,
+        }
+    }
+
     /// The fault as one of an object of the source, unless its object is known.
     pub(super) fn of_source(self, index: u64) -> Fault {
         self.of(false, index)
@@ -210,11 +219,7 @@ impl Driver {
     }
 
     /// Visits a tree from its root, many places at a time and in no order; `visit` tells what to visit next.
-    pub(super) fn visit_tree<T: Send>(
-        &self,
-        root: T,
-        visit: impl Fn(T, &mut dyn FnMut(T)) + Sync,
-    ) {
+    pub(super) fn visit_tree<T: Send>(&self, root: T, visit: impl Fn(T, &mut dyn FnMut(T)) + Sync) {
         self.pool.scope(|scope| visit_below(scope, root, &visit));
     }
 

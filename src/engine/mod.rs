@@ -9,6 +9,7 @@ pub mod chunk_set;
 mod decoded_block;
 pub mod driver;
 pub mod interrupt;
+pub mod journal;
 pub mod key_scan;
 pub mod listing;
 pub mod object;

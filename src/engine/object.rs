@@ -4,6 +4,7 @@ use super::cell_move::CellMove;
 use super::cells::CellSource;
 use super::chunk_set::{ChunkSet, position};
 use super::driver::{ChunkFault, Driver, Fault};
+use super::journal::Part;
 use super::plan::Block;
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
@@ -131,25 +132,28 @@ impl Side {
 
 impl ObjectJob {
     /// Converts every object, those that are absent too where they may not stay so; reports are given to `fold` in
-    /// their order.
+    /// their order. Objects of the destination are the units of `part`: those that are done are left out.
     pub fn run(
         &self,
         driver: &Driver,
         progress: &dyn Progress,
+        part: &Part<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let cells = CellSource::new(&self.source, Some(&self.present));
         let run = match &self.way {
             ObjectWay::Cells(conversion) => {
-                CellMove { job: self, conversion, source: &cells }.run(driver, progress, &mut fold)
+                CellMove { job: self, conversion, source: &cells, part }.run(driver, progress, &mut fold)
             }
             ObjectWay::Rechunk(rechunk) => {
-                RechunkRun { job: self, rechunk, source: &cells }.run(driver, progress, &mut fold)
+                RechunkRun { job: self, rechunk, source: &cells, part }.run(driver, progress, &mut fold)
             }
-            ObjectWay::Copy | ObjectWay::Convert(_) => self.run_whole(driver, progress, &mut fold),
+            ObjectWay::Copy | ObjectWay::Convert(_) => self.run_whole(driver, progress, part, &mut fold),
         };
-        fold(ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() });
-        run
+        let indexes = ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() };
+        let noted = part.finished(0..0, &indexes);
+        fold(indexes);
+        run.and(noted.map_err(|fault| ChunkFault { index: 0, fault }))
     }
 
     /// Objects that are copied or converted whole.
@@ -157,6 +161,7 @@ impl ObjectJob {
         &self,
         driver: &Driver,
         progress: &dyn Progress,
+        part: &Part<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let every = ChunkSet::full(self.source.metadata.num_chunks());
@@ -165,7 +170,7 @@ impl ObjectJob {
         driver.run::<ObjectBuffers, ObjectReport>(
             objects,
             |buffers, index| {
-                let report = self.object(buffers, index)?;
+                let report = part.do_once(index, || self.object(buffers, index))?;
                 progress.advance(object_bytes);
                 Ok(report)
             },

@@ -9,6 +9,7 @@ use super::cell_writer::CellWriter;
 use super::cells::CellSource;
 use super::decoded_block::DecodedBlock;
 use super::driver::{ChunkFault, Driver, Fault};
+use super::journal::Part;
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport};
 use super::plan::{Block, RechunkPlan};
 use super::progress::Progress;
@@ -70,6 +71,8 @@ pub(super) struct RechunkRun<'a> {
     pub(super) rechunk: &'a Rechunk,
     /// The cells that are there.
     pub(super) source: &'a CellSource<'a>,
+    /// The objects of the destination that are done.
+    pub(super) part: &'a Part<'a>,
 }
 
 impl<'a> RechunkRun<'a> {
@@ -113,6 +116,10 @@ impl<'a> RechunkRun<'a> {
         progress: &dyn Progress,
     ) -> Result<ObjectReport, Fault> {
         let plan = &self.rechunk.plan;
+        let objects = plan.objects(&plan.group(number), &self.job.destination.metadata.chunk_grid_shape());
+        if objects.iter().all(|range| range.clone().all(|object| self.part.is_done(object))) {
+            return Ok(ObjectReport::default());
+        }
         let mut report = ObjectReport::default();
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
@@ -131,6 +138,11 @@ impl<'a> RechunkRun<'a> {
             progress.advance(elements.saturating_mul(self.rechunk.encoder.element_size() as u64));
         }
         finish(open, &mut report)?;
+        // What was counted belongs to all of them together.
+        let mut counted = report;
+        for range in objects {
+            self.part.finished(range, &std::mem::take(&mut counted))?;
+        }
         Ok(report)
     }
 

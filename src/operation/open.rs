@@ -8,6 +8,7 @@ use super::place::{Place, local_path};
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
+use crate::engine::journal::Journal;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::group::NodeKind;
@@ -221,6 +222,10 @@ pub fn open_documents(node: &LocalNode, name: &str) -> Result<Documents, Operati
     if !exists {
         return Err(OperationError::environment(format!("`{name}` does not exist"))
             .with_help("check the path; an array is a folder that holds `zarr.json`"));
+    }
+    if Journal::is_at(node) {
+        return Err(OperationError::environment(format!("`{name}` is the unfinished run of a `transcode`"))
+            .with_help("the same command with `--resume` goes on with it"));
     }
     Err(OperationError::environment(format!("nothing Zarr at `{name}`: it holds no `zarr.json`"))
         .with_help("name the folder of an array; it holds `zarr.json`, or `.zarray` in Zarr v2"))

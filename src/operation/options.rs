@@ -156,6 +156,10 @@ pub struct TranscodeOptions {
     pub verify: bool,
     /// `--dry-run`.
     pub dry_run: bool,
+    /// `--overwrite`.
+    pub overwrite: bool,
+    /// `--resume`.
+    pub resume: bool,
     /// `--allow-lossy-cast`.
     pub allow_lossy_cast: bool,
     /// `--no-fill-check`.

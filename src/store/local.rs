@@ -6,12 +6,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::StoreError;
+use super::fault::{self, Call};
+use super::tree;
 
 /// Documents larger than this are not read: 64 MiB.
 pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
@@ -22,9 +24,24 @@ pub struct LocalNode {
     root: PathBuf,
     /// Whether the last object that was created needed a new folder: then the next likely does too.
     makes_folders: Arc<AtomicBool>,
+    /// What is created gets these permissions, less the umask.
+    modes: Modes,
 }
 
-fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+/// Permissions of what is created, before the umask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Modes {
+    file: u32,
+    folder: u32,
+}
+
+impl Default for Modes {
+    fn default() -> Self {
+        Modes { file: 0o666, folder: 0o777 }
+    }
+}
+
+pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_path_buf();
     move |source| StoreError::Io { action, path, source }
 }
@@ -46,10 +63,12 @@ fn describe(file_type: std::fs::FileType) -> &'static str {
 /// Opens a regular file for reading, with its size; `None` where nothing is.
 fn open_regular(path: &Path) -> Result<Option<(File, u64)>, StoreError> {
     // Not blocking: opening a FIFO would wait for a writer for ever.
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
-        .open(path);
+    let opened = fault::before(Call::Open, path).and_then(|()| {
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+            .open(path)
+    });
     let file = match opened {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -67,7 +86,21 @@ fn open_regular(path: &Path) -> Result<Option<(File, u64)>, StoreError> {
 impl LocalNode {
     /// The node at a directory; nothing is read.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        LocalNode { root: root.into(), makes_folders: Arc::default() }
+        LocalNode { root: root.into(), makes_folders: Arc::default(), modes: Modes::default() }
+    }
+
+    /// The node, creating its folders and objects with the permissions of the folder and the document `key` of
+    /// `source`, as `cp` would. Its owner may always write to them.
+    #[must_use]
+    pub fn with_permissions_of(mut self, source: &LocalNode, key: &str) -> Self {
+        let mode_of = |path: &Path| std::fs::metadata(path).map(|found| found.mode() & 0o777).ok();
+        if let Some(mode) = mode_of(&source.root) {
+            self.modes.folder = mode | 0o700;
+        }
+        if let Some(mode) = mode_of(&source.root.join(key)) {
+            self.modes.file = (mode & 0o666) | 0o600;
+        }
+        self
     }
 
     /// The directory.
@@ -94,7 +127,7 @@ impl LocalNode {
         };
         // What the buffer held before is overwritten: clearing it first would fill it with zeros for nothing.
         bytes.resize(size, 0);
-        let filled = fill(&mut file, bytes).map_err(io_error("read", &path))?;
+        let filled = fill(&mut file, bytes, &path)?;
         bytes.truncate(filled);
         Ok(true)
     }
@@ -114,26 +147,25 @@ impl LocalNode {
     /// Creates an object to be written in order; its folders are made as needed.
     pub fn create(&self, key: &str) -> Result<ObjectWriter, StoreError> {
         let path = self.path(key)?;
-        let file = self.create_file(&path)?;
+        let file = self.create_file(&path, self.modes.file)?;
         Ok(ObjectWriter { file, path })
     }
 
     /// Writes a whole object in place.
     pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.path(key)?;
-        self.create_file(&path)?.write_all(bytes).map_err(io_error("write", &path))
+        write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)
     }
 
     /// Writes a whole object under a temporary name beside it, syncs it, and renames it into place.
     pub fn publish(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.path(key)?;
         let temporary = path.with_extension("zarrcast-partial");
-        let mut file = self.create_file(&temporary)?;
-        file.write_all(bytes).map_err(io_error("write", &temporary))?;
-        file.sync_all().map_err(io_error("sync", &temporary))?;
-        std::fs::rename(&temporary, &path).map_err(io_error("rename", &temporary))?;
-        let folder = path.parent().unwrap_or(&self.root);
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_error("sync", folder))
+        let mut file = self.create_file(&temporary, self.modes.file)?;
+        write_all(&mut file, bytes, &temporary)?;
+        sync_all(&file, &temporary)?;
+        tree::rename(&temporary, &path)?;
+        tree::sync_folder(path.parent().unwrap_or(&self.root))
     }
 
     /// Copies an object of another node byte for byte (by reference where the file system can); its size in bytes.
@@ -148,9 +180,11 @@ impl LocalNode {
         if length > max_bytes {
             return Err(StoreError::TooLarge { path: from, found: length, bound: max_bytes });
         }
-        let mut writer = self.create_file(&to)?;
+        let mode = reader.metadata().map_or(self.modes.file, |found| found.mode() & 0o777);
+        let mut writer = self.create_file(&to, mode)?;
         // `io::copy` moves the bytes inside the kernel (copy_file_range) where it can.
-        let copied = io::copy(&mut reader, &mut writer).map_err(io_error("copy", &from))?;
+        let copied = fault::before(Call::Write, &to).and_then(|()| io::copy(&mut reader, &mut writer));
+        let copied = copied.map_err(io_error("copy", &from))?;
         if copied == length {
             Ok(copied)
         } else {
@@ -161,27 +195,40 @@ impl LocalNode {
     /// Creates a file, and its folder where that is missing.
     ///
     /// Where each object has a folder of its own, making the folder first saves an attempt for each.
-    fn create_file(&self, path: &Path) -> Result<File, StoreError> {
+    fn create_file(&self, path: &Path, mode: u32) -> Result<File, StoreError> {
         let folder = path.parent().unwrap_or(&self.root);
         if self.makes_folders.load(Ordering::Relaxed)
-            && let Err(error) = std::fs::create_dir(folder)
+            && let Err(error) = tree::create_folder(folder, self.modes.folder)
             && error.kind() == io::ErrorKind::AlreadyExists
         {
             self.makes_folders.store(false, Ordering::Relaxed);
         }
-        match File::create(path) {
+        match fault::before(Call::Create, path).and_then(|()| open_new(path, mode)) {
             Ok(file) => Ok(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                std::fs::create_dir_all(folder).map_err(io_error("create", folder))?;
+                tree::create_folders(folder, self.modes.folder).map_err(io_error("create", folder))?;
                 self.makes_folders.store(true, Ordering::Relaxed);
-                File::create(path).map_err(io_error("create", path))
+                open_new(path, mode).map_err(io_error("create", path))
             }
             Err(error) => Err(io_error("create", path)(error)),
         }
     }
 
+    /// Removes an object; false where there is none.
+    pub fn remove(&self, key: &str) -> Result<bool, StoreError> {
+        let path = self.path(key)?;
+        match fault::before(Call::Remove, &path).and_then(|()| std::fs::remove_file(&path)) {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(false)
+            }
+            Err(error) => Err(io_error("remove", &path)(error)),
+        }
+    }
+
     /// Makes all that was written to the node's file system durable.
     pub fn sync(&self) -> Result<(), StoreError> {
+        fault::before(Call::Sync, &self.root).map_err(io_error("sync", &self.root))?;
         let folder = File::open(&self.root).map_err(io_error("open", &self.root))?;
         #[cfg(target_os = "linux")]
         rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &self.root)(e.into()))?;
@@ -193,14 +240,14 @@ impl LocalNode {
     /// Creates the node's directory; an error where something stands there.
     pub fn create_root(&self) -> Result<(), StoreError> {
         if let Some(parent) = self.root.parent() {
-            std::fs::create_dir_all(parent).map_err(io_error("create", parent))?;
+            tree::create_folders(parent, Modes::default().folder).map_err(io_error("create", parent))?;
         }
-        std::fs::create_dir(&self.root).map_err(io_error("create", &self.root))
+        tree::create_folder(&self.root, self.modes.folder).map_err(io_error("create", &self.root))
     }
 
     /// Removes the node's directory and all below it, without following links.
     pub fn remove_root(&self) -> Result<(), StoreError> {
-        std::fs::remove_dir_all(&self.root).map_err(io_error("remove", &self.root))
+        tree::remove(&self.root)
     }
 
     /// How much the node's file system can take, whether the node is there yet or not.
@@ -250,13 +297,9 @@ impl LocalNode {
 
     /// Gives all that a folder of the node holds (`""`: the node itself) to `visit` as it is read: its key, or the name
     /// as well as it can be shown, and what it is. No link is followed; a folder that is not there holds nothing.
-    pub fn each_entry(
-        &self,
-        folder: &str,
-        mut visit: impl FnMut(&str, EntryKind),
-    ) -> Result<(), StoreError> {
+    pub fn each_entry(&self, folder: &str, mut visit: impl FnMut(&str, EntryKind)) -> Result<(), StoreError> {
         let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
-        let entries = match std::fs::read_dir(&path) {
+        let entries = match fault::before(Call::Read, &path).and_then(|()| std::fs::read_dir(&path)) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(io_error("list", &path)(error)),
@@ -330,18 +373,38 @@ impl LocalNode {
     }
 }
 
+/// A file to be written from its beginning.
+fn open_new(path: &Path, mode: u32) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)
+}
+
 /// Reads until the buffer is full or the file ends; how many bytes were read.
-fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+fn fill(file: &mut File, buffer: &mut [u8], path: &Path) -> Result<usize, StoreError> {
+    fault::before(Call::Read, path).map_err(io_error("read", path))?;
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read(&mut buffer[filled..]) {
             Ok(0) => break,
             Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(io_error("read", path)(error)),
         }
     }
     Ok(filled)
+}
+
+/// Writes bytes to a file; all of them, or it is an error.
+pub(super) fn write_all(file: &mut File, bytes: &[u8], path: &Path) -> Result<(), StoreError> {
+    let written = fault::before_write(path, bytes.len()).and_then(|allowed| {
+        file.write_all(&bytes[..allowed])?;
+        if allowed == bytes.len() { Ok(()) } else { Err(rustix::io::Errno::NOSPC.into()) }
+    });
+    written.map_err(io_error("write", path))
+}
+
+/// Makes a file or a folder durable.
+pub(super) fn sync_all(file: &File, path: &Path) -> Result<(), StoreError> {
+    fault::before(Call::Sync, path).and_then(|()| file.sync_all()).map_err(io_error("sync", path))
 }
 
 /// What a file system can take.
@@ -431,14 +494,16 @@ impl ObjectReader {
             bound: self.length,
         })?;
         bytes.resize(size, 0);
-        self.file.read_exact_at(bytes, offset).map_err(io_error("read", &self.path))
+        fault::before(Call::Read, &self.path)
+            .and_then(|()| self.file.read_exact_at(bytes, offset))
+            .map_err(io_error("read", &self.path))
     }
 }
 
 impl ObjectReader {
     /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
     pub fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        fill(&mut self.file, piece).map_err(io_error("read", &self.path))
+        fill(&mut self.file, piece, &self.path)
     }
 }
 
@@ -452,14 +517,12 @@ pub struct ObjectWriter {
 impl ObjectWriter {
     /// Appends bytes.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all(bytes).map_err(io_error("write", &self.path))
+        write_all(&mut self.file, bytes, &self.path)
     }
 
     /// Overwrites bytes at the start of the object.
     pub fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file
-            .seek(SeekFrom::Start(0))
-            .and_then(|_| self.file.write_all(bytes))
-            .map_err(io_error("write", &self.path))
+        self.file.seek(SeekFrom::Start(0)).map_err(io_error("write", &self.path))?;
+        write_all(&mut self.file, bytes, &self.path)
     }
 }

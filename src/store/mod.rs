@@ -1,10 +1,14 @@
 //! Where arrays lie. Only this row touches files.
 
+pub(crate) mod fault;
 pub mod file;
 pub mod local;
+pub mod log;
 pub mod machine;
+pub mod tree;
 
 pub use local::{EntryKind, FolderListing, LinkTarget, LocalNode, ObjectReader, ObjectWriter};
+pub use log::LogFile;
 
 use std::path::PathBuf;
 

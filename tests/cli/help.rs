@@ -32,9 +32,7 @@ fn version_names_the_program() {
 
 #[test]
 fn option_that_is_not_built_is_unknown() {
-    for option in
-        ["--chunk-shape=1", "--shard-shape=1", "--overwrite", "--resume", "--include=a", "--zarr-format=2"]
-    {
+    for option in ["--include=a", "--exclude=a", "--zarr-format=2", "--rule=a"] {
         CliTest::new().run(["transcode", "a", "b", option]).fails(2, &["unexpected argument"]);
     }
 }

@@ -19,6 +19,7 @@ mod inspect_group;
 mod inspect_preview;
 mod inspect_values;
 mod rechunk;
+mod resume;
 mod rules;
 mod signals;
 mod transcode;

@@ -26,7 +26,7 @@ fn end(child: Child, signal: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn transcode_interrupted_exits_and_leaves_no_destination() {
+fn transcode_interrupted_exits_and_goes_on_when_it_is_resumed() {
     for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
         let test = CliTest::new();
         write_work(&test);
@@ -38,13 +38,21 @@ fn transcode_interrupted_exits_and_leaves_no_destination() {
         let (code, error) = end(child, signal);
         assert_eq!(code, Some(status), "{error}");
         assert!(error.starts_with("error: interrupted") && error.contains("`b`"), "{error}");
-        assert_eq!(test.names(), ["a"]);
+        assert!(!test.exists("b/zarr.json"));
+        // Where not a single chunk was done, nothing is left.
+        if test.exists("b") {
+            assert!(error.contains("--resume"), "{error}");
+            test.run(["transcode", "--compress", "zstd:19", "a", "b"]).fails(3, &["unfinished", "--resume"]);
+        }
+        test.run(["transcode", "--compress", "zstd:1", "a", "whole"]).succeeds();
+        test.run(["transcode", "--compress", "zstd:19", "--resume", "a", "b"]).succeeds();
+        test.run(["validate", "--level", "metadata", "--against", "whole", "b"]).succeeds();
     }
 }
 
 /// Far more work than can be done between the creation of DEST and a signal.
 fn write_work(test: &CliTest) {
-    const CHUNKS: usize = 400;
+    const CHUNKS: usize = 150;
     test.write(
         "a/zarr.json",
         format!(

@@ -177,7 +177,9 @@ mod tests {
         let run = (0_u64..20_000, prop_oneof![1_u64..4, 1_u64..200, 4000_u64..9000], 1_u64..4);
         prop::collection::vec(run, 0..60).prop_map(|runs| {
             runs.into_iter()
-                .flat_map(|(first, length, step)| (first..first + length).step_by(usize::try_from(step).unwrap_or(1)))
+                .flat_map(|(first, length, step)| {
+                    (first..first + length).step_by(usize::try_from(step).unwrap_or(1))
+                })
                 .collect()
         })
     }

@@ -1,7 +1,9 @@
 //! The blocks of a plan, one after the other.
 
 use super::RechunkPlan;
-use crate::codec::region::{advance, unravel};
+use std::ops::Range;
+
+use crate::codec::region::{advance, ravel, unravel};
 
 /// Objects of the destination that are written together: whole ones, of one block or of several that follow each
 /// other.
@@ -48,6 +50,27 @@ impl RechunkPlan {
         let start: Vec<u64> = position.iter().zip(&shape).map(|(index, length)| index * length).collect();
         let end = self.ends(&start, &shape);
         Group { start, end }
+    }
+
+    /// The objects of a group by their linear indices in a grid of this shape.
+    pub fn objects(&self, group: &Group, grid: &[u64]) -> Vec<Range<u64>> {
+        let block = Block { start: group.start.clone(), end: group.end.clone() };
+        let (first, mut counts) = block.cells(&self.grids.destination_object);
+        if counts.contains(&0) {
+            return Vec::new();
+        }
+        // Along the last dimension they follow each other.
+        let run = counts.last_mut().map_or(1, |last| std::mem::replace(last, 1));
+        let mut place = vec![0; counts.len()];
+        let mut ranges = Vec::new();
+        loop {
+            let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+            let start = ravel(&position, grid);
+            ranges.push(start..start + run);
+            if !advance(&mut place, &counts) {
+                return ranges;
+            }
+        }
     }
 
     /// The end of a box inside the array.

@@ -1,7 +1,7 @@
 //! `transcode`: an array written anew.
 //!
 //! The plan is settled and proved before DEST is touched; chunks stream; the metadata come last, after the data are
-//! on disk. A run that fails leaves no DEST.
+//! on disk. What a run that fails has done is kept, without metadata, for `--resume`.
 
 pub(super) mod budget;
 mod change;
@@ -21,6 +21,7 @@ mod regrid;
 pub(super) mod request;
 mod room;
 mod run;
+mod site;
 pub(super) mod survey;
 mod unpack;
 mod verify;

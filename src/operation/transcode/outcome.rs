@@ -7,6 +7,7 @@ use super::plan::{Plan, Planned};
 use super::quantization::Quantization;
 use super::verify::Verification;
 use super::way::route;
+use crate::engine::object::ObjectReport;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
@@ -20,8 +21,6 @@ use crate::pipeline::{BytesSize, Pipeline, Representation};
 /// What a run counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
-    /// Chunks read.
-    pub read: u64,
     /// Chunks written.
     pub written: u64,
     /// Their bytes.
@@ -32,6 +31,16 @@ pub(super) struct Tally {
     pub figures: QuantizeFigures,
 }
 
+impl Tally {
+    /// Adds what was done with some objects.
+    pub(super) fn add(&mut self, report: &ObjectReport) {
+        self.written += report.written;
+        self.bytes_read += report.bytes_read;
+        self.bytes_written += report.bytes_written;
+        self.figures.merge(&report.figures);
+    }
+}
+
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
 /// fill value are found out later; `None` where compression or absent inner chunks decide.
 pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
@@ -40,13 +49,12 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
     for index in (0..present.len()).map_while(|place| present.nth(place)) {
         let key = metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
         tally.bytes_read += plan.source.node.size(&key).ok().flatten().unwrap_or(0);
-        tally.read += 1;
     }
     let writes_absent = plan.job.as_ref().is_some_and(|job| job.absent_element.is_some());
     tally.written = match &plan.job {
         _ if writes_absent => num_objects(&plan.destination.metadata),
         Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
-        None => tally.read,
+        None => present.len(),
     };
     let bytes_written = if plan.is_copy {
         Some(tally.bytes_read)

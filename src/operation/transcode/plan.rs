@@ -12,8 +12,8 @@ use super::{normalize, regrid, unpack};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::FillValue;
 use crate::diagnostic::{Diagnostic, Severity, code};
-use crate::engine::listing::{self, Listing};
 use crate::engine::interrupt::Interrupt;
+use crate::engine::listing::{self, Listing};
 use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
 use crate::engine::rechunk::Rechunk;
@@ -172,7 +172,8 @@ impl Planner<'_> {
             warnings.extend(packed_warning(quantization));
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
-        let Work { is_copy, job, comparison } = self.job(&source, &destination, &listing, changed)?;
+        let Work { is_copy, job, comparison } =
+            self.job(&source, &target, &destination, &listing, changed)?;
         Ok(Plan {
             source,
             target,
@@ -272,6 +273,7 @@ impl Planner<'_> {
     fn job(
         &self,
         source: &OpenedArray,
+        target: &LocalNode,
         destination: &Planned,
         listing: &Listing,
         changed: Changed,
@@ -290,7 +292,7 @@ impl Planner<'_> {
         let sides =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
                 .and_then(|from| {
-                    let node = LocalNode::new(crate::operation::place::local_path(&options.destination));
+                    let node = target.clone();
                     let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
                     let to = side(node, metadata, &destination.pipeline, &source.store, hoisted, empty)?;
                     Ok((from, to))

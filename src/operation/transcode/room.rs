@@ -1,6 +1,10 @@
 //! Whether the destination has room for what is written beside the source's own objects.
 
+use std::error::Error;
+use std::io;
+
 use super::plan::Plan;
+use crate::engine::journal::Journal;
 use crate::engine::object::ObjectJob;
 use crate::operation::error::OperationError;
 
@@ -27,4 +31,38 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
     );
     Err(OperationError::environment(message)
         .with_help("keep the fill value, so that absent chunks stay absent; or name a larger file system"))
+}
+
+/// An error for want of space says how much is missing: what is left to do, if it is like what is done.
+pub(super) fn with_missing_space(error: OperationError, plan: &Plan, journal: &Journal) -> OperationError {
+    if !is_out_of_space(&error) {
+        return error;
+    }
+    let Ok(room) = plan.target.room() else { return error };
+    let free = room.blocks.saturating_mul(room.block_bytes);
+    let total = match &plan.job {
+        Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
+        None => plan.listing.present.len(),
+    };
+    let (done, written) = (journal.num_units(), journal.bytes_written());
+    let left = u128::from(total.saturating_sub(done).max(1));
+    let needed = match &plan.job {
+        Some(job) if done == 0 => left * u128::from(job.destination.chunk_bytes()),
+        _ => left * u128::from(written) / u128::from(done.max(1)),
+    };
+    let missing = needed.saturating_sub(u128::from(free)).max(1);
+    error.with_help(format!("about {missing} bytes more are needed there ({free} bytes are free): make room"))
+}
+
+/// Whether the disk, a quota or a limit of the process is at its end.
+fn is_out_of_space(error: &OperationError) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+            return matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull);
+        }
+        cause = error.source();
+    }
+    false
 }

@@ -1,0 +1,430 @@
+//! DEST on the local disk: what stands there, where it is written until it is whole, and how it takes its place.
+//!
+//! Without `--overwrite` objects are written where they will stay, and the metadata come last. With it all is written
+//! to a folder beside DEST, which is then exchanged for DEST at once; the old tree is removed after that. Either
+//! way the journal's folder goes last of all: as long as it stands, `--resume` knows what is left to do.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::engine::journal::{FOLDER, Fingerprint, Journal, JournalError};
+use crate::metadata::json::Json;
+use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::options::TranscodeOptions;
+use crate::operation::place::local_path;
+use crate::store::{LocalNode, StoreError, tree};
+
+/// The documents that make a folder a node.
+const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
+
+/// What stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Nothing,
+    EmptyFolder,
+    /// A run has left its journal, and no metadata.
+    Unfinished,
+    /// A node; `is_left` where its run did not come to remove its journal.
+    Node {
+        is_left: bool,
+    },
+    Other,
+}
+
+/// Where DEST is, and what is done there.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// As the user named it.
+    shown: String,
+    /// With every link resolved.
+    place: PathBuf,
+    /// Where it is written.
+    pub work: LocalNode,
+    replaces: bool,
+    start: Start,
+}
+
+/// How a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// Nothing is there.
+    New,
+    /// An empty folder is there.
+    Empty,
+    /// What an abandoned run left is removed first.
+    Over,
+    /// It goes on.
+    Resume,
+    /// All is written and published; what is left of the run is cleared away.
+    Finish,
+}
+
+/// A place that is this run's alone.
+#[derive(Debug)]
+pub(super) struct Claim {
+    pub site: Site,
+    /// What is done.
+    pub journal: Journal,
+    /// Whether an earlier run began.
+    pub is_resumed: bool,
+    /// Whether the metadata stand in their place already.
+    pub is_published: bool,
+}
+
+impl Site {
+    /// Finds out what a run would do. Nothing is touched.
+    pub(super) fn find(source: &LocalNode, options: &TranscodeOptions) -> Result<Self, OperationError> {
+        let shown = options.destination.display().to_string();
+        let destination = LocalNode::new(local_path(&options.destination));
+        let place = destination.resolved_root().map_err(unreadable)?;
+        check_apart(&source.resolved_root().map_err(unreadable)?, &place, &shown)?;
+        let standing = standing(&place, &destination)?;
+        if options.overwrite {
+            return Self::replacing(source, place, shown, standing, options.resume);
+        }
+        let start = match (standing, options.resume) {
+            (Standing::Nothing, _) => {
+                refuse_half_exchanged(&place, &shown)?;
+                Start::New
+            }
+            (Standing::EmptyFolder, true) => Start::Empty,
+            (Standing::Unfinished, true) => Start::Resume,
+            (Standing::Node { is_left: true }, true) => Start::Finish,
+            (Standing::Node { is_left: false }, true) => {
+                return Err(OperationError::environment(format!(
+                    "`{shown}` is complete: there is nothing to resume"
+                ))
+                .with_help("`--overwrite` replaces it"));
+            }
+            (Standing::Unfinished, false) => {
+                return Err(OperationError::environment(format!("`{shown}` is an unfinished run"))
+                    .with_help("`--resume` goes on with it, `--overwrite` replaces it"));
+            }
+            (Standing::EmptyFolder | Standing::Node { .. }, false) => {
+                return Err(OperationError::environment(format!("`{shown}` exists already"))
+                    .with_help("name a place where nothing is; or `--overwrite` replaces it"));
+            }
+            (Standing::Other, _) => {
+                return Err(OperationError::environment(format!("`{shown}` exists already"))
+                    .with_help("name a place where nothing is"));
+            }
+        };
+        Ok(Site { shown, work: LocalNode::new(&place), place, replaces: false, start })
+    }
+
+    fn replacing(
+        source: &LocalNode,
+        place: PathBuf,
+        shown: String,
+        standing: Standing,
+        resumes: bool,
+    ) -> Result<Self, OperationError> {
+        if standing == Standing::Other {
+            return Err(OperationError::environment(format!("`{shown}` is no Zarr node, and is not replaced"))
+                .with_help(
+                    "`--overwrite` replaces arrays, groups, unfinished runs and empty folders; name another place",
+                ));
+        }
+        if standing != Standing::Nothing {
+            if tree::is_mount_point(&place) {
+                return Err(OperationError::environment(format!(
+                    "`{shown}` is a mount point, and cannot be replaced"
+                ))
+                .with_help("name a folder inside it"));
+            }
+            if let Some(link) = tree::link_into(source.root(), &place).map_err(unreadable)? {
+                return Err(OperationError::environment(format!(
+                    "`{}` of SOURCE is a link into `{shown}`, which would be removed",
+                    link.display()
+                ))
+                .with_help("copy what the link leads to first"));
+            }
+        }
+        let staging = beside(&place, "");
+        let node = LocalNode::new(&staging);
+        let start = match self::standing(&staging, &node)? {
+            Standing::Nothing => match standing {
+                Standing::Node { is_left: true } if resumes && is_replacement(&place) => Start::Finish,
+                _ => Start::New,
+            },
+            Standing::EmptyFolder => Start::Empty,
+            // After an exchange the old tree stands there.
+            _ if standing == Standing::Node { is_left: true } && is_replacement(&place) => {
+                if resumes {
+                    Start::Finish
+                } else {
+                    Start::Over
+                }
+            }
+            Standing::Unfinished | Standing::Node { is_left: true } => {
+                if resumes {
+                    Start::Resume
+                } else {
+                    Start::Over
+                }
+            }
+            Standing::Node { is_left: false } | Standing::Other => {
+                return Err(OperationError::environment(format!(
+                    "`{}` stands where `{shown}` would be written before it is replaced",
+                    staging.display()
+                ))
+                .with_help("it is no unfinished run: move it away"));
+            }
+        };
+        let work = LocalNode::new(if start == Start::Finish { &place } else { &staging });
+        Ok(Site { shown, place, work, replaces: true, start })
+    }
+
+    /// The node that is written, with the permissions that `cp` would give it.
+    pub(super) fn with_permissions_of(mut self, source: &LocalNode, document: &str) -> Self {
+        self.work = self.work.with_permissions_of(source, document);
+        self
+    }
+
+    /// As the user named it.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Takes the place: what is written from now on is this run's.
+    pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim, OperationError> {
+        if self.replaces && self.place != self.work.root() && Journal::is_at(&LocalNode::new(&self.place)) {
+            // Nobody else writes what is to be replaced.
+            let other = Journal::is_locked_at(&LocalNode::new(&self.place)).map_err(|e| self.refused(e))?;
+            if other {
+                return Err(self.refused(JournalError::Locked));
+            }
+        }
+        let (journal, is_resumed) = match self.start {
+            Start::New | Start::Empty | Start::Over => (self.begin(fingerprint)?, false),
+            Start::Resume | Start::Finish => {
+                let resumed = match Journal::resume(&self.work, fingerprint) {
+                    // It had not begun to note anything.
+                    Ok(None) => Journal::begin(&self.work, fingerprint, self.replaces),
+                    Ok(Some(journal)) => Ok(journal),
+                    Err(error) => Err(error),
+                };
+                (resumed.map_err(|error| self.refused(error))?, true)
+            }
+        };
+        let is_published =
+            is_resumed && DOCUMENTS.iter().any(|key| tree::is_file(&self.work.root().join(key)));
+        Ok(Claim { site: self, journal, is_resumed, is_published })
+    }
+
+    fn begin(&self, fingerprint: &Fingerprint) -> Result<Journal, OperationError> {
+        if self.start == Start::Over {
+            if Journal::is_locked_at(&self.work).map_err(|error| self.refused(error))? {
+                return Err(self.refused(JournalError::Locked));
+            }
+            self.work.remove_root().map_err(cannot_write)?;
+        }
+        if self.start != Start::Empty {
+            self.work.create_root().map_err(cannot_write)?;
+        }
+        Journal::begin(&self.work, fingerprint, self.replaces).map_err(|error| {
+            let error = self.refused(error);
+            // Nothing is in it; where that fails, too, it is an empty folder that `--resume` takes.
+            let _ = if self.start == Start::Empty { Ok(()) } else { self.work.remove_root() };
+            error
+        })
+    }
+
+    fn refused(&self, error: JournalError) -> OperationError {
+        let shown = &self.shown;
+        match error {
+            JournalError::Store(error) => cannot_write(error),
+            JournalError::Locked => OperationError::environment(format!("`{shown}` is locked"))
+                .because(JournalError::Locked)
+                .with_help("wait until the other run has ended, or name another place"),
+            error @ JournalError::OtherPlan { .. } => {
+                OperationError::environment(format!("`{shown}` is the unfinished run of another plan"))
+                    .because(error)
+                    .with_help("give the options of that run; or replace it with `--overwrite` alone")
+            }
+        }
+    }
+}
+
+impl Claim {
+    /// Writes the metadata into their place, which makes DEST complete, and clears away what the run needed.
+    pub(super) fn publish(self, key: &str, document: &[u8]) -> Result<(), OperationError> {
+        let Claim { site, journal, is_published, .. } = self;
+        if !is_published {
+            site.work.publish(key, document).map_err(cannot_write)?;
+        }
+        if site.replaces && site.place != site.work.root() {
+            site.exchange().map_err(|error| {
+                OperationError::environment(format!("`{}` cannot be replaced", site.shown)).because(error)
+            })?;
+        }
+        let cleared = site.clear(journal);
+        cleared.map_err(|error| {
+            OperationError::environment(format!(
+                "`{}` is complete, but what the run needed cannot be removed",
+                site.shown
+            ))
+            .because(error)
+            .with_help("the same command with `--resume` tries again")
+        })
+    }
+
+    /// Ends a run that failed. What it has done is kept for `--resume`; where that is nothing, DEST goes.
+    pub(super) fn abandon(self, error: OperationError) -> OperationError {
+        let Claim { site, journal, is_published, .. } = self;
+        // What has no line yet is done again.
+        let _ = journal.flush();
+        if journal.num_units() == 0 && !is_published {
+            return site.give_up(error);
+        }
+        let overwrite = if site.replaces { "--overwrite " } else { "" };
+        let next = format!(
+            "`{}` is unfinished: the same command with `{overwrite}--resume` goes on with it",
+            site.shown
+        );
+        if error.class() == FaultClass::Interrupted {
+            return error.with_help(next);
+        }
+        with_next_step(error, &next)
+    }
+
+    /// Ends a run that wrote what it should not have: nothing of it is kept.
+    pub(super) fn discard(self, error: OperationError) -> OperationError {
+        if self.is_published { error } else { self.site.give_up(error) }
+    }
+}
+
+impl Site {
+    /// Removes what was written.
+    fn give_up(&self, error: OperationError) -> OperationError {
+        match self.work.remove_root() {
+            Ok(()) => error,
+            Err(_) => with_next_step(
+                error,
+                &format!("`{}` is left without metadata: remove it by hand", self.work.root().display()),
+            ),
+        }
+    }
+
+    /// The written tree takes DEST's place, and the old one the written tree's.
+    fn exchange(&self) -> Result<(), StoreError> {
+        let staging = self.work.root();
+        let parent = self.place.parent().unwrap_or(&self.place);
+        if !tree::exists(&self.place)? {
+            tree::rename(staging, &self.place)?;
+        } else if !tree::exchange(staging, &self.place)? {
+            let old = beside(&self.place, "-old");
+            tree::remove(&old)?;
+            tree::rename(&self.place, &old)?;
+            if let Err(error) = tree::rename(staging, &self.place) {
+                tree::rename(&old, &self.place)?;
+                return Err(error);
+            }
+        }
+        tree::sync_folder(parent)
+    }
+
+    /// Removes the old tree, if DEST was replaced, and then the journal.
+    fn clear(&self, journal: Journal) -> Result<(), StoreError> {
+        if self.replaces {
+            tree::remove(&beside(&self.place, ""))?;
+            tree::remove(&beside(&self.place, "-old"))?;
+        }
+        tree::remove(&self.place.join(FOLDER))?;
+        drop(journal);
+        tree::sync_folder(&self.place)
+    }
+}
+
+/// An error with a further next step.
+fn with_next_step(error: OperationError, next: &str) -> OperationError {
+    let help = match error.help() {
+        Some(help) => format!("{help}; {next}"),
+        None => next.to_owned(),
+    };
+    error.with_help(help)
+}
+
+fn unreadable(error: StoreError) -> OperationError {
+    OperationError::environment("the destination cannot be looked at").because(error)
+}
+
+pub(super) fn cannot_write(error: StoreError) -> OperationError {
+    OperationError::environment("the destination cannot be written").because(error)
+}
+
+/// `.NAME.zarrcast` beside a place, and what else is named so.
+fn beside(place: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(place.file_name().unwrap_or_default());
+    name.push(".zarrcast");
+    name.push(suffix);
+    place.with_file_name(name)
+}
+
+/// SOURCE and DEST are two places, neither inside the other, whatever names lead to them.
+fn check_apart(from: &Path, to: &Path, shown: &str) -> Result<(), OperationError> {
+    let lies_in = |inner: &Path, outer: &Path| {
+        let folder = tree::identity(outer);
+        inner.starts_with(outer)
+            || folder.is_some_and(|folder| inner.ancestors().any(|path| tree::identity(path) == Some(folder)))
+    };
+    let (inside, around) = (lies_in(to, from), lies_in(from, to));
+    if inside && around {
+        return Err(OperationError::environment(format!("`{shown}` is SOURCE itself"))
+            .with_help("name another place for the result"));
+    }
+    if inside || around {
+        return Err(OperationError::environment(format!(
+            "SOURCE and DEST lie one inside the other: `{}` and `{}`",
+            from.display(),
+            to.display()
+        ))
+        .with_help("name a place for the result beside the source"));
+    }
+    Ok(())
+}
+
+/// Where two renames replace DEST, a process that dies between them leaves neither.
+fn refuse_half_exchanged(place: &Path, shown: &str) -> Result<(), OperationError> {
+    let old = beside(place, "-old");
+    if !tree::is_folder(&old) {
+        return Ok(());
+    }
+    Err(OperationError::environment(format!(
+        "`{shown}` was being replaced when a run died; the old one is `{}`",
+        old.display()
+    ))
+    .with_help("the command of that run with `--overwrite --resume` goes on; or move the old one back"))
+}
+
+fn standing(path: &Path, node: &LocalNode) -> Result<Standing, OperationError> {
+    if !tree::exists(path).map_err(unreadable)? && !node.exists().map_err(unreadable)? {
+        return Ok(Standing::Nothing);
+    }
+    if !tree::is_folder(path) {
+        return Ok(Standing::Other);
+    }
+    let node = LocalNode::new(path);
+    let is_left = Journal::is_at(&node);
+    for key in DOCUMENTS {
+        let document = match node.read_document(key) {
+            Ok(Some(document)) => document,
+            Ok(None) => continue,
+            Err(error) if error.is_data_fault() => return Ok(Standing::Other),
+            Err(error) => return Err(unreadable(error)),
+        };
+        let is_node = Json::parse(&document).is_ok_and(|json| json.get("zarr_format").is_some());
+        return Ok(if is_node { Standing::Node { is_left } } else { Standing::Other });
+    }
+    if is_left {
+        return Ok(Standing::Unfinished);
+    }
+    let is_empty = tree::is_empty(path).map_err(unreadable)?;
+    Ok(if is_empty { Standing::EmptyFolder } else { Standing::Other })
+}
+
+/// Whether the run that left its journal at a place has replaced what stood there.
+fn is_replacement(place: &Path) -> bool {
+    Journal::replaces_at(&LocalNode::new(place))
+}

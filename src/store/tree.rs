@@ -1,0 +1,142 @@
+//! Whole folders: made, exchanged, removed, told apart.
+#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::StoreError;
+use super::fault::{self, Call};
+use super::local::{io_error, sync_all};
+
+/// Which file or folder something is, whatever its names: device and inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+/// Creates a folder whose parent is there.
+pub(super) fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
+    fault::before(Call::Create, path)?;
+    DirBuilder::new().mode(mode).create(path)
+}
+
+/// Creates a folder and those above it, where they are missing.
+pub(super) fn create_folders(path: &Path, mode: u32) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(mode).create(path)
+}
+
+/// Creates a folder that only its owner may look into, unless it is there.
+pub fn create_private_folder(path: &Path) -> Result<(), StoreError> {
+    match create_folder(path, 0o700) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(path) => Ok(()),
+        other => other.map_err(io_error("create", path)),
+    }
+}
+
+/// Gives a file or a folder another name, replacing a file of that name.
+pub fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    fault::before(Call::Rename, from)
+        .and_then(|()| std::fs::rename(from, to))
+        .map_err(io_error("rename", from))
+}
+
+/// Makes the names in a folder durable.
+pub fn sync_folder(path: &Path) -> Result<(), StoreError> {
+    let folder = File::open(path).map_err(io_error("open", path))?;
+    sync_all(&folder, path)
+}
+
+/// Removes a folder and all below it, without following links. Nothing there is no error.
+pub fn remove(path: &Path) -> Result<(), StoreError> {
+    match fault::before(Call::Remove, path).and_then(|()| std::fs::remove_dir_all(path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Exchanges two folders, at once; false where the file system cannot.
+pub fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
+    fault::before(Call::Rename, a).map_err(io_error("exchange", a))?;
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+            Err(error) => Err(io_error("exchange", a)(error.into())),
+        }
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    Ok(false)
+}
+
+/// Whether anything stands at a path, a dangling link included.
+pub fn exists(path: &Path) -> Result<bool, StoreError> {
+    match std::fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(false)
+        }
+        Err(error) => Err(io_error("read", path)(error)),
+    }
+}
+
+/// Whether a folder itself, not a link to one, stands at a path.
+pub fn is_folder(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// Whether a regular file itself, not a link to one, stands at a path.
+pub fn is_file(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
+}
+
+/// Whether a folder holds nothing.
+pub fn is_empty(path: &Path) -> Result<bool, StoreError> {
+    Ok(std::fs::read_dir(path).map_err(io_error("list", path))?.next().is_none())
+}
+
+/// Which folder or file stands at a path, links followed; `None` where nothing does.
+pub fn identity(path: &Path) -> Option<Identity> {
+    let found = std::fs::metadata(path).ok()?;
+    Some(Identity { device: found.dev(), inode: found.ino() })
+}
+
+/// Whether another file system is mounted at a folder.
+pub fn is_mount_point(path: &Path) -> bool {
+    let parent = path.parent().and_then(identity);
+    match (identity(path), parent) {
+        (Some(own), Some(parent)) => own.device != parent.device,
+        _ => true,
+    }
+}
+
+/// A link somewhere below `folder` that leads into `target`, if there is one. Folders behind links are not walked.
+pub fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(io_error("list", &folder))?;
+        for entry in entries {
+            let entry = entry.map_err(io_error("list", &folder))?;
+            let kind = entry.file_type().map_err(io_error("read", &folder))?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_symlink()
+                && entry.path().canonicalize().is_ok_and(|resolved| resolved.starts_with(target))
+            {
+                return Ok(Some(entry.path()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Names the boot of this machine; `None` where the system has no name for it.
+pub fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
+}

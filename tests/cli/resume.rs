@@ -1,0 +1,300 @@
+//! `--resume` and `--overwrite`: what an end of the process, the disk or a chunk leaves, and how it goes on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::support::{CliTest, float32};
+
+/// Every file below a folder with its bytes, by its path in it.
+fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                files.insert(name, fs::read(path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// An array of 4 chunks of which the third is cut short, and a run to `b` that it has ended.
+fn ended() -> CliTest {
+    let test = CliTest::new();
+    let chunk = |first: f32| Some([first, first + 1.0, first + 2.0, first + 3.0]);
+    test.write_float32("a", "0", &[chunk(0.0), chunk(4.0), chunk(8.0), chunk(12.0)]);
+    test.run(["transcode", "--compress", "zstd:1", "a", "whole"]).succeeds();
+    test.write("a/c/2", b"torn");
+    let run = test.run(["transcode", "--threads=1", "--compress=zstd:1", "a", "b"]);
+    run.fails(1, &["chunk [2]", "`b` is unfinished", "--resume"]);
+    assert!(!test.exists("b/zarr.json") && test.exists("b/c/0") && test.exists("b/.zarrcast/journal"));
+    test
+}
+
+fn mend(test: &CliTest) {
+    test.write("a/c/2", float32(&[8.0, 9.0, 10.0, 11.0]));
+}
+
+#[test]
+fn run_that_a_corrupt_chunk_ended_goes_on_once_it_is_mended() {
+    let test = ended();
+    test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]).fails(1, &["chunk [2]", "--resume"]);
+    mend(&test);
+    // A chunk that is done is not read again: it may be gone.
+    fs::remove_file(test.path("a/c/0")).unwrap();
+    let run = test.run(["transcode", "--json", "--compress=zstd:1", "--threads=3", "--resume", "a", "b"]);
+    let result = run.succeeds().json();
+    assert_eq!(result["nodes"][0]["chunks_written"], 4);
+    assert_eq!(tree(&test.path("b")), tree(&test.path("whole")));
+    test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]).fails(3, &["complete"]);
+}
+
+#[test]
+fn unfinished_run_is_left_alone_without_the_option_and_by_other_plans() {
+    let test = ended();
+    mend(&test);
+    let before = tree(&test.path("b"));
+    test.run(["transcode", "--compress=zstd:1", "a", "b"])
+        .fails(3, &["unfinished", "--resume", "--overwrite"]);
+    test.run(["transcode", "--compress=zstd:2", "--resume", "a", "b"]).fails(3, &["another plan", "options"]);
+    test.run(["transcode", "--resume", "a", "b"]).fails(3, &["another plan"]);
+    test.write_float32("other", "0", &[Some([1.0; 4]), None, None, None]);
+    test.run(["transcode", "--compress=zstd:1", "--resume", "other", "b"]).fails(3, &["SOURCE"]);
+    test.run(["inspect", "b"]).fails(3, &["unfinished", "--resume"]);
+    assert_eq!(tree(&test.path("b")), before);
+}
+
+#[test]
+fn resume_without_a_destination_starts() {
+    let test = CliTest::new();
+    test.write_float32("a", "0", &[Some([1.0; 4])]);
+    fs::create_dir(test.path("empty")).unwrap();
+    for destination in ["b", "empty"] {
+        test.run(["transcode", "--resume", "a", destination]).succeeds();
+        assert_eq!(tree(&test.path(destination)), tree(&test.path("a")));
+    }
+}
+
+#[test]
+fn value_that_cannot_be_written_leaves_nothing_to_resume() {
+    let test = CliTest::new();
+    test.write_float32("a", "0", &[Some([1.0; 4]), Some([300.0; 4])]);
+    test.run(["transcode", "--threads=1", "--data-type=uint8", "a", "b"]).fails(1, &["300"]);
+    assert_eq!(test.names(), ["a"]);
+}
+
+#[test]
+fn figures_of_a_resumed_run_are_those_of_the_whole() {
+    let test = CliTest::new();
+    let chunk = |first: f32| Some([first, first + 0.3, first + 0.7, first + 1.1]);
+    test.write_float32("a", "\"NaN\"", &[chunk(0.0), chunk(40.0), chunk(80.0), chunk(100.0)]);
+    let quantize =
+        ["transcode", "--json", "--threads=1", "--quantize=uint8", "--range=0,102", "--nan-value=255"];
+    let run = |more: &[&str]| test.run(quantize.iter().chain(more));
+    let whole = run(&["a", "whole"]).succeeds().json();
+    let chunk = test.read("a/c/3");
+    test.write("a/c/3", b"torn");
+    run(&["a", "b"]).fails(1, &["chunk [3]"]);
+    test.write("a/c/3", chunk);
+    let resumed = run(&["--resume", "a", "b"]).succeeds().json();
+    assert_eq!(resumed["nodes"][0]["quantization"], whole["nodes"][0]["quantization"]);
+    assert_eq!(tree(&test.path("b")), tree(&test.path("whole")));
+}
+
+#[test]
+fn process_killed_at_any_instant_goes_on_to_the_same_bytes() {
+    let test = CliTest::new();
+    let chunks = vec![Some([1.0, 2.0, 3.0, 4.0]); 600];
+    test.write_float32("a", "0", &chunks);
+    let options = ["--codecs", r#"[{"name":"bytes","configuration":{"endian":"big"}},{"name":"crc32c"}]"#];
+    let command = |more: &[&str], destination: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+        command.arg("transcode").args(options).args(more).args(["a", destination]).current_dir(test.path(""));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    assert!(command(&[], "whole").status().unwrap().success());
+    let expected = tree(&test.path("whole"));
+    for (round, more) in [["--threads=1"].as_slice(), &["--threads=2"], &["--threads=2", "--overwrite"]]
+        .into_iter()
+        .cycle()
+        .take(12)
+        .enumerate()
+    {
+        let destination = format!("b{round}");
+        if more.len() > 1 {
+            test.write_float32(&destination, "0", &[Some([9.0; 4])]);
+        }
+        let mut child = command(more, &destination).spawn().unwrap();
+        // A little later each time, from before the first chunk on.
+        let begun = std::time::Instant::now();
+        while begun.elapsed().as_millis() < 2 + 2 * round as u128 && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let node = test.path(&destination);
+        if node.join("zarr.json").exists() {
+            let found = tree(&node);
+            let is_old = found.len() == 2 && more.len() > 1;
+            assert!(is_old || expected.iter().all(|(key, bytes)| found.get(key) == Some(bytes)), "{round}");
+        }
+        let resumed = command(more, &destination).arg("--resume").status().unwrap();
+        // It may have been complete.
+        assert!(resumed.success() || resumed.code() == Some(3), "{round}");
+        assert_eq!(tree(&node), expected, "{round}");
+        assert!(!test.exists(&format!(".{destination}.zarrcast")));
+    }
+}
+
+#[test]
+fn destination_of_a_running_process_is_locked() {
+    let test = ended();
+    mend(&test);
+    let journal = fs::File::open(test.path("b/.zarrcast/journal")).unwrap();
+    journal.try_lock().unwrap();
+    let before = tree(&test.path("b"));
+    for option in ["--resume", "--overwrite"] {
+        test.run(["transcode", "--compress=zstd:1", option, "a", "b"]).fails(3, &["locked", "`b`"]);
+    }
+    assert_eq!(tree(&test.path("b")), before);
+    drop(journal);
+    test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]).succeeds();
+}
+
+#[test]
+fn file_size_limit_is_an_error_that_says_how_much_is_missing() {
+    let test = CliTest::new();
+    test.write(
+        "a/zarr.json",
+        r#"{"zarr_format":3,"node_type":"array","shape":[32768],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[8192]}},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]}"#,
+    );
+    for index in 0..4 {
+        test.write(&format!("a/c/{index}"), vec![1; 8192]);
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+    command.args(["transcode", "--codecs", r#"[{"name":"bytes"},{"name":"crc32c"}]"#, "a", "b"]);
+    command.current_dir(test.path(""));
+    let limit = || {
+        let limit = libc::rlimit { rlim_cur: 4096, rlim_max: 4096 };
+        // SAFETY: the call reads the struct that it is given, and nothing else happens in the child before `exec`.
+        match unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure makes one system call, which may be made between `fork` and `exec`.
+    unsafe { command.pre_exec(limit) };
+    let output = command.output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains("bytes more are needed"), "{error}");
+    assert!(!test.exists("b/zarr.json"));
+}
+
+#[test]
+fn overwrite_replaces_nodes_unfinished_runs_and_empty_folders_only() {
+    let test = ended();
+    mend(&test);
+    test.write("group/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#).write("group/x/c/0", "1");
+    test.write("old/.zarray", r#"{"zarr_format":2}"#);
+    test.write_float32("array", "0", &[Some([7.0; 4])]);
+    fs::create_dir(test.path("empty")).unwrap();
+    for destination in ["group", "old", "array", "empty", "b", "new"] {
+        test.run(["transcode", "--compress=zstd:1", "--overwrite", "a", destination]).succeeds();
+        assert_eq!(tree(&test.path(destination)), tree(&test.path("whole")), "{destination}");
+    }
+    let names = test.names();
+    assert_eq!(names, ["a", "array", "b", "empty", "group", "new", "old", "whole"]);
+    test.write("file", "mine").write("folder/mine", "mine").write("fake/zarr.json", "mine");
+    symlink("nowhere", test.path("dangling")).unwrap();
+    for destination in ["file", "folder", "fake", "dangling"] {
+        test.run(["transcode", "--overwrite", "a", destination]).fails(3, &[destination, "no Zarr node"]);
+    }
+    test.run(["transcode", "--overwrite", "a", "a"]).fails(3, &["SOURCE itself"]);
+    test.run(["transcode", "--overwrite", "a/.", "a"]).fails(3, &["SOURCE itself"]);
+    test.run(["transcode", "--overwrite", "group", "."]).fails(3, &["one inside the other"]);
+    assert_eq!((test.read("file"), test.read("folder/mine")), (b"mine".to_vec(), b"mine".to_vec()));
+}
+
+#[test]
+fn overwrite_that_fails_leaves_the_old_one() {
+    let test = ended();
+    test.write_float32("old", "0", &[Some([7.0; 4])]);
+    let before = tree(&test.path("old"));
+    test.run(["transcode", "--threads=1", "--compress=zstd:1", "--overwrite", "a", "old"])
+        .fails(1, &["chunk [2]", "--overwrite --resume"]);
+    assert_eq!(tree(&test.path("old")), before);
+    assert!(test.exists(".old.zarrcast/c/0"));
+    mend(&test);
+    test.run(["transcode", "--compress=zstd:1", "--overwrite", "--resume", "a", "old"]).succeeds();
+    assert_eq!(tree(&test.path("old")), tree(&test.path("whole")));
+    assert!(!test.exists(".old.zarrcast"));
+}
+
+#[test]
+fn overwrite_keeps_links_and_what_they_lead_to() {
+    let test = CliTest::new();
+    test.write_float32("a", "0", &[Some([1.0; 4])]);
+    test.write_float32("real/array", "0", &[Some([7.0; 4])]);
+    test.write("outside/mine", "mine");
+    symlink(test.path("outside"), test.path("real/array/link")).unwrap();
+    symlink("real/array", test.path("b")).unwrap();
+    test.run(["transcode", "--overwrite", "a", "b"]).succeeds();
+    assert!(fs::symlink_metadata(test.path("b")).unwrap().is_symlink());
+    assert_eq!(tree(&test.path("real/array")), tree(&test.path("a")));
+    assert_eq!(test.read("outside/mine"), b"mine");
+    // A chunk of SOURCE that is a link into DEST would go with it.
+    test.write_float32("c", "0", &[None]);
+    fs::create_dir(test.path("c/c")).unwrap();
+    symlink(test.path("real/array/c/0"), test.path("c/c/0")).unwrap();
+    test.run(["transcode", "--overwrite", "c", "b"]).fails(3, &["link into", "c/c/0"]);
+    assert_eq!(tree(&test.path("b")), tree(&test.path("a")));
+}
+
+#[test]
+fn permissions_are_those_that_cp_gives() {
+    let test = CliTest::new();
+    test.write_float32("a", "0", &[Some([1.0; 4]), Some([2.0; 4])]);
+    let set = |name: &str, mode| {
+        fs::set_permissions(test.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set("a", 0o750);
+    set("a/c", 0o750);
+    set("a/zarr.json", 0o640);
+    set("a/c/0", 0o600);
+    set("a/c/1", 0o444);
+    let mode = |name: &str| fs::metadata(test.path(name)).unwrap().permissions().mode() & 0o777;
+    let run = |umask: &str, options: &str, destination: &str| {
+        let script = format!("umask {umask}; exec \"$0\" transcode {options} a {destination}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_zarrcast")]).current_dir(test.path(""));
+        assert!(shell.stdout(Stdio::null()).status().unwrap().success());
+    };
+    run("022", "", "b");
+    assert_eq!([mode("b"), mode("b/c"), mode("b/zarr.json")], [0o750, 0o750, 0o640]);
+    assert_eq!([mode("b/c/0"), mode("b/c/1")], [0o600, 0o444]);
+    run("077", "--compress zstd:1", "d");
+    assert_eq!([mode("d"), mode("d/c"), mode("d/zarr.json"), mode("d/c/0")], [0o700, 0o700, 0o600, 0o600]);
+}
+
+#[test]
+fn place_where_nothing_can_be_written_is_3() {
+    let test = CliTest::new();
+    test.write_float32("a", "0", &[Some([1.0; 4])]);
+    for destination in ["/proc/zarrcast", "/dev/null/b", "a/zarr.json/b"] {
+        test.run(["transcode", "a", destination]).fails(3, &[]);
+    }
+    assert_eq!(test.names(), ["a"]);
+}
