@@ -4,7 +4,7 @@
 //! of the node.
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::StoreError;
+use super::copy::copy;
 use super::fault::{self, Call};
 use super::tree;
 
@@ -60,8 +61,8 @@ fn describe(file_type: std::fs::FileType) -> &'static str {
     }
 }
 
-/// Opens a regular file for reading, with its size; `None` where nothing is.
-fn open_regular(path: &Path) -> Result<Option<(File, u64)>, StoreError> {
+/// Opens a regular file for reading, with what is known of it; `None` where nothing is.
+fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
     // Not blocking: opening a FIFO would wait for a writer for ever.
     let opened = fault::before(Call::Open, path).and_then(|()| {
         OpenOptions::new()
@@ -80,7 +81,7 @@ fn open_regular(path: &Path) -> Result<Option<(File, u64)>, StoreError> {
     if !metadata.is_file() {
         return Err(StoreError::NotAFile { path: path.to_path_buf(), found: describe(metadata.file_type()) });
     }
-    Ok(Some((file, metadata.len())))
+    Ok(Some((file, metadata)))
 }
 
 impl LocalNode {
@@ -117,10 +118,11 @@ impl LocalNode {
     /// Reads a whole object into `bytes` (replaced); false where it is absent.
     pub fn read_into(&self, key: &str, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<bool, StoreError> {
         let path = self.path(key)?;
-        let Some((mut file, length)) = open_regular(&path)? else {
+        let Some((mut file, metadata)) = open_regular(&path)? else {
             bytes.clear();
             return Ok(false);
         };
+        let length = metadata.len();
         let size = usize::try_from(length).ok().filter(|_| length <= max_bytes);
         let Some(size) = size else {
             return Err(StoreError::TooLarge { path, found: length, bound: max_bytes });
@@ -141,7 +143,7 @@ impl LocalNode {
     /// Opens an object for reading in parts; `None` where it is absent.
     pub fn open(&self, key: &str) -> Result<Option<ObjectReader>, StoreError> {
         let path = self.path(key)?;
-        Ok(open_regular(&path)?.map(|(file, length)| ObjectReader { file, length, path }))
+        Ok(open_regular(&path)?.map(|(file, metadata)| ObjectReader { file, length: metadata.len(), path }))
     }
 
     /// Creates an object to be written in order; its folders are made as needed.
@@ -174,16 +176,15 @@ impl LocalNode {
     pub fn copy_from(&self, source: &LocalNode, key: &str, max_bytes: u64) -> Result<u64, StoreError> {
         let from = source.path(key)?;
         let to = self.path(key)?;
-        let Some((mut reader, length)) = open_regular(&from)? else {
+        let Some((mut reader, metadata)) = open_regular(&from)? else {
             return Err(io_error("read", &from)(io::ErrorKind::NotFound.into()));
         };
+        let length = metadata.len();
         if length > max_bytes {
             return Err(StoreError::TooLarge { path: from, found: length, bound: max_bytes });
         }
-        let mode = reader.metadata().map_or(self.modes.file, |found| found.mode() & 0o777);
-        let mut writer = self.create_file(&to, mode)?;
-        // `io::copy` moves the bytes inside the kernel (copy_file_range) where it can.
-        let copied = fault::before(Call::Write, &to).and_then(|()| io::copy(&mut reader, &mut writer));
+        let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
+        let copied = fault::before(Call::Write, &to).and_then(|()| copy(&mut reader, &mut writer, length));
         let copied = copied.map_err(io_error("copy", &from))?;
         if copied == length {
             Ok(copied)

@@ -1,5 +1,6 @@
 //! Where arrays lie. Only this row touches files.
 
+mod copy;
 pub(crate) mod fault;
 pub mod file;
 pub mod local;
