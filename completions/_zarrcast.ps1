@@ -122,6 +122,8 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--no-fill-check', '--no-fill-check', [CompletionResultType]::ParameterName, 'Accept a fill value that the codec chain does not bring back')
             [CompletionResult]::new('--verify', '--verify', [CompletionResultType]::ParameterName, 'Read DEST back and compare')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print the plan, reading no chunk')
+            [CompletionResult]::new('--overwrite', '--overwrite', [CompletionResultType]::ParameterName, 'Replace DEST: an array, a group, an unfinished run or an empty folder')
+            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Go on with an unfinished run of the same command; with no DEST, start')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no warnings and no progress')

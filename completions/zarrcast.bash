@@ -347,7 +347,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-c -s -d -f -q -v -h -V --codecs --compress --chunk-shape --shard-shape --data-type --fill-value --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --as --range --scale --offset --missing --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --verify --dry-run --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-c -s -d -f -q -v -h -V --codecs --compress --chunk-shape --shard-shape --data-type --fill-value --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --as --range --scale --offset --missing --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --verify --dry-run --overwrite --resume --json --threads --max-memory --quiet --verbose --color --progress --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

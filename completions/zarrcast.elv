@@ -116,6 +116,8 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --no-fill-check 'Accept a fill value that the codec chain does not bring back'
             cand --verify 'Read DEST back and compare'
             cand --dry-run 'Print the plan, reading no chunk'
+            cand --overwrite 'Replace DEST: an array, a group, an unfinished run or an empty folder'
+            cand --resume 'Go on with an unfinished run of the same command; with no DEST, start'
             cand --json 'Print the result as one JSON document'
             cand -q 'Print no warnings and no progress'
             cand --quiet 'Print no warnings and no progress'

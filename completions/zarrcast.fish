@@ -130,6 +130,8 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lo
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codec chain does not bring back'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -d 'Read DEST back and compare'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan, reading no chunk'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l overwrite -d 'Replace DEST: an array, a group, an unfinished run or an empty folder'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l resume -d 'Go on with an unfinished run of the same command; with no DEST, start'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Say on stderr what was done, and how long it took'

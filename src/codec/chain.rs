@@ -14,6 +14,7 @@ use super::value_program::Tiles;
 use super::vlen::Vlen;
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
+use crate::kernel::numcodecs::{Delta, ElementFilter};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::metadata::extension::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, Pipeline, Representation};
@@ -47,6 +48,22 @@ pub enum Codec {
     ElementBytes(ElementBytes),
     /// `bitround`.
     BitRound(BitRound),
+    /// `numcodecs.fixedscaleoffset`, `numcodecs.quantize`, `numcodecs.astype`.
+    Filter {
+        /// What it does to each element.
+        filter: Box<ElementFilter>,
+        /// Bytes of an element that are swapped before it.
+        swap: Option<usize>,
+    },
+    /// `numcodecs.delta`.
+    Delta {
+        /// What it does to the elements of a chunk.
+        delta: Box<Delta>,
+        /// Bytes of an element that are swapped before it.
+        swap: Option<usize>,
+    },
+    /// `numcodecs.packbits`.
+    PackBooleans,
     /// `reshape`, which moves nothing.
     Reshape,
     /// `packbits`.
@@ -195,7 +212,11 @@ impl BoundChain {
             .take_while(|c| {
                 matches!(
                     c.codec,
-                    Codec::ScaleOffset(_) | Codec::Cast { .. } | Codec::Transpose(_) | Codec::BitRound(_)
+                    Codec::ScaleOffset(_)
+                        | Codec::Cast { .. }
+                        | Codec::Transpose(_)
+                        | Codec::BitRound(_)
+                        | Codec::Filter { .. }
                 )
             })
             .count()

@@ -13,7 +13,7 @@ use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::unpack::Unpack;
 use fused::Fused;
-use steps::array_before;
+use steps::{array_before, padding};
 
 pub use steps::{push_change, round_trip};
 
@@ -54,6 +54,8 @@ pub struct Conversion {
     change: ValueProgram,
     /// How many codecs of the destination the change stands for.
     applied: usize,
+    /// What stands beyond the edge of the array, in front of the destination's codecs that are applied.
+    padding: Vec<u8>,
     way: Way,
     write_empty: bool,
 }
@@ -89,7 +91,8 @@ impl Conversion {
         let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
         push_change(&mut program, change);
         let applied = if let ValueChange::Quantize { codecs, .. } = change { *codecs } else { 0 };
-        Ok(Conversion { source, destination, change: program, applied, way, write_empty })
+        let padding = padding(&destination, applied);
+        Ok(Conversion { source, destination, change: program, applied, padding, way, write_empty })
     }
 
     /// Whether encoded chunks stay what they are.
@@ -201,11 +204,12 @@ impl Conversion {
             .run(elements, second, &mut workspace.tiles, Some(figures))
             .map_err(|fault| self.element_fault(&fault, valid.unwrap_or(shape), None))?;
         let fill = array_before(&self.destination, self.applied).fill_value.as_ref();
+        if !self.write_empty && fill.is_some_and(|fill| is_filled_with(second, &fill.0)) {
+            return Ok(Converted::Empty);
+        }
         let changed: &[u8] = if let Some(valid) = valid {
-            let zero = vec![0; target_size];
-            let padding = fill.map_or(zero.as_slice(), |fill| &fill.0);
             third.clear();
-            third.extend(padding.iter().cycle().take(first.len() / source_size * target_size));
+            third.extend(self.padding.iter().cycle().take(first.len() / source_size * target_size));
             RegionCopy {
                 source_shape: valid,
                 target_shape: shape,
@@ -216,9 +220,6 @@ impl Conversion {
         } else {
             second
         };
-        if !self.write_empty && fill.is_some_and(|fill| is_filled_with(changed, &fill.0)) {
-            return Ok(Converted::Empty);
-        }
         self.destination.encode_from(self.applied, changed, target, workspace)?;
         Ok(Converted::Written)
     }
@@ -271,6 +272,7 @@ pub struct ConversionBuffers {
 fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
     let alike = |(a, b): &(&super::BoundCodec, &super::BoundCodec)| {
         a.metadata.name == b.metadata.name
+            && a.metadata.view == b.metadata.view
             && a.decoded == b.decoded
             && match (&a.metadata.configuration, &b.metadata.configuration) {
                 (Some(a), Some(b)) => a.same_value(b),

@@ -28,6 +28,9 @@ pub type IndexEntry = Option<(u64, u64)>;
 /// of any size takes nothing.
 const MAX_INNER_CHUNKS: u64 = 1 << 20;
 
+/// Bytes of an entry of the index before its codecs.
+const ENTRY_BYTES: u64 = 16;
+
 /// What the index holds for an absent inner chunk, twice.
 pub const ABSENT: u64 = u64::MAX;
 
@@ -141,22 +144,28 @@ impl BoundSharding {
         workspace: &mut Workspace,
     ) -> Result<Vec<IndexEntry>, ChainFaultKind> {
         let pairs = self.decode_entries(encoded, workspace)?;
-        let mut entries = Vec::with_capacity(pairs.len());
-        for (number, (offset, length)) in pairs.into_iter().enumerate() {
-            let entry = match (offset, length) {
-                (ABSENT, ABSENT) => None,
-                _ if offset.checked_add(length).is_some_and(|end| end <= shard_bytes) => {
-                    Some((offset, length))
-                }
-                _ => {
-                    return Err(ChainFaultKind::Shard(format!(
-                        "the shard index places inner chunk {number} at offset {offset} with {length} bytes, outside the shard of {shard_bytes} bytes"
-                    )));
-                }
-            };
-            entries.push(entry);
-        }
-        Ok(entries)
+        pairs.into_iter().enumerate().map(|(number, pair)| checked_entry(number, pair, shard_bytes)).collect()
+    }
+
+    /// Where the entry of an inner chunk lies in a shard of this many bytes, if it can be read by itself: where the
+    /// index is stored as it is.
+    pub fn entry_range(&self, entry: usize, shard_bytes: u64) -> Option<(u64, u64)> {
+        let is_plain = self.index.stores_elements(as_index(self.index_bytes));
+        let (start, _) = self.index_range(shard_bytes).ok().filter(|_| is_plain)?;
+        Some((start + entry as u64 * ENTRY_BYTES, ENTRY_BYTES))
+    }
+
+    /// Decodes an entry that was read by itself.
+    pub fn decode_entry(
+        &self,
+        entry: usize,
+        encoded: &[u8],
+        shard_bytes: u64,
+    ) -> Result<IndexEntry, ChainFaultKind> {
+        let Ok([offset, length]) = <[[u8; 8]; 2]>::try_from(encoded.as_chunks::<8>().0) else {
+            return Err(ChainFaultKind::Size { expected: ENTRY_BYTES, found: encoded.len() as u64 });
+        };
+        checked_entry(entry, (u64::from_ne_bytes(offset), u64::from_ne_bytes(length)), shard_bytes)
     }
 
     /// Encodes an index.
@@ -285,5 +294,20 @@ impl BoundSharding {
 
     fn inner_fault(position: &[u64], fault: &super::fault::ChainFault) -> ChainFaultKind {
         ChainFaultKind::Shard(format!("inner chunk {position:?}: {fault}"))
+    }
+}
+
+/// An entry of the index, which must lie inside the shard.
+fn checked_entry(
+    number: usize,
+    (offset, length): (u64, u64),
+    shard_bytes: u64,
+) -> Result<IndexEntry, ChainFaultKind> {
+    match (offset, length) {
+        (ABSENT, ABSENT) => Ok(None),
+        _ if offset.checked_add(length).is_some_and(|end| end <= shard_bytes) => Ok(Some((offset, length))),
+        _ => Err(ChainFaultKind::Shard(format!(
+            "the shard index places inner chunk {number} at offset {offset} with {length} bytes, outside the shard of {shard_bytes} bytes"
+        ))),
     }
 }

@@ -7,6 +7,7 @@ use crate::element::NumberType;
 use crate::kernel::ElementFault;
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
+use crate::kernel::numcodecs::ElementFilter;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::unpack::Unpack;
@@ -31,6 +32,10 @@ pub enum ValueStep {
     Quantize(Box<Quantize>),
     /// `bitround`, forward.
     BitRound(BitRound),
+    /// A filter of numcodecs, forward.
+    FilterEncode(Box<ElementFilter>),
+    /// A filter of numcodecs, backward.
+    FilterDecode(Box<ElementFilter>),
     /// CF attributes applied to packed integers.
     Unpack(Box<Unpack>),
 }
@@ -83,6 +88,11 @@ impl ValueStep {
             ValueStep::Check(cast) | ValueStep::Cast(cast) => {
                 Some((cast.options().source, cast.options().target))
             }
+            ValueStep::FilterEncode(filter) => Some(filter.types()),
+            ValueStep::FilterDecode(filter) => {
+                let (decoded, encoded) = filter.types();
+                Some((encoded, decoded))
+            }
             ValueStep::Unpack(unpack) => Some((unpack.source(), unpack.target())),
             ValueStep::Quantize(quantize) => Some((quantize.options().source, quantize.options().target)),
         }
@@ -109,6 +119,8 @@ impl ValueStep {
                 unpack.convert(source, target);
                 Ok(())
             }
+            ValueStep::FilterEncode(filter) => filter.encode(source, target),
+            ValueStep::FilterDecode(filter) => filter.decode(source, target),
             ValueStep::ScaleEncode(codec) => codec.encode(source, target),
             ValueStep::ScaleDecode(codec) => codec.decode(source, target),
             ValueStep::Quantize(quantize) => {

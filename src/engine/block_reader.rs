@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::cell_encoder::CellEncoder;
 use super::cells::CellSource;
 use super::decoded_block::{DecodedBlock, overlap};
-use super::driver::{ChunkFault, Driver, Fault};
+use super::driver::{ChunkFault, Driver, Fault, guarded};
 use super::object::{ObjectBuffers, ObjectJob, Side, at};
 use super::plan::Block;
 use super::rechunk::Rechunk;
@@ -54,8 +54,8 @@ pub fn visit_cells<R: Send>(
     visit: impl Fn(&GatheredCell<'_>) -> Result<R, Fault> + Sync,
     mut fold: impl FnMut(R),
 ) -> Result<(), ChunkFault> {
-    let source = CellSource::new(&job.source, Some(&job.present));
-    let reader = BlockReader { source: &source, encoder: &rechunk.encoder };
+    let cells = JobCells::new(job);
+    let reader = BlockReader { cells: &cells, encoder: &rechunk.encoder };
     let buffers: Vec<Mutex<ObjectBuffers>> = (0..driver.num_threads()).map(|_| Mutex::default()).collect();
     let mut decoded = DecodedBlock::default();
     let groups = job.overlapped(&rechunk.plan.group_shape());
@@ -103,15 +103,40 @@ fn visit_cell<R>(
         .run(&cell.elements, &mut cropped);
     }
     let elements = if has_gaps { &cropped } else { &cell.elements };
-    visit(&GatheredCell { position: &position, shape, elements, is_stored: cell.is_stored })
-        .map_err(|fault| fault.of_destination(side.object_of(&position).0))
+    let gathered = GatheredCell { position: &position, shape, elements, is_stored: cell.is_stored };
+    guarded(|| visit(&gathered)).map_err(|fault| fault.of_destination(side.object_of(&position).0))
+}
+
+/// The cells that a job reads.
+#[derive(Debug)]
+pub(super) struct JobCells<'a> {
+    /// Those of its source.
+    pub(super) source: CellSource<'a>,
+    /// Those of the array that its source is intermediate data of.
+    pub(super) origin: Option<CellSource<'a>>,
+}
+
+impl<'a> JobCells<'a> {
+    /// The cells of a job's source that are there.
+    pub(super) fn new(job: &'a ObjectJob) -> Self {
+        let source = CellSource::new(&job.source, Some(&job.present));
+        let origin = job.origin.as_ref();
+        let source = if origin.is_some() { source.reading_entries() } else { source };
+        let origin = origin.map(|origin| CellSource::new(&origin.side, Some(&origin.present)));
+        JobCells { source, origin }
+    }
+
+    /// Bytes of the source's indexes that were read.
+    pub(super) fn index_bytes(&self) -> u64 {
+        self.source.index_bytes()
+    }
 }
 
 /// Reads blocks.
 #[derive(Debug)]
 pub(super) struct BlockReader<'a> {
     /// The cells of the source.
-    pub(super) source: &'a CellSource<'a>,
+    pub(super) cells: &'a JobCells<'a>,
     /// What knows of absent elements.
     pub(super) encoder: &'a CellEncoder,
 }
@@ -125,26 +150,41 @@ impl BlockReader<'_> {
         decoded: &mut DecodedBlock,
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
-        let side = self.source.side();
         decoded.begin(block, destination.cell_shape());
         let shared: &DecodedBlock = decoded;
         workers.each(shared.num_cells(), |_, item| {
             shared.prepare(item, self.encoder, |start, end| self.may_be_absent(start, end));
             Ok(())
         })?;
-        let (first, counts) = block.cells(&side.metadata.chunk_shape);
-        if side.layout.is_none() {
-            return self.read_cells(&first, &counts, shared, workers);
+        let bytes = self.read_all(block, shared, workers)?;
+        if let Some(origin) = &self.cells.origin {
+            workers.each(shared.num_cells(), |buffers, item| {
+                shared.reconsider(item, self.encoder, |part| holds_any(origin, part, buffers))
+            })?;
+        }
+        Ok(bytes)
+    }
+
+    fn read_all(
+        &self,
+        block: &Block,
+        decoded: &DecodedBlock,
+        workers: &mut Workers<'_>,
+    ) -> Result<u64, Fault> {
+        let side = self.cells.source.side();
+        let (first_cell, cell_counts) = block.cells(side.cell_shape());
+        if !self.cells.source.reads_indexes() {
+            return self.read_cells(&first_cell, &cell_counts, decoded, workers);
         }
         // Shard by shard, so that the index of each is read once.
+        let (first, counts) = block.cells(&side.metadata.chunk_shape);
         let per_object = side.cells_per_object();
-        let (first_cell, cell_counts) = block.cells(side.cell_shape());
         let mut place = vec![0; counts.len()];
         let mut bytes = 0;
         loop {
             let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
             let (cells, counts_inside) = overlap(&first_cell, &cell_counts, &object, &per_object);
-            bytes += self.read_cells(&cells, &counts_inside, shared, workers)?;
+            bytes += self.read_cells(&cells, &counts_inside, decoded, workers)?;
             if !advance(&mut place, &counts) {
                 return Ok(bytes);
             }
@@ -154,7 +194,7 @@ impl BlockReader<'_> {
     /// Whether some of the box may hold nothing that is stored.
     fn may_be_absent(&self, start: &[u64], end: &[u64]) -> bool {
         let block = Block { start: start.to_vec(), end: end.to_vec() };
-        self.source.side().layout.is_some() || self.has_object(&block, false)
+        self.cells.source.side().layout.is_some() || self.has_object(&block, false)
     }
 
     /// Whether an object that overlaps the block is there.
@@ -164,13 +204,13 @@ impl BlockReader<'_> {
 
     /// Whether one of the objects that overlap a block is there, or is not.
     fn has_object(&self, block: &Block, is_there: bool) -> bool {
-        let side = &self.source.side().metadata;
+        let side = &self.cells.source.side().metadata;
         let grid = side.chunk_grid_shape();
         let (first, counts) = block.cells(&side.chunk_shape);
         let mut place = vec![0; counts.len()];
         loop {
             let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if self.source.may_hold(ravel(&object, &grid)) == is_there {
+            if self.cells.source.may_hold(ravel(&object, &grid)) == is_there {
                 return true;
             }
             if !advance(&mut place, &counts) {
@@ -191,7 +231,8 @@ impl BlockReader<'_> {
         let bytes = workers.each(count, |buffers, item| {
             let place = unravel(item as u64, counts);
             let cell: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
-            self.read_cell(&cell, decoded, buffers)
+            guarded(|| self.read_cell(&cell, decoded, buffers))
+                .map_err(|fault| fault.of_source(self.cells.source.side().object_of(&cell).0))
         })?;
         Ok(bytes.iter().sum())
     }
@@ -202,22 +243,20 @@ impl BlockReader<'_> {
         decoded: &DecodedBlock,
         buffers: &mut ObjectBuffers,
     ) -> Result<u64, Fault> {
-        let side = self.source.side();
+        let side = self.cells.source.side();
         let chain = side.cell_chain();
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
             return self.read_elements(cell, decoded, &mut buffers.read);
         }
         let ObjectBuffers { read, decoded: elements, workspace, .. } = buffers;
-        if !self.source.read(cell, read, workspace)? {
+        if !self.cells.source.read(cell, read, workspace)? {
             return Ok(0);
         }
         let start = side.start_of_cell(cell);
         let values: &[u8] = if chain.stores_elements(read.len()) {
             read
         } else {
-            chain
-                .decode(read, elements, workspace)
-                .map_err(|fault| at(fault, &start).of_source(side.object_of(cell).0))?;
+            chain.decode(read, elements, workspace).map_err(|fault| at(fault, &start))?;
             elements
         };
         decoded.scatter(values, &start, side.cell_shape(), self.encoder.element_size());
@@ -232,10 +271,10 @@ impl BlockReader<'_> {
         decoded: &DecodedBlock,
         buffer: &mut Vec<u8>,
     ) -> Result<u64, Fault> {
-        let side = self.source.side();
+        let side = self.cells.source.side();
         let object = side.object_of(cell).0;
         let in_source = |fault: Fault| fault.of_source(object);
-        let Some(reader) = self.source.open_object(object).map_err(in_source)? else { return Ok(0) };
+        let Some(reader) = self.cells.source.open_object(object).map_err(in_source)? else { return Ok(0) };
         let (shape, size, start) =
             (side.cell_shape(), self.encoder.element_size() as u64, side.start_of_cell(cell));
         let (expected, found) = (side.chunk_bytes(), reader.length());
@@ -256,5 +295,20 @@ impl BlockReader<'_> {
             decoded.scatter(buffer, &start, &extent, self.encoder.element_size());
         }
         Ok(bytes)
+    }
+}
+
+/// Whether a cell that overlaps a part of the array is stored.
+fn holds_any(source: &CellSource<'_>, part: &Block, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
+    let (first, counts) = part.cells(source.side().cell_shape());
+    let mut place = vec![0; counts.len()];
+    loop {
+        let cell: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+        if source.holds(&cell, buffers)? {
+            return Ok(true);
+        }
+        if !advance(&mut place, &counts) {
+            return Ok(false);
+        }
     }
 }

@@ -124,6 +124,19 @@ impl CellEncoder {
         .run(&inside, elements);
     }
 
+    /// Whether a cell of which `valid` lies inside the array holds there only what absent elements are.
+    pub(super) fn is_absent(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> bool {
+        if !elements.starts_with(&self.absent) {
+            return false;
+        }
+        if shape == valid {
+            return is_filled_with(elements, &self.absent);
+        }
+        let mut filled = vec![0; elements.len()];
+        self.fill(&mut filled, shape, valid);
+        elements == filled
+    }
+
     /// Encodes a cell that starts at `start` from its elements up to the last inside the array; `None` where it holds
     /// only the fill value and is left out.
     pub(super) fn encode<'b>(

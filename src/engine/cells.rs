@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chunk_set::ChunkSet;
 use super::driver::Fault;
-use super::object::Side;
+use super::object::{ObjectBuffers, Side};
 use crate::codec::BoundChain;
 use crate::codec::chain::Workspace;
 use crate::codec::region::ravel;
@@ -71,6 +71,8 @@ impl Side {
 pub struct CellSource<'a> {
     side: &'a Side,
     present: Option<&'a ChunkSet>,
+    /// Whether entries of shard indexes are read one by one: few of each are wanted.
+    reads_entries: bool,
     /// The shards that were used last, the latest first.
     opened: Mutex<VecDeque<(u64, Arc<OpenedShard>)>>,
     /// Bytes of the indexes that were read.
@@ -81,13 +83,26 @@ pub struct CellSource<'a> {
 struct OpenedShard {
     /// `None` where the shard is absent.
     reader: Option<ObjectReader>,
-    index: Vec<IndexEntry>,
+    /// `None` where entries are read one by one.
+    index: Option<Vec<IndexEntry>>,
 }
 
 impl<'a> CellSource<'a> {
     /// The cells of `side`, of which only the objects of `present` are looked for, if it is given.
     pub fn new(side: &'a Side, present: Option<&'a ChunkSet>) -> Self {
-        CellSource { side, present, opened: Mutex::default(), index_bytes: AtomicU64::new(0) }
+        let (opened, index_bytes) = (Mutex::default(), AtomicU64::new(0));
+        CellSource { side, present, reads_entries: false, opened, index_bytes }
+    }
+
+    /// The same, reading entries of shard indexes one by one.
+    #[must_use]
+    pub fn reading_entries(self) -> Self {
+        CellSource { reads_entries: true, ..self }
+    }
+
+    /// Whether cells are best read shard by shard, since the whole index of each is read.
+    pub fn reads_indexes(&self) -> bool {
+        self.side.layout.is_some() && !self.reads_entries
     }
 
     /// The array.
@@ -114,6 +129,19 @@ impl<'a> CellSource<'a> {
         self.read_of(object, &inside, bytes, workspace).map_err(|fault| fault.of_source(object))
     }
 
+    /// Whether a cell is stored.
+    pub(super) fn holds(&self, cell: &[u64], buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
+        let (object, inside) = self.side.object_of(cell);
+        let Some(layout) = self.side.layout.as_ref().filter(|_| self.may_hold(object)) else {
+            return Ok(self.may_hold(object));
+        };
+        let shard = self
+            .open(object, &mut buffers.read, &mut buffers.workspace)
+            .map_err(|fault| fault.of_source(object))?;
+        let index = shard.index.as_deref().unwrap_or_default();
+        Ok(index.get(layout.entry_of(&inside)).copied().flatten().is_some())
+    }
+
     fn read_of(
         &self,
         object: u64,
@@ -128,8 +156,13 @@ impl<'a> CellSource<'a> {
             return if found || self.present.is_none() { Ok(found) } else { Err(went_away(&key)) };
         };
         let shard = self.open(object, bytes, workspace)?;
-        let entry = shard.index.get(layout.entry_of(inside)).copied().flatten();
-        let (Some((offset, length)), Some(reader)) = (entry, &shard.reader) else { return Ok(false) };
+        let Some(reader) = &shard.reader else { return Ok(false) };
+        let number = layout.entry_of(inside);
+        let entry = match &shard.index {
+            Some(index) => index.get(number).copied().flatten(),
+            None => layout.read_entry(reader, number, bytes, workspace)?,
+        };
+        let Some((offset, length)) = entry else { return Ok(false) };
         let bound = layout.cell.max_encoded_bytes();
         if length > bound {
             return Err(Fault::Other(format!(
@@ -166,15 +199,17 @@ impl<'a> CellSource<'a> {
         let key = self.side.key(object);
         let reader = self.side.node.open(&key)?;
         let index = match (&reader, &self.side.layout) {
-            (Some(reader), Some(layout)) => layout.read_index(reader, buffer, workspace)?,
             (None, _) if self.present.is_some() => return Err(went_away(&key)),
-            _ => Vec::new(),
+            _ if self.reads_entries => None,
+            (Some(reader), Some(layout)) => Some(layout.read_index(reader, buffer, workspace)?),
+            _ => Some(Vec::new()),
         };
         let shard = Arc::new(OpenedShard { reader, index });
         let mut kept = kept();
         if kept.iter().all(|(index, _)| *index != object) {
             // Two threads that open a shard at once count it once.
-            let bytes = self.side.layout.as_ref().map_or(0, |layout| layout.sharding.index_bytes());
+            let layout = self.side.layout.as_ref().filter(|_| shard.index.is_some());
+            let bytes = layout.map_or(0, |layout| layout.sharding.index_bytes());
             self.index_bytes.fetch_add(bytes, Ordering::Relaxed);
             kept.truncate(MOST_OPEN_SHARDS - 1);
             kept.push_front((object, shard.clone()));

@@ -4,6 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::cell_encoder::CellEncoder;
+use super::driver::Fault;
 use super::plan::Block;
 use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end, ravel, unravel};
 
@@ -90,6 +91,26 @@ impl DecodedBlock {
         if has_gaps || may_be_absent(&start, &end) {
             encoder.fill(&mut cell.elements, &self.cell_shape, &valid);
         }
+    }
+
+    /// Takes a cell of nothing but absent elements for one that is not stored, unless `is_stored` tells otherwise of
+    /// the part of it inside the array: cells of intermediate data hold what is stored and what is not.
+    pub(super) fn reconsider(
+        &self,
+        item: usize,
+        encoder: &CellEncoder,
+        is_stored: impl FnOnce(&Block) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
+        let Some(block) = &self.block else { return Ok(()) };
+        let mut cell = self.lock(item);
+        let start: Vec<u64> = self.position(item).iter().zip(&self.cell_shape).map(|(p, l)| p * l).collect();
+        let ends = start.iter().zip(&self.cell_shape).zip(&block.end);
+        let end: Vec<u64> = ends.map(|((start, length), end)| (start + length).min(*end)).collect();
+        let valid: Vec<u64> = end.iter().zip(&start).map(|(end, start)| end - start).collect();
+        if cell.is_stored && encoder.is_absent(&cell.elements, &self.cell_shape, &valid) {
+            cell.is_stored = is_stored(&Block { start, end })?;
+        }
+        Ok(())
     }
 
     /// Which part of a box of `shape` elements at `start` the block needs: its first element and its end in the box.

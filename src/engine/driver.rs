@@ -38,13 +38,24 @@ pub enum Fault {
     /// A fault of one object, where the work is on several of both sides.
     #[error("{fault}")]
     At {
-        /// Whether it is an object of the destination.
-        of_destination: bool,
+        /// Whose object it is.
+        of: ObjectOf,
         /// Its linear index in the grid of its side.
         index: u64,
         /// Why.
         fault: Box<Fault>,
     },
+}
+
+/// The array that an object belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectOf {
+    /// What is read.
+    Source,
+    /// The intermediate data of two passes.
+    Staging,
+    /// What is written.
+    Destination,
 }
 
 impl Fault {
@@ -59,18 +70,26 @@ impl Fault {
 
     /// The fault as one of an object of the source, unless its object is known.
     pub(super) fn of_source(self, index: u64) -> Fault {
-        self.of(false, index)
+        self.of(ObjectOf::Source, index)
     }
 
     /// The fault as one of an object of the destination, unless its object is known.
     pub(super) fn of_destination(self, index: u64) -> Fault {
-        self.of(true, index)
+        self.of(ObjectOf::Destination, index)
     }
 
-    fn of(self, of_destination: bool, index: u64) -> Fault {
+    fn of(self, of: ObjectOf, index: u64) -> Fault {
         match self {
             known @ (Fault::At { .. } | Fault::Interrupted(_)) => known,
-            fault => Fault::At { of_destination, index, fault: Box::new(fault) },
+            fault => Fault::At { of, index, fault: Box::new(fault) },
+        }
+    }
+
+    /// The fault of a pass as one of the whole job: the pass's objects of `from` are the job's of `to`.
+    pub(super) fn moved(self, from: ObjectOf, to: ObjectOf) -> Fault {
+        match self {
+            Fault::At { of, index, fault } if of == from => Fault::At { of: to, index, fault },
+            fault => fault,
         }
     }
 }
@@ -87,7 +106,8 @@ pub struct ChunkFault {
 /// A pool of threads, and what each keeps from chunk to chunk.
 #[derive(Debug)]
 pub struct Driver {
-    pool: rayon::ThreadPool,
+    /// `None`: the thread that calls does all by itself.
+    pool: Option<rayon::ThreadPool>,
     interrupt: Interrupt,
 }
 
@@ -95,7 +115,13 @@ impl Driver {
     /// A pool of `threads`.
     pub fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build()?;
-        Ok(Driver { pool, interrupt: Interrupt::default() })
+        Ok(Driver { pool: Some(pool), interrupt: Interrupt::default() })
+    }
+
+    /// A driver without threads of its own: for work that is itself one of many pieces of another driver's.
+    #[must_use]
+    pub fn alone(&self) -> Driver {
+        Driver { pool: None, interrupt: self.interrupt.clone() }
     }
 
     /// The driver, stopping before the next unit once `interrupt` is raised.
@@ -112,7 +138,24 @@ impl Driver {
 
     /// Its threads.
     pub fn num_threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+
+    /// Does `work` for each of `0..count`; the results in order.
+    fn each<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync + Send) -> Vec<R> {
+        match &self.pool {
+            Some(pool) => {
+                // So few at once that at the end no thread has many left while another has none.
+                let most = count / (pool.current_num_threads() * SHARES) + 1;
+                pool.install(|| (0..count).into_par_iter().with_max_len(most).map(work).collect())
+            }
+            None => (0..count).map(work).collect(),
+        }
+    }
+
+    /// The place of what the thread that calls keeps.
+    fn slot(&self) -> usize {
+        if self.pool.is_some() { rayon::current_thread_index().unwrap_or(0) } else { 0 }
     }
 
     /// Does `work` for each chunk with a workspace of the thread's own, and gives the results to `fold` in the order
@@ -128,31 +171,22 @@ impl Driver {
         while first < chunks.len() {
             let count = usize::try_from((chunks.len() - first).min(BATCH)).unwrap_or(0);
             let failed_at = AtomicU64::new(u64::MAX);
-            let results: Vec<Option<Result<(u64, R), ChunkFault>>> = self.pool.install(|| {
-                (0..count)
-                    .into_par_iter()
-                    .with_max_len(self.most_at_once(count))
-                    .map(|item| {
-                        let place = first + item as u64;
-                        if place > failed_at.load(Ordering::Relaxed) {
-                            return None;
-                        }
-                        let index = chunks.nth(place)?;
-                        let thread = rayon::current_thread_index().unwrap_or(0);
-                        // A panic leaves a workspace of plain buffers, which any chunk may use again.
-                        let mut workspace = workspaces[thread].lock().unwrap_or_else(PoisonError::into_inner);
-                        let result = guarded(|| {
-                            self.interrupt.check()?;
-                            work(&mut workspace, index)
-                        });
-                        if result.is_err() {
-                            failed_at.fetch_min(place, Ordering::Relaxed);
-                        }
-                        Some(
-                            result.map(|result| (index, result)).map_err(|fault| ChunkFault { index, fault }),
-                        )
-                    })
-                    .collect()
+            let results: Vec<Option<Result<(u64, R), ChunkFault>>> = self.each(count, |item| {
+                let place = first + item as u64;
+                if place > failed_at.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let index = chunks.nth(place)?;
+                // A panic leaves a workspace of plain buffers, which any chunk may use again.
+                let mut workspace = workspaces[self.slot()].lock().unwrap_or_else(PoisonError::into_inner);
+                let result = guarded(|| {
+                    self.interrupt.check()?;
+                    work(&mut workspace, index)
+                });
+                if result.is_err() {
+                    failed_at.fetch_min(place, Ordering::Relaxed);
+                }
+                Some(result.map(|result| (index, result)).map_err(|fault| ChunkFault { index, fault }))
             });
             for result in results.into_iter().flatten() {
                 let (index, result) = result?;
@@ -193,39 +227,33 @@ impl Driver {
         count: usize,
         work: impl Fn(&mut W, usize) -> Result<R, Fault> + Sync,
     ) -> Vec<Result<R, Fault>> {
-        self.pool.install(|| {
-            (0..count)
-                .into_par_iter()
-                .with_max_len(self.most_at_once(count))
-                .map(|item| {
-                    let thread = rayon::current_thread_index().unwrap_or(0);
-                    let mut workspace =
-                        workspaces[thread % workspaces.len()].lock().unwrap_or_else(PoisonError::into_inner);
-                    guarded(|| {
-                        self.interrupt.check()?;
-                        work(&mut workspace, item)
-                    })
-                })
-                .collect()
+        self.each(count, |item| {
+            let mut workspace =
+                workspaces[self.slot() % workspaces.len()].lock().unwrap_or_else(PoisonError::into_inner);
+            guarded(|| {
+                self.interrupt.check()?;
+                work(&mut workspace, item)
+            })
         })
     }
 }
 
 impl Driver {
-    /// How many chunks of `count` a thread takes upon itself at once: so few that at the end no thread has many while
-    /// another has none.
-    fn most_at_once(&self, count: usize) -> usize {
-        count / (self.num_threads() * SHARES) + 1
-    }
-
     /// Visits a tree from its root, many places at a time and in no order; `visit` tells what to visit next.
     pub(super) fn visit_tree<T: Send>(&self, root: T, visit: impl Fn(T, &mut dyn FnMut(T)) + Sync) {
-        self.pool.scope(|scope| visit_below(scope, root, &visit));
+        let Some(pool) = &self.pool else {
+            let mut places = vec![root];
+            while let Some(place) = places.pop() {
+                visit(place, &mut |below| places.push(below));
+            }
+            return;
+        };
+        pool.scope(|scope| visit_below(scope, root, &visit));
     }
 
     /// Does something with each item, many at a time; the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
-        self.pool.install(|| items.par_iter().map(work).collect())
+        self.each(items.len(), |item| work(&items[item]))
     }
 }
 
@@ -239,7 +267,7 @@ fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(
 }
 
 /// Runs work; a panic becomes a fault.
-fn guarded<R>(work: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
+pub(super) fn guarded<R>(work: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -160,8 +160,6 @@ pub struct Journal {
     /// Units of all runs, and bytes that they wrote.
     num_units: AtomicU64,
     bytes_written: AtomicU64,
-    /// Whether the destination is locked by it: not every file system has locks.
-    is_locked: bool,
 }
 
 /// One array's, or one pass's, units in a journal.
@@ -203,19 +201,19 @@ impl Journal {
             Some(left) => left,
             None => LogFile::create(&Self::path(node))?,
         };
-        let is_locked = lock(&log)?;
+        lock(&log)?;
         log.truncate(0)?;
         let fingerprint = fingerprint.clone();
         let header = Header { schema: SCHEMA.to_owned(), fingerprint, replaces, boot: tree::boot_id() };
         let line = to_line(&header);
         log.append(line.as_bytes())?;
-        Ok(Self::with(node, log, line.len() as u64, BTreeMap::new(), is_locked))
+        Ok(Self::with(node, log, line.len() as u64, BTreeMap::new()))
     }
 
     /// Takes up the journal of a run that has ended; `None` where it had not begun to note anything.
     pub fn resume(node: &LocalNode, fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
         let Some(mut log) = LogFile::open(&Self::path(node))? else { return Ok(None) };
-        let is_locked = lock(&log)?;
+        lock(&log)?;
         let text = log.read(MOST_BYTES)?;
         let Some((header, first)) = next_line::<Header>(&text, 0) else { return Ok(None) };
         if header.schema != SCHEMA {
@@ -228,24 +226,22 @@ impl Journal {
         let boot = tree::boot_id();
         let (known, length, is_same_boot) = read(&text, first, header.boot, boot.as_ref());
         log.truncate(length)?;
-        let journal = Self::with(node, log, length, known, is_locked);
+        let journal = Self::with(node, log, length, known);
         if !is_same_boot {
             journal.writer().append(&to_line(&Line::Boot(boot)))?;
         }
         Ok(Some(journal))
     }
 
-    fn with(
-        node: &LocalNode,
-        log: LogFile,
-        length: u64,
-        known: BTreeMap<String, Known>,
-        is_locked: bool,
-    ) -> Self {
+    fn with(node: &LocalNode, log: LogFile, length: u64, known: BTreeMap<String, Known>) -> Self {
         let now = Instant::now();
         let writer = Writer { log, length: Some(length), last_line: now, last_checkpoint: now, bytes: 0 };
-        let units = known.values().flat_map(|known| &known.units).map(|range| range.end - range.start).sum();
-        let bytes = known.values().map(|known| known.report.bytes_written).sum();
+        let units = known
+            .values()
+            .flat_map(|known| &known.units)
+            .map(|range| range.end.saturating_sub(range.start))
+            .fold(0, u64::saturating_add);
+        let bytes = known.values().map(|known| known.report.bytes_written).fold(0, u64::saturating_add);
         Journal {
             node: node.clone(),
             writer: Mutex::new(writer),
@@ -253,13 +249,7 @@ impl Journal {
             known,
             num_units: AtomicU64::new(units),
             bytes_written: AtomicU64::new(bytes),
-            is_locked,
         }
-    }
-
-    /// Whether other processes are kept out.
-    pub fn is_locked(&self) -> bool {
-        self.is_locked
     }
 
     /// Units that are done, by this run and those before.
@@ -374,7 +364,12 @@ impl Writer {
     }
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// The units of another pass over the same array, by its name.
+    pub fn pass(&self, name: &str) -> Part<'a> {
+        self.journal.part(&format!("{} {name}", self.name))
+    }
+
     /// Whether a unit was finished by an earlier run.
     pub fn is_done(&self, unit: u64) -> bool {
         self.done.contains(unit)
@@ -446,7 +441,7 @@ impl Counted {
             normalizer,
         };
         let Counted { written, bytes_read, bytes_written, .. } = *self;
-        ObjectReport { written, bytes_read, bytes_written, figures }
+        ObjectReport { written, bytes_read, bytes_written, bytes_temporary: 0, figures }
     }
 }
 
@@ -454,14 +449,13 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks a log that still stands at its path; whether the file system has locks.
-fn lock(log: &LogFile) -> Result<bool, JournalError> {
+/// Locks a log that still stands at its path. Where the file system has no locks nothing keeps two runs apart.
+fn lock(log: &LogFile) -> Result<(), JournalError> {
     match log.lock()? {
         // Removed meanwhile: the run that had it has just ended.
         Lock::Held if !log.is_in_place() => Err(JournalError::Locked),
-        Lock::Held => Ok(true),
+        Lock::Held | Lock::Unsupported => Ok(()),
         Lock::Elsewhere => Err(JournalError::Locked),
-        Lock::Unsupported => Ok(false),
     }
 }
 
@@ -638,7 +632,6 @@ mod tests {
     fn other_plan_and_other_run_are_refused() {
         let (_folder, node) = folder();
         let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-        assert!(journal.is_locked());
         assert!(matches!(Journal::resume(&node, &fingerprint("x")), Err(JournalError::Locked)));
         assert!(matches!(Journal::begin(&node, &fingerprint("x"), false), Err(JournalError::Locked)));
         drop(journal);
@@ -652,7 +645,7 @@ mod tests {
         let (folder, node) = folder();
         let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
         journal.part("/").finished(0..1, &counted(1)).unwrap();
-        let injection = Injection::new(folder.path(), Some((0, Failure::ShortWrite)));
+        let injection = Injection::new(folder.path(), [(0, Failure::ShortWrite)]);
         assert!(journal.flush().is_err());
         drop(injection);
         journal.part("/").finished(7..8, &counted(1)).unwrap();

@@ -17,6 +17,7 @@ pub mod plan;
 pub mod progress;
 pub mod rechunk;
 pub mod shard;
+pub mod staged;
 mod workers;
 
 pub use cell_encoder::CellEncoder;

@@ -1,7 +1,7 @@
 //! The objects (chunks or shards) of an array from SOURCE to DEST: each copied or converted whole, or in cells.
 
+use super::block_reader::JobCells;
 use super::cell_move::CellMove;
-use super::cells::CellSource;
 use super::chunk_set::{ChunkSet, position};
 use super::driver::{ChunkFault, Driver, Fault};
 use super::journal::Part;
@@ -9,6 +9,7 @@ use super::plan::Block;
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
 use super::shard::ShardLayout;
+use super::staged::{Origin, Staged, StagedRun};
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted};
 use crate::codec::region::{advance, as_index, ravel};
@@ -41,6 +42,8 @@ pub enum ObjectWay {
     Cells(Box<Conversion>),
     /// Block by block, where the cells differ.
     Rechunk(Box<Rechunk>),
+    /// The same in two passes.
+    Staged(Box<Staged>),
 }
 
 /// The work on the objects of an array.
@@ -56,6 +59,8 @@ pub struct ObjectJob {
     pub present: ChunkSet,
     /// An element of the destination's type that absent ones become, where they may not stay absent.
     pub absent_element: Option<Vec<u8>>,
+    /// What the source is intermediate data of.
+    pub origin: Option<Origin>,
 }
 
 /// What was done with an object.
@@ -67,6 +72,8 @@ pub struct ObjectReport {
     pub bytes_read: u64,
     /// Bytes written to the destination.
     pub bytes_written: u64,
+    /// Bytes of intermediate data.
+    pub bytes_temporary: u64,
     /// Error figures, where the job quantises.
     pub figures: QuantizeFigures,
 }
@@ -91,9 +98,10 @@ pub struct ObjectBuffers {
 impl ObjectReport {
     /// Adds what was done with another object.
     pub(super) fn add(&mut self, other: &ObjectReport) {
-        self.written += other.written;
-        self.bytes_read += other.bytes_read;
-        self.bytes_written += other.bytes_written;
+        self.written = self.written.saturating_add(other.written);
+        self.bytes_read = self.bytes_read.saturating_add(other.bytes_read);
+        self.bytes_written = self.bytes_written.saturating_add(other.bytes_written);
+        self.bytes_temporary = self.bytes_temporary.saturating_add(other.bytes_temporary);
         self.figures.merge(&other.figures);
     }
 }
@@ -140,13 +148,15 @@ impl ObjectJob {
         part: &Part<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let cells = CellSource::new(&self.source, Some(&self.present));
+        let cells = JobCells::new(self);
         let run = match &self.way {
-            ObjectWay::Cells(conversion) => {
-                CellMove { job: self, conversion, source: &cells, part }.run(driver, progress, &mut fold)
-            }
+            ObjectWay::Cells(conversion) => CellMove { job: self, conversion, source: &cells.source, part }
+                .run(driver, progress, &mut fold),
             ObjectWay::Rechunk(rechunk) => {
-                RechunkRun { job: self, rechunk, source: &cells, part }.run(driver, progress, &mut fold)
+                RechunkRun { job: self, rechunk, cells: &cells, part }.run(driver, progress, &mut fold)
+            }
+            ObjectWay::Staged(staged) => {
+                StagedRun { job: self, staged, part }.run(driver, progress, &mut fold)
             }
             ObjectWay::Copy | ObjectWay::Convert(_) => self.run_whole(driver, progress, part, &mut fold),
         };
@@ -210,6 +220,14 @@ impl ObjectJob {
             }
         }
         ChunkSet::from_indices(indices)
+    }
+
+    /// The intermediate data of a job in two passes.
+    pub fn staging(&self) -> Option<Side> {
+        match &self.way {
+            ObjectWay::Staged(staged) => Some(staged.side(self)),
+            _ => None,
+        }
     }
 
     /// Objects that are written although the source does not have them, at least.

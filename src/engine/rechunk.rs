@@ -1,14 +1,14 @@
 //! From any chunk grid to any other: blocks of the destination are read from the source cells that overlap them, held
 //! decoded, and written cell by cell.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
-use super::block_reader::BlockReader;
+use super::block_reader::{BlockReader, JobCells};
 use super::cell_encoder::{CellEncoder, Encoded};
 use super::cell_writer::CellWriter;
-use super::cells::CellSource;
 use super::decoded_block::DecodedBlock;
-use super::driver::{ChunkFault, Driver, Fault};
+use super::driver::{ChunkFault, Driver, Fault, guarded};
 use super::journal::Part;
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport};
 use super::plan::{Block, RechunkPlan};
@@ -70,7 +70,7 @@ pub(super) struct RechunkRun<'a> {
     /// Its plan.
     pub(super) rechunk: &'a Rechunk,
     /// The cells that are there.
-    pub(super) source: &'a CellSource<'a>,
+    pub(super) cells: &'a JobCells<'a>,
     /// The objects of the destination that are done.
     pub(super) part: &'a Part<'a>,
 }
@@ -83,25 +83,26 @@ impl<'a> RechunkRun<'a> {
         progress: &dyn Progress,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
+        // What happened to no object in particular happened to the first of its group.
+        let located = |ChunkFault { index, fault }: ChunkFault| {
+            let first = self.rechunk.plan.group(index).first_object(&self.job.destination.metadata);
+            ChunkFault { index: first, fault: fault.of_destination(first) }
+        };
         let groups = self.job.overlapped(&self.rechunk.plan.group_shape());
         if !self.rechunk.schedule.shares_blocks {
-            return driver.run::<BlockBuffers, ObjectReport>(
-                &groups,
-                |BlockBuffers { buffers, block }, group| {
-                    let interrupt = driver.interrupt();
-                    self.group(group, block, &mut Workers::One { buffers, interrupt }, progress)
-                },
-                |_, report| fold(report),
-            );
+            let work = |BlockBuffers { buffers, block }: &mut BlockBuffers, group| {
+                let interrupt = driver.interrupt();
+                self.group(group, block, &mut Workers::One { buffers, interrupt }, progress)
+            };
+            return driver.run(&groups, work, |_, report| fold(report)).map_err(located);
         }
         let buffers: Vec<Mutex<ObjectBuffers>> =
             (0..driver.num_threads()).map(|_| Mutex::default()).collect();
         let mut block = DecodedBlock::default();
         for index in (0..groups.len()).filter_map(|place| groups.nth(place)) {
             let mut workers = Workers::All { driver, buffers: &buffers };
-            let report = self
-                .group(index, &mut block, &mut workers, progress)
-                .map_err(|fault| ChunkFault { index, fault })?;
+            let report = guarded(|| self.group(index, &mut block, &mut workers, progress))
+                .map_err(|fault| located(ChunkFault { index, fault }))?;
             fold(report);
         }
         Ok(())
@@ -124,11 +125,13 @@ impl<'a> RechunkRun<'a> {
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
         for block in plan.blocks(&plan.group(number)) {
-            let reader = BlockReader { source: self.source, encoder: &self.rechunk.encoder };
+            let reader = BlockReader { cells: self.cells, encoder: &self.rechunk.encoder };
             if self.job.absent_element.is_none() && !reader.holds_any(&block) {
                 continue;
             }
-            report.bytes_read += reader.read(&block, &self.job.destination, decoded, workers)?;
+            let bytes_read = reader.read(&block, &self.job.destination, decoded, workers)?;
+            // Of intermediate data nothing counts as read from the source.
+            report.bytes_read += if self.job.origin.is_none() { bytes_read } else { 0 };
             if self.job.destination.layout.is_some() {
                 self.write_shards(&block, decoded, workers, &mut open, &mut report)?;
             } else {
@@ -138,12 +141,22 @@ impl<'a> RechunkRun<'a> {
             progress.advance(elements.saturating_mul(self.rechunk.encoder.element_size() as u64));
         }
         finish(open, &mut report)?;
-        // What was counted belongs to all of them together.
-        let mut counted = report;
-        for range in objects {
-            self.part.finished(range, &std::mem::take(&mut counted))?;
-        }
+        self.note(objects, report)?;
         Ok(report)
+    }
+
+    /// Notes the objects of a group; what was counted belongs to all of them together.
+    fn note(&self, objects: Vec<Range<u64>>, mut counted: ObjectReport) -> Result<(), Fault> {
+        for range in objects {
+            if !range.clone().any(|object| self.part.is_done(object)) {
+                self.part.finished(range, &std::mem::take(&mut counted))?;
+                continue;
+            }
+            for object in range.filter(|object| !self.part.is_done(*object)) {
+                self.part.finished(object..object + 1, &std::mem::take(&mut counted))?;
+            }
+        }
+        Ok(())
     }
 
     /// Chunks without shards: each by whoever comes first.
@@ -155,8 +168,12 @@ impl<'a> RechunkRun<'a> {
     ) -> Result<(), Fault> {
         let reports = workers.each(decoded.num_cells(), |buffers, item| {
             let mut report = ObjectReport::default();
-            let cell = decoded.position(item);
-            let mut writer = CellWriter::new(&self.job.destination, self.job.destination.object_of(&cell).0);
+            let object = self.job.destination.object_of(&decoded.position(item)).0;
+            // With another budget the groups of an earlier run were others.
+            if self.part.is_done(object) {
+                return Ok(report);
+            }
+            let mut writer = CellWriter::new(&self.job.destination, object);
             self.encoded(decoded, item, writer.object(), buffers, &mut report, |encoded, report| {
                 writer.write(&[], encoded, report)
             })?;
@@ -182,11 +199,13 @@ impl<'a> RechunkRun<'a> {
         loop {
             let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
             let object = crate::codec::region::ravel(&position, &grid);
-            if open.as_ref().is_none_or(|writer| writer.object() != object) {
-                finish(open.replace(CellWriter::new(destination, object)), report)?;
-            }
-            if let Some(writer) = open {
-                self.write_shard(&position, decoded, workers, writer, report)?;
+            if !self.part.is_done(object) {
+                if open.as_ref().is_none_or(|writer| writer.object() != object) {
+                    finish(open.replace(CellWriter::new(destination, object)), report)?;
+                }
+                if let Some(writer) = open {
+                    self.write_shard(&position, decoded, workers, writer, report)?;
+                }
             }
             if !advance(&mut place, &counts) {
                 return Ok(());
@@ -262,8 +281,8 @@ impl<'a> RechunkRun<'a> {
         let encoder = &self.rechunk.encoder;
         let figures = &mut report.figures;
         let work = buffers.for_encoding();
-        let encoded = encoder
-            .encode(&mut cell.elements, &start, valid.as_deref(), work, figures)
+        let elements = &mut cell.elements;
+        let encoded = guarded(move || encoder.encode(elements, &start, valid.as_deref(), work, figures))
             .map_err(|fault| fault.of_destination(object))?;
         encoded.map_or(Ok(()), |encoded| write(encoded, report))
     }

@@ -2,7 +2,7 @@
 
 use crate::codec::region::{advance, as_index, ravel};
 use crate::codec::sharding::IndexEntry;
-use crate::codec::{BoundChain, BoundSharding, ChainFault, Codec, Workspace};
+use crate::codec::{BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, Workspace};
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
@@ -78,16 +78,30 @@ impl ShardLayout {
         buffer: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<Vec<IndexEntry>, Fault> {
-        let fault = |kind| {
-            Fault::Chain(ChainFault {
-                place: self.place.to_string(),
-                codec: "sharding_indexed".to_owned(),
-                kind,
-            })
-        };
+        let fault = |kind| self.fault(kind);
         let (offset, length) = self.sharding.index_range(reader.length()).map_err(fault)?;
         reader.read_at(offset, length, buffer)?;
         self.sharding.decode_index(buffer, reader.length(), workspace).map_err(fault)
+    }
+
+    /// Reads one entry of the index of an opened shard, all of it where the entry cannot be read by itself.
+    pub fn read_entry(
+        &self,
+        reader: &ObjectReader,
+        entry: usize,
+        buffer: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<IndexEntry, Fault> {
+        let Some((offset, length)) = self.sharding.entry_range(entry, reader.length()) else {
+            let index = self.read_index(reader, buffer, workspace)?;
+            return Ok(index.get(entry).copied().flatten());
+        };
+        reader.read_at(offset, length, buffer)?;
+        self.sharding.decode_entry(entry, buffer, reader.length()).map_err(|kind| self.fault(kind))
+    }
+
+    fn fault(&self, kind: ChainFaultKind) -> Fault {
+        Fault::Chain(ChainFault { place: self.place.to_string(), codec: "sharding_indexed".to_owned(), kind })
     }
 
     /// Reads the encoded inner chunk of an index entry, which may claim more than its chain can make.

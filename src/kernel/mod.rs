@@ -23,6 +23,7 @@ mod double;
 mod exact;
 mod integer;
 mod narrow;
+pub mod numcodecs;
 pub mod quantize;
 mod round;
 pub mod scale_offset;

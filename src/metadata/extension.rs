@@ -22,6 +22,17 @@ pub struct CodecMetadata {
     pub shorthand: bool,
     /// Where it is, as an RFC 6901 pointer into the document.
     pub pointer: String,
+    /// Of a filter of v2 that takes the elements that reach it for others; v3 has no word for that.
+    pub view: Option<View>,
+}
+
+/// How a filter of v2 takes the bytes of an element for an element of its own `dtype`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// In the order that they have.
+    AsStored,
+    /// In the other byte order.
+    Swapped,
 }
 
 impl CodecMetadata {
@@ -33,6 +44,7 @@ impl CodecMetadata {
             must_understand: true,
             shorthand: false,
             pointer: String::new(),
+            view: None,
         }
     }
 
@@ -66,6 +78,7 @@ impl CodecMetadata {
         let empty = Object::new();
         let configuration = |codec: &CodecMetadata| codec.configuration.clone().unwrap_or_default();
         self.name == other.name
+            && self.view == other.view
             && self.configuration.as_ref().unwrap_or(&empty).same_value(&configuration(other))
     }
 }
@@ -103,6 +116,7 @@ pub fn read_codecs(
             must_understand: extension.must_understand,
             shorthand: extension.shorthand,
             pointer,
+            view: None,
         })
     };
     Some(elements.iter().enumerate().filter_map(read).collect())

@@ -62,7 +62,11 @@ pub struct NodeResult {
     /// Chunks and bytes.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Bytes read by bytes needed.
+    /// Times that chunk data are read: twice where intermediate data are written between; `None` for a group.
+    pub passes: Option<u64>,
+    /// Pieces of work, of all passes: objects, or blocks of them where the grid changes.
+    pub units: Option<u64>,
+    /// Chunks read by chunks needed, in the mean; of two passes, in the one that reads more than it needs.
     #[serde(serialize_with = "figure::optional_number")]
     pub read_amplification: Option<f64>,
     /// Peak of the chunk data in flight, in bytes.

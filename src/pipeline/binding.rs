@@ -153,10 +153,14 @@ impl Binding<'_> {
                 self.shape_codec(configuration)
             }
             CodecConfiguration::Numcodecs(configuration) => {
-                let bound = configuration.bind(&self.array.data_type, &self.array.shape, self.pointer);
-                let (data_type, shape) = keep(bound, self.diagnostics)?;
-                let output = ArrayRepresentation { data_type, shape, fill_value: None };
-                Some((BoundConfiguration::Other, Some(Representation::Array(output))))
+                let bound = configuration.bind(&self.array.data_type, &self.array.shape, self.codec);
+                let bound = keep(bound, self.diagnostics)?;
+                let output =
+                    ArrayRepresentation { data_type: bound.data_type, shape: bound.shape, fill_value: None };
+                let configuration = bound.options.map_or(BoundConfiguration::Other, |options| {
+                    BoundConfiguration::Filter { options, swap: bound.swap }
+                });
+                Some((configuration, Some(Representation::Array(output))))
             }
             CodecConfiguration::Bytes(configuration) => self.bytes(configuration),
             CodecConfiguration::PackBits(configuration) => {
@@ -183,6 +187,7 @@ impl Binding<'_> {
             | CodecConfiguration::Zstd(_)
             | CodecConfiguration::Gzip(_)
             | CodecConfiguration::Blosc(_)
+            | CodecConfiguration::Lzma(_)
             | CodecConfiguration::Conditional(_) => None,
         }
     }

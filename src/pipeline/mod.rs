@@ -17,6 +17,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::CastOptions;
+use crate::kernel::numcodecs::FilterOptions;
 use crate::metadata::extension::CodecMetadata;
 
 /// A codec's configuration, bound to the chunk that reaches it.
@@ -45,6 +46,13 @@ pub enum BoundConfiguration {
     },
     /// `bitround`.
     BitRound(BitRound),
+    /// An array->array codec of numcodecs.
+    Filter {
+        /// What it does.
+        options: FilterOptions,
+        /// Bytes of an element that are swapped before it is filtered.
+        swap: Option<usize>,
+    },
     /// `reshape`: the shapes on both sides say all.
     Reshape,
     /// `bytes`.

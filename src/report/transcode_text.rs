@@ -50,7 +50,8 @@ fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn W
     if let (Some(source), Some(destination)) = (&node.source, &node.destination) {
         describe_change(source, destination, &mut members);
     }
-    members.push(("route", route(node.route).to_owned()));
+    let passes = if node.passes == Some(2) { ", in two passes" } else { "" };
+    members.push(("route", format!("{}{passes}", route(node.route))));
     describe_counts(node, dry_run, &mut members);
     write_members(&members, style, output)?;
     if let Some(quantization) = &node.quantization {
@@ -131,15 +132,24 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
         members.push(("stored", format!("{} -> {after}{ratio}", bytes(read))));
     }
     if let Some(temporary) = node.counts.bytes_temporary.filter(|temporary| *temporary > 0) {
-        members.push(("temporary", bytes(temporary)));
+        let most = if dry_run { "at most " } else { "" };
+        members.push(("temporary", format!("{most}{}", bytes(temporary))));
     }
     if let Some(logical) = node.counts.bytes_logical {
         members.push(("logical", bytes(logical)));
     }
-    if let Some(amplification) = node.read_amplification.filter(|amplification| *amplification > 1.0) {
-        members.push(("read", format!("{} times what is needed", figure(amplification))));
+    match node.read_amplification {
+        Some(amplification) if amplification > 1.0 => {
+            let often = figure((amplification * 100.0).round() / 100.0);
+            members.push(("read", format!("each chunk {often} times, in the mean")));
+        }
+        Some(_) if dry_run && node.route == Route::Rechunk => {
+            members.push(("read", "each chunk once".to_owned()));
+        }
+        _ => {}
     }
-    if dry_run && let Some(memory) = node.memory_bytes {
+    if dry_run && let (Some(units), Some(memory)) = (node.units, node.memory_bytes) {
+        members.push(("work", format!("{} units", count(units))));
         members.push(("memory", bytes(memory)));
     }
 }

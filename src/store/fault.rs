@@ -16,6 +16,8 @@ pub(crate) enum Call {
     Sync,
     /// A file or a folder gets another name.
     Rename,
+    /// Two folders exchange their names.
+    Exchange,
     /// A file or a folder is removed.
     Remove,
 }
@@ -76,7 +78,7 @@ pub(crate) mod injection {
     #[derive(Debug)]
     struct State {
         folder: PathBuf,
-        failure: Option<(usize, Failure)>,
+        failures: Vec<(usize, Failure)>,
         calls: Mutex<Vec<Call>>,
     }
 
@@ -87,9 +89,10 @@ pub(crate) mod injection {
     }
 
     impl Injection {
-        /// Counts the calls below `folder`; the one of this number (from 0) fails.
-        pub(crate) fn new(folder: &Path, failure: Option<(usize, Failure)>) -> Self {
-            let state = Arc::new(State { folder: folder.to_path_buf(), failure, calls: Mutex::default() });
+        /// Counts the calls below `folder`; those of these numbers (from 0) fail.
+        pub(crate) fn new(folder: &Path, failures: impl Into<Vec<(usize, Failure)>>) -> Self {
+            let (folder, failures) = (folder.to_path_buf(), failures.into());
+            let state = Arc::new(State { folder, failures, calls: Mutex::default() });
             lock(&ACTIVE).push(state.clone());
             Injection { state }
         }
@@ -112,12 +115,11 @@ pub(crate) mod injection {
         let mut calls = lock(&state.calls);
         let number = calls.len();
         calls.push(call);
-        let (at, failure) = state.failure?;
-        match failure {
-            Failure::Kill if number > at => Some((failure, false)),
-            _ if number == at => Some((failure, true)),
+        state.failures.iter().find_map(|(at, failure)| match failure {
+            Failure::Kill if number > *at => Some((*failure, false)),
+            _ if number == *at => Some((*failure, true)),
             _ => None,
-        }
+        })
     }
 
     fn error(failure: Failure) -> io::Error {

@@ -59,19 +59,24 @@ pub fn remove(path: &Path) -> Result<(), StoreError> {
 
 /// Exchanges two folders, at once; false where the file system cannot.
 pub fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
-    fault::before(Call::Rename, a).map_err(io_error("exchange", a))?;
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        use rustix::io::Errno;
-        match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
-            Ok(()) => Ok(true),
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
-            Err(error) => Err(io_error("exchange", a)(error.into())),
+    match fault::before(Call::Exchange, a).and_then(|()| exchange_names(a, b)) {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(false)
         }
+        Err(error) => Err(io_error("exchange", a)(error)),
     }
-    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-    Ok(false)
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn exchange_names(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn exchange_names(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Whether anything stands at a path, a dangling link included.

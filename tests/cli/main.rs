@@ -24,6 +24,7 @@ mod rules;
 mod signals;
 mod transcode;
 mod transcode_options;
+mod two_passes;
 mod validate;
 mod validate_levels;
 mod version_2;

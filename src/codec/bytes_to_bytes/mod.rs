@@ -10,7 +10,10 @@ mod checksum;
 mod deflate;
 mod error;
 mod foreign;
+mod lz4;
+mod lzma;
 mod numcodecs;
+mod shuffle;
 mod size;
 mod zstd;
 
@@ -25,7 +28,9 @@ use self::checksum::{Checksum, Location};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::CodecMetadata;
 use crate::metadata::json::Object;
-use crate::pipeline::configuration::{BloscConfiguration, CodecConfiguration, ZstdConfiguration};
+use crate::pipeline::configuration::{
+    BloscConfiguration, CodecConfiguration, LzmaConfiguration, ZstdConfiguration,
+};
 
 /// A bytes to bytes codec, ready to run.
 #[derive(Debug, Clone)]
@@ -41,6 +46,9 @@ enum Kind {
     Zlib { level: u32 },
     Bz2 { level: u32 },
     Blosc(BloscConfiguration),
+    Lz4 { acceleration: i32 },
+    Lzma(LzmaConfiguration),
+    Shuffle { element_size: usize },
     Checksum(Checksum, Location),
     Foreign(Arc<dyn BytesToBytesCodecTraits>),
 }
@@ -94,6 +102,9 @@ impl BytesCodec {
             Kind::Zlib { level } => contexts.deflate.encode_zlib(*level, decoded, encoded),
             Kind::Bz2 { level } => bz2::encode(*level, decoded, encoded),
             Kind::Blosc(configuration) => blosc::encode(*configuration, decoded, encoded),
+            Kind::Lz4 { acceleration } => lz4::encode(*acceleration, decoded, encoded),
+            Kind::Lzma(configuration) => lzma::encode(configuration, decoded, encoded),
+            Kind::Shuffle { element_size } => shuffle::encode(*element_size, decoded, encoded),
             Kind::Checksum(checksum, location) => {
                 checksum.encode(*location, decoded, encoded);
                 Ok(())
@@ -118,6 +129,11 @@ impl BytesCodec {
             Kind::Zlib { .. } => contexts.deflate.decode_zlib(encoded, decoded, bound),
             Kind::Bz2 { .. } => bz2::decode(encoded, decoded, bound),
             Kind::Blosc(_) => blosc::decode(encoded, decoded, bound),
+            Kind::Lz4 { .. } => lz4::decode(encoded, decoded, bound),
+            Kind::Lzma(configuration) => lzma::decode(configuration, encoded, decoded, bound),
+            Kind::Shuffle { element_size } => {
+                bound.check(encoded.len()).and_then(|()| shuffle::decode(*element_size, encoded, decoded))
+            }
             Kind::Checksum(checksum, location) => checksum.decode(*location, encoded, decoded, bound),
             Kind::Foreign(codec) => foreign::decode(codec.as_ref(), encoded, decoded, bound),
         };
@@ -131,7 +147,9 @@ impl BytesCodec {
             Kind::Gzip { .. } | Kind::Zlib { .. } => deflate::CONTEXT_BYTES,
             Kind::Bz2 { .. } => bz2::CONTEXT_BYTES,
             Kind::Blosc(configuration) => blosc::context_bytes(*configuration, decoded),
-            Kind::Checksum(..) => 0,
+            Kind::Lz4 { .. } => lz4::CONTEXT_BYTES,
+            Kind::Lzma(configuration) => lzma::context_bytes(configuration, decoded),
+            Kind::Shuffle { .. } | Kind::Checksum(..) => 0,
             // Such codecs return their bytes in a buffer of their own.
             Kind::Foreign(_) => decoded,
         }
@@ -144,6 +162,10 @@ impl BytesCodec {
             Kind::Gzip { .. } | Kind::Zlib { .. } => decoded.bounded_by(deflate::bound),
             Kind::Bz2 { .. } => decoded.bounded_by(bz2::bound),
             Kind::Blosc(_) => decoded.bounded_by(blosc::bound),
+            Kind::Lz4 { .. } => decoded.bounded_by(lz4::bound),
+            // A stream of what does not compress is longer by what the settings make of it.
+            Kind::Lzma(_) => EncodedSize::Unbounded,
+            Kind::Shuffle { .. } => decoded,
             Kind::Checksum(..) => decoded.plus(checksum::SIZE as u64),
             Kind::Foreign(codec) => foreign::encoded_size(codec.as_ref(), decoded),
         }
@@ -156,6 +178,7 @@ impl Kind {
             CodecConfiguration::Zstd(configuration) => Kind::Zstd(*configuration),
             CodecConfiguration::Gzip(configuration) => Kind::Gzip { level: configuration.level },
             CodecConfiguration::Blosc(configuration) => Kind::Blosc(*configuration),
+            CodecConfiguration::Lzma(configuration) => Kind::Lzma(configuration.clone()),
             CodecConfiguration::Crc32c(_) => Kind::Checksum(Checksum::Crc32c, Location::End),
             _ => return Err("it does not turn bytes into bytes".to_owned()),
         })

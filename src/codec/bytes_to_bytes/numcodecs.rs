@@ -2,6 +2,7 @@
 
 use super::Kind;
 use super::checksum::{Checksum, Location};
+use super::shuffle::DEFAULT_ELEMENT_SIZE;
 use crate::metadata::json::{Json, Object};
 use crate::pipeline::configuration::blosc::{BloscCompressor, BloscShuffle};
 use crate::pipeline::configuration::{BloscConfiguration, ZstdConfiguration};
@@ -29,6 +30,19 @@ pub(super) fn kind(name: &str, configuration: Option<&Object>) -> Option<Kind> {
         "numcodecs.bz2" => Kind::Bz2 { level: u32::try_from(integer("level", 1)).unwrap_or(1) },
         "numcodecs.crc32" => Kind::Checksum(Checksum::Crc32, location(Location::Start)),
         "numcodecs.crc32c" => Kind::Checksum(Checksum::Crc32c, location(Location::End)),
+        "numcodecs.adler32" => Kind::Checksum(Checksum::Adler32, location(Location::Start)),
+        "numcodecs.fletcher32" => Kind::Checksum(Checksum::Fletcher32, Location::End),
+        "numcodecs.jenkins_lookup3" => {
+            let initval = u32::try_from(integer("initval", 0)).unwrap_or(0);
+            Kind::Checksum(Checksum::JenkinsLookup3 { initval }, Location::End)
+        }
+        "numcodecs.lz4" => Kind::Lz4 { acceleration: i32::try_from(integer("acceleration", 1)).unwrap_or(1) },
+        "numcodecs.shuffle" => Kind::Shuffle {
+            // 0 is as good as 1.
+            element_size: usize::try_from(integer("elementsize", DEFAULT_ELEMENT_SIZE as i64))
+                .unwrap_or(1)
+                .max(1),
+        },
         "numcodecs.blosc" => Kind::Blosc(BloscConfiguration {
             cname: member("cname")
                 .and_then(Json::as_str)

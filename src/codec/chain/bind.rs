@@ -9,6 +9,7 @@ use crate::codec::transpose::Transpose;
 use crate::codec::vlen::Vlen;
 use crate::data_type::DataType;
 use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::numcodecs::{Delta, ElementFilter, FilterOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::pipeline::configuration::VlenConfiguration;
@@ -84,6 +85,16 @@ pub(super) fn bind_codec(
             }
         }
         BoundConfiguration::BitRound(codec) => Codec::BitRound(*codec),
+        BoundConfiguration::Filter { options, swap } => {
+            array()?;
+            match (ElementFilter::new(*options), *options) {
+                (Some(filter), _) => Codec::Filter { filter: Box::new(filter), swap: *swap },
+                (None, FilterOptions::Delta { decoded, encoded }) => {
+                    Codec::Delta { delta: Box::new(Delta::new(decoded, encoded)), swap: *swap }
+                }
+                (None, _) => Codec::PackBooleans,
+            }
+        }
         BoundConfiguration::Reshape => Codec::Reshape,
         BoundConfiguration::PackBits(configuration) => {
             array()?;

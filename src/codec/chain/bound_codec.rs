@@ -8,6 +8,7 @@ use crate::codec::vlen::Vlen;
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
 use crate::kernel::cast::Cast;
+use crate::kernel::numcodecs::pack_bits;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Representation};
 
 impl BoundCodec {
@@ -49,6 +50,30 @@ impl BoundCodec {
             Codec::BitRound(codec) => {
                 copy_swapped(decoded, encoded, None);
                 codec.encode(encoded);
+                Ok(())
+            }
+            Codec::Filter { filter, swap } => {
+                let size = self.encoded_bytes();
+                let types = filter.types();
+                before_filter(decoded, *swap, |decoded| {
+                    encoded.resize(size, 0);
+                    filter
+                        .encode(decoded, encoded)
+                        .map_err(|fault| element_fault(fault, Some(types), decoded, &self.decoded))
+                })
+            }
+            Codec::Delta { delta, swap } => {
+                let size = self.encoded_bytes();
+                before_filter(decoded, *swap, |decoded| {
+                    encoded.resize(size, 0);
+                    delta
+                        .encode(decoded, encoded)
+                        .map_err(|fault| element_fault(fault, Some(delta.types()), decoded, &self.decoded))
+                })
+            }
+            Codec::PackBooleans => {
+                encoded.resize(pack_bits::encoded_size(decoded.len()), 0);
+                pack_bits::encode(decoded, encoded);
                 Ok(())
             }
             Codec::Reshape => {
@@ -100,6 +125,32 @@ impl BoundCodec {
                 codec.decode(encoded, decoded);
                 Ok(())
             }
+            Codec::Filter { filter, swap } => {
+                decoded.resize(self.decoded_bytes(), 0);
+                let (to, from) = filter.types();
+                filter
+                    .decode(encoded, decoded)
+                    .map_err(|fault| element_fault(fault, Some((from, to)), encoded, &self.encoded))?;
+                swap_back(decoded, *swap);
+                Ok(())
+            }
+            Codec::Delta { delta, swap } => {
+                decoded.resize(self.decoded_bytes(), 0);
+                let (to, from) = delta.types();
+                delta
+                    .decode(encoded, decoded)
+                    .map_err(|fault| element_fault(fault, Some((from, to)), encoded, &self.encoded))?;
+                swap_back(decoded, *swap);
+                Ok(())
+            }
+            Codec::PackBooleans => {
+                decoded.resize(self.decoded_bytes(), 0);
+                pack_bits::decode(encoded, decoded).map_err(|(expected, found)| {
+                    ChainFaultKind::Bytes(format!(
+                        "expected a first byte of {expected}, the bits of padding, found {found}"
+                    ))
+                })
+            }
             Codec::BitRound(_) | Codec::Reshape => {
                 copy_swapped(encoded, decoded, None);
                 Ok(())
@@ -116,6 +167,16 @@ impl BoundCodec {
                 .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
                 .map_err(|error| bytes_fault(&error)),
         }
+    }
+
+    /// Bytes of the chunk before it, which has a fixed size.
+    fn decoded_bytes(&self) -> usize {
+        crate::codec::region::as_index(self.decoded.max_bytes().unwrap_or(0))
+    }
+
+    /// Bytes of the chunk after it, which has a fixed size.
+    fn encoded_bytes(&self) -> usize {
+        crate::codec::region::as_index(self.encoded.max_bytes().unwrap_or(0))
     }
 
     /// Elements of any size pass as they are encoded.
@@ -195,6 +256,27 @@ fn element_fault(
     let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, crate::codec::element_bits);
     let position = frame.array().map(|array| crate::codec::region::unravel(fault.index as u64, &array.shape));
     ChainFaultKind::Element { fault, position, bits, types }
+}
+
+/// Runs a filter on elements whose bytes are swapped where v2 says so.
+fn before_filter(
+    decoded: &[u8],
+    width: Option<usize>,
+    filter: impl FnOnce(&[u8]) -> Result<(), ChainFaultKind>,
+) -> Result<(), ChainFaultKind> {
+    if width.is_none() {
+        return filter(decoded);
+    }
+    let mut swapped = Vec::new();
+    copy_swapped(decoded, &mut swapped, width);
+    filter(&swapped)
+}
+
+/// Undoes the swap of [`before_filter`].
+fn swap_back(decoded: &mut [u8], width: Option<usize>) {
+    if let Some(width) = width {
+        decoded.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+    }
 }
 
 fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) {

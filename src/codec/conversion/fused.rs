@@ -44,6 +44,10 @@ impl Fused {
         if !fusible(source, source_bytes) || !fusible(destination, destination_bytes) {
             return Ok(None);
         }
+        // What holds nothing but the fill value is told before a filter: its codes may stand for other values too.
+        if destination.codecs().iter().any(|codec| matches!(codec.codec, Codec::Filter { .. })) {
+            return Ok(None);
+        }
         let rank = source.decoded().shape.len();
         let encoded = array_before(source, source_bytes);
         let mut program = ValueProgram::new(encoded.data_type.size().unwrap_or(1));

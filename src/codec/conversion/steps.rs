@@ -2,7 +2,7 @@
 
 use super::ValueChange;
 use crate::codec::chain::{BoundChain, BoundCodec, Codec};
-use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep, swap};
+use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep, swap};
 use crate::pipeline::Representation;
 
 /// Appends the change of values between two chains.
@@ -21,6 +21,34 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
             program.push(ValueStep::Unpack(unpack.clone()), StepOrigin::DataType, unpack.target().size());
         }
     }
+}
+
+/// What stands beyond the edge of an array, in front of codec `first`: the fill value or 0, or, where filters cannot
+/// encode that, what they make of a code of 0. Nobody reads it, and so it should not keep a chunk from being written.
+pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
+    let array = array_before(chain, first);
+    let size = array.data_type.size().unwrap_or(1);
+    let fill = array.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| fill.0.clone());
+    let goes_on = |codec: &&BoundCodec| {
+        let is_by_element = !matches!(codec.codec, Codec::Delta { .. } | Codec::PackBooleans);
+        codec.encoded.array().is_some() && is_by_element
+    };
+    let count = chain.codecs().iter().skip(first).take_while(goes_on).count();
+    let places = first..first + count;
+    if !chain.codecs()[places.clone()].iter().any(|codec| matches!(codec.codec, Codec::Filter { .. })) {
+        return fill;
+    }
+    let mut forward = ValueProgram::new(size);
+    places.clone().for_each(|place| apply_values(chain, place, &mut forward));
+    let (mut code, mut tiles) = (Vec::new(), Tiles::default());
+    if forward.run(&fill, &mut code, &mut tiles, None).is_ok() {
+        return fill;
+    }
+    let mut backward = ValueProgram::new(forward.sizes().1);
+    places.rev().for_each(|place| undo_values(chain, place, &mut backward));
+    let (zero, mut element) = (vec![0; forward.sizes().1], Vec::new());
+    let decodes = backward.run(&zero, &mut element, &mut tiles, None).is_ok();
+    if decodes && forward.run(&element, &mut code, &mut tiles, None).is_ok() { element } else { fill }
 }
 
 /// Values through the value codecs of a chain and back: what any reader gets of them.
@@ -67,6 +95,13 @@ fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
         Codec::Cast { decode, .. } => {
             program.push(ValueStep::Cast((**decode).clone()), origin, decode.options().target.size());
         }
+        Codec::Filter { filter, swap } => {
+            let size = filter.types().0.size();
+            program.push(ValueStep::FilterDecode(filter.clone()), origin, size);
+            if let Some(width) = swap {
+                program.push(ValueStep::Swap(*width), origin, size);
+            }
+        }
         _ => {}
     }
 }
@@ -88,6 +123,13 @@ fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
         }
         Codec::Cast { encode, .. } => {
             program.push(ValueStep::Cast((**encode).clone()), origin, encode.options().target.size());
+        }
+        Codec::Filter { filter, swap } => {
+            let (decoded, encoded) = filter.types();
+            if let Some(width) = swap {
+                program.push(ValueStep::Swap(*width), origin, decoded.size());
+            }
+            program.push(ValueStep::FilterEncode(filter.clone()), origin, encoded.size());
         }
         Codec::BitRound(codec) => {
             let size = program.sizes().1;

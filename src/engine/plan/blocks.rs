@@ -4,6 +4,7 @@ use super::RechunkPlan;
 use std::ops::Range;
 
 use crate::codec::region::{advance, ravel, unravel};
+use crate::metadata::array::ArrayMetadata;
 
 /// Objects of the destination that are written together: whole ones, of one block or of several that follow each
 /// other.
@@ -101,6 +102,15 @@ impl RechunkPlan {
                 return blocks;
             }
         }
+    }
+}
+
+impl Group {
+    /// The first of its objects, by its linear index in the grid of the array that is written.
+    pub fn first_object(&self, metadata: &ArrayMetadata) -> u64 {
+        let position: Vec<u64> =
+            self.start.iter().zip(&metadata.chunk_shape).map(|(start, length)| start / length).collect();
+        ravel(&position, &metadata.chunk_grid_shape())
     }
 }
 

@@ -8,10 +8,12 @@
 
 mod axis;
 mod blocks;
+mod staged;
 #[cfg(test)]
 mod tests;
 
 pub use blocks::{Block, Group};
+pub use staged::{StagedCosts, StagedPlan, StagingShape};
 
 use axis::{Axis, divisors};
 
@@ -66,7 +68,7 @@ impl RechunkPlan {
         }
         let mut best: Option<RechunkPlan> = None;
         let whole = least.with_block(least.grids.destination_object.clone());
-        let parts = least.parts().into_iter().map(|block| least.with_block(block));
+        let parts = parts(&least.grids).into_iter().map(|block| least.with_block(block));
         for plan in parts.chain([whole.grown(budget)]) {
             let better =
                 |best: &RechunkPlan| (plan.reads(), plan.block_bytes()) < (best.reads(), best.block_bytes());
@@ -144,22 +146,6 @@ impl RechunkPlan {
         RechunkPlan { grids: self.grids.clone(), costs: self.costs, block_shape }
     }
 
-    /// Blocks that are parts of an object: one cell along the dimensions that vary slowest, a divisor of the
-    /// object's along one, all of the object's along those that vary fastest.
-    fn parts(&self) -> Vec<Vec<u64>> {
-        let Grids { destination_cell, destination_object, order, .. } = &self.grids;
-        let mut parts = Vec::new();
-        let mut block = destination_cell.clone();
-        for &dimension in order.iter().rev() {
-            let (cell, object) = (destination_cell[dimension], destination_object[dimension]);
-            for cells in divisors(object / cell) {
-                block[dimension] = cells * cell;
-                parts.push(block.clone());
-            }
-        }
-        parts
-    }
-
     /// Grows blocks of whole objects, each time along the dimension where the bytes that it costs save most reads.
     fn grown(self, budget: u64) -> RechunkPlan {
         let mut plan = self;
@@ -194,6 +180,22 @@ impl RechunkPlan {
             }
         }
     }
+}
+
+/// Blocks that are parts of an object: one cell along the dimensions that vary slowest, a divisor of the object's along
+/// one, all of the object's along those that vary fastest.
+fn parts(grids: &Grids) -> Vec<Vec<u64>> {
+    let Grids { destination_cell, destination_object, order, .. } = grids;
+    let mut parts = Vec::new();
+    let mut block = destination_cell.clone();
+    for &dimension in order.iter().rev() {
+        let (cell, object) = (destination_cell[dimension], destination_object[dimension]);
+        for cells in divisors(object / cell) {
+            block[dimension] = cells * cell;
+            parts.push(block.clone());
+        }
+    }
+    parts
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for ratios that are shown or compared, where 53 bits do")]

@@ -55,41 +55,43 @@ proptest! {
                 return Ok(());
             }
         };
-        prop_assert!(plan.unit_bytes() <= budget);
-        let total: u64 = grids.shape.iter().product();
-        let mut written = vec![0_u8; usize::try_from(total).unwrap()];
-        let mut reads = 0_u128;
-        let mut groups_of_object = HashMap::new();
-        for number in 0..plan.num_groups() {
-            let mut places = HashMap::new();
-            for block in plan.blocks(&plan.group(number)) {
-                let extents: Vec<u64> = block.end.iter().zip(&block.start).map(|(e, s)| e - s).collect();
-                each(&block.start, &extents, |position| {
-                    written[usize::try_from(ravel(&position, &grids.shape)).unwrap()] += 1;
-                });
-                let (_, counts) = block.cells(&grids.source_cell);
-                reads += u128::from(counts.iter().product::<u64>());
-                let (first, counts) = block.cells(&grids.destination_cell);
-                let held: u64 = counts.iter().product::<u64>() * grids.destination_cell.iter().product::<u64>();
-                prop_assert!(held * costs.element <= plan.block_bytes());
-                let mut cells = Vec::new();
-                each(&first, &counts, |position| cells.push(position));
-                cells.sort_by_key(|cell| in_object(&grids, cell).1);
-                for cell in cells {
-                    let (object, place) = in_object(&grids, &cell);
-                    let owner = *groups_of_object.entry(object.clone()).or_insert(number);
-                    prop_assert_eq!(owner, number, "an object of two groups");
-                    // Each cell comes after those that lie before it in the object.
-                    if let Some(before) = places.insert(object, place.clone()) {
-                        prop_assert!(before < place, "{:?} after {:?}", place, before);
-                    }
-                }
+        walk(&plan, budget)?;
+    }
+
+    #[test]
+    fn staged_plan_does_so_in_both_passes_and_again_with_another_budget(
+        grids in grids(), budget in 200_u64..8000, other in 200_u64..8000, cells in 0_u64..4,
+    ) {
+        let costs = StagedCosts {
+            element: 2,
+            cell: 1,
+            first_worker: 20,
+            first_cells: cells,
+            second_worker: 30,
+            second_cells: 1,
+            entry: 3,
+        };
+        let Some(staged) = StagedPlan::new(&grids, costs, budget) else {
+            // Whoever has room for two passes could do it in one.
+            return Ok(());
+        };
+        let StagingShape { cell, shard } = &staged.shape;
+        prop_assert!(shard.iter().zip(cell).all(|(shard, cell)| *cell > 0 && shard % cell == 0));
+        prop_assert_eq!(&staged.first.grids().destination_cell, &staged.second.grids().source_cell);
+        walk(&staged.first, budget)?;
+        walk(&staged.second, budget)?;
+        match StagedPlan::of_shape(&grids, costs, staged.shape.clone(), other) {
+            Ok(again) => {
+                walk(&again.first, other)?;
+                walk(&again.second, other)?;
+            }
+            Err(error) => {
+                prop_assert!(error.least > other);
+                // Each pass names its own least.
+                let least = error.least.max(budget);
+                prop_assert!(StagedPlan::of_shape(&grids, costs, staged.shape, least).is_ok());
             }
         }
-        prop_assert!(written.iter().all(|count| *count == 1));
-        prop_assert_eq!(reads, plan.reads());
-        prop_assert_eq!(plan.source_cells(), u128::from(grid_shape(&grids.shape, &grids.source_cell).iter().product::<u64>()));
-        prop_assert!(plan.read_amplification() >= 1.0);
     }
 
     #[test]
@@ -98,6 +100,51 @@ proptest! {
         let plan = RechunkPlan::new(grids, costs, u64::MAX).unwrap();
         prop_assert_eq!(plan.reads(), plan.source_cells());
     }
+}
+
+/// Walks a plan's blocks: no unit exceeds the budget, every element of the destination is written once, the cells of
+/// an object by one group and in their order, and source cells are read as often as the plan says.
+fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
+    let grids = plan.grids();
+    prop_assert!(plan.unit_bytes() <= budget, "{} bytes of {}", plan.unit_bytes(), budget);
+    let total: u64 = grids.shape.iter().product();
+    let mut written = vec![0_u8; usize::try_from(total).unwrap()];
+    let mut reads = 0_u128;
+    let mut groups_of_object = HashMap::new();
+    for number in 0..plan.num_groups() {
+        let mut places = HashMap::new();
+        for block in plan.blocks(&plan.group(number)) {
+            let extents: Vec<u64> = block.end.iter().zip(&block.start).map(|(e, s)| e - s).collect();
+            each(&block.start, &extents, |position| {
+                written[usize::try_from(ravel(&position, &grids.shape)).unwrap()] += 1;
+            });
+            let (_, counts) = block.cells(&grids.source_cell);
+            reads += u128::from(counts.iter().product::<u64>());
+            let (first, counts) = block.cells(&grids.destination_cell);
+            let cells: u64 = counts.iter().product();
+            let elements = cells * grids.destination_cell.iter().product::<u64>();
+            let held = elements * plan.costs.element + cells * plan.costs.cell;
+            prop_assert!(held <= plan.block_bytes() && held + plan.costs.worker <= budget);
+            let mut cells = Vec::new();
+            each(&first, &counts, |position| cells.push(position));
+            cells.sort_by_key(|cell| in_object(grids, cell).1);
+            for cell in cells {
+                let (object, place) = in_object(grids, &cell);
+                let owner = *groups_of_object.entry(object.clone()).or_insert(number);
+                prop_assert_eq!(owner, number, "an object of two groups");
+                // Each cell comes after those that lie before it in the object.
+                if let Some(before) = places.insert(object, place.clone()) {
+                    prop_assert!(before < place, "{:?} after {:?}", place, before);
+                }
+            }
+        }
+    }
+    prop_assert!(written.iter().all(|count| *count == 1));
+    prop_assert_eq!(reads, plan.reads());
+    let source_cells = grid_shape(&grids.shape, &grids.source_cell).iter().product::<u64>();
+    prop_assert_eq!(plan.source_cells(), u128::from(source_cells));
+    prop_assert!(plan.read_amplification() >= 1.0);
+    Ok(())
 }
 
 /// The object of a cell, and the cell's place in the object's own order.
@@ -123,6 +170,35 @@ fn aligned_grids_are_read_once_in_blocks_of_the_least_common_shape() {
     assert_eq!((plan.read_amplification(), plan.num_groups()), (1.0, 8));
     let narrow = RechunkPlan::new(grids, costs, 48 << 20).unwrap();
     assert!(narrow.unit_bytes() <= 48 << 20 && narrow.read_amplification() > 1.0);
+}
+
+#[test]
+fn transposing_in_two_passes_reads_once_in_each() {
+    let grids = Grids {
+        shape: vec![1000, 100, 100],
+        source_cell: vec![1, 100, 100],
+        destination_cell: vec![1000, 1, 1],
+        destination_object: vec![1000, 1, 1],
+        order: vec![0, 1, 2],
+    };
+    let budget = 4_000_000; // A tenth of the array.
+    let costs = Costs { element: 4, cell: 128, worker: 200_000 };
+    let one = RechunkPlan::new(grids.clone(), costs, budget).unwrap();
+    assert!(one.read_amplification() > 10.0, "{}", one.read_amplification());
+    let costs = StagedCosts {
+        element: 4,
+        cell: 128,
+        first_worker: 200_000,
+        first_cells: 3,
+        second_worker: 100_000,
+        second_cells: 1,
+        entry: 72,
+    };
+    let staged = StagedPlan::new(&grids, costs, budget).unwrap();
+    assert!(staged.read_amplification() < 1.1, "{staged:?}");
+    let cell: u64 = staged.shape.cell.iter().product();
+    assert!(cell > 10_000, "pass two reads pieces of {cell} elements");
+    assert!(staged.first.num_groups() < 50, "{} files", staged.first.num_groups());
 }
 
 #[test]

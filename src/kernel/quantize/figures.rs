@@ -22,9 +22,9 @@ pub struct QuantizeFigures {
 impl QuantizeFigures {
     /// Adds the figures of other elements of the same job.
     pub fn merge(&mut self, other: &QuantizeFigures) {
-        self.count += other.count;
-        self.nan += other.nan;
-        self.clamped += other.clamped;
+        self.count = self.count.saturating_add(other.count);
+        self.nan = self.nan.saturating_add(other.nan);
+        self.clamped = self.clamped.saturating_add(other.clamped);
         self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
         self.max_abs_error_clamped = self.max_abs_error_clamped.max(other.max_abs_error_clamped);
         self.sum_of_squares += other.sum_of_squares;

@@ -180,7 +180,7 @@ impl Chain {
         };
         for (index, filter) in filters.iter().enumerate() {
             let pointer = format!("/filters/{index}");
-            let Some(V2Codec { metadata, kind, dtype: after }) =
+            let Some(V2Codec { mut metadata, kind, decoded, encoded }) =
                 codec::read(filter, &pointer, stored.size, diagnostics)
             else {
                 continue;
@@ -194,7 +194,8 @@ impl Chain {
                 data_type = object_type(&metadata.name).unwrap_or(data_type);
             }
             if kind == V2Kind::ArrayToArray {
-                stored = after.unwrap_or(stored);
+                metadata.view = decoded.and_then(|decoded| decoded.view_of(&stored));
+                stored = encoded.unwrap_or(stored);
             }
             codecs.push(metadata);
         }

@@ -40,8 +40,10 @@ const ARRAY_TO_ARRAY: [&str; 7] =
 pub(super) struct V2Codec {
     pub(super) metadata: CodecMetadata,
     pub(super) kind: V2Kind,
+    /// What it takes an element for, where it says so.
+    pub(super) decoded: Option<Dtype>,
     /// What an element is after it, where it says so.
-    pub(super) dtype: Option<Dtype>,
+    pub(super) encoded: Option<Dtype>,
 }
 
 /// What a codec turns into what.
@@ -76,8 +78,11 @@ pub(super) fn read(
     };
     let mut configuration = object.clone();
     configuration.remove("id");
-    let dtype = ["astype", "dtype", "encode_dtype"].iter().find_map(|name| configuration.get(name));
-    let dtype = dtype.and_then(|json| Dtype::read(json).ok());
+    let dtype = |names: &[&str]| read_dtype(names.iter().find_map(|name| configuration.get(name))?);
+    let (decoded, encoded) = match id {
+        "packbits" => (Dtype::simple("|b1").ok(), Dtype::simple("|u1").ok()),
+        _ => (dtype(&["dtype", "decode_dtype"]), dtype(&["astype", "encode_dtype", "dtype"])),
+    };
     let kind = match id {
         _ if BYTES_TO_BYTES.contains(&id) => V2Kind::BytesToBytes,
         _ if ARRAY_TO_BYTES.contains(&id) => V2Kind::ArrayToBytes,
@@ -96,7 +101,14 @@ pub(super) fn read(
     let (name, configuration) = convert(id, configuration, item_size);
     let mut metadata = CodecMetadata::new(name, configuration);
     pointer.clone_into(&mut metadata.pointer);
-    Some(V2Codec { metadata, kind, dtype })
+    Some(V2Codec { metadata, kind, decoded, encoded })
+}
+
+/// A type of a configuration, which may come without its byte order: numpy then takes the machine's, and machines are
+/// little endian.
+fn read_dtype(json: &Json) -> Option<Dtype> {
+    let bare = |text: &str| Dtype::simple(&format!("<{text}")).ok();
+    Dtype::read(json).ok().or_else(|| json.as_str().and_then(bare))
 }
 
 /// The v3 name and configuration.

@@ -3,6 +3,7 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#data-type-encoding>.
 
 use crate::data_type::DataType;
+use crate::metadata::extension::View;
 use crate::metadata::json::{Json, Object};
 
 /// The most bytes of an element: numpy's own bound.
@@ -75,6 +76,31 @@ impl Dtype {
     /// Reads it; the error says what was expected and found.
     pub(super) fn read(json: &Json) -> Result<Dtype, String> {
         read(json, &mut 0)
+    }
+
+    /// Reads a type string.
+    pub(super) fn simple(text: &str) -> Result<Dtype, String> {
+        simple(text)
+    }
+
+    /// How elements of another type are taken for this one; `None` where they are of this one, and where nothing
+    /// tells them apart in that way: elements of another size, or made of other components.
+    pub(super) fn view_of(&self, stored: &Dtype) -> Option<View> {
+        if self == stored || self.size != stored.size || self.component()? != stored.component()? {
+            return None;
+        }
+        Some(if self.order == stored.order { View::AsStored } else { View::Swapped })
+    }
+
+    /// Bytes of what the byte order is about, for numbers and times.
+    fn component(&self) -> Option<u64> {
+        let Kind::Simple(data_type) = &self.kind else { return None };
+        let name = data_type.as_str();
+        match name {
+            Some(name) if name.starts_with('r') => None,
+            Some(name) if name.starts_with("complex") => Some(self.size / 2),
+            _ => Some(self.size),
+        }
     }
 
     /// The v3 data type; raw bytes where v3 has no word for the layout ([`Self::has_layout`]).

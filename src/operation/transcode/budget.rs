@@ -2,6 +2,8 @@
 
 use super::plan::Plan;
 use crate::codec::Conversion;
+use crate::codec::sharding::IndexEntry;
+use crate::engine::cells::MOST_OPEN_SHARDS;
 use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
 use crate::engine::shard::ShardLayout;
 use crate::operation::error::OperationError;
@@ -10,6 +12,9 @@ use crate::store::machine::available_memory;
 
 /// What a thread needs apart from chunks: pieces of files, indices, tiles.
 pub(super) const BASE_BYTES: u64 = 512 << 10;
+
+/// What an entry of an index without checksum takes: as it is listed, and encoded three times.
+pub(super) const ENTRY_BYTES: u64 = size_of::<IndexEntry>() as u64 + 3 * 16;
 
 /// What a run may use.
 #[derive(Debug, Clone, Copy)]
@@ -70,8 +75,7 @@ impl Budget {
             return Err(self.too_small(unit, &plan.destination.pipeline.innermost_chunk_shape()));
         }
         // Blocks are scheduled by their plan, for as many threads as it has room for.
-        let schedules = [plan.rechunk(), plan.comparison.as_ref()].map(|rechunk| rechunk.map(|r| r.schedule));
-        let schedules = || schedules.iter().flatten();
+        let schedules = || plan.rechunks().map(|rechunk| rechunk.schedule);
         let threads = schedules().fold(self.threads.min(allowed), |threads, s| threads.min(s.threads));
         let blocks = schedules().map(|schedule| schedule.bytes).max().unwrap_or(0);
         Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64).max(blocks) })
@@ -83,10 +87,10 @@ fn unit_bytes(plan: &Plan, job: &ObjectJob, verifies: bool) -> u64 {
     let has_edges = has_edges(&job.source);
     let converting = match &job.way {
         // Blocks have a plan of their own.
-        ObjectWay::Copy | ObjectWay::Rechunk(_) => 0,
+        ObjectWay::Copy | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => 0,
         ObjectWay::Convert(conversion) => convert_bytes(job, conversion, has_edges),
         ObjectWay::Cells(conversion) => {
-            let indices = shard_bytes(&job.source, &job.destination);
+            let indices = shard_bytes(Some(&job.source), &job.destination);
             // Threads that share a shard hold what they converted until it is its turn: twice.
             let waiting = conversion.destination().encoded_bytes().saturating_mul(2);
             convert_bytes(job, conversion, has_edges).saturating_add(indices).saturating_add(waiting)
@@ -99,7 +103,7 @@ fn unit_bytes(plan: &Plan, job: &ObjectJob, verifies: bool) -> u64 {
     } else {
         surveying
     };
-    let verifying = if verifies && !matches!(job.way, ObjectWay::Copy) && plan.comparison.is_none() {
+    let verifying = if verifies && !matches!(job.way, ObjectWay::Copy) && plan.rechunks().next().is_none() {
         // What is read on both sides, the values as they should be, and absent elements.
         let elements = cell_bytes(&job.source).max(cell_bytes(&job.destination)).saturating_mul(3);
         reading_bytes(&job.source, has_edges)
@@ -122,10 +126,19 @@ fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u
 }
 
 /// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.
-pub(super) fn shard_bytes(source: &Side, destination: &Side) -> u64 {
-    let bytes = |side: &Side| side.layout.as_ref().map_or(0, index_bytes);
-    let open = source.num_open_shards(destination);
-    bytes(source).saturating_mul(open).saturating_add(bytes(destination))
+pub(super) fn shard_bytes(source: Option<&Side>, destination: &Side) -> u64 {
+    let open = source
+        .map_or(0, |source| side_index_bytes(source).saturating_mul(source.num_open_shards(destination)));
+    open.saturating_add(side_index_bytes(destination))
+}
+
+/// The indices of as many shards as are ever kept open.
+pub(super) fn open_bytes(source: &Side) -> u64 {
+    side_index_bytes(source).saturating_mul(MOST_OPEN_SHARDS as u64)
+}
+
+fn side_index_bytes(side: &Side) -> u64 {
+    side.layout.as_ref().map_or(0, index_bytes)
 }
 
 /// What reading a chunk of one side takes.
@@ -142,8 +155,7 @@ fn cell_bytes(side: &Side) -> u64 {
 
 /// The index of a shard, encoded and as entries.
 fn index_bytes(layout: &ShardLayout) -> u64 {
-    const ENTRY: u64 = size_of::<crate::codec::sharding::IndexEntry>() as u64;
-    let entries = layout.sharding.num_inner_chunks().saturating_mul(ENTRY);
+    let entries = layout.sharding.num_inner_chunks().saturating_mul(size_of::<IndexEntry>() as u64);
     entries.saturating_add(layout.sharding.index_bytes().saturating_mul(3))
 }
 

@@ -4,7 +4,7 @@ use super::quantization::Quantization;
 use crate::codec::fault::element_help;
 use crate::codec::{ChainFault, ChainFaultKind};
 use crate::engine::chunk_set::position;
-use crate::engine::driver::{ChunkFault, Fault};
+use crate::engine::driver::{ChunkFault, Fault, ObjectOf};
 use crate::engine::object::{ObjectJob, Side};
 use crate::kernel::FaultKind;
 use crate::operation::error::OperationError;
@@ -22,7 +22,7 @@ pub(in crate::operation) fn explain(
         side.key(fault.index)
     );
     match fault.fault {
-        // Of an object of SOURCE; those of DEST are told apart before.
+        // Of an object of SOURCE; others are told apart before.
         Fault::At { index, fault, .. } => {
             explain(ChunkFault { index, fault: *fault }, side, store, quantization)
         }
@@ -49,9 +49,15 @@ pub(super) fn explain_job(
     quantization: Option<&Quantization>,
 ) -> OperationError {
     match fault.fault {
-        Fault::At { of_destination: true, index, fault } => {
+        Fault::At { of: ObjectOf::Destination, index, fault } => {
             let destination = job.destination.node.root().display().to_string();
             explain(ChunkFault { index, fault: *fault }, &job.destination, &destination, quantization)
+        }
+        Fault::At { of: ObjectOf::Staging, index, fault } => {
+            let staging = job.staging();
+            let side = staging.as_ref().unwrap_or(&job.source);
+            let folder = side.node.root().display().to_string();
+            explain(ChunkFault { index, fault: *fault }, side, &folder, None)
         }
         _ => explain(fault, &job.source, store, quantization),
     }

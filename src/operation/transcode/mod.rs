@@ -7,6 +7,8 @@ pub(super) mod budget;
 mod change;
 mod destination;
 pub(super) mod fault;
+#[cfg(test)]
+mod fault_tests;
 pub(super) mod first_pass;
 pub(super) mod layout;
 pub(super) mod measure;
@@ -22,6 +24,7 @@ pub(super) mod request;
 mod room;
 mod run;
 mod site;
+mod staging;
 pub(super) mod survey;
 mod unpack;
 mod verify;

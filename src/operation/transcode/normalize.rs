@@ -48,6 +48,7 @@ fn codec(stage: &Stage, array: Option<&ArrayRepresentation>) -> CodecMetadata {
             written
         }
         BoundConfiguration::BitRound(_)
+        | BoundConfiguration::Filter { .. }
         | BoundConfiguration::Reshape
         | BoundConfiguration::PackBits(_)
         | BoundConfiguration::Vlen(_)

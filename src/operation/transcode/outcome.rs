@@ -7,7 +7,8 @@ use super::plan::{Plan, Planned};
 use super::quantization::Quantization;
 use super::verify::Verification;
 use super::way::route;
-use crate::engine::object::ObjectReport;
+use crate::engine::object::{ObjectReport, ObjectWay};
+use crate::engine::rechunk::Rechunk;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
@@ -27,6 +28,8 @@ pub(super) struct Tally {
     pub bytes_read: u64,
     /// Their bytes.
     pub bytes_written: u64,
+    /// Bytes of intermediate data.
+    pub bytes_temporary: u64,
     /// Error figures of a quantisation.
     pub figures: QuantizeFigures,
 }
@@ -34,9 +37,10 @@ pub(super) struct Tally {
 impl Tally {
     /// Adds what was done with some objects.
     pub(super) fn add(&mut self, report: &ObjectReport) {
-        self.written += report.written;
-        self.bytes_read += report.bytes_read;
-        self.bytes_written += report.bytes_written;
+        self.written = self.written.saturating_add(report.written);
+        self.bytes_read = self.bytes_read.saturating_add(report.bytes_read);
+        self.bytes_written = self.bytes_written.saturating_add(report.bytes_written);
+        self.bytes_temporary = self.bytes_temporary.saturating_add(report.bytes_temporary);
         self.figures.merge(&report.figures);
     }
 }
@@ -50,21 +54,38 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
         let key = metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
         tally.bytes_read += plan.source.node.size(&key).ok().flatten().unwrap_or(0);
     }
-    let writes_absent = plan.job.as_ref().is_some_and(|job| job.absent_element.is_some());
-    tally.written = match &plan.job {
-        _ if writes_absent => num_objects(&plan.destination.metadata),
-        Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
-        None => present.len(),
-    };
-    let bytes_written = if plan.is_copy {
-        Some(tally.bytes_read)
-    } else {
-        match plan.destination.pipeline.output() {
-            Some(Representation::Bytes(BytesSize::Fixed(bytes))) => bytes.checked_mul(tally.written),
-            _ => None,
-        }
-    };
+    tally.bytes_temporary = plan.bytes_temporary();
+    tally.written = num_written(plan);
+    let bytes_written = if plan.is_copy { Some(tally.bytes_read) } else { fixed_bytes(plan) };
     (tally, bytes_written)
+}
+
+/// Objects that are written at most.
+fn num_written(plan: &Plan) -> u64 {
+    match &plan.job {
+        Some(job) if job.absent_element.is_some() => num_objects(&plan.destination.metadata),
+        Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
+        None => plan.listing.present.len(),
+    }
+}
+
+/// Pieces of work that are done one by one or side by side, at most.
+fn num_units(plan: &Plan) -> u64 {
+    let Some(job) = &plan.job else { return plan.listing.present.len() };
+    let blocks = |rechunk: &Rechunk| job.overlapped(&rechunk.plan.group_shape()).len();
+    match &job.way {
+        ObjectWay::Rechunk(rechunk) => blocks(rechunk),
+        ObjectWay::Staged(staged) => blocks(&staged.first).saturating_add(blocks(&staged.second)),
+        ObjectWay::Copy | ObjectWay::Convert(_) | ObjectWay::Cells(_) => num_written(plan),
+    }
+}
+
+/// Bytes of the destination's objects at most, where each takes so many; `None` where its contents decide.
+pub(super) fn fixed_bytes(plan: &Plan) -> Option<u64> {
+    match plan.destination.pipeline.output() {
+        Some(Representation::Bytes(BytesSize::Fixed(bytes))) => bytes.checked_mul(num_written(plan)),
+        _ => None,
+    }
 }
 
 fn num_objects(metadata: &ArrayMetadata) -> u64 {
@@ -103,7 +124,7 @@ pub(super) fn result(
         chunks_written: Some(tally.written),
         bytes_read: Some(tally.bytes_read),
         bytes_written,
-        bytes_temporary: Some(0),
+        bytes_temporary: Some(tally.bytes_temporary),
         bytes_logical: elements.zip(element_size).and_then(|(count, size)| count.checked_mul(size as u64)),
     };
     let mut warnings = plan.warnings.clone();
@@ -122,7 +143,9 @@ pub(super) fn result(
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
         destination: Some(describe_planned(&plan.destination)),
         counts,
-        read_amplification: Some(plan.rechunk().map_or(1.0, |rechunk| rechunk.plan.read_amplification())),
+        passes: Some(if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) { 2 } else { 1 }),
+        units: Some(num_units(plan)),
+        read_amplification: Some(plan.read_amplification()),
         memory_bytes: Some(memory.bytes),
         quantization,
         verify: verified.map(|verified| verified.result),

@@ -63,11 +63,30 @@ pub(super) struct Planned {
 }
 
 impl Plan {
-    /// The blocks of a job that goes from one grid to another.
-    pub(super) fn rechunk(&self) -> Option<&Rechunk> {
+    /// The passes over blocks, where the job goes from one grid to another, and the comparison after it.
+    pub(super) fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
+        let passes: [Option<&Rechunk>; 2] = match self.job.as_ref().map(|job| &job.way) {
+            Some(ObjectWay::Rechunk(rechunk)) => [Some(rechunk), None],
+            Some(ObjectWay::Staged(staged)) => [Some(&staged.first), Some(&staged.second)],
+            _ => [None, None],
+        };
+        passes.into_iter().chain([self.comparison.as_ref()]).flatten()
+    }
+
+    /// How often source chunks are read, in the mean.
+    pub(super) fn read_amplification(&self) -> f64 {
         match self.job.as_ref().map(|job| &job.way) {
-            Some(ObjectWay::Rechunk(rechunk)) => Some(rechunk),
-            _ => None,
+            Some(ObjectWay::Rechunk(rechunk)) => rechunk.plan.read_amplification(),
+            Some(ObjectWay::Staged(staged)) => staged.read_amplification(),
+            _ => 1.0,
+        }
+    }
+
+    /// Bytes of intermediate data, at most.
+    pub(super) fn bytes_temporary(&self) -> u64 {
+        match self.job.as_ref().map(|job| (job, &job.way)) {
+            Some((job, ObjectWay::Staged(staged))) => staged.bytes(job),
+            _ => 0,
         }
     }
 }
@@ -308,13 +327,16 @@ impl Planner<'_> {
             store: &source.store,
             budget: self.budget,
             verifies: options.verify,
+            resumes: options.resume,
         };
         let way = if is_copy { ObjectWay::Copy } else { choice.way(&from, &to)? };
         let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
         let present = listing.present.clone();
-        let job = ObjectJob { source: from, destination: to, way, present, absent_element };
+        let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
         let comparison = match &job.way {
             ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
+            // Each pass is compared by itself.
+            ObjectWay::Staged(_) => None,
             _ if same_grid || !options.verify => None,
             _ => Some(choice.rechunk(&job.source, &job.destination)?),
         };

@@ -1,11 +1,14 @@
-//! Whether the destination has room for what is written beside the source's own objects.
+//! Whether the destination has room for what is written beside the source's own objects: absent chunks that become
+//! objects, and intermediate data.
 
 use std::error::Error;
 use std::io;
 
+use super::outcome::fixed_bytes;
 use super::plan::Plan;
 use crate::engine::journal::Journal;
 use crate::engine::object::ObjectJob;
+use crate::engine::staged::left_document;
 use crate::operation::error::OperationError;
 
 /// What absent chunks become fits into the free space: a grid of 2^60 chunks is a line of metadata, and would be
@@ -14,19 +17,33 @@ use crate::operation::error::OperationError;
 /// Each takes a block and a file at the least; what they hold may take more.
 pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
     let filled = plan.job.as_ref().map_or(0, ObjectJob::num_filled);
-    if filled == 0 {
+    // Of a run that is taken up again some are there already.
+    let is_begun = matches!(left_document(&plan.target), Ok(Some(_)));
+    let temporary = if is_begun { 0 } else { plan.bytes_temporary() };
+    if filled == 0 && temporary == 0 {
         return Ok(());
     }
     let room = plan.target.room().map_err(|error| {
         OperationError::environment("the free space of the destination is not known").because(error)
     })?;
+    let free = room.blocks.saturating_mul(room.block_bytes);
+    // Of compressed chunks the size is not known before.
+    let written = fixed_bytes(plan).filter(|_| temporary > 0).unwrap_or(0);
+    if temporary.saturating_add(written) > free {
+        let message = format!(
+            "two passes take {temporary} bytes of intermediate data and {written} of chunks at `{}`, and {free} bytes are free",
+            plan.target.root().display()
+        );
+        return Err(OperationError::environment(message)
+            .with_help("give more `--max-memory`, so that one pass will do, or name a larger file system"));
+    }
     if filled <= room.blocks.min(room.files) {
         return Ok(());
     }
     let message = format!(
         "{filled} absent chunks would be written, and there is no room for them at `{}`: {} bytes and {} files are free",
         plan.target.root().display(),
-        room.blocks.saturating_mul(room.block_bytes),
+        free,
         room.files
     );
     Err(OperationError::environment(message)

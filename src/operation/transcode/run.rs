@@ -17,6 +17,7 @@ use crate::engine::journal::{Fingerprint, Part};
 use crate::engine::listing;
 use crate::engine::object::ObjectReport;
 use crate::engine::progress::Progress;
+use crate::engine::staged;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::new_driver;
 use crate::operation::open::open_array;
@@ -127,6 +128,11 @@ impl Run<'_> {
         if self.driver.interrupt().check().is_err() {
             return Err(claim.abandon(OperationError::interrupted()));
         }
+        if self.plan.job.as_ref().is_some_and(|job| job.staging().is_some())
+            && let Err(error) = staged::remove(&claim.site.work)
+        {
+            return Err(claim.abandon(cannot_write(error)));
+        }
         claim.publish(DOCUMENT, &document_bytes(self.plan))?;
         Ok((tally, verified))
     }
@@ -160,8 +166,9 @@ impl Run<'_> {
             progress.finish();
             return Ok(copied?);
         };
-        progress
-            .start("transcode", Some(plan.listing.present.len().saturating_mul(job.source.chunk_bytes())));
+        let once = plan.listing.present.len().saturating_mul(job.source.chunk_bytes());
+        let passes = if job.staging().is_some() { 2 } else { 1 };
+        progress.start("transcode", Some(once.saturating_mul(passes)));
         let run = job.run(driver, *progress, part, fold);
         progress.finish();
         run.map_err(|fault| {

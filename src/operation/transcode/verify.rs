@@ -4,23 +4,23 @@
 //! DEST, and that is compared bit for bit with what DEST gives; the greatest difference from SOURCE's own values
 //! is reported beside it, and under quantisation held to its bound.
 
+mod blocks;
+
 use std::sync::{Mutex, PoisonError};
 
+use self::blocks::staged_values;
 use super::fault::explain_job;
 use super::plan::Plan;
 use super::quantization::Quantization;
-use super::reader::{Cell, CellReader, ReadBuffers};
+use super::reader::{CellReader, ReadBuffers};
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{ValueChange, push_change, round_trip};
 use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::ChunkSet;
-use crate::engine::block_reader::{GatheredCell, visit_cells};
-use crate::engine::cells::CellSource;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
 use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
 use crate::engine::progress::Progress;
-use crate::engine::rechunk::Rechunk;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::error::OperationError;
 use crate::operation::transcode_result::VerifyResult;
@@ -77,7 +77,8 @@ pub(super) fn verify(
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
     let present = &plan.listing.present;
-    let bytes = plan.job.as_ref().map_or(0, |job| job.source.chunk_bytes());
+    let passes = if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) { 2 } else { 1 };
+    let bytes = plan.job.as_ref().map_or(0, |job| job.source.chunk_bytes().saturating_mul(passes));
     progress.start("verify", Some(present.len().saturating_mul(bytes)));
     let verified = match &plan.job {
         Some(job) if !matches!(job.way, ObjectWay::Copy) => values(plan, job, driver, progress),
@@ -169,11 +170,14 @@ fn values(
         (source.layout, destination.layout) = (None, None);
     }
     let comparison = Comparison::new(plan, job, &source, &destination);
-    let compared = match &plan.comparison {
-        Some(rechunk) => comparison.run_over_cells(job, rechunk, driver, progress),
-        None => comparison.run(driver, progress),
+    let compared = match (&job.way, &plan.comparison) {
+        (ObjectWay::Staged(staged), _) => staged_values(plan, job, staged, driver, progress),
+        (_, Some(rechunk)) => comparison
+            .run_over_cells(job, rechunk, driver, progress)
+            .map(|compared| (compared, comparison.distinct_codes())),
+        (_, None) => comparison.run(driver, progress).map(|compared| (compared, comparison.distinct_codes())),
     };
-    let mut compared =
+    let (mut compared, distinct_codes) =
         compared.map_err(|fault| explain_job(fault, job, &plan.source.store, plan.quantization.as_ref()))?;
     let quantization = plan.quantization.as_ref();
     // What neither side stores is compared by its fill values.
@@ -185,7 +189,6 @@ fn values(
     }
     let bound = quantization.map(Quantization::bound);
     let within = bound.is_none_or(|bound| compared.max_abs_error <= bound);
-    let distinct_codes = comparison.distinct_codes();
     let result = VerifyResult {
         equal: compared.differing == 0 && within,
         elements: compared.elements,
@@ -312,38 +315,6 @@ impl<'a> Comparison<'a> {
             return Ok(());
         };
         self.cell(from, to, scratch, compared)
-    }
-
-    /// The same over the cells of DEST, where its grid is another than SOURCE's.
-    fn run_over_cells(
-        &self,
-        job: &ObjectJob,
-        rechunk: &Rechunk,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<Compared, ChunkFault> {
-        let written = CellSource::new(self.destination, None);
-        let chain = self.destination.cell_chain();
-        let size = self.destination_fill.len() as u64;
-        let visit = |gathered: &GatheredCell<'_>| {
-            let count: u64 = gathered.shape.iter().product();
-            let mut compared = Compared { elements: count, ..Compared::default() };
-            let (mut read, mut buffers) = (Vec::new(), ReadBuffers::default());
-            let is_there = written.read(gathered.position, &mut read, &mut buffers.workspace)?;
-            let cell = Cell {
-                start: self.destination.start_of_cell(gathered.position),
-                shape: gathered.shape.to_vec(),
-            };
-            let to = if is_there { Some(buffers.decode(chain, &cell, &mut read)?) } else { None };
-            let from = gathered.is_stored.then_some(gathered.elements);
-            let count = crate::codec::region::as_index(count);
-            self.unit((from, to), count, &mut Scratch::default(), &mut compared)?;
-            progress.advance(compared.elements.saturating_mul(size));
-            Ok(compared)
-        };
-        let mut all = Compared::default();
-        visit_cells(job, rechunk, driver, visit, |compared| all.add(compared))?;
-        Ok(all)
     }
 
     /// Compares the elements of a cell of both sides.

@@ -1,14 +1,25 @@
 //! The cheapest way from one array to another: which route its chunks take, and the memory that it needs.
 
-use super::budget::{BASE_BYTES, Budget, has_edges, reading_bytes, shard_bytes};
-use crate::codec::Conversion;
+use super::budget::{BASE_BYTES, Budget, ENTRY_BYTES, has_edges, open_bytes, reading_bytes, shard_bytes};
+use super::staging::{Begun, begun, staging};
 use crate::codec::conversion::ValueChange;
+use crate::codec::{BindError, Conversion};
 use crate::engine::CellEncoder;
 use crate::engine::object::{ObjectJob, ObjectWay, Side};
-use crate::engine::plan::{Costs, Grids, RechunkPlan};
+use crate::engine::plan::{Costs, Grids, RechunkPlan, StagedCosts, StagedPlan, StagingShape};
 use crate::engine::rechunk::{Rechunk, Schedule};
+use crate::engine::staged::Staged;
 use crate::operation::error::OperationError;
 use crate::operation::transcode_result::Route;
+
+/// Where one pass reads source chunks more often than this, two are made.
+const MOST_AMPLIFICATION: f64 = 2.0;
+
+/// What a cell of a block takes beside its elements.
+const CELL_BYTES: u64 = 128;
+
+/// Encoded inner chunks that wait for their place, for each thread.
+const WAITING: u64 = 3;
 
 /// What the choice depends on, beside the two arrays.
 #[derive(Debug)]
@@ -23,15 +34,14 @@ pub(super) struct Choice<'a> {
     pub budget: Budget,
     /// Whether DEST is read back.
     pub verifies: bool,
+    /// Whether an unfinished run is gone on with.
+    pub resumes: bool,
 }
 
 impl Choice<'_> {
     /// The way of the objects.
     pub(super) fn way(&self, from: &Side, to: &Side) -> Result<ObjectWay, OperationError> {
         let store = self.store;
-        let unsupported = |error| {
-            OperationError::data(format!("the chunks of `{store}` cannot be converted")).because(error)
-        };
         let nested = |side: &Side| {
             side.layout.is_none() && side.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
         };
@@ -47,26 +57,64 @@ impl Choice<'_> {
         if from.cell_shape() == to.cell_shape() && (has_shards || !same_objects) {
             let conversion =
                 Conversion::new(source.clone(), destination.clone(), self.change, self.write_empty);
-            return Ok(ObjectWay::Cells(Box::new(conversion.map_err(unsupported)?)));
+            return Ok(ObjectWay::Cells(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
         if same_objects && !has_shards {
             let (source, destination) = (from.chain.clone(), to.chain.clone());
             let conversion = Conversion::new(source, destination, self.change, self.write_empty);
-            return Ok(ObjectWay::Convert(Box::new(conversion.map_err(unsupported)?)));
+            return Ok(ObjectWay::Convert(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
-        self.rechunk(from, to).map(|rechunk| ObjectWay::Rechunk(Box::new(rechunk)))
+        self.blocks(from, to)
+    }
+
+    /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
+    /// goes on as it was begun.
+    fn blocks(&self, from: &Side, to: &Side) -> Result<ObjectWay, OperationError> {
+        let begun = if self.resumes { begun(&to.node, from)? } else { Begun::Nothing };
+        if let Begun::InTwoPasses(shape) = begun {
+            let staged = self.staged(from, to, &shape)?;
+            return Ok(ObjectWay::Staged(Box::new(staged)));
+        }
+        let one = self.rechunk(from, to)?;
+        let once = one.plan.read_amplification();
+        if once > MOST_AMPLIFICATION && begun == Begun::Nothing {
+            let costs = self.staged_costs(from, to, &one.encoder);
+            let plan = StagedPlan::new(one.plan.grids(), costs, self.budget.bytes());
+            let staged = plan.and_then(|plan| self.staged(from, to, &plan.shape).ok());
+            if let Some(staged) = staged.filter(|staged| staged.is_better_than(once, MOST_AMPLIFICATION)) {
+                return Ok(ObjectWay::Staged(Box::new(staged)));
+            }
+        }
+        Ok(ObjectWay::Rechunk(Box::new(one)))
+    }
+
+    /// Both passes through intermediate data of a grid.
+    fn staged(&self, from: &Side, to: &Side, shape: &StagingShape) -> Result<Staged, OperationError> {
+        let (staging, document) = staging(from, &to.node, shape, self.store)?;
+        let stored = CellEncoder::new(from, &staging, &ValueChange::None, true);
+        let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, false)?;
+        let changed = CellEncoder::new(&staging, to, self.change, self.write_empty);
+        let second = self.planned(&staging, to, changed.map_err(|error| self.unsupported(error))?, true)?;
+        Ok(Staged { staging, document, first, second })
     }
 
     /// From the cells of one side to those of the other, in blocks.
     pub(super) fn rechunk(&self, from: &Side, to: &Side) -> Result<Rechunk, OperationError> {
-        let store = self.store;
-        let encoder = CellEncoder::new(from, to, self.change, self.write_empty).map_err(|error| {
-            OperationError::data(format!("the chunks of `{store}` cannot be converted")).because(error)
-        })?;
-        self.planned(from, to, encoder)
+        let encoder = CellEncoder::new(from, to, self.change, self.write_empty);
+        self.planned(from, to, encoder.map_err(|error| self.unsupported(error))?, false)
     }
 
-    fn planned(&self, from: &Side, to: &Side, encoder: CellEncoder) -> Result<Rechunk, OperationError> {
+    fn unsupported(&self, error: BindError) -> OperationError {
+        OperationError::data(format!("the chunks of `{}` cannot be converted", self.store)).because(error)
+    }
+
+    fn planned(
+        &self,
+        from: &Side,
+        to: &Side,
+        encoder: CellEncoder,
+        is_staged: bool,
+    ) -> Result<Rechunk, OperationError> {
         let grids = Grids {
             shape: from.metadata.shape.clone(),
             source_cell: from.part_shape(),
@@ -74,19 +122,17 @@ impl Choice<'_> {
             destination_object: to.metadata.chunk_shape.clone(),
             order: to.cell_order(),
         };
-        let (reads, writes) = (from.cell_chain(), to.cell_chain());
-        let conversion = encoder.conversion();
-        // Encoded inner chunks wait for their place in the shard: two for each thread and the one being made.
-        let waiting = if to.layout.is_some() { writes.encoded_bytes().saturating_mul(3) } else { 0 };
-        let converting = if conversion.is_copy() { 0 } else { conversion.buffer_bytes(has_edges(to)) };
-        // Of both sides, the values as they should be, and absent elements.
-        let comparing = reading_bytes(to, true).saturating_add(writes.decoded_bytes().saturating_mul(3));
-        let writing = converting.saturating_add(waiting);
-        let writing = if self.verifies { writing.max(comparing) } else { writing };
-        let worker = [BASE_BYTES, reads.reading_bytes(false), writing, shard_bytes(from, to)];
+        // Of the indexes of intermediate data single entries are read.
+        let indexes = if is_staged { shard_bytes(None, to) } else { shard_bytes(Some(from), to) };
+        let worker = [
+            BASE_BYTES,
+            from.cell_chain().reading_bytes(false),
+            self.writing_bytes(to, encoder.conversion()),
+            indexes,
+        ];
         let costs = Costs {
             element: encoder.element_size() as u64,
-            cell: 128,
+            cell: CELL_BYTES,
             worker: worker.into_iter().fold(0, u64::saturating_add),
         };
         let budget = self.budget.bytes();
@@ -94,6 +140,35 @@ impl Choice<'_> {
             .map_err(|small| self.budget.too_small(small.least, to.cell_shape()))?;
         let schedule = Schedule::new(&plan, self.budget.threads(), budget);
         Ok(Rechunk { plan, encoder, schedule })
+    }
+
+    /// What a thread needs to write cells, or to compare them.
+    fn writing_bytes(&self, to: &Side, conversion: &Conversion) -> u64 {
+        let writes = to.cell_chain();
+        // Encoded inner chunks wait for their place in the shard: two for each thread and the one being made.
+        let waiting = if to.layout.is_some() { writes.encoded_bytes().saturating_mul(WAITING) } else { 0 };
+        let converting = if conversion.is_copy() { 0 } else { conversion.buffer_bytes(has_edges(to)) };
+        // Of both sides, the values as they should be, and absent elements.
+        let comparing = reading_bytes(to, true).saturating_add(writes.decoded_bytes().saturating_mul(3));
+        let writing = converting.saturating_add(waiting);
+        if self.verifies { writing.max(comparing) } else { writing }
+    }
+
+    /// The costs of two passes without what depends on the grid between them.
+    fn staged_costs(&self, from: &Side, to: &Side, encoder: &CellEncoder) -> StagedCosts {
+        let sum = |parts: [u64; 3]| parts.into_iter().fold(0, u64::saturating_add);
+        let writing = self.writing_bytes(to, encoder.conversion());
+        // Comparing takes the cell as it is read, its part inside the array, and three of its elements.
+        let first_cells = if self.verifies { 5 } else { WAITING };
+        StagedCosts {
+            element: encoder.element_size() as u64,
+            cell: CELL_BYTES,
+            first_worker: sum([BASE_BYTES, from.cell_chain().reading_bytes(false), open_bytes(from)]),
+            first_cells,
+            second_worker: sum([BASE_BYTES, writing, shard_bytes(None, to)]),
+            second_cells: 1,
+            entry: if self.verifies { 2 } else { 1 } * ENTRY_BYTES,
+        }
     }
 }
 
@@ -106,6 +181,6 @@ pub(super) fn route(job: &ObjectJob) -> Route {
         ObjectWay::Cells(_) if job.source.metadata.chunk_shape == job.destination.metadata.chunk_shape => {
             Route::Recode
         }
-        ObjectWay::Cells(_) | ObjectWay::Rechunk(_) => Route::Rechunk,
+        ObjectWay::Cells(_) | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => Route::Rechunk,
     }
 }

@@ -12,6 +12,7 @@ pub mod bytes;
 pub mod cast_value;
 pub mod crc32c;
 pub mod gzip;
+pub mod lzma;
 mod members;
 pub mod nested;
 pub mod numcodecs;
@@ -34,8 +35,9 @@ pub use bytes::{BytesConfiguration, Endian};
 pub use cast_value::{BoundCastValue, CastValueConfiguration};
 pub use crc32c::Crc32cConfiguration;
 pub use gzip::GzipConfiguration;
+pub use lzma::LzmaConfiguration;
 pub use nested::{ConditionalConfiguration, N5DefaultConfiguration};
-pub use numcodecs::NumcodecsConfiguration;
+pub use numcodecs::{BoundFilter, NumcodecsConfiguration};
 pub use packbits::{BoundPackBits, PackBitsConfiguration, PaddingEncoding};
 pub use reshape::ReshapeConfiguration;
 pub use scale_offset::{BoundScaleOffset, ScaleOffsetConfiguration};
@@ -83,7 +85,9 @@ pub enum CodecConfiguration {
     Blosc(BloscConfiguration),
     /// `conditional`, bytes to bytes.
     Conditional(ConditionalConfiguration),
-    /// Any of numcodecs.
+    /// `numcodecs.lzma`, bytes to bytes.
+    Lzma(LzmaConfiguration),
+    /// Any other of numcodecs.
     Numcodecs(NumcodecsConfiguration),
 }
 
@@ -117,6 +121,7 @@ impl CodecConfiguration {
             "vlen-bytes" => wrap(VlenConfiguration::Bytes.parse(configuration, pointer), Self::Vlen),
             "zfp" => wrap(zfp::parse(configuration, pointer), Self::Zfp),
             "n5_default" => wrap(nested::parse_n5_default(configuration, pointer), Self::N5Default),
+            "numcodecs.lzma" => wrap(lzma::parse(configuration, pointer), Self::Lzma),
             "conditional" => wrap(nested::parse_conditional(configuration, pointer), Self::Conditional),
             name => wrap(numcodecs::parse(name, configuration, pointer)?, Self::Numcodecs),
         })

@@ -1,14 +1,19 @@
-//! The codecs of numcodecs by the names that zarr-python gives them in Zarr v3: their configurations, and the data
-//! types that they encode to. No registry has them; their pages are numcodecs' own.
+//! The codecs of numcodecs by the names that zarr-python gives them in Zarr v3: their configurations, and what the
+//! filters among them do to the chunk that reaches them. No registry has them; their pages are numcodecs' own.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/>
+
+mod filter;
 
 use super::Parsed;
 use super::members::Members;
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
+use crate::kernel::numcodecs::{GREATEST_DIGITS, LEAST_DIGITS};
 use crate::metadata::json::Object;
+use filter::FilterMembers;
+
+pub use filter::BoundFilter;
 
 /// What a member must be.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +54,7 @@ const LOCATION: Form = Form::Choice(&["start", "end"]);
 const LEVEL: Form = Form::Integer(-1, 9);
 
 /// Beside those that have a file of their own.
-static TABLES: [Table; 20] = [
+static TABLES: [Table; 19] = [
     table("numcodecs.adler32", &["location"], &[LOCATION], 0),
     table("numcodecs.astype", &["encode_dtype", "decode_dtype"], &[Form::DataType, Form::DataType], 1),
     table(
@@ -83,12 +88,6 @@ static TABLES: [Table; 20] = [
         0,
     ),
     table("numcodecs.lz4", &["acceleration"], &[Form::Integer(i32::MIN as i64, i32::MAX as i64)], 0),
-    table(
-        "numcodecs.lzma",
-        &["format", "check", "preset", "filters"],
-        &[Form::Integer(0, 3), Form::Integer(-1, 15), Form::Any, Form::Any],
-        0,
-    ),
     table("numcodecs.packbits", &[], &[], 0),
     table(
         "numcodecs.pcodec",
@@ -106,7 +105,7 @@ static TABLES: [Table; 20] = [
     table(
         "numcodecs.quantize",
         &["digits", "dtype", "astype"],
-        &[Form::Integer(-400, 400), Form::DataType, Form::DataType],
+        &[Form::Integer(LEAST_DIGITS as i64, GREATEST_DIGITS as i64), Form::DataType, Form::DataType],
         1,
     ),
     table("numcodecs.shuffle", &["elementsize"], &[Form::Integer(1, i32::MAX as i64)], 0),
@@ -124,8 +123,7 @@ static TABLES: [Table; 20] = [
 #[derive(Debug, Clone, PartialEq)]
 pub struct NumcodecsConfiguration {
     codec: &'static str,
-    /// What `astype`, `encode_dtype` or else `dtype` says.
-    encoded: Option<DataType>,
+    filter: FilterMembers,
 }
 
 /// Checks the configuration of the codec `name` at `pointer`; `None` where it is none of these.
@@ -145,9 +143,8 @@ pub fn parse(
             None => is_valid &= place >= table.required,
         }
     }
-    let of = |name: &str| members.get(name).and_then(|json| numpy_data_type(json.as_str()?));
-    let encoded = of("astype").or_else(|| of("encode_dtype")).or_else(|| of("dtype"));
-    let configuration = NumcodecsConfiguration { codec: table.codec, encoded };
+    let filter = FilterMembers::read(&members);
+    let configuration = NumcodecsConfiguration { codec: table.codec, filter };
     Some(members.finish(is_valid.then_some(configuration)))
 }
 
@@ -170,35 +167,6 @@ impl Form {
                 is_data_type
             }
             Form::Any => true,
-        }
-    }
-}
-
-impl NumcodecsConfiguration {
-    /// The type and shape that an array->array codec at `pointer` gives; `None` for a codec of another kind.
-    pub fn bind(&self, data_type: &DataType, shape: &[u64], pointer: &str) -> Parsed<(DataType, Vec<u64>)> {
-        let fault = |expected: &str| {
-            let message = format!("`{}` takes {expected}, but `{data_type}` reaches it", self.codec);
-            (None, vec![Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer)])
-        };
-        let is_number = data_type.number().is_some() || matches!(data_type, DataType::Time(_));
-        match self.codec {
-            "numcodecs.packbits" if *data_type == DataType::Bool => {
-                let bits = crate::metadata::array::num_elements(shape);
-                let bytes = bits.map(|bits| bits.div_ceil(8) + 1);
-                let uint8 = DataType::Number(NumberType::of(ElementType::UInt8));
-                (bytes.map(|bytes| (uint8, vec![bytes])), Vec::new())
-            }
-            "numcodecs.packbits" => fault("bool"),
-            "numcodecs.quantize" if data_type.number().is_none_or(|number| !number.is_float()) => {
-                fault("real floats")
-            }
-            "numcodecs.delta" | "numcodecs.fixedscaleoffset" if !is_number => fault("numbers"),
-            "numcodecs.delta" | "numcodecs.fixedscaleoffset" | "numcodecs.quantize" | "numcodecs.astype" => {
-                let encoded = self.encoded.clone().unwrap_or_else(|| data_type.clone());
-                (Some((encoded, shape.to_vec())), Vec::new())
-            }
-            _ => (None, Vec::new()),
         }
     }
 }
@@ -239,6 +207,7 @@ fn numpy_data_type(text: &str) -> Option<DataType> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::extension::CodecMetadata;
     use crate::metadata::json::Json;
 
     fn codes(name: &str, configuration: &str) -> Vec<&'static str> {
@@ -299,9 +268,9 @@ mod tests {
     #[test]
     fn packbits_gives_a_row_of_bytes() {
         let (parsed, _) = parse("numcodecs.packbits", None, "").unwrap();
-        let parsed = parsed.unwrap();
-        let bound = parsed.bind(&DataType::Bool, &[3, 5], "").0.unwrap();
-        assert_eq!((bound.0.name().as_str(), bound.1), ("uint8", vec![3]));
-        assert!(parsed.bind(&DataType::Raw(1), &[3], "").0.is_none());
+        let (parsed, codec) = (parsed.unwrap(), CodecMetadata::new("numcodecs.packbits", None));
+        let bound = parsed.bind(&DataType::Bool, &[3, 5], &codec).0.unwrap();
+        assert_eq!((bound.data_type.name().as_str(), bound.shape), ("uint8", vec![3]));
+        assert!(parsed.bind(&DataType::Raw(1), &[3], &codec).0.is_none());
     }
 }

@@ -1,0 +1,245 @@
+//! Two passes through intermediate data, where one would read the source too often: a transposing rechunk.
+//!
+//! The first pass writes blocks of source cells as shards of intermediate cells, the second reads blocks of the
+//! destination from these. An intermediate cell is what a block of either pass has in common, so that neither reads
+//! a cell more than once: for `(1, Y, X)` to `(T, 1, 1)`, with room for `n` elements, `n / (Y * X)` by `n / T`.
+
+use super::axis::gcd;
+use super::{BudgetTooSmall, Costs, Grids, RechunkPlan};
+
+/// The grid of intermediate data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StagingShape {
+    /// Elements of a cell along each dimension.
+    pub cell: Vec<u64>,
+    /// Elements of a shard: whole cells.
+    pub shard: Vec<u64>,
+}
+
+/// What the blocks of both passes cost, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StagedCosts {
+    /// An element as it is held, and as it is staged.
+    pub element: u64,
+    /// A cell of a block beside its elements.
+    pub cell: u64,
+    /// What a thread of the first pass needs, without what goes with the intermediate grid.
+    pub first_worker: u64,
+    /// Intermediate cells that it holds beside the block.
+    pub first_cells: u64,
+    /// The same of the second pass.
+    pub second_worker: u64,
+    /// The same of the second pass.
+    pub second_cells: u64,
+    /// What a thread of the first pass holds for each cell of a shard.
+    pub entry: u64,
+}
+
+/// Both passes.
+#[derive(Debug, Clone)]
+pub struct StagedPlan {
+    /// The grid between them.
+    pub shape: StagingShape,
+    /// From the source into the intermediate data.
+    pub first: RechunkPlan,
+    /// From there into the destination.
+    pub second: RechunkPlan,
+}
+
+/// Reading a cell or writing one takes as long as so many bytes more.
+const CELL_OVERHEAD: u64 = 16 << 10;
+
+/// A plan that reads no more than this many times what it needs is preferred to any that does.
+const MOST_AMPLIFICATION: f64 = 2.0;
+
+/// A shard has no more cells, so that its index stays small beside them.
+const MOST_CELLS_OF_A_SHARD: u64 = 1 << 16;
+
+impl StagedPlan {
+    /// The plan that moves the fewest bytes within `budget`, and none often; `None` where there is no room for two passes.
+    pub fn new(grids: &Grids, costs: StagedCosts, budget: u64) -> Option<Self> {
+        let plans = shapes(grids, costs, budget)
+            .into_iter()
+            .filter_map(|shape| StagedPlan::of_shape(grids, costs, shape, budget).ok());
+        // The source is read once if that can be. Few large reads of what is staged are worth some that are not
+        // needed, but not many.
+        let rank = |plan: &StagedPlan| {
+            let is_read_again = plan.first.reads() > plan.first.source_cells();
+            (is_read_again, plan.read_amplification() > MOST_AMPLIFICATION, plan.cost())
+        };
+        plans
+            .map(|plan| (rank(&plan), plan))
+            .reduce(|a, b| if b.0 < a.0 { b } else { a })
+            .map(|(_, plan)| plan)
+    }
+
+    /// The plan for a grid that is given: that of a run that is taken up again, perhaps with another budget.
+    pub fn of_shape(
+        grids: &Grids,
+        costs: StagedCosts,
+        shape: StagingShape,
+        budget: u64,
+    ) -> Result<Self, BudgetTooSmall> {
+        let cell_bytes = volume(&shape.cell).saturating_mul(costs.element);
+        let entries = num_cells(&shape).saturating_mul(costs.entry);
+        let workers = |worker: u64, cells: u64| worker.saturating_add(cells.saturating_mul(cell_bytes));
+        let first_worker = workers(costs.first_worker, costs.first_cells);
+        let first =
+            Costs { element: costs.element, cell: costs.cell, worker: first_worker.saturating_add(entries) };
+        let second = Costs { worker: workers(costs.second_worker, costs.second_cells), ..first };
+        let (into, out) = (shape.into_staging(grids), shape.out_of_staging(grids));
+        Ok(StagedPlan {
+            first: RechunkPlan::new(into, first, budget)?,
+            second: RechunkPlan::new(out, second, budget)?,
+            shape,
+        })
+    }
+
+    /// The amplification of whichever pass reads more than it needs.
+    pub fn read_amplification(&self) -> f64 {
+        self.first.read_amplification().max(self.second.read_amplification())
+    }
+
+    /// Bytes that are read and written, and what cells cost beside their bytes.
+    fn cost(&self) -> f64 {
+        let (first, second) = (&self.first, &self.second);
+        let cell = |plan: &RechunkPlan| {
+            let bytes = volume(&plan.grids.source_cell).saturating_mul(plan.costs.element);
+            super::approximate(bytes.saturating_add(CELL_OVERHEAD).into())
+        };
+        super::approximate(first.reads()) * cell(first)
+            + super::approximate(second.source_cells() + second.reads()) * cell(second)
+    }
+}
+
+impl StagingShape {
+    /// The grids of the first pass.
+    pub fn into_staging(&self, grids: &Grids) -> Grids {
+        Grids {
+            shape: grids.shape.clone(),
+            source_cell: grids.source_cell.clone(),
+            destination_cell: self.cell.clone(),
+            destination_object: self.shard.clone(),
+            order: (0..grids.shape.len()).collect(),
+        }
+    }
+
+    /// The grids of the second pass.
+    pub fn out_of_staging(&self, grids: &Grids) -> Grids {
+        Grids { source_cell: self.cell.clone(), ..grids.clone() }
+    }
+}
+
+fn volume(lengths: &[u64]) -> u64 {
+    lengths.iter().fold(1, |product, length| product.saturating_mul(*length))
+}
+
+fn num_cells(shape: &StagingShape) -> u64 {
+    let counts = shape.shard.iter().zip(&shape.cell).map(|(shard, cell)| shard / cell);
+    counts.fold(1, u64::saturating_mul)
+}
+
+/// Grids worth trying: what blocks of both passes have in common, grown along the dimensions in some orders, with
+/// more or less of the budget left for threads.
+fn shapes(grids: &Grids, costs: StagedCosts, budget: u64) -> Vec<StagingShape> {
+    const SHARES: [u64; 4] = [12, 8, 4, 2]; // Sixteenths.
+    let room = |worker: u64| budget.saturating_sub(worker) / costs.element.max(1);
+    let (first_room, second_room) = (room(costs.first_worker), room(costs.second_worker));
+    let orders = orders(grids);
+    let mut shapes = Vec::new();
+    for share in SHARES {
+        let share = |room: u64| (room / 16).saturating_mul(share).max(1);
+        let (first_most, second_most) = (share(first_room), share(second_room));
+        for (first_order, second_order) in orders.iter().flat_map(|a| orders.iter().map(move |b| (a, b))) {
+            let least = least_written(grids, second_most);
+            let first = shrunk(&grids.source_cell, &grids.shape, first_most, first_order);
+            let first = grown(&first, &least, &grids.shape, first_most, first_order);
+            let second = grown(&least, &first, &grids.shape, second_most, second_order);
+            for common in [gcd, u64::min] {
+                let shape = common_shape(&first, &second, &grids.shape, common);
+                if num_cells(&shape) <= MOST_CELLS_OF_A_SHARD && !shapes.contains(&shape) {
+                    shapes.push(shape);
+                }
+            }
+        }
+    }
+    shapes
+}
+
+/// Orders of dimensions: forth, back, and first those along which the destination's objects are longest beside the
+/// source's cells.
+fn orders(grids: &Grids) -> Vec<Vec<usize>> {
+    let forth: Vec<usize> = (0..grids.shape.len()).collect();
+    let back = forth.iter().rev().copied().collect();
+    let mut by_ratio = forth.clone();
+    by_ratio.sort_by_key(|&dimension| {
+        let (object, cell) = (grids.destination_object[dimension], grids.source_cell[dimension]);
+        std::cmp::Reverse(u128::from(object) * (1 << 32) / u128::from(cell.max(1)))
+    });
+    vec![forth, back, by_ratio]
+}
+
+/// The least that the second pass writes at once with profit: an object, or the largest part of one that there is
+/// room for.
+fn least_written(grids: &Grids, most: u64) -> Vec<u64> {
+    let held = |block: &Vec<u64>| clipped_volume(block, &grids.shape);
+    if held(&grids.destination_object) <= most {
+        return grids.destination_object.clone();
+    }
+    let parts = super::parts(grids).into_iter().filter(|part| held(part) <= most);
+    parts.max_by_key(held).unwrap_or_else(|| grids.destination_cell.clone())
+}
+
+/// The elements of a block that lie inside the array.
+fn clipped_volume(block: &[u64], shape: &[u64]) -> u64 {
+    let lengths = block.iter().zip(shape).map(|(length, axis)| (*length).min((*axis).max(1)));
+    lengths.fold(1, u64::saturating_mul)
+}
+
+/// Halves a block until there is room for it.
+fn shrunk(block: &[u64], shape: &[u64], most: u64, order: &[usize]) -> Vec<u64> {
+    let mut block = block.to_vec();
+    for &dimension in order {
+        while clipped_volume(&block, shape) > most && block[dimension] > 1 {
+            block[dimension] = block[dimension].div_ceil(2);
+        }
+    }
+    block
+}
+
+/// Multiples of a block up to another, one dimension after the other, as far as there is room; those that divide the
+/// other are preferred.
+fn grown(block: &[u64], other: &[u64], shape: &[u64], most: u64, order: &[usize]) -> Vec<u64> {
+    const TRIED: u64 = 1000;
+    let mut block = block.to_vec();
+    for &dimension in order {
+        let unit = block[dimension];
+        let wanted = other[dimension].min(shape[dimension]).div_ceil(unit);
+        let fits = most / clipped_volume(&block, shape).max(1);
+        let multiple = wanted.min(fits).max(1);
+        let lowest = multiple.div_ceil(2).max(multiple.saturating_sub(TRIED));
+        let divides = |multiple: &u64| other[dimension].is_multiple_of(multiple * unit);
+        block[dimension] = unit * (lowest..=multiple).rev().find(divides).unwrap_or(multiple);
+    }
+    block
+}
+
+/// Cells that blocks of both passes are made of, and blocks of the first as shards of these.
+fn common_shape(first: &[u64], second: &[u64], shape: &[u64], common: fn(u64, u64) -> u64) -> StagingShape {
+    let axes = first.iter().zip(second).zip(shape);
+    let (cell, shard) = axes
+        .map(|((&first, &second), &length)| {
+            let length = length.max(1);
+            // A block that holds the whole axis has no boundary inside the array.
+            let cell = match (first >= length, second >= length) {
+                (true, true) => length,
+                (true, false) => second,
+                (false, true) => first,
+                (false, false) => common(first, second),
+            };
+            let shard = if first >= length { length.next_multiple_of(cell) } else { first / cell * cell };
+            (cell, shard)
+        })
+        .unzip();
+    StagingShape { cell, shard }
+}

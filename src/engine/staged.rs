@@ -1,0 +1,210 @@
+//! Rechunking in two passes: the source is read once into intermediate data, which are read once into the
+//! destination.
+//!
+//! The intermediate data are an array of the source's data type and fill value, its elements as they are in memory,
+//! in shards of which an entry of the index can be read by itself. An element that the source does not store is one
+//! of its fill value there; whether a cell of the destination is stored is asked of the source where the elements do
+//! not tell.
+
+use super::block_reader::JobCells;
+use super::chunk_set::ChunkSet;
+use super::driver::{ChunkFault, Driver, Fault, ObjectOf};
+use super::journal::Part;
+use super::listing::list;
+use super::object::{ObjectJob, ObjectReport, ObjectWay, Side};
+use super::progress::Progress;
+use super::rechunk::{Rechunk, RechunkRun};
+use crate::metadata::json::Json;
+use crate::store::{LocalNode, StoreError};
+
+/// The folder of the intermediate data in the destination.
+pub const FOLDER: &str = ".zarrcast/staging";
+
+/// The document of the intermediate data.
+const DOCUMENT: &str = "zarr.json";
+
+/// A job in two passes.
+#[derive(Debug, Clone)]
+pub struct Staged {
+    /// The intermediate data, which lie in the destination's folder.
+    pub staging: Side,
+    /// Their document.
+    pub document: Json,
+    /// From the source into them.
+    pub first: Rechunk,
+    /// From them into the destination.
+    pub second: Rechunk,
+}
+
+/// The array that intermediate data are made of.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// It.
+    pub side: Side,
+    /// Its objects that are there.
+    pub present: ChunkSet,
+}
+
+/// The folder of the intermediate data of a destination.
+pub fn folder(destination: &LocalNode) -> LocalNode {
+    LocalNode::new(destination.root().join(FOLDER))
+}
+
+/// The document of intermediate data that a destination has: of a run that has not ended.
+pub fn left_document(destination: &LocalNode) -> Result<Option<Vec<u8>>, StoreError> {
+    folder(destination).read_document(DOCUMENT)
+}
+
+/// Removes intermediate data.
+pub fn remove(destination: &LocalNode) -> Result<(), StoreError> {
+    let folder = folder(destination);
+    if folder.exists()? {
+        // First the document: without it nothing that is left is taken for whole.
+        folder.remove(DOCUMENT)?;
+        folder.remove_root()?;
+    }
+    Ok(())
+}
+
+impl Staged {
+    /// Bytes of the intermediate data of a job, at most.
+    pub fn bytes(&self, job: &ObjectJob) -> u64 {
+        let Some(layout) = &self.staging.layout else { return 0 };
+        let first = self.first_job(job);
+        let shards = first.overlapped(&self.staging.metadata.chunk_shape).len();
+        let cells = self.second.plan.source_cells();
+        let cells = cells.min(u128::from(shards) * u128::from(layout.sharding.num_inner_chunks()));
+        let bytes = cells.saturating_mul(layout.cell.decoded_bytes().into());
+        let indexes = u128::from(shards).saturating_mul(layout.sharding.index_bytes().into());
+        u64::try_from(bytes.saturating_add(indexes)).unwrap_or(u64::MAX)
+    }
+
+    /// The amplification of whichever pass reads more than it needs.
+    pub fn read_amplification(&self) -> f64 {
+        self.first.plan.read_amplification().max(self.second.plan.read_amplification())
+    }
+
+    /// Whether two passes are worth the intermediate data, where one would read so much more than it needs: neither
+    /// reads more than `most`, or all that they read and write is less.
+    pub fn is_better_than(&self, once: f64, most: f64) -> bool {
+        let (first, second) = (self.first.plan.read_amplification(), self.second.plan.read_amplification());
+        self.read_amplification() <= most || first + second + 1.0 < once
+    }
+
+    /// The intermediate data in the folder of a job's destination.
+    pub fn side(&self, job: &ObjectJob) -> Side {
+        Side { node: folder(&job.destination.node), ..self.staging.clone() }
+    }
+
+    /// The first pass of a job.
+    pub fn first_job(&self, job: &ObjectJob) -> ObjectJob {
+        ObjectJob {
+            source: job.source.clone(),
+            destination: self.side(job),
+            way: ObjectWay::Rechunk(Box::new(self.first.clone())),
+            present: job.present.clone(),
+            absent_element: None,
+            origin: None,
+        }
+    }
+
+    /// The second pass of a job, after the first.
+    pub fn second_job(&self, job: &ObjectJob, driver: &Driver) -> Result<ObjectJob, Fault> {
+        let source = self.side(job);
+        let present = list(&source.node, &source.metadata, driver)?.present;
+        Ok(ObjectJob {
+            source,
+            destination: job.destination.clone(),
+            way: ObjectWay::Rechunk(Box::new(self.second.clone())),
+            present,
+            absent_element: job.absent_element.clone(),
+            origin: Some(Origin { side: job.source.clone(), present: job.present.clone() }),
+        })
+    }
+
+    /// A fault of the first pass as one of the job: what it writes are intermediate data.
+    pub fn of_first(ChunkFault { index, fault }: ChunkFault) -> ChunkFault {
+        ChunkFault { index, fault: fault.moved(ObjectOf::Destination, ObjectOf::Staging) }
+    }
+
+    /// A fault of the second pass as one of the job: what it reads are intermediate data.
+    pub fn of_second(ChunkFault { index, fault }: ChunkFault) -> ChunkFault {
+        ChunkFault { index, fault: fault.moved(ObjectOf::Source, ObjectOf::Staging) }
+    }
+}
+
+/// A run of a job in two passes.
+#[derive(Debug)]
+pub(super) struct StagedRun<'a> {
+    /// The job.
+    pub(super) job: &'a ObjectJob,
+    /// Its passes.
+    pub(super) staged: &'a Staged,
+    /// The objects of the destination that are done.
+    pub(super) part: &'a Part<'a>,
+}
+
+impl StagedRun<'_> {
+    /// Both passes. What is written between them is reported as temporary.
+    pub(super) fn run(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        fold: &mut dyn FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let StagedRun { job, staged, part } = self;
+        let temporary = |report: &ObjectReport| ObjectReport {
+            bytes_read: report.bytes_read,
+            bytes_temporary: report.bytes_written,
+            ..ObjectReport::default()
+        };
+        let (first, into) = (staged.first_job(job), part.pass("staging"));
+        let begun = self.begin(&first.destination, &into, driver);
+        begun.map_err(|fault| ChunkFault { index: 0, fault })?;
+        fold(temporary(into.before()));
+        let mut pass = Pass { job: &first, rechunk: &staged.first, part: &into };
+        pass.run(driver, progress, &mut |report| fold(temporary(&report))).map_err(Staged::of_first)?;
+        let second = staged.second_job(job, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
+        pass = Pass { job: &second, rechunk: &staged.second, part };
+        pass.run(driver, progress, fold).map_err(Staged::of_second)
+    }
+
+    /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
+    /// an earlier run has not finished.
+    fn begin(&self, staging: &Side, part: &Part<'_>, driver: &Driver) -> Result<(), Fault> {
+        let mut document = self.staged.document.to_string_pretty();
+        document.push('\n');
+        if staging.node.read_document(DOCUMENT)?.as_deref() != Some(document.as_bytes()) {
+            staging.node.publish(DOCUMENT, document.as_bytes())?;
+        }
+        let left = list(&staging.node, &staging.metadata, driver)?.present.without(part.done());
+        for index in (0..left.len()).filter_map(|place| left.nth(place)) {
+            staging.node.remove(&staging.key(index))?;
+        }
+        Ok(())
+    }
+}
+
+/// One of two passes.
+struct Pass<'a> {
+    job: &'a ObjectJob,
+    rechunk: &'a Rechunk,
+    part: &'a Part<'a>,
+}
+
+impl Pass<'_> {
+    fn run(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        fold: &mut dyn FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let Pass { job, rechunk, part } = self;
+        let cells = JobCells::new(job);
+        RechunkRun { job, rechunk, cells: &cells, part }.run(driver, progress, &mut *fold)?;
+        let indexes = ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() };
+        part.finished(0..0, &indexes).map_err(|fault| ChunkFault { index: 0, fault })?;
+        fold(indexes);
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! The filters against a plain reference, and numcodecs' own examples.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    reason = "casts are what is tested"
+)]
+
+use num_bigint::BigInt;
+use num_traits::One;
+use proptest::prelude::*;
+
+use super::quantize::scale_exponent;
+use super::*;
+use crate::element::Element;
+use crate::kernel::FaultKind;
+
+const fn of(element: ElementType) -> NumberType {
+    NumberType::of(element)
+}
+
+fn bytes<T: Element>(elements: &[T]) -> Vec<u8> {
+    elements.iter().flat_map(|element| bytemuck::bytes_of(element).to_vec()).collect()
+}
+
+fn elements<T: Element>(bytes: &[u8]) -> Vec<T> {
+    bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
+}
+
+/// Encodes by a filter, from any alignment.
+fn encoded<S: Element, T: Element>(filter: &ElementFilter, decoded: &[S]) -> Result<Vec<T>, ElementFault> {
+    assert_eq!(filter.types(), (of(S::TYPE), of(T::TYPE)));
+    let source = [&[0][..], &bytes(decoded)].concat();
+    let mut target = vec![0; decoded.len() * size_of::<T>()];
+    filter.encode(&source[1..], &mut target)?;
+    Ok(elements(&target))
+}
+
+fn decoded<S: Element, T: Element>(filter: &ElementFilter, encoded: &[S]) -> Result<Vec<T>, ElementFault> {
+    assert_eq!(filter.types(), (of(T::TYPE), of(S::TYPE)));
+    let mut target = vec![0; encoded.len() * size_of::<T>()];
+    filter.decode(&bytes(encoded), &mut target)?;
+    Ok(elements(&target))
+}
+
+fn scale_offset<S: Element, T: Element>(offset: PythonNumber, scale: PythonNumber) -> ElementFilter {
+    let options =
+        FilterOptions::FixedScaleOffset { decoded: of(S::TYPE), encoded: of(T::TYPE), offset, scale };
+    ElementFilter::new(options).unwrap()
+}
+
+fn quantize<S: Element, T: Element>(digits: i32) -> ElementFilter {
+    let options = FilterOptions::Quantize { decoded: of(S::TYPE), encoded: of(T::TYPE), digits };
+    ElementFilter::new(options).unwrap()
+}
+
+fn as_type(decoded: NumpyType, encoded: NumpyType) -> ElementFilter {
+    ElementFilter::new(FilterOptions::AsType { decoded, encoded }).unwrap()
+}
+
+fn delta<S: Element, T: Element>(values: &[S]) -> Result<Vec<T>, ElementFault> {
+    let mut target = vec![0; values.len() * size_of::<T>()];
+    Delta::new(of(S::TYPE), of(T::TYPE)).encode(&bytes(values), &mut target)?;
+    Ok(elements(&target))
+}
+
+fn sums<S: Element, T: Element>(values: &[S]) -> Result<Vec<T>, ElementFault> {
+    let mut target = vec![0; values.len() * size_of::<T>()];
+    Delta::new(of(T::TYPE), of(S::TYPE)).decode(&bytes(values), &mut target)?;
+    Ok(elements(&target))
+}
+
+use PythonNumber::{Float, Integer};
+
+#[test]
+fn examples_of_numcodecs_come_out_as_it_prints_them() {
+    let tenths: Vec<f64> = (0..10).map(|i| 1000.0 + f64::from(i) / 9.0).collect();
+    let filter = scale_offset::<f64, u8>(Integer(1000), Integer(10));
+    let codes: Vec<u8> = encoded(&filter, &tenths).unwrap();
+    assert_eq!(codes, [0, 1, 2, 3, 4, 6, 7, 8, 9, 10]);
+    let back: Vec<f64> = decoded(&filter, &codes).unwrap();
+    assert_eq!(back[..4], [1000.0, 1000.1, 1000.2, 1000.3]);
+
+    let ninths: Vec<f64> = (0..10).map(|i| f64::from(i) / 9.0).collect();
+    let rounded: Vec<f64> = encoded(&quantize::<f64, f64>(2), &ninths).unwrap();
+    let expected = [
+        0.0,
+        0.109_375,
+        0.218_75,
+        0.335_937_5,
+        0.445_312_5,
+        0.554_687_5,
+        0.664_062_5,
+        0.781_25,
+        0.890_625,
+        1.0,
+    ];
+    assert_eq!(rounded, expected);
+
+    let steps: Vec<i16> = (100..120).step_by(2).collect();
+    assert_eq!(delta::<i16, i8>(&steps), Ok(vec![100, 2, 2, 2, 2, 2, 2, 2, 2, 2]));
+    assert_eq!(sums::<i8, i16>(&[100, 2, 2, 2]), Ok(vec![100, 102, 104, 106]));
+}
+
+#[test]
+fn delta_of_many_elements_goes_on_from_tile_to_tile() {
+    let values: Vec<u16> = (0..10_000_u32).map(|i| (i * i % 65_521) as u16).collect();
+    let differences: Vec<i32> = delta(&values).unwrap();
+    assert_eq!(differences.len(), values.len());
+    assert_eq!(sums::<i32, u16>(&differences).unwrap(), values);
+    // Differences wrap in `dtype`: 65535 is -1 as an int8.
+    assert_eq!(delta::<u16, i8>(&[100, 99, 101]), Ok(vec![100, -1, 2]));
+    assert_eq!(sums::<i8, u16>(&[100, -1, 2]), Ok(vec![100, 99, 101]));
+}
+
+fn fault<T>(kind: FaultKind, index: usize) -> Result<Vec<T>, ElementFault> {
+    Err(ElementFault { kind, index })
+}
+
+#[test]
+fn what_would_not_come_back_is_named_when_it_is_encoded() {
+    let mut far: Vec<i16> = vec![0; 5000];
+    far[4999] = 300;
+    assert_eq!(delta::<i16, i8>(&far), fault(FaultKind::Overflow, 4999));
+    let to_byte = scale_offset::<f32, u8>(Integer(0), Integer(10));
+    assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, 25.6]), fault(FaultKind::Overflow, 1));
+    assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, f32::NAN]), fault(FaultKind::NotANumber, 1));
+    assert_eq!(encoded::<f32, u8>(&to_byte, &[f32::INFINITY]), fault(FaultKind::Infinite, 0));
+    let integers = scale_offset::<i16, i16>(Integer(-30_000), Integer(1));
+    assert_eq!(encoded::<i16, i16>(&integers, &[2767, 2768]), fault(FaultKind::Overflow, 1));
+    // 2^17 is infinite as a float16.
+    assert_eq!(
+        encoded::<half::f16, half::f16>(&quantize::<half::f16, half::f16>(5), &[half::f16::ONE]),
+        fault(FaultKind::Overflow, 0)
+    );
+    let narrow =
+        as_type(NumpyType::Number(of(ElementType::Int16)), NumpyType::Number(of(ElementType::UInt8)));
+    assert_eq!(encoded::<i16, u8>(&narrow, &[255, 256]), fault(FaultKind::Overflow, 1));
+    assert_eq!(encoded::<i16, u8>(&narrow, &[-1]), fault(FaultKind::Overflow, 0));
+}
+
+#[test]
+fn casts_are_those_of_numpy() {
+    let number = |element| NumpyType::Number(of(element));
+    let fraction = as_type(number(ElementType::Int8), number(ElementType::Float32));
+    assert_eq!(decoded::<f32, i8>(&fraction, &[-1.9, 1.9, -0.5]), Ok(vec![-1, 1, 0]));
+    assert!(decoded::<f32, i8>(&fraction, &[128.0]).is_err());
+    let wrapping = as_type(number(ElementType::Int8), number(ElementType::Int32));
+    assert_eq!(decoded::<i32, i8>(&wrapping, &[300, -129]), Ok(vec![44, 127]));
+    let narrowing = as_type(number(ElementType::Float32), number(ElementType::Float64));
+    assert_eq!(decoded::<f64, f32>(&narrowing, &[1e39, 0.1]), Ok(vec![f32::INFINITY, 0.1]));
+    let truth = as_type(NumpyType::Bool, number(ElementType::Float32));
+    assert_eq!(decoded::<f32, u8>(&truth, &[0.0, -0.0, f32::NAN, 0.5]), Ok(vec![0, 0, 1, 1]));
+    assert_eq!(encoded::<u8, f32>(&truth, &[0, 1]), Ok(vec![0.0, 1.0]));
+}
+
+#[test]
+fn scale_of_quantize_is_the_least_power_of_two_of_as_many_digits() {
+    for digits in LEAST_DIGITS..=GREATEST_DIGITS {
+        let power = num_traits::pow(BigInt::from(10), digits.unsigned_abs() as usize);
+        let exact = if digits >= 0 {
+            (power - BigInt::one()).bits() as i32
+        } else {
+            1 - i32::try_from(power.bits()).unwrap()
+        };
+        assert_eq!(scale_exponent(digits), exact, "{digits}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn fixed_scale_offset_is_two_operations_in_the_arrays_type(
+        values in proptest::collection::vec(-1e4_f32..1e4, 0..50),
+        codes in proptest::collection::vec(any::<u16>(), 0..50),
+        offset in -1e3_f64..1e3, scale in 0.01_f64..1e2,
+    ) {
+        let filter = scale_offset::<f32, f32>(Float(offset), Float(scale));
+        let expected: Vec<f32> =
+            values.iter().map(|value| ((value - offset as f32) * scale as f32).round_ties_even()).collect();
+        prop_assert_eq!(encoded(&filter, &values), Ok(expected.clone()));
+        let back: Vec<f32> = expected.iter().map(|code| code / scale as f32 + offset as f32).collect();
+        prop_assert_eq!(decoded(&filter, &expected), Ok(back));
+        // Integers divide in float64, and the type of the array comes last.
+        let filter = scale_offset::<f32, u16>(Float(offset), Float(scale));
+        let back: Vec<f32> = codes.iter().map(|code| (f64::from(*code) / scale + offset) as f32).collect();
+        prop_assert_eq!(decoded(&filter, &codes), Ok(back));
+    }
+
+    #[test]
+    fn fixed_scale_offset_of_integers_is_exact(
+        values in proptest::collection::vec(any::<i32>(), 0..50),
+        offset in any::<i32>(), scale in -5_i32..6,
+    ) {
+        let filter = scale_offset::<i32, i16>(Integer(offset.into()), Integer(scale.into()));
+        let exact = |value: &i32| {
+            let difference = i32::try_from(i64::from(*value) - i64::from(offset)).ok()?;
+            i16::try_from(difference.checked_mul(scale)?).ok()
+        };
+        let expected: Option<Vec<i16>> = values.iter().map(exact).collect();
+        prop_assert_eq!(encoded::<i32, i16>(&filter, &values).ok(), expected);
+    }
+
+    #[test]
+    fn delta_comes_back(
+        values in proptest::collection::vec(any::<i64>(), 0..50),
+        floats in proptest::collection::vec(-1e3_f32..1e3, 0..50),
+    ) {
+        let differences: Vec<i64> = delta(&values).unwrap();
+        let expected: Vec<i64> =
+            values.iter().enumerate().map(|(i, value)| if i == 0 { *value } else { value.wrapping_sub(values[i - 1]) }).collect();
+        prop_assert_eq!(&differences, &expected);
+        prop_assert_eq!(sums::<i64, i64>(&differences), Ok(values));
+        let differences: Vec<f64> = delta(&floats).unwrap();
+        let mut sum = 0.0_f32;
+        let expected: Vec<f32> = differences.iter().enumerate().map(|(i, difference)| {
+            sum = if i == 0 { *difference as f32 } else { sum + *difference as f32 };
+            sum
+        }).collect();
+        prop_assert_eq!(sums::<f64, f32>(&differences), Ok(expected));
+    }
+
+    #[test]
+    fn reversible_casts_of_integers_come_back_or_are_faults(values in proptest::collection::vec(any::<u16>(), 1..20)) {
+        let number = |element| NumpyType::Number(of(element));
+        let filter = as_type(number(ElementType::UInt16), number(ElementType::Int8));
+        let comes_back = |value: &u16| (*value as i8) as u16 == *value;
+        match encoded::<u16, i8>(&filter, &values) {
+            Ok(codes) => prop_assert_eq!(decoded::<i8, u16>(&filter, &codes), Ok(values)),
+            Err(fault) => prop_assert_eq!(values.iter().position(|value| !comes_back(value)), Some(fault.index)),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Every call to the store of a small run of every route fails once, in every way: nothing that existed is lost,
+//! nothing unfinished opens, and the run that goes on gives the same bytes.
+
+#![expect(clippy::disallowed_methods, reason = "tests make and look at files")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::transcode;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::progress::Silent;
+use crate::metadata::json::Json;
+use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::open::open_array;
+use crate::operation::options::{
+    CommonOptions, Compression, QuantizeOptions, ShapeRequest, ShardRequest, TranscodeOptions,
+};
+use crate::store::fault::Call;
+use crate::store::fault::injection::{Failure, Injection};
+
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// Where a route is tried: SOURCE, DEST, and what stood there.
+struct Scene {
+    folder: tempfile::TempDir,
+    options: TranscodeOptions,
+    source: Files,
+    /// What DEST is before the run, where it is replaced.
+    old: Option<Files>,
+}
+
+fn files(folder: &Path) -> Files {
+    let mut found = Files::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        let Ok(entries) = fs::read_dir(next) else { continue };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn write(folder: &Path, files: &Files) {
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// A 4 x 4 array of float32 in chunks of 2 x 2, one of them absent.
+fn plain(codec: &str) -> Files {
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"float32","fill_value":0,
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2,2]}}}},
+        "chunk_key_encoding":{{"name":"default"}},"attributes":{{"units":"K"}},
+        "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}{codec}]}}"#
+    );
+    let mut files = Files::from([("zarr.json".into(), document.into_bytes())]);
+    for (name, first) in [("c/0/0", 1_u8), ("c/0/1", 5), ("c/1/1", 9)] {
+        let values = (0..4).flat_map(|index| f32::from(first + index).to_le_bytes());
+        files.insert(name.into(), values.collect());
+    }
+    files
+}
+
+/// Memory, where there is some: what is synced on a disk takes long.
+fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+impl Scene {
+    fn new(source: &Files, change: &TranscodeOptions, overwrites: bool) -> Self {
+        let folder = folder();
+        write(&folder.path().join("a"), source);
+        let mut old = None;
+        if overwrites {
+            let mut other = plain("");
+            other.insert("c/1/0".into(), vec![1; 16]);
+            write(&folder.path().join("b"), &other);
+            old = Some(other);
+        }
+        let options = TranscodeOptions {
+            common: CommonOptions { threads: NonZeroUsize::new(1), ..change.common.clone() },
+            source: folder.path().join("a"),
+            destination: folder.path().join("b"),
+            overwrite: overwrites,
+            ..change.clone()
+        };
+        Scene { folder, options, source: source.clone(), old }
+    }
+
+    fn run(&self, resumes: bool) -> Result<(), OperationError> {
+        let options = TranscodeOptions { resume: resumes, ..self.options.clone() };
+        transcode(&options, &Silent, &Interrupt::default()).map(|_| ())
+    }
+
+    fn destination(&self) -> Files {
+        files(&self.options.destination)
+    }
+
+    /// SOURCE is untouched; DEST is what it was, or whole, or does not open.
+    fn check(&self, whole: &Files, case: &str) {
+        assert_eq!(files(&self.options.source), self.source, "{case}: SOURCE");
+        let found = self.destination();
+        if let Some(old) = &self.old {
+            let is_new = whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes));
+            // Between two renames, where folders cannot be exchanged, the old one has another name.
+            let aside = files(&self.folder.path().join(".b.zarrcast-old"));
+            assert!(found == *old || is_new || aside == *old, "{case}: DEST is neither old nor new");
+        } else if open_array(&self.options.destination, None).is_ok() {
+            assert!(whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes)), "{case}: DEST opens");
+        }
+    }
+
+    /// Whether DEST is whole, and nothing else is left.
+    fn is_whole(&self, whole: &Files) -> bool {
+        let mut names: Vec<_> =
+            fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        self.destination() == *whole && names == ["a", "b"]
+    }
+}
+
+/// A route, and how it is tried.
+struct Trial<'a> {
+    route: &'a str,
+    source: &'a Files,
+    change: &'a TranscodeOptions,
+    overwrites: bool,
+    /// What fails in every run of the trial.
+    always: Vec<(usize, Failure)>,
+}
+
+/// Fails every call of a run, and damages every chunk, one at a time.
+fn try_decoding(route: &str, source: &Files, change: &TranscodeOptions) {
+    try_all(route, source, change);
+    for overwrites in [false, true] {
+        Trial { route, source, change, overwrites, always: Vec::new() }.corrupt_each();
+    }
+}
+
+/// Fails every call of a run, one at a time.
+fn try_all(route: &str, source: &Files, change: &TranscodeOptions) {
+    let trial = |overwrites, always| Trial { route, source, change, overwrites, always };
+    trial(false, Vec::new()).run();
+    let calls = trial(true, Vec::new()).run();
+    // Where folders cannot be exchanged, two renames do it.
+    let exchange = calls.iter().position(|call| *call == Call::Exchange).unwrap();
+    let calls = trial(true, vec![(exchange, Failure::Error(Errno::INVAL))]).run();
+    assert!(calls[exchange..].iter().filter(|call| **call == Call::Rename).count() == 2);
+}
+
+impl Trial<'_> {
+    fn run(&self) -> Vec<Call> {
+        let scene = Scene::new(self.source, self.change, self.overwrites);
+        let counting = Injection::new(scene.folder.path(), self.always.clone());
+        let route = self.route;
+        scene.run(false).unwrap_or_else(|error| panic!("{route}: {error}: {:?}", error.help()));
+        let calls = counting.calls();
+        drop(counting);
+        let whole = scene.destination();
+        assert!(scene.is_whole(&whole) && calls.len() > 20, "{route}: {calls:?}");
+        for (number, call) in calls.iter().enumerate() {
+            let failures: &[Failure] = match call {
+                Call::Write => &[
+                    Failure::Kill,
+                    Failure::Error(Errno::IO),
+                    Failure::Error(Errno::NOSPC),
+                    Failure::ShortWrite,
+                ],
+                Call::Create => &[Failure::Kill, Failure::Error(Errno::NOSPC), Failure::Error(Errno::ACCESS)],
+                _ => &[Failure::Kill, Failure::Error(Errno::IO)],
+            };
+            let always = |(at, _): &(usize, Failure)| *at == number;
+            for failure in failures.iter().filter(|_| !self.always.iter().any(always)) {
+                let overwrites = self.overwrites;
+                let case =
+                    format!("{route}, overwriting: {overwrites}, call {number} ({call:?}): {failure:?}");
+                self.fail_once((number, *failure), &whole, &case);
+            }
+        }
+        calls
+    }
+
+    /// Cuts each stored chunk of SOURCE short; once it is restored, the run goes on.
+    fn corrupt_each(&self) {
+        let whole = {
+            let scene = Scene::new(self.source, self.change, self.overwrites);
+            scene.run(false).unwrap();
+            scene.destination()
+        };
+        for (key, bytes) in self.source.iter().filter(|(key, _)| key.starts_with("c")) {
+            let case =
+                format!("{}, overwriting: {}, corrupt chunk {}", self.route, self.overwrites, key.display());
+            let scene = Scene::new(self.source, self.change, self.overwrites);
+            fs::write(scene.options.source.join(key), &bytes[..bytes.len() / 2]).unwrap();
+            let error = scene.run(false).expect_err(&case);
+            assert_eq!(error.class(), FaultClass::Data, "{case}");
+            assert!(error.to_string().contains(key.to_str().unwrap()), "{case}: {error}");
+            write(&scene.options.source, self.source);
+            scene.check(&whole, &case);
+            scene.run(true).unwrap_or_else(|error| panic!("{case}: {error}"));
+            assert!(scene.is_whole(&whole), "{case}");
+        }
+    }
+
+    fn fail_once(&self, failure: (usize, Failure), whole: &Files, case: &str) {
+        let scene = Scene::new(self.source, self.change, self.overwrites);
+        let mut failures = self.always.clone();
+        failures.push(failure);
+        let injection = Injection::new(scene.folder.path(), failures);
+        let ended = scene.run(false);
+        drop(injection);
+        scene.check(whole, case);
+        let Err(error) = ended else {
+            assert!(scene.is_whole(whole), "{case}: it went well, and DEST is not whole");
+            return;
+        };
+        assert_eq!(error.class(), FaultClass::Environment, "{case}: {error}");
+        let help = error.help().unwrap_or_default();
+        if failure.1 == Failure::Error(Errno::NOSPC) && help.contains("--resume") {
+            assert!(help.contains("bytes more") || error.to_string().contains("durable"), "{case}: {help}");
+        }
+        if let Err(error) = scene.run(true) {
+            // All that failed was to say that it is done.
+            assert!(
+                error.to_string().contains("is complete"),
+                "{case}: resumed: {error}: {:?}",
+                error.help()
+            );
+        }
+        assert!(scene.is_whole(whole), "{case}: resumed, and not the same: {:?}", scene.destination().keys());
+        assert_eq!(files(&scene.options.source), scene.source, "{case}: SOURCE");
+    }
+}
+
+fn shape(lengths: &[u64]) -> ShapeRequest {
+    ShapeRequest::Lengths(lengths.to_vec())
+}
+
+fn sharded() -> Files {
+    let scene = Scene::new(
+        &plain(""),
+        &TranscodeOptions {
+            chunk_shape: Some(shape(&[2, 2])),
+            shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
+            ..TranscodeOptions::default()
+        },
+        false,
+    );
+    scene.run(false).unwrap();
+    scene.destination()
+}
+
+#[test]
+fn copy_survives_every_failure() {
+    try_all("copy", &plain(""), &TranscodeOptions::default());
+    try_all("copy of shards", &sharded(), &TranscodeOptions::default());
+}
+
+#[test]
+fn copy_of_an_unknown_codec_survives_every_failure() {
+    try_all("copy", &plain(r#",{"name":"example.unknown"}"#), &TranscodeOptions::default());
+}
+
+#[test]
+fn recode_survives_every_failure() {
+    let change =
+        TranscodeOptions { compress: Some(Compression::Zstd { level: 1 }), ..TranscodeOptions::default() };
+    try_decoding("recode", &plain(""), &change);
+    try_decoding("recode inside shards", &sharded(), &change);
+}
+
+#[test]
+fn quantisation_survives_every_failure() {
+    let quantize = QuantizeOptions { max_error: Some(1.0), ..QuantizeOptions::default() };
+    let change = TranscodeOptions { quantize: Some(quantize), verify: true, ..TranscodeOptions::default() };
+    try_decoding("quantise", &plain(""), &change);
+}
+
+#[test]
+fn new_fill_value_survives_every_failure() {
+    let change =
+        TranscodeOptions { fill_value: Some(Json::parse_str("7").unwrap()), ..TranscodeOptions::default() };
+    try_decoding("fill", &plain(""), &change);
+}
+
+#[test]
+fn reshard_survives_every_failure() {
+    let into = TranscodeOptions {
+        shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
+        ..TranscodeOptions::default()
+    };
+    try_all("into shards", &plain(""), &into);
+    let out = TranscodeOptions { shard_shape: Some(ShardRequest::None), ..TranscodeOptions::default() };
+    try_decoding("out of shards", &sharded(), &out);
+}
+
+#[test]
+fn rechunk_survives_every_failure() {
+    let change = TranscodeOptions { chunk_shape: Some(shape(&[4, 1])), ..TranscodeOptions::default() };
+    try_decoding("rechunk", &plain(""), &change);
+    let change = TranscodeOptions {
+        chunk_shape: Some(shape(&[1, 1])),
+        shard_shape: Some(ShardRequest::Shape(shape(&[1, 4]))),
+        ..TranscodeOptions::default()
+    };
+    try_decoding("rechunk shards", &sharded(), &change);
+}

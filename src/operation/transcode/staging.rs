@@ -1,0 +1,108 @@
+//! The intermediate data of a rechunk in two passes: their metadata, and those that an unfinished run has left.
+
+use super::layout::side;
+use crate::engine::object::Side;
+use crate::engine::plan::StagingShape;
+use crate::engine::staged::{folder, left_document};
+use crate::metadata::array::{ArrayDocument, ArrayMetadata};
+use crate::metadata::edit::codecs_json;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+use crate::operation::error::OperationError;
+use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+use crate::store::{LocalNode, StoreError};
+
+/// How an unfinished run at the destination has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Begun {
+    /// There is none.
+    Nothing,
+    /// In one pass.
+    InOnePass,
+    /// In two, with intermediate data of this grid.
+    InTwoPasses(StagingShape),
+}
+
+/// What a destination tells of how its run was begun, for an array that is read by `from`.
+pub(super) fn begun(destination: &LocalNode, from: &Side) -> Result<Begun, OperationError> {
+    let unreadable = |error: StoreError| {
+        OperationError::environment("the unfinished destination cannot be looked at").because(error)
+    };
+    let Some(text) = left_document(destination).map_err(unreadable)? else {
+        let work = LocalNode::new(destination.root().join(".zarrcast"));
+        return Ok(if work.exists().map_err(unreadable)? { Begun::InOnePass } else { Begun::Nothing });
+    };
+    let document = std::str::from_utf8(&text).ok().and_then(|text| Json::parse_str(text).ok());
+    let shape = document.and_then(|document| shape_of(&document, &from.metadata));
+    shape.map(Begun::InTwoPasses).ok_or_else(|| {
+        let place = folder(destination);
+        OperationError::environment(format!(
+            "the intermediate data at `{}` are not of this array",
+            place.root().display()
+        ))
+        .with_help("remove the unfinished destination, and begin again")
+    })
+}
+
+/// The grid of intermediate data, if they are of an array.
+fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
+    let metadata = ArrayDocument::read(document).metadata()?;
+    let inner = metadata.codecs.first()?.member("chunk_shape")?.as_array()?;
+    let cell: Vec<u64> = inner.iter().filter_map(Json::as_u64).collect();
+    let shard = metadata.chunk_shape;
+    let fits = cell.len() == shard.len()
+        && shard.iter().zip(&cell).all(|(shard, cell)| *cell > 0 && shard.is_multiple_of(*cell));
+    let is_of_array = metadata.shape == array.shape && metadata.data_type.same_value(&array.data_type);
+    (fits && is_of_array).then_some(StagingShape { cell, shard })
+}
+
+/// Intermediate data of a grid for what `from` reads, and their document. Their folder is that of `destination`.
+pub(super) fn staging(
+    from: &Side,
+    destination: &LocalNode,
+    shape: &StagingShape,
+    store: &str,
+) -> Result<(Side, Json), OperationError> {
+    let document = document(from, shape);
+    let metadata = ArrayDocument::read(&document).metadata();
+    let metadata = metadata.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
+    let decoded = from.chain.decoded();
+    let input = ArrayRepresentation {
+        data_type: decoded.data_type.clone(),
+        shape: shape.shard.clone(),
+        fill_value: decoded.fill_value.clone(),
+    };
+    let pipeline =
+        Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+    let side = side(folder(destination), metadata, &pipeline, store, 0, true)?;
+    Ok((side, document))
+}
+
+fn document(from: &Side, shape: &StagingShape) -> Json {
+    let regular = Object::new()
+        .with("name", "regular")
+        .with("configuration", Object::new().with("chunk_shape", Json::from(shape.shard.clone())));
+    // One file a shard in one folder.
+    let keys =
+        Object::new().with("name", "default").with("configuration", Object::new().with("separator", "."));
+    let bytes = |endian: &str| CodecMetadata::new("bytes", Some(Object::new().with("endian", endian)));
+    // Elements as they are in memory; no checksum on the index, so that one entry of it can be read.
+    let native = if cfg!(target_endian = "big") { "big" } else { "little" };
+    let sharding = Object::new()
+        .with("chunk_shape", Json::from(shape.cell.clone()))
+        .with("codecs", codecs_json(&[bytes(native)]))
+        .with("index_codecs", codecs_json(&[bytes(native)]))
+        .with("index_location", "end");
+    let codecs = codecs_json(&[CodecMetadata::new("sharding_indexed", Some(sharding))]);
+    Object::new()
+        .with("zarr_format", 3_u64)
+        .with("node_type", "array")
+        .with("shape", Json::from(from.metadata.shape.clone()))
+        .with("data_type", from.metadata.data_type.clone())
+        .with("chunk_grid", regular)
+        .with("chunk_key_encoding", keys)
+        .with("fill_value", from.metadata.fill_value.clone())
+        .with("codecs", codecs)
+        .with("attributes", Object::new())
+        .into()
+}
