@@ -11,8 +11,10 @@ use super::interrupt::{Interrupt, Interrupted};
 use crate::codec::{ChainFault, ChainFaultKind};
 use crate::store::StoreError;
 
-/// Chunks whose results are gathered before they are folded in order.
-const BATCH: u64 = 1 << 14;
+/// Chunks whose results are gathered before they are folded in order, at least, and for each thread: all wait for the
+/// last of them.
+const BATCH: usize = 1 << 14;
+const BATCH_OF_A_THREAD: usize = 1 << 10;
 
 /// Into how many parts each thread's share of the work is cut, at least.
 const SHARES: usize = 64;
@@ -167,9 +169,10 @@ impl Driver {
         mut fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
         let workspaces: Vec<Mutex<W>> = (0..self.num_threads()).map(|_| Mutex::default()).collect();
+        let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
         let mut first = 0;
         while first < chunks.len() {
-            let count = usize::try_from((chunks.len() - first).min(BATCH)).unwrap_or(0);
+            let count = usize::try_from((chunks.len() - first).min(batch)).unwrap_or(0);
             let failed_at = AtomicU64::new(u64::MAX);
             let results: Vec<Option<Result<(u64, R), ChunkFault>>> = self.each(count, |item| {
                 let place = first + item as u64;

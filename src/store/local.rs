@@ -340,7 +340,7 @@ impl LocalNode {
     }
 
     /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, in all; absent ones have
-    /// none.
+    /// none, and so have links that lead nowhere or in a circle.
     pub fn total_size(&self, folder: &str, names: &[impl AsRef<str>]) -> Result<u64, StoreError> {
         let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
         let directory = File::open(&path).map_err(io_error("open", &path))?;
@@ -349,7 +349,7 @@ impl LocalNode {
             let name = name.as_ref();
             match rustix::fs::statat(&directory, name, rustix::fs::AtFlags::empty()) {
                 Ok(found) => total = total.saturating_add(u64::try_from(found.st_size).unwrap_or(0)),
-                Err(rustix::io::Errno::NOENT) => {}
+                Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP) => {}
                 Err(error) => return Err(io_error("read", &path.join(name))(error.into())),
             }
         }

@@ -122,7 +122,9 @@ impl Planner<'_> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = listing::list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
+        // Only a plan that is shown tells how much it would read.
+        let list = if self.options.dry_run { listing::list_with_sizes } else { listing::list };
+        let listing = list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
