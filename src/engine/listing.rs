@@ -214,6 +214,47 @@ fn keep(keys: &mut BTreeSet<String>, key: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::array::ArrayDocument;
+    use crate::metadata::json::Json;
+
+    /// An array of 40 x 3 chunks of one element.
+    fn metadata(separator: char) -> ArrayMetadata {
+        let document = format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[40,3],"data_type":"uint8","chunk_grid":
+            {{"name":"regular","configuration":{{"chunk_shape":[1,1]}}}},"chunk_key_encoding":{{"name":"default",
+            "configuration":{{"separator":"{separator}"}}}},"fill_value":0,"codecs":[{{"name":"bytes"}}]}}"#
+        );
+        ArrayDocument::read(&Json::parse_str(&document).unwrap()).metadata().unwrap()
+    }
+
+    #[test]
+    fn listing_is_the_same_for_any_number_of_threads() {
+        for separator in ['/', '.'] {
+            let folder = tempfile::tempdir().unwrap();
+            let (node, metadata) = (LocalNode::new(folder.path()), metadata(separator));
+            let chunks: ChunkSet = (0..120).filter(|index| index % 5 != 0).collect();
+            for index in (0..chunks.len()).filter_map(|place| chunks.nth(place)) {
+                let key =
+                    metadata.chunk_key_encoding.key(&super::super::chunk_set::position(index, &metadata));
+                node.write(&key, b"seven b").unwrap();
+            }
+            // None of these is a chunk; the last of them lies too deep to be looked at.
+            for key in ["zarr.json", "notes", "c/40/0", "a/b/c/d/e"] {
+                node.write(key, b"").unwrap();
+            }
+            let misplaced = format!("c{separator}1{separator}2");
+            node.write(&format!("{misplaced}/x"), b"").unwrap();
+            for threads in [1, 4] {
+                let driver = Driver::new(threads).unwrap();
+                let listing = list_with_sizes(&node, &metadata, &driver).unwrap();
+                assert_eq!(listing.present, chunks);
+                assert_eq!(listing.present_bytes, 7 * chunks.len());
+                assert_eq!(listing.folders, [misplaced.as_str()]);
+                assert_eq!(listing.unknown_keys, ["c/40/0", "notes"]);
+                assert_eq!(list(&node, &metadata, &driver.alone()).unwrap().present, chunks);
+            }
+        }
+    }
 
     #[test]
     fn keep_keeps_the_first_by_name_whatever_comes_first() {
