@@ -52,12 +52,12 @@ const JOBS: [Job; 8] = [
     },
     Job {
         source: "shards",
-        options: &["-c", "8,16,16", "-s", "0,64,64", "--quantize", "uint8", "--compress", "zstd:19"],
+        options: &["-c", "16,64,64", "-s", "0,128,128", "--quantize", "uint8", "--compress", "zstd:19"],
         mebibytes: 64,
         route: "rechunk",
         passes: 1,
     },
-    Job { source: "chunks", options: &["-c", "0,16,16"], mebibytes: 12, route: "rechunk", passes: 2 },
+    Job { source: "chunks", options: &["-c", "0,32,32"], mebibytes: 12, route: "rechunk", passes: 2 },
 ];
 
 /// Runs the program; its result, and the most memory that it had, in KiB.
