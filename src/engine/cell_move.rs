@@ -3,6 +3,7 @@
 
 use std::sync::Mutex;
 
+use super::cell_encoder::Encoded;
 use super::cell_writer::CellWriter;
 use super::cells::CellSource;
 use super::driver::{ChunkFault, Driver, Fault};
@@ -108,7 +109,7 @@ impl CellMove<'_> {
             for inside in batch {
                 interrupt.check()?;
                 if self.cell(&position(inside), writer.object(), buffers, report)? {
-                    writer.write(inside, self.encoded(buffers), report)?;
+                    writer.write(inside, Encoded::whole(self.encoded(buffers)), report)?;
                 }
             }
             return Ok(());
@@ -121,7 +122,7 @@ impl CellMove<'_> {
         for (inside, (encoded, of_cell)) in batch.iter().zip(converted) {
             report.add(&of_cell);
             if let Some(encoded) = encoded {
-                writer.write(inside, &encoded, report)?;
+                writer.write(inside, Encoded::whole(&encoded), report)?;
             }
         }
         Ok(())

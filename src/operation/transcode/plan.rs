@@ -14,9 +14,10 @@ use super::{normalize, regrid, unpack, version_2};
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::data_type::FillValue;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
-use crate::engine::chunk_set::{self, Listing};
+use crate::engine::chunk_set;
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
+use crate::engine::listing::{self, Listing};
 use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
 use crate::engine::rechunk::Rechunk;
@@ -140,7 +141,9 @@ impl Planner<'_> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = chunk_set::list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
+        // Only a plan that is shown tells how much it would read.
+        let list = if self.options.dry_run { listing::list_with_sizes } else { listing::list };
+        let listing = list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"

@@ -129,7 +129,7 @@ impl Choice<'_> {
     ) -> Result<Rechunk, BudgetTooSmall> {
         let grids = Grids {
             shape: from.metadata.shape.clone(),
-            source_cell: from.cell_shape().to_vec(),
+            source_cell: from.part_shape(),
             destination_cell: to.cell_shape().to_vec(),
             destination_object: to.metadata.chunk_shape.clone(),
             order: to.cell_order(),
