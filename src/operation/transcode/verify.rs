@@ -108,11 +108,10 @@ fn copies(
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
     let metadata = &plan.source.metadata;
-    let key = |index| metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
     let mut differing = 0;
     let work = |pieces: &mut [Vec<u8>; 2], index| {
-        let key = key(index);
-        let (source, written) = (plan.source.node.open(&key)?, destination.open(&key)?);
+        let [from, to] = plan.keys(index);
+        let (source, written) = (plan.source.node.open(&from)?, destination.open(&to)?);
         match (source, written) {
             (Some(mut source), Some(mut written)) => {
                 same_bytes(&mut source, &mut written, pieces, |bytes| progress.advance(bytes))
@@ -126,8 +125,10 @@ fn copies(
         })
         .map_err(|fault| match fault.fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
-            cause => OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
-                .because(cause),
+            cause => {
+                let [_, key] = plan.keys(fault.index);
+                OperationError::environment(format!("chunk `{key}` cannot be read back")).because(cause)
+            }
         })?;
     let elements = crate::metadata::array::num_elements(&metadata.shape).unwrap_or(u64::MAX);
     let result =
@@ -345,7 +346,7 @@ impl<'a> Comparison<'a> {
         let max = if self.quantizes {
             figures.max_abs_error
         } else {
-            max_abs_difference(changed, to, self.destination.chain.decoded().data_type.number())
+            max_abs_difference(changed, to, self.destination.chain.decoded().data_type.real_number())
         };
         compared.max_abs_error = compared.max_abs_error.max(max);
         if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
