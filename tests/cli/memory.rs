@@ -57,7 +57,7 @@ const JOBS: [Job; 8] = [
         route: "rechunk",
         passes: 1,
     },
-    Job { source: "chunks", options: &["-c", "0,32,32"], mebibytes: 12, route: "rechunk", passes: 2 },
+    Job { source: "packed", options: &["-c", "0,32,32"], mebibytes: 12, route: "rechunk", passes: 2 },
 ];
 
 /// Runs the program; its result, and the most memory that it had, in KiB.
@@ -103,6 +103,7 @@ fn peak_stays_within_the_budget_in_every_route_with_64_threads() {
     // 64 chunks of 1 MiB: without a budget 64 threads would hold several times the array.
     planes(&test, "chunks", 64, 512);
     shards(&test, "8,512,512", "1,256,256");
+    test.run(["transcode", "--compress", "zstd:1", "chunks", "packed"]).succeeds();
     for (number, Job { source, options, mebibytes, route, passes }) in JOBS.iter().enumerate() {
         let (budget, destination) = (format!("{mebibytes}MiB"), number.to_string());
         let mut arguments = vec!["transcode", "--json", "--threads", "64", "--max-memory", &budget];
