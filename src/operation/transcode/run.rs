@@ -228,7 +228,7 @@ impl Whole<'_> {
         if let Err(error) = self.remove_staging() {
             return Err(claim.abandon(error));
         }
-        claim.publish(self.documents)?;
+        claim.publish(self.documents, driver)?;
         Ok(tallies.into_iter().zip(verified).map(|(tally, verified)| Done { tally, verified }).collect())
     }
 
