@@ -312,3 +312,104 @@ fn holds_any(source: &CellSource<'_>, part: &Block, buffers: &mut ObjectBuffers)
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::codec::BoundChain;
+    use crate::codec::conversion::ValueChange;
+    use crate::data_type::DataType;
+    use crate::engine::ChunkSet;
+    use crate::engine::driver::ObjectOf;
+    use crate::engine::journal::{Fingerprint, Journal};
+    use crate::engine::object::ObjectWay;
+    use crate::engine::plan::{Costs, Grids, RechunkPlan};
+    use crate::engine::progress::Progress;
+    use crate::engine::rechunk::Schedule;
+    use crate::metadata::array::ArrayDocument;
+    use crate::metadata::json::Json;
+    use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+    use crate::store::LocalNode;
+
+    /// An array of 4 x 4 bytes in these chunks.
+    fn side(node: LocalNode, chunk_shape: [u64; 2]) -> Side {
+        let document = format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8",
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{chunk_shape:?}}}}},
+            "chunk_key_encoding":{{"name":"default"}},"fill_value":0,"codecs":[{{"name":"bytes"}}]}}"#
+        );
+        let metadata = ArrayDocument::read(&Json::parse_str(&document).unwrap()).metadata().unwrap();
+        let data_type = DataType::read(&metadata.data_type).unwrap().value;
+        let fill_value = Some(data_type.fill_value_from_json(&metadata.fill_value).unwrap().value);
+        let input = ArrayRepresentation { data_type, shape: chunk_shape.to_vec(), fill_value };
+        let codecs = &metadata.codecs;
+        let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "", &mut Vec::new());
+        Side { node, chain: BoundChain::bind(&pipeline).unwrap(), metadata, layout: None }
+    }
+
+    /// From two chunks of two rows to four of one column, block by block.
+    fn columns(folder: &std::path::Path) -> (ObjectJob, Rechunk) {
+        let source = side(LocalNode::new(folder.join("a")), [2, 4]);
+        let destination = side(LocalNode::new(folder.join("b")), [4, 1]);
+        for object in 0..2 {
+            source.node.write(&source.key(object), &[1; 8]).unwrap();
+        }
+        let grids = Grids {
+            shape: vec![4, 4],
+            source_cell: vec![2, 4],
+            destination_cell: vec![4, 1],
+            destination_object: vec![4, 1],
+            order: vec![0, 1],
+        };
+        let plan = RechunkPlan::new(grids, Costs { element: 1, cell: 0, worker: 0 }, 4).unwrap();
+        assert_eq!(plan.num_groups(), 4);
+        let encoder = CellEncoder::new(&source, &destination, &ValueChange::None, false).unwrap();
+        let schedule = Schedule::new(&plan, 1, 4);
+        let rechunk = Rechunk { plan, encoder, schedule };
+        let way = ObjectWay::Rechunk(Box::new(rechunk.clone()));
+        let present = ChunkSet::full(2);
+        (ObjectJob { source, destination, way, present, absent_element: None, origin: None }, rechunk)
+    }
+
+    #[test]
+    fn panic_over_a_cell_names_its_chunk() {
+        let folder = tempfile::tempdir().unwrap();
+        let (job, rechunk) = columns(folder.path());
+        let visit = |cell: &GatheredCell<'_>| {
+            assert!(cell.position != [0, 2], "a bug");
+            Ok(())
+        };
+        let fault = visit_cells(&job, &rechunk, &Driver::new(2).unwrap(), visit, |()| {}).unwrap_err();
+        let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
+        assert_eq!((of, index), (ObjectOf::Destination, 2));
+        assert!(matches!(*fault, Fault::Panic(_)), "{fault:?}");
+    }
+
+    /// Panics when it hears of the third block.
+    #[derive(Default)]
+    struct Third(AtomicU64);
+
+    impl Progress for Third {
+        fn start(&self, _name: &str, _length: Option<u64>) {}
+        fn advance(&self, _bytes: u64) {
+            assert!(self.0.fetch_add(1, Ordering::Relaxed) != 2, "a bug");
+        }
+        fn finish(&self) {}
+    }
+
+    #[test]
+    fn panic_over_a_block_names_its_first_chunk() {
+        let folder = tempfile::tempdir().unwrap();
+        let (job, _) = columns(folder.path());
+        job.destination.node.create_root().unwrap();
+        let journal =
+            Journal::begin(&job.destination.node, &Fingerprint::new([("a", &b"a"[..])]), false).unwrap();
+        let driver = Driver::new(1).unwrap();
+        let fault = job.run(&driver, &Third::default(), &journal.part("/"), |_| {}).unwrap_err();
+        let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
+        assert_eq!((of, index), (ObjectOf::Destination, 2));
+        assert!(fault.to_string().contains("a bug"), "{fault}");
+    }
+}

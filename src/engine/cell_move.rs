@@ -40,18 +40,16 @@ impl CellMove<'_> {
         let objects = self.job.overlapped(&destination.metadata.chunk_shape);
         let bytes = destination.chunk_bytes();
         if objects.len() >= 2 * driver.num_threads() as u64 {
-            return driver.run::<ObjectBuffers, ObjectReport>(
-                &objects,
-                |buffers, object| {
-                    let interrupt = driver.interrupt();
-                    let report = self
-                        .part
-                        .do_once(object, || self.object(object, &mut Workers::One { buffers, interrupt }))?;
-                    progress.advance(bytes);
-                    Ok(report)
-                },
-                |_, report| fold(report),
-            );
+            let work = |buffers: &mut ObjectBuffers, object| {
+                let workers = &mut Workers::One { buffers, interrupt: driver.interrupt() };
+                let report = self.part.do_once(object, || self.object(object, workers))?;
+                progress.advance(bytes);
+                Ok(report)
+            };
+            // What happened to no object in particular happened to the one that was written.
+            let located =
+                |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
+            return driver.run(&objects, work, |_, report| fold(report)).map_err(located);
         }
         // Too few objects to go round: the threads share the cells of each.
         let buffers: Vec<Mutex<ObjectBuffers>> =

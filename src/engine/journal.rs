@@ -181,6 +181,11 @@ impl Journal {
         tree::is_folder(&node.root().join(FOLDER))
     }
 
+    /// Removes the folder of a node in which a pass has kept something.
+    pub fn remove_folder(node: &LocalNode) -> Result<(), StoreError> {
+        tree::remove(&node.root().join(FOLDER))
+    }
+
     /// Whether another process is writing a node.
     pub fn is_locked_at(node: &LocalNode) -> Result<bool, JournalError> {
         let log = LogFile::open(&Self::path(node))?;

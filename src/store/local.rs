@@ -104,6 +104,12 @@ impl LocalNode {
         self
     }
 
+    /// The node in a folder of this one, which creates with the same permissions.
+    #[must_use]
+    pub fn child(&self, path: &str) -> LocalNode {
+        LocalNode { root: self.root.join(path), makes_folders: Arc::default(), modes: self.modes }
+    }
+
     /// The directory.
     pub fn root(&self) -> &Path {
         &self.root

@@ -8,7 +8,7 @@ from conversion import attributes, data_types, fill_values, refusals
 from inspecting import histograms, slices, statistics, suggestions
 from program import run_sections
 from quantisation import given_ranges, quantised, special_data
-from rechunking import grids
+from rechunking import combined, grids, two_passes
 from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
 
 SECTIONS = [
@@ -16,6 +16,8 @@ SECTIONS = [
     copies,
     codec_chains,
     grids,
+    two_passes,
+    combined,
     compress_specifications,
     quantised,
     given_ranges,

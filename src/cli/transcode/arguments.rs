@@ -1,6 +1,7 @@
 //! The options of `transcode`, in the groups of its help.
 
 use clap::{Args, ValueEnum};
+use glob::Pattern;
 
 use crate::cli::shape;
 use crate::cli::value::{self, Document};
@@ -63,6 +64,29 @@ pub(super) struct ChangeArguments {
     /// Write chunks that hold only the fill value
     #[arg(long)]
     pub(super) write_empty_chunks: bool,
+}
+
+/// What of a hierarchy is changed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Hierarchies")]
+pub(super) struct HierarchyArguments {
+    /// Change only the arrays whose path matches; the others are copied
+    ///
+    /// Paths are without the leading slash. `*` stays within a name, `**/` stands for any number of groups.
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
+    pub(super) include: Vec<Pattern>,
+
+    /// Copy the arrays whose path matches
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
+    pub(super) exclude: Vec<Pattern>,
+
+    /// Options for the arrays whose path matches; of several rules the later ones win
+    #[arg(long, value_name = "GLOB: OPTIONS")]
+    pub(super) rule: Vec<String>,
+
+    /// Leave consolidated metadata out
+    #[arg(long)]
+    pub(super) no_consolidate: bool,
 }
 
 /// Floats to integer codes.

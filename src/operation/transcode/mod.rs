@@ -5,6 +5,7 @@
 
 pub(super) mod budget;
 mod change;
+mod consolidate;
 mod destination;
 pub(super) mod fault;
 #[cfg(test)]
@@ -23,9 +24,11 @@ mod regrid;
 pub(super) mod request;
 mod room;
 mod run;
+mod selection;
 mod site;
 mod staging;
 pub(super) mod survey;
+mod tree;
 mod unpack;
 mod verify;
 mod way;

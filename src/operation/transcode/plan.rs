@@ -1,6 +1,6 @@
 //! What will be done, settled and proved before DEST is touched.
 
-use super::budget::Budget;
+use super::budget::{BASE_BYTES, Budget, first_pass_bytes, unit_bytes};
 use super::change;
 use super::destination::{Draft, compress, follow_data_type, read_chain};
 use super::first_pass::FirstPass;
@@ -12,6 +12,7 @@ use super::{normalize, regrid, unpack};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::FillValue;
 use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::listing::{self, Listing};
 use crate::engine::object::{ObjectJob, ObjectWay};
@@ -20,7 +21,6 @@ use crate::engine::rechunk::Rechunk;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
-use crate::operation::new_driver;
 use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -100,6 +100,8 @@ pub(in crate::operation) struct Planner<'a> {
     pub budget: Budget,
     /// What stops a first pass.
     pub interrupt: &'a Interrupt,
+    /// Who lists the chunks.
+    pub driver: &'a Driver,
 }
 
 /// What changes in the values.
@@ -118,13 +120,12 @@ impl Planner<'_> {
         target: LocalNode,
         progress: &dyn Progress,
     ) -> Result<Plan, OperationError> {
-        let driver = new_driver(self.budget.threads(), self.interrupt)?;
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
         // Only a plan that is shown tells how much it would read.
         let list = if self.options.dry_run { listing::list_with_sizes } else { listing::list };
-        let listing = list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
+        let listing = list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
@@ -323,11 +324,14 @@ impl Planner<'_> {
             Err(_) if is_copy => return Ok(Work { is_copy, job: None, comparison: None }),
             Err(error) => return Err(error),
         };
-        let choice = Choice {
+        let quantization = changed.quantization.as_ref();
+        let mut choice = Choice {
             change: &changed.change,
             write_empty: options.write_empty_chunks,
             store: &source.store,
             budget: self.budget,
+            elsewhere: quantization
+                .map_or(0, |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled))),
             verifies: options.verify,
             resumes: options.resume,
         };
@@ -335,6 +339,7 @@ impl Planner<'_> {
         let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
         let present = listing.present.clone();
         let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
+        choice.elsewhere = unit_bytes(&job, quantization, false);
         let comparison = match &job.way {
             ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself.
