@@ -8,7 +8,7 @@ use super::layout::side;
 use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
 use super::way::Choice;
-use super::{normalize, regrid, unpack};
+use super::{few_readers, normalize, regrid, unpack};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::FillValue;
 use crate::diagnostic::{Diagnostic, Severity, code};
@@ -189,6 +189,8 @@ impl Planner<'_> {
         if let Some(quantization) = &changed.quantization {
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(packed_warning(quantization));
+        } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
+            warnings.extend(few_readers::warning(&source.pipeline, &destination.pipeline));
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let Work { is_copy, job, comparison } =
