@@ -10,6 +10,7 @@ from program import run_sections
 from quantisation import given_ranges, quantised, special_data
 from rechunking import grids
 from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
+from versions import SECTIONS as VERSIONS
 
 SECTIONS = [
     fixtures_hold_what_is_expected,
@@ -28,6 +29,7 @@ SECTIONS = [
     histograms,
     slices,
     suggestions,
+    *VERSIONS,
 ]
 
 if __name__ == "__main__":
