@@ -69,6 +69,15 @@ impl ChainFault {
         self
     }
 
+    /// What helps where an element is at fault in a filter of numcodecs.
+    pub fn filter_help(&self) -> Option<&'static str> {
+        let is_filter = self.codec.starts_with("numcodecs.");
+        (is_filter && self.element().is_some()).then_some(
+            "numcodecs loses such a value, or leaves it to the machine: give the codec another configuration, such as a \
+             wider `astype`",
+        )
+    }
+
     /// Why an element could not be converted, where that is the fault.
     pub fn element(&self) -> Option<(FaultKind, Option<(NumberType, NumberType)>)> {
         match &self.kind {
@@ -81,6 +90,9 @@ impl ChainFault {
 /// A number's value as text: shortest decimal, or the words for what is not finite.
 pub fn number_text(number_type: NumberType, bits: u64) -> String {
     use crate::element::Element;
+    if let Some(float) = number_type.small_float() {
+        return float.to_f64(bits).map_or_else(|| "NaN".to_owned(), |value| value.to_string());
+    }
     match number_type.element() {
         ElementType::Float16 => half::f16::from_bits64(bits).to_string(),
         ElementType::Float32 => f32::from_bits64(bits).to_string(),
@@ -98,6 +110,9 @@ pub fn number_text(number_type: NumberType, bits: u64) -> String {
 #[expect(clippy::cast_precision_loss, reason = "figures need no more than 53 bits")]
 pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
     use crate::element::Element;
+    if let Some(float) = number_type.small_float() {
+        return float.to_f64(bits).unwrap_or(f64::NAN);
+    }
     match number_type.element() {
         ElementType::Float16 => half::f16::from_bits64(bits).to_f64(),
         ElementType::Float32 => f64::from(f32::from_bits64(bits)),
@@ -112,6 +127,16 @@ pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
 
 /// The bounds of a type as text.
 fn bounds_text(number_type: NumberType) -> String {
+    if let Some(float) = number_type.small_float() {
+        let format = float.format();
+        let least = if format.is_unsigned() { 0 } else { format.greatest() | format.sign() };
+        let text = |bits| {
+            let value = float.to_f64(bits).unwrap_or_default();
+            let is_far = value.abs() >= 1e6 || value.abs() < 1e-6;
+            if is_far { format!("{value:e}") } else { value.to_string() }
+        };
+        return format!("{} to {}", text(least), text(format.greatest()));
+    }
     match (number_type.integer_bounds(), number_type.element()) {
         (Some((least, greatest)), _) => format!("{least} to {greatest}"),
         (None, ElementType::Float16) => "-65504 to 65504".to_owned(),

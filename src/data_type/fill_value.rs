@@ -44,9 +44,9 @@ impl FillValue {
         &self.0
     }
 
-    /// The bits of a number type's value, zero-extended to 64; `None` for another type or length.
+    /// The bits of an integer's or a real float's value, zero-extended to 64; `None` for another type or length.
     pub fn to_bits(&self, data_type: &DataType) -> Option<u64> {
-        let number_type = data_type.number()?;
+        let number_type = data_type.real_number()?;
         (self.0.len() == number_type.size()).then(|| bits_of(&self.0))
     }
 

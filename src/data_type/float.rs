@@ -7,8 +7,7 @@ use std::cmp::Ordering;
 
 use half::f16;
 
-use super::SmallFloat;
-use crate::element::{Element as _, ElementType, NumberType};
+use crate::element::{Element as _, ElementType, FloatFormat, NumberType, SmallFloat};
 use crate::metadata::json::Number;
 
 /// A float: one of the core, or one that only the registry has.
@@ -21,6 +20,11 @@ pub(super) enum FloatType {
 }
 
 impl FloatType {
+    /// The float that a number type is.
+    pub(super) fn of(number_type: NumberType) -> Self {
+        number_type.small_float().map_or(FloatType::Core(number_type), FloatType::Small)
+    }
+
     pub(super) fn name(self) -> String {
         match self {
             FloatType::Core(number_type) => number_type.name(),
@@ -55,7 +59,7 @@ impl FloatType {
                 _ => None,
             },
             FloatType::Small(float) => {
-                let (negative, code) = rounded(number, float.significand_bits(), float.least_exponent());
+                let (negative, code) = rounded(number, float.format());
                 float.bits_of_code(code, negative)
             }
         }
@@ -106,23 +110,25 @@ impl FloatType {
 }
 
 fn nearest_f16(number: &Number) -> f16 {
-    let (negative, code) = rounded(number, 10, -14);
+    let (negative, code) = rounded(number, FloatFormat::ieee(5, 10));
     let magnitude = u16::try_from(code.clamp(0, 0x7c00)).unwrap_or_default();
     f16::from_bits(magnitude | if negative { 0x8000 } else { 0 })
 }
 
-/// A number rounded once to so many bits after the hidden one, with no exponent below `least_exponent`: its sign, and
-/// exponent and significand as one number, 0 for zero where `least_exponent` is that of subnormals, 1 less without.
+/// A number rounded once to the precision of a format, and to the exponents from its least on: its sign, and exponent and
+/// significand as one number, which is the magnitude's bits where the format has the value.
 ///
 /// It rounds to `f64` first, which loses only where the result lies half-way between two values: there the text
 /// decides.
-fn rounded(number: &Number, significand_bits: u32, least_exponent: i32) -> (bool, i64) {
+fn rounded(number: &Number, format: FloatFormat) -> (bool, i64) {
     let value = number.as_f64();
     let negative = value.is_sign_negative();
     let magnitude = value.abs();
-    // The distance of neighbours is that of the least exponent below it, and 2^(exponent - bits) from there on.
-    let exponent = exponent(magnitude).max(least_exponent);
-    let places = i32::try_from(significand_bits).unwrap_or_default();
+    // The distance of neighbours is that of the least exponent below it, and 2^(exponent - bits) from there on. What has
+    // no subnormal numbers is rounded as if its exponents went on downwards.
+    let least = format.least_exponent();
+    let exponent = if format.is_unsigned() { exponent(magnitude) } else { exponent(magnitude).max(least) };
+    let places = i32::try_from(format.fraction_bits).unwrap_or_default();
     let steps = if magnitude.is_finite() { magnitude * power_of_two(places - exponent) } else { 0.0 };
     let below = steps.trunc();
     let up = match (steps - below).total_cmp(&0.5) {
@@ -136,10 +142,10 @@ fn rounded(number: &Number, significand_bits: u32, least_exponent: i32) -> (bool
     };
     #[expect(clippy::cast_possible_truncation, reason = "an integer of at most 12 bits")]
     let significand = below as i64 + i64::from(up);
-    // The hidden bit adds 1 to the exponent, and so does a carry out of the significand, up to infinity. What has no
-    // subnormals counts from its least exponent: zero then lies below its codes.
-    let code = (i64::from(exponent - least_exponent) << significand_bits) + significand;
-    (negative, if significand_bits == 0 { code - 1 } else { code })
+    // The hidden bit adds 1 to the exponent, and so does a carry out of the significand, up to infinity. Without
+    // subnormal numbers the least exponent has the code 0 itself.
+    let code = (i64::from(exponent - least) << format.fraction_bits) + significand;
+    (negative, if format.is_unsigned() { code - 1 } else { code })
 }
 
 /// Compares the text with a value that has at most 140 binary places.

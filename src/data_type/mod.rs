@@ -13,18 +13,16 @@ mod opaque;
 mod read;
 mod registry;
 mod scalar;
-mod small_float;
 mod structure;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::element::NumberType;
+use crate::element::{NumberType, SmallFloat};
 use crate::metadata::json::{Json, Object};
 
 pub use fill_value::{FillValue, FillValueError};
 pub use layout::Run;
 pub use read::DataTypeError;
 pub use scalar::{scalar_argument, value_from_json, value_to_json};
-pub use small_float::SmallFloat;
 pub use structure::{Field, StructType};
 
 /// A Zarr v3 data type. This is the one list: of the core, of the registry, and of what zarr-python adds to them.
@@ -175,6 +173,27 @@ impl DataType {
         if let DataType::Number(number_type) = self { Some(*number_type) } else { None }
     }
 
+    /// The number type of integers and of every real float, the small ones too.
+    pub const fn real_number(&self) -> Option<NumberType> {
+        match self {
+            DataType::Number(number_type) => Some(*number_type),
+            DataType::SmallFloat(float) => Some(NumberType::small(*float)),
+            _ => None,
+        }
+    }
+
+    /// The number type of the components of a real or complex number, and how many an element has.
+    pub const fn components(&self) -> Option<(NumberType, usize)> {
+        match self {
+            DataType::Complex(component) => Some((*component, 2)),
+            DataType::ComplexSmallFloat(component) => Some((NumberType::small(*component), 2)),
+            _ => match self.real_number() {
+                Some(number_type) => Some((number_type, 1)),
+                None => None,
+            },
+        }
+    }
+
     /// Whether a component has fewer than 8 bits.
     pub const fn is_sub_byte(&self) -> bool {
         match self {
@@ -187,6 +206,15 @@ impl DataType {
     /// Whether elements are sequences of bytes of any length, as `vlen-utf8` and `vlen-bytes` encode them.
     pub const fn is_variable_length(&self) -> bool {
         matches!(self, DataType::String | DataType::Bytes { .. })
+    }
+}
+
+impl From<NumberType> for DataType {
+    fn from(number_type: NumberType) -> Self {
+        match number_type.small_float() {
+            Some(float) => DataType::SmallFloat(float),
+            None => DataType::Number(number_type),
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Data types from their metadata and names.
 
 use super::registry::is_raw_name;
-use super::{DataType, Leniency, Read, SmallFloat, configuration, name_of};
+use super::{DataType, Leniency, Read, configuration, name_of};
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType};
+use crate::element::{ElementType, NumberType, SmallFloat};
 use crate::metadata::json::{Json, Object};
 
 /// The most bytes of an element: a name of ten characters must not earn more memory.

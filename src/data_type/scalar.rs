@@ -12,7 +12,7 @@ use crate::metadata::json::{Json, JsonError, Number};
 /// exponent, "+Infinity", a number beyond the range of the float.
 pub fn value_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, FillValueError> {
     if number_type.is_float() {
-        float_from_json(FloatType::Core(number_type), json)
+        float_from_json(FloatType::of(number_type), json)
     } else {
         integer_from_json(number_type, json)
     }
@@ -22,7 +22,7 @@ pub fn value_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>
 /// only for the canonical pattern, any other NaN in hexadecimal.
 pub fn value_to_json(number_type: NumberType, bits: u64) -> Json {
     if number_type.is_float() {
-        float_to_json(FloatType::Core(number_type), bits)
+        float_to_json(FloatType::of(number_type), bits)
     } else {
         Json::Number(Number::from(integer_of(number_type, bits)))
     }

@@ -1,10 +1,16 @@
 //! The one list of element types, their exact bounds, and the numbers that arrays hold.
 //!
 //! An [`ElementType`] is a stored primitive; a [`NumberType`] is what the values mean: the same primitive, with the
-//! number of bits that count (`uint10` is stored in a `u16`). Everything above dispatches on them by
-//! [`with_element!`] and is generic below that one line.
+//! number of bits that count (`uint10` is stored in a `u16`), or a float that no processor has (`bfloat16`, by its
+//! bits in a `u16`). Everything above dispatches on them by [`with_element!`] and is generic below that one line.
+
+mod float_format;
+mod small_float;
 
 use half::f16;
+
+pub use float_format::{FloatFormat, SpecialValues};
+pub use small_float::SmallFloat;
 
 /// A stored primitive number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -232,18 +238,25 @@ impl ElementType {
     }
 }
 
-/// What the values of an array mean: a stored primitive and the bits of it that count.
+/// What the values of an array mean: a stored primitive and the bits of it that count, or a small float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NumberType {
     element: ElementType,
     bits: u32,
+    small_float: Option<SmallFloat>,
 }
 
 impl NumberType {
     /// The type that uses every bit of its stored primitive.
     #[expect(clippy::cast_possible_truncation, reason = "an element has at most 64 bits")]
     pub const fn of(element: ElementType) -> Self {
-        NumberType { element, bits: element.size() as u32 * 8 }
+        NumberType { element, bits: element.size() as u32 * 8, small_float: None }
+    }
+
+    /// A small float; its stored primitive is the unsigned integer that holds its bits.
+    pub const fn small(float: SmallFloat) -> Self {
+        let element = if float.size() == 1 { ElementType::UInt8 } else { ElementType::UInt16 };
+        NumberType { element, bits: float.bits(), small_float: Some(float) }
     }
 
     /// The integer type of `bits` bits (2 to 64), in the smallest primitive that holds it; `None` outside.
@@ -259,10 +272,10 @@ impl NumberType {
             (false, 33..=64) => ElementType::UInt64,
             _ => return None,
         };
-        Some(NumberType { element, bits })
+        Some(NumberType { element, bits, small_float: None })
     }
 
-    /// The stored primitive.
+    /// The stored primitive. Of a small float it holds the bits and says nothing about the value.
     pub const fn element(self) -> ElementType {
         self.element
     }
@@ -279,7 +292,20 @@ impl NumberType {
 
     /// Whether it is a float.
     pub const fn is_float(self) -> bool {
-        self.element.is_float()
+        self.element.is_float() || self.small_float.is_some()
+    }
+
+    /// The small float that it is.
+    pub const fn small_float(self) -> Option<SmallFloat> {
+        self.small_float
+    }
+
+    /// How a float uses its bits; `None` for integers.
+    pub const fn float_format(self) -> Option<FloatFormat> {
+        match self.small_float {
+            Some(float) => Some(float.format()),
+            None => FloatFormat::of(self.element),
+        }
     }
 
     /// Whether every bit pattern of the primitive is a value of the type.
@@ -300,16 +326,17 @@ impl NumberType {
 
     /// The number of bits of a float's significand, the hidden one included (24 for `float32`); `None` for integers.
     pub const fn significand_bits(self) -> Option<u32> {
-        match self.element {
-            ElementType::Float16 => Some(11),
-            ElementType::Float32 => Some(24),
-            ElementType::Float64 => Some(53),
-            _ => None,
+        match self.float_format() {
+            Some(format) => Some(format.fraction_bits + 1),
+            None => None,
         }
     }
 
     /// The Zarr v3 name: `float32`, `uint10`.
     pub fn name(self) -> String {
+        if let Some(float) = self.small_float {
+            return float.name().to_owned();
+        }
         let family = if self.is_float() {
             "float"
         } else if self.element.is_signed_integer() {

@@ -2,7 +2,7 @@
 
 use super::block_reader::JobCells;
 use super::cell_move::CellMove;
-use super::chunk_set::{ChunkSet, position};
+use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::driver::{ChunkFault, Driver, Fault};
 use super::journal::Part;
 use super::plan::Block;
@@ -209,7 +209,7 @@ impl ObjectJob {
         if self.absent_element.is_some() || self.present.len() == objects || total <= WALKED {
             return ChunkSet::full(total);
         }
-        let mut indices = Vec::new();
+        let mut overlapped = ChunkSetBuilder::default();
         for object in (0..self.present.len()).filter_map(|place| self.present.nth(place)) {
             let start = self.source.start_of(object);
             let ends = start.iter().zip(&side.chunk_shape).zip(&side.shape);
@@ -219,13 +219,13 @@ impl ObjectJob {
             loop {
                 let position: Vec<u64> =
                     place.iter().zip(&first).map(|(index, first)| index + first).collect();
-                indices.push(ravel(&position, &grid));
+                overlapped.insert(ravel(&position, &grid));
                 if !advance(&mut place, &counts) {
                     break;
                 }
             }
         }
-        ChunkSet::from_indices(indices)
+        overlapped.finish()
     }
 
     /// The intermediate data of a job in two passes.

@@ -10,7 +10,8 @@ mod select;
 use self::loops::CastParameters;
 use self::scalar_map::Rules;
 use self::select::CastKernel;
-use super::exact::{FloatFormat, Value, integer_bits, integer_of};
+use super::byte_table::ByteTable;
+use super::exact::{Outside, Value, integer_bits, integer_of};
 use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
 use super::{ElementFault, FaultKind, InstructionSet, OutOfRange, Rounding};
 use crate::element::NumberType;
@@ -37,13 +38,23 @@ pub struct Cast {
     fast: Option<FastCast>,
 }
 
+/// What converts a tile that needs no exact path.
+#[derive(Debug, Clone)]
+enum FastCast {
+    /// Of one byte from or to a small float, the scalar map included.
+    Table(ByteTable),
+    Loop(Box<CastLoop>),
+}
+
 /// The loop of a cast.
 #[derive(Debug, Clone)]
-struct FastCast {
+struct CastLoop {
     kernel: CastKernel,
     parameters: CastParameters,
     /// What of the scalar map the loop does not do itself.
     rules: Option<Rules>,
+    /// Makes `float32`, which the loop then starts from, of `bfloat16`.
+    widen: Option<CastKernel>,
 }
 
 impl Cast {
@@ -54,8 +65,9 @@ impl Cast {
 
     /// Binds a cast to the loop of one instruction set (falls back to the baseline where the machine lacks it).
     pub fn with_instruction_set(options: CastOptions, instruction_set: InstructionSet) -> Self {
-        let fast = FastCast::new(&options, instruction_set);
-        Cast { options, fast }
+        let mut cast = Cast { options, fast: None };
+        cast.fast = FastCast::new(&cast, instruction_set);
+        cast
     }
 
     /// What was bound.
@@ -100,15 +112,16 @@ impl Cast {
             return Ok(bits);
         }
         let value = Value::of(bits, source);
-        match FloatFormat::of(target.element()) {
-            Some(format) => match value.to_float(format, rounding) {
-                Ok(bits) => Ok(bits),
-                Err(negative) if out_of_range == OutOfRange::Clamp => {
-                    Ok(if negative { format.sign() | format.infinity() } else { format.infinity() })
-                }
+        match target.float_format() {
+            Some(format) => {
+                let rounded = value.to_float(format, rounding);
                 // `wrap` to a float is refused with the metadata, except as the inverse of a cast to an integer.
-                Err(_) => Err(FaultKind::OutOfRange),
-            },
+                let bounded = match rounded {
+                    Err(outside) if out_of_range == OutOfRange::Clamp => format.clamped(outside),
+                    rounded => rounded,
+                };
+                bounded.map_err(Outside::fault)
+            }
             None => self.to_integer(value),
         }
     }
@@ -145,12 +158,11 @@ impl Cast {
         if let Some(exact) = found(&|key| key == bits) {
             return Some(exact);
         }
-        let format = FloatFormat::of(self.options.source.element())?;
-        let magnitude = bits & !format.sign();
-        if magnitude > format.infinity() {
-            found(&|key| key == format.canonical_nan())
-        } else if magnitude == 0 {
-            found(&|key| key & !format.sign() == 0)
+        let format = self.options.source.float_format()?;
+        if format.is_nan(bits) {
+            found(&|key| Some(key) == format.canonical_nan())
+        } else if format.is_zero(bits) {
+            found(&|key| format.is_zero(key))
         } else {
             None
         }
@@ -159,11 +171,31 @@ impl Cast {
 
 impl FastCast {
     /// `None` where the scalar map is too long for a loop.
+    fn new(cast: &Cast, instruction_set: InstructionSet) -> Option<Self> {
+        let options = &cast.options;
+        let is_small = |number_type: NumberType| number_type.small_float().is_some();
+        if options.source.size() == 1 && (is_small(options.source) || is_small(options.target)) {
+            let table = ByteTable::new(options.target.size(), |bits| cast.convert_one(bits));
+            return Some(FastCast::Table(table));
+        }
+        CastLoop::new(options, instruction_set).map(Box::new).map(FastCast::Loop)
+    }
+
+    /// Converts a tile; `false` where it holds what the loop does not know.
+    fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
+        match self {
+            FastCast::Table(table) => table.convert(source, target),
+            FastCast::Loop(cast) => cast.convert(source, target),
+        }
+    }
+}
+
+impl CastLoop {
     fn new(options: &CastOptions, instruction_set: InstructionSet) -> Option<Self> {
-        let format = FloatFormat::of(options.source.element());
+        let format = options.source.float_format();
         let nan_bits = match (options.scalar_map.as_slice(), format) {
             ([(key, value)], Some(format))
-                if *key == format.canonical_nan() && !options.target.is_float() =>
+                if Some(*key) == format.canonical_nan() && !options.target.is_float() =>
             {
                 select::nan_bits(*value, options)
             }
@@ -175,26 +207,35 @@ impl FastCast {
             let sizes = (options.source.size(), options.target.size());
             Some(Rules::new(&options.scalar_map, format, sizes, instruction_set)?)
         };
+        let widen = select::widening(options, instruction_set);
         let (kernel, parameters) = select::select(options, nan_bits, instruction_set);
-        Some(FastCast { kernel, parameters, rules })
+        Some(CastLoop { kernel, parameters, rules, widen })
     }
 
     /// Converts a tile; `false` where it holds what the loop does not know.
     fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
-        let Some(rules) = &self.rules else { return !self.kernel.run(source, target, &self.parameters) };
+        let Some(rules) = &self.rules else { return self.convert_values(source, target) };
         let mut buffer = TileBuffer::new();
         let harmless = buffer.bytes_mut(source.len());
         rules.disarm(source, harmless);
-        let is_flagged = self.kernel.run(harmless, target, &self.parameters);
+        let is_known = self.convert_values(harmless, target);
         rules.replace(source, target);
-        !is_flagged
+        is_known
+    }
+
+    /// The same without the scalar map.
+    fn convert_values(&self, source: &[u8], target: &mut [u8]) -> bool {
+        let Some(widen) = &self.widen else { return !self.kernel.run(source, target, &self.parameters) };
+        let mut buffer = TileBuffer::new();
+        let wide = buffer.bytes_mut(2 * source.len());
+        !widen.run(source, wide, &self.parameters) && !self.kernel.run(wide, target, &self.parameters)
     }
 }
 
 /// Whether a stored value lies in the logical range of its type.
 pub(crate) fn is_of_type(bits: u64, number_type: NumberType) -> bool {
     number_type.is_whole()
-        || number_type.integer_bounds().is_none_or(|(least, greatest)| {
+        || number_type.integer_bounds().map_or(bits >> number_type.bits() == 0, |(least, greatest)| {
             (least..=greatest).contains(&integer_of(bits, number_type.element()))
         })
 }

@@ -3,8 +3,8 @@
 //! A value is a sign, a 64-bit magnitude and a power of two, which holds every element of every type without loss. It
 //! is the implementation for the elements that the fast loops flag, and what those loops must equal.
 
-use super::Rounding;
-use crate::element::{ElementType, NumberType};
+use super::{FaultKind, Rounding};
+use crate::element::{ElementType, FloatFormat, NumberType, SpecialValues};
 
 /// A number, apart from its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,65 +28,69 @@ pub(crate) struct RoundedInteger {
     pub(crate) low: u64,
 }
 
-/// Where the fields of a binary float lie.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FloatFormat {
-    /// Bits of the fraction.
-    pub(crate) fraction_bits: u32,
-    /// Bits of the exponent.
-    pub(crate) exponent_bits: u32,
+/// Why a float format does not have a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// Below its least finite value after rounding.
+    Below,
+    /// Above its greatest.
+    Above,
+    /// NaN, and it has none.
+    NotANumber,
+    /// An infinity, and it has none.
+    Infinite,
+}
+
+impl Outside {
+    /// What it is where nothing is clamped.
+    pub(crate) const fn fault(self) -> FaultKind {
+        match self {
+            Outside::Below | Outside::Above => FaultKind::OutOfRange,
+            Outside::NotANumber => FaultKind::NotANumber,
+            Outside::Infinite => FaultKind::Infinite,
+        }
+    }
 }
 
 impl FloatFormat {
-    /// The format of a float type; `None` for integers.
-    pub(crate) const fn of(element: ElementType) -> Option<Self> {
-        match element {
-            ElementType::Float16 => Some(FloatFormat { fraction_bits: 10, exponent_bits: 5 }),
-            ElementType::Float32 => Some(FloatFormat { fraction_bits: 23, exponent_bits: 8 }),
-            ElementType::Float64 => Some(FloatFormat { fraction_bits: 52, exponent_bits: 11 }),
-            _ => None,
+    /// What clamping makes of finite values below or above the range: an infinity, or the least or greatest value.
+    pub(crate) const fn clamped(self, outside: Outside) -> Result<u64, Outside> {
+        let bound = if self.is_ieee() { self.infinity() } else { self.greatest() };
+        match outside {
+            Outside::Below if self.is_unsigned() => Ok(0),
+            Outside::Below => Ok(bound | self.sign()),
+            Outside::Above => Ok(bound),
+            Outside::NotANumber | Outside::Infinite => Err(outside),
         }
     }
 
-    /// The bits of positive infinity.
-    pub(crate) const fn infinity(self) -> u64 {
-        ((1 << self.exponent_bits) - 1) << self.fraction_bits
+    /// A magnitude with its sign; -0 where the format has it.
+    const fn signed(self, negative: bool, magnitude: u64) -> u64 {
+        let has_sign = negative && (self.is_negative_zero_a_value() || magnitude != 0);
+        if has_sign { magnitude | self.sign() } else { magnitude }
     }
 
-    /// The sign bit.
-    pub(crate) const fn sign(self) -> u64 {
-        1 << (self.fraction_bits + self.exponent_bits)
-    }
-
-    /// The exponent of the least normal number.
-    pub(crate) const fn least_exponent(self) -> i32 {
-        2 - (1 << (self.exponent_bits - 1))
-    }
-
-    /// The bits of the quiet NaN without payload.
-    pub(crate) const fn canonical_nan(self) -> u64 {
-        self.infinity() | 1 << (self.fraction_bits - 1)
-    }
-
-    const fn signed(self, negative: bool, bits: u64) -> u64 {
-        if negative { bits | self.sign() } else { bits }
+    const fn is_negative_zero_a_value(self) -> bool {
+        matches!(self.special, SpecialValues::Ieee | SpecialValues::Finite)
     }
 
     fn value(self, bits: u64) -> Value {
         let negative = bits & self.sign() != 0;
         let fraction = bits & ((1 << self.fraction_bits) - 1);
-        let infinity = self.infinity();
-        let biased = (bits & infinity) >> self.fraction_bits;
-        if bits & infinity == infinity {
-            return if fraction == 0 {
-                Value::Infinite { negative }
-            } else {
-                Value::NotANumber { negative, payload: fraction << (52 - self.fraction_bits) }
-            };
+        if self.is_nan(bits) {
+            let payload = if self.is_ieee() { fraction << (52 - self.fraction_bits) } else { 0 };
+            return Value::NotANumber { negative: negative && self.is_ieee(), payload };
         }
+        if self.is_ieee() && bits & !self.sign() == self.infinity() {
+            return Value::Infinite { negative };
+        }
+        let biased = (bits & self.infinity()) >> self.fraction_bits;
+        let is_normal = biased != 0 || self.is_unsigned();
+        // Subnormal numbers have the exponent of the least normal ones.
+        let steps = if self.is_unsigned() { biased } else { biased.max(1) - 1 };
         #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most 11 bits")]
-        let exponent = biased.max(1) as i32 - 1 + self.least_exponent() - self.fraction_bits as i32;
-        let hidden = if biased == 0 { 0 } else { 1 << self.fraction_bits };
+        let exponent = steps as i32 + self.least_exponent() - self.fraction_bits as i32;
+        let hidden = if is_normal { 1 << self.fraction_bits } else { 0 };
         Value::Finite { negative, magnitude: fraction | hidden, exponent }
     }
 }
@@ -94,7 +98,7 @@ impl FloatFormat {
 impl Value {
     /// The value of a bit pattern.
     pub(crate) fn of(bits: u64, number_type: NumberType) -> Self {
-        if let Some(format) = FloatFormat::of(number_type.element()) {
+        if let Some(format) = number_type.float_format() {
             return format.value(bits);
         }
         let integer = integer_of(bits, number_type.element());
@@ -110,15 +114,10 @@ impl Value {
 
     /// The nearest float64, infinities beyond; for reports and for differences.
     pub(crate) fn to_f64(self) -> f64 {
-        match self.to_float(FloatFormat { fraction_bits: 52, exponent_bits: 11 }, Rounding::NearestEven) {
+        match self.to_float(FloatFormat::BINARY64, Rounding::NearestEven) {
             Ok(bits) => f64::from_bits(bits),
-            Err(negative) => {
-                if negative {
-                    f64::NEG_INFINITY
-                } else {
-                    f64::INFINITY
-                }
-            }
+            Err(Outside::Below) => f64::NEG_INFINITY,
+            Err(_) => f64::INFINITY,
         }
     }
 
@@ -152,24 +151,35 @@ impl Value {
         })
     }
 
-    /// Rounds once to a float format; a finite value out of its range after rounding is `Err(negative)`.
-    pub(crate) fn to_float(self, format: FloatFormat, rounding: Rounding) -> Result<u64, bool> {
+    /// Rounds once to a float format, as if its exponents had no end; what then lies outside of it is an error.
+    ///
+    /// What has no subnormal numbers is rounded so at the lower end too.
+    pub(crate) fn to_float(self, format: FloatFormat, rounding: Rounding) -> Result<u64, Outside> {
         let (negative, magnitude, exponent) = match self {
             Value::Finite { negative, magnitude, exponent } => (negative, magnitude, exponent),
-            Value::Infinite { negative } => return Ok(format.signed(negative, format.infinity())),
+            Value::Infinite { negative } if format.is_ieee() => {
+                return Ok(format.signed(negative, format.infinity()));
+            }
+            Value::Infinite { .. } => return Err(Outside::Infinite),
             Value::NotANumber { negative, payload } => {
+                let nan = format.canonical_nan().ok_or(Outside::NotANumber)?;
                 let kept = payload >> (52 - format.fraction_bits);
-                return Ok(format.signed(negative, format.canonical_nan() | kept));
+                return Ok(if format.is_ieee() { format.signed(negative, nan | kept) } else { nan });
             }
         };
+        let is_unsigned = format.is_unsigned();
+        if is_unsigned && (negative || magnitude == 0) {
+            return Err(Outside::Below);
+        }
         if magnitude == 0 {
             return Ok(format.signed(negative, 0));
         }
         #[expect(clippy::cast_possible_wrap, reason = "at most 64")]
         let leading = exponent + 63 - magnitude.leading_zeros() as i32;
         let least = format.least_exponent();
+        let own = if is_unsigned { leading } else { leading.max(least) };
         #[expect(clippy::cast_possible_wrap, reason = "at most 52")]
-        let shift = leading.max(least) - format.fraction_bits as i32 - exponent;
+        let shift = own - format.fraction_bits as i32 - exponent;
         let wide = u128::from(magnitude);
         let significand = if shift > 0 {
             shift_right(wide, shift.unsigned_abs(), negative, rounding)
@@ -178,11 +188,16 @@ impl Value {
             wide << shift.unsigned_abs()
         };
         #[expect(clippy::cast_possible_truncation, reason = "a significand has at most 53 bits and a carry")]
-        let significand = significand as u64;
-        // The hidden bit of the significand counts as one step of the exponent, and so does a carry.
-        let steps = u64::from((leading.max(least) - least).unsigned_abs());
-        let bits = (steps << format.fraction_bits) + significand;
-        if bits >= format.infinity() { Err(negative) } else { Ok(format.signed(negative, bits)) }
+        let significand = significand as i64;
+        // The hidden bit of the significand counts as one step of the exponent, and so does a carry; without subnormal
+        // numbers the least exponent itself is no step.
+        let steps = i64::from(own - least) << format.fraction_bits;
+        let bits = steps + significand - i64::from(is_unsigned);
+        match u64::try_from(bits) {
+            Ok(bits) if bits <= format.greatest() => Ok(format.signed(negative, bits)),
+            Ok(_) if !negative => Err(Outside::Above),
+            _ => Err(Outside::Below),
+        }
     }
 }
 
@@ -230,7 +245,7 @@ mod tests {
         Value::of(value.to_bits(), NumberType::of(ElementType::Float64))
     }
 
-    fn to_float16(value: f64, rounding: Rounding) -> Result<u64, bool> {
+    fn to_float16(value: f64, rounding: Rounding) -> Result<u64, Outside> {
         float64(value).to_float(FloatFormat::of(ElementType::Float16).unwrap(), rounding)
     }
 
@@ -238,10 +253,10 @@ mod tests {
     fn float64_to_float16_is_rounded_once() {
         assert_eq!(to_float16(1.000_488_281_250_000_4, Rounding::NearestEven), Ok(0x3c01));
         assert_eq!(to_float16(65_519.999_97, Rounding::NearestEven), Ok(0x7bff));
-        assert_eq!(to_float16(65_520.0, Rounding::NearestEven), Err(false));
+        assert_eq!(to_float16(65_520.0, Rounding::NearestEven), Err(Outside::Above));
         assert_eq!(to_float16(-65_535.9, Rounding::TowardsZero), Ok(0xfbff));
-        assert_eq!(to_float16(-65_536.0, Rounding::TowardsZero), Err(true));
-        assert_eq!(to_float16(-65_504.1, Rounding::TowardsNegative), Err(true));
+        assert_eq!(to_float16(-65_536.0, Rounding::TowardsZero), Err(Outside::Below));
+        assert_eq!(to_float16(-65_504.1, Rounding::TowardsNegative), Err(Outside::Below));
         assert_eq!(to_float16(1e-30, Rounding::TowardsPositive), Ok(1));
         assert_eq!(to_float16(2f64.powi(-25), Rounding::NearestEven), Ok(0));
         assert_eq!(to_float16(2f64.powi(-25), Rounding::NearestAway), Ok(1));

@@ -17,6 +17,7 @@
 )]
 
 pub mod bit_round;
+mod byte_table;
 pub mod cast;
 mod dispatch;
 mod double;
@@ -27,6 +28,7 @@ pub mod numcodecs;
 pub mod quantize;
 mod round;
 pub mod scale_offset;
+mod small_float;
 pub mod statistics;
 pub mod summary;
 mod tile;

@@ -15,10 +15,9 @@ use self::exact::{ExactQuantize, is_missing};
 use self::fused::{FusedKernel, FusedParameters, TileFigures};
 use self::straight::StraightKernel;
 use super::cast::low_bits;
-use super::exact::FloatFormat;
 use super::tile::{TILE, TileBuffer, for_each_tile, num_elements, read_bits, write_bits};
 use super::{ElementFault, InstructionSet, OutOfRange, Rounding};
-use crate::element::{Element, NumberType};
+use crate::element::{Element, FloatFormat, NumberType};
 use crate::with_element;
 
 /// What a quantisation does.
@@ -176,7 +175,7 @@ impl Quantize {
     fn without_missing<'b>(&self, source: &[u8], buffer: &'b mut TileBuffer) -> &'b [u8] {
         let QuantizeOptions { source: number_type, missing, .. } = self.options();
         let size = number_type.size();
-        let nan = FloatFormat::of(number_type.element()).map_or(0, FloatFormat::canonical_nan);
+        let nan = number_type.float_format().and_then(FloatFormat::canonical_nan).unwrap_or(0);
         let copied = buffer.bytes_mut(source.len());
         copied.copy_from_slice(source);
         for index in 0..source.len() / size {

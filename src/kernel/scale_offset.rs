@@ -7,11 +7,12 @@ mod loops;
 
 use half::f16;
 
+use super::byte_table::ByteTable;
 use super::cast::{is_of_type, low_bits};
-use super::exact::integer_of;
+use super::exact::{Value, integer_of};
 use super::tile::{for_each_tile, read_bits, write_bits};
-use super::{ElementFault, FaultKind, InstructionSet};
-use crate::element::{ElementType, NumberType};
+use super::{ElementFault, FaultKind, InstructionSet, Rounding};
+use crate::element::{ElementType, FloatFormat, NumberType};
 
 /// A bound `scale_offset`: absent parameters skip their operation.
 #[derive(Debug, Clone)]
@@ -19,8 +20,26 @@ pub struct ScaleOffset {
     number_type: NumberType,
     offset: Option<u64>,
     scale: Option<u64>,
-    encode: Option<loops::Kernel>,
-    decode: Option<loops::Kernel>,
+    encode: Option<Fast>,
+    decode: Option<Fast>,
+}
+
+/// What converts a tile that needs no exact path.
+#[derive(Debug, Clone)]
+enum Fast {
+    /// Of small floats of one byte.
+    Table(ByteTable),
+    Loop(loops::Kernel),
+}
+
+impl Fast {
+    /// Converts a tile; `false` where a fault may be in it.
+    fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
+        match self {
+            Fast::Table(table) => table.convert(source, target),
+            Fast::Loop((kernel, parameters)) => !kernel.run(source, target, parameters),
+        }
+    }
 }
 
 /// The two directions of the codec.
@@ -43,9 +62,10 @@ impl ScaleOffset {
         scale: Option<u64>,
         instruction_set: InstructionSet,
     ) -> Self {
-        let select = |direction| loops::select(number_type, (offset, scale), direction, instruction_set);
-        let (encode, decode) = (select(Direction::Encode), select(Direction::Decode));
-        ScaleOffset { number_type, offset, scale, encode, decode }
+        let mut bound = ScaleOffset { number_type, offset, scale, encode: None, decode: None };
+        let select = |direction| bound.select(direction, instruction_set);
+        (bound.encode, bound.decode) = (select(Direction::Encode), select(Direction::Decode));
+        bound
     }
 
     /// The type of the elements, on both sides.
@@ -83,14 +103,23 @@ impl ScaleOffset {
         self.convert_one(Direction::Decode, bits)
     }
 
+    /// The fastest way of a direction.
+    fn select(&self, direction: Direction, instruction_set: InstructionSet) -> Option<Fast> {
+        if self.number_type.small_float().is_some() && self.number_type.size() == 1 {
+            return Some(Fast::Table(ByteTable::new(1, |bits| self.convert_one(direction, bits))));
+        }
+        let parameters = (self.offset, self.scale);
+        loops::select(self.number_type, parameters, direction, instruction_set).map(Fast::Loop)
+    }
+
     fn convert(&self, direction: Direction, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
         let size = self.number_type.size();
-        let kernel = match direction {
-            Direction::Encode => self.encode,
-            Direction::Decode => self.decode,
+        let fast = match direction {
+            Direction::Encode => &self.encode,
+            Direction::Decode => &self.decode,
         };
         for_each_tile((source, size), (target, size), |source, target, first| {
-            if kernel.is_some_and(|(kernel, parameters)| !kernel.run(source, target, &parameters)) {
+            if fast.as_ref().is_some_and(|fast| fast.convert(source, target)) {
                 return Ok(());
             }
             self.convert_exactly(direction, source, target, first)
@@ -136,6 +165,9 @@ impl ScaleOffset {
     /// One float operation, rounded once; skipped where its parameter is absent.
     fn operation(&self, bits: u64, parameter: Option<u64>, operation: Operation) -> Result<u64, FaultKind> {
         let Some(parameter) = parameter else { return Ok(bits) };
+        if let Some(float) = self.number_type.small_float() {
+            return self.small_operation(float.format(), (bits, parameter), operation);
+        }
         #[expect(clippy::cast_possible_truncation, reason = "the low bits are the element")]
         let (result, became_infinite) = match self.number_type.element() {
             ElementType::Float16 => {
@@ -157,6 +189,34 @@ impl ScaleOffset {
             }
         };
         if became_infinite { Err(FaultKind::Overflow) } else { Ok(result) }
+    }
+
+    /// The same for a small float, whose NaN keeps its bits, but for being quiet.
+    ///
+    /// float64 has more than twice the precision of its at most 8 bits, and two bits besides: so the result of an
+    /// operation rounded to 53 bits and then to those is rounded once, subnormal numbers and all.
+    fn small_operation(
+        &self,
+        format: FloatFormat,
+        (bits, parameter): (u64, u64),
+        operation: Operation,
+    ) -> Result<u64, FaultKind> {
+        let quiet = if format.is_ieee() { 1 << (format.fraction_bits - 1) } else { 0 };
+        if let Some(nan) = [bits, parameter].into_iter().find(|bits| format.is_nan(*bits)) {
+            return Ok(nan | quiet);
+        }
+        let value = |bits| Value::of(bits, self.number_type).to_f64();
+        let x = value(bits);
+        let result = operation.apply_f64(x, value(parameter));
+        if result.is_nan() {
+            // Of infinities alone, which only types with NaN have.
+            return format.canonical_nan().ok_or(FaultKind::Overflow);
+        }
+        if x.is_finite() && result.is_infinite() {
+            return Err(FaultKind::Overflow);
+        }
+        let result = Value::of(result.to_bits(), NumberType::of(ElementType::Float64));
+        result.to_float(format, Rounding::NearestEven).map_err(|_| FaultKind::Overflow)
     }
 
     /// Both steps in integers, each in the range of the type.
@@ -243,6 +303,27 @@ mod tests {
         assert!(f32::from_bits64(codec.encode_one(f32::NAN.to_bits64()).unwrap()).is_nan());
         let half = bound::<f16>(None, Some(f16::from_f32(300.0)));
         assert_eq!(half.encode_one(f16::from_f32(300.0).to_bits64()), Err(FaultKind::Overflow));
+    }
+
+    #[test]
+    fn every_operation_is_rounded_in_the_small_float_itself() {
+        let of = |name: &str, offset, scale| {
+            let float = crate::element::SmallFloat::from_name(name).unwrap();
+            ScaleOffset::new(NumberType::small(float), offset, scale)
+        };
+        // 5.5 - 1.25 = 4.25 becomes 4, which times 1.25 is 5; 4.25 * 1.25 would be 5.5.
+        assert_eq!(of("float8_e4m3", Some(0x3a), Some(0x3a)).encode_one(0x4b), Ok(0x4a));
+        // The greatest of the type, doubled.
+        assert_eq!(of("float8_e4m3", None, Some(0x40)).encode_one(0x77), Err(FaultKind::Overflow));
+        assert_eq!(of("float8_e4m3fnuz", None, Some(0x48)).encode_one(0x80), Ok(0x80));
+        // -0.5 * 0.25 is rounded to the only zero.
+        assert_eq!(of("float4_e2m1fn", None, Some(0x1)).encode_one(0x9), Ok(0x8));
+        assert_eq!(of("float8_e8m0fnu", Some(0x7f), None).encode_one(0x7f), Err(FaultKind::Overflow));
+        assert_eq!(of("float8_e8m0fnu", None, Some(0x80)).decode_one(0x80), Ok(0x7f));
+        assert_eq!(of("float6_e2m3fn", None, Some(0x8)).encode_one(0x40), Err(FaultKind::NotOfType));
+        let infinite = of("bfloat16", Some(0x7f80), None).encode_one(0x7f80);
+        assert_eq!(infinite, Ok(0x7fc0));
+        assert_eq!(of("bfloat16", Some(0x7f80), None).encode_one(0x3f80), Err(FaultKind::Overflow));
     }
 
     #[test]

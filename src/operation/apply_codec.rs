@@ -149,5 +149,5 @@ fn describe_fault(
         }
         None => "check the codec's configuration, --data-type and --shape",
     };
-    OperationError::data(message).with_help(help).because(fault)
+    OperationError::data(message).with_help(fault.filter_help().unwrap_or(help)).because(fault)
 }

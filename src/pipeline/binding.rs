@@ -212,7 +212,7 @@ impl Binding<'_> {
                 let fill_value = self.fill(|fill, pointer, diagnostics| {
                     through_cast_value(&encode, &decode, fill, pointer, diagnostics)
                 });
-                let data_type = DataType::Number(encode.target);
+                let data_type = DataType::from(encode.target);
                 (BoundConfiguration::CastValue { encode, decode }, data_type, fill_value)
             }
             CodecConfiguration::BitRound(configuration) => return self.bitround(configuration),

@@ -202,7 +202,8 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
     match node.read_amplification {
         Some(amplification) if amplification > 1.0 => {
             let often = figure((amplification * 100.0).round() / 100.0);
-            members.push(("read", format!("each chunk {often} times, in the mean")));
+            let whose = if node.passes == Some(2) { "in one of the passes" } else { "in the mean" };
+            members.push(("read", format!("each chunk {often} times, {whose}")));
         }
         Some(_) if dry_run && node.route == Route::Rechunk => {
             members.push(("read", "each chunk once".to_owned()));

@@ -13,11 +13,15 @@ mod constant;
 mod exit_status;
 mod generators;
 mod help;
+mod hierarchy;
 mod inspect;
 mod inspect_chunk;
 mod inspect_group;
 mod inspect_preview;
 mod inspect_values;
+#[cfg(target_os = "linux")]
+mod memory;
+mod numcodecs;
 mod rechunk;
 mod resume;
 mod rules;

@@ -33,7 +33,7 @@ pub struct OddIntegerDataType {
 impl OddIntegerDataType {
     /// The data type of integers that do not fill their primitive; `None` for those that do, and for floats.
     pub fn new(number_type: NumberType) -> Option<Self> {
-        (!number_type.is_whole()).then_some(OddIntegerDataType { number_type })
+        (!number_type.is_whole() && !number_type.is_float()).then_some(OddIntegerDataType { number_type })
     }
 
     /// What the values mean.

@@ -9,7 +9,8 @@ use crate::kernel::Rounding;
 use crate::kernel::dispatch::{TileLoop, convert_each};
 use crate::kernel::integer::{CutTo, IntegerElement, odd_f64, rounded_f64};
 use crate::kernel::narrow::ConvertFloat;
-use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round};
+use crate::kernel::round::{FloatElement, NearestEven, RoundingMode, WideFloat, round};
+use crate::kernel::small_float::{SmallTarget, float32_of_bfloat16};
 
 /// The constants of a cast's loop, as bits of the type that they are compared with.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,6 +25,8 @@ pub(super) struct CastParameters {
     pub(super) nan: u64,
     /// Whether a float target's overflow is a matter for the exact path.
     pub(super) is_checked: bool,
+    /// The small float that is the target.
+    pub(super) small: SmallTarget,
 }
 
 /// Bytes as they are.
@@ -116,6 +119,80 @@ impl<S: ConvertFloat<T>, T: Element, M: RoundingMode> TileLoop for FloatToFloat<
         convert_each!(source, target, S => T, x => {
             let (converted, is_out_of_range) = x.convert_float::<M>();
             (converted, is_out_of_range & is_checked)
+        })
+    }
+}
+
+/// `bfloat16` to `float32`.
+pub(super) struct WidenBfloat16;
+
+impl TileLoop for WidenBfloat16 {
+    type Parameters = CastParameters;
+    type Outcome = bool;
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], _: &CastParameters) -> bool {
+        convert_each!(source, target, u16 => f32, x => (float32_of_bfloat16(x), false))
+    }
+}
+
+/// A source of small floats: as `float64`, in which integers of 64 bits are rounded to odd.
+pub(super) trait ToSmall: Element {
+    fn to_f64(self) -> f64;
+    /// Whether the exact path has to look at it.
+    fn is_outside(self, accepted: (u64, u64)) -> bool;
+}
+
+macro_rules! integer_to_small {
+    ($($type:ty),*) => {$(
+        impl ToSmall for $type {
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                odd_f64(self)
+            }
+            #[inline(always)]
+            fn is_outside(self, accepted: (u64, u64)) -> bool {
+                (self < <$type>::from_bits64(accepted.0)) | (self > <$type>::from_bits64(accepted.1))
+            }
+        }
+    )*};
+}
+
+integer_to_small!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+macro_rules! float_to_small {
+    ($($type:ty: $value:ident => $wide:expr),*) => {$(
+        impl ToSmall for $type {
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                let $value = self;
+                $wide
+            }
+            #[inline(always)]
+            fn is_outside(self, _: (u64, u64)) -> bool {
+                false
+            }
+        }
+    )*};
+}
+
+float_to_small!(
+    f16: value => value.convert_float::<NearestEven>().0,
+    f32: value => value.convert_float::<NearestEven>().0,
+    f64: value => value
+);
+
+/// Numbers to small floats, by their bits.
+pub(super) struct NumberToSmall<S, T, M>(PhantomData<(S, T, M)>);
+
+impl<S: ToSmall, T: Element, M: RoundingMode> TileLoop for NumberToSmall<S, T, M> {
+    type Parameters = CastParameters;
+    type Outcome = bool;
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &CastParameters) -> bool {
+        let CastParameters { accepted, is_checked, small, .. } = *parameters;
+        convert_each!(source, target, S => T, x => {
+            let (bits, is_out_of_range, is_missing) = small.encode::<M>(x.to_f64());
+            (T::from_bits64(bits), x.is_outside(accepted) | (is_out_of_range & is_checked) | is_missing)
         })
     }
 }

@@ -2,10 +2,9 @@
 
 use std::marker::PhantomData;
 
-use crate::element::Element;
+use crate::element::{Element, FloatFormat};
 use crate::kernel::InstructionSet;
 use crate::kernel::dispatch::{TileKernel, TileLoop};
-use crate::kernel::exact::FloatFormat;
 
 /// Entries up to which testing all of them is faster than the exact path.
 const MOST_ENTRIES: usize = 8;
@@ -44,7 +43,7 @@ impl Rules {
         if let Some(format) = format {
             let magnitude = !format.sign();
             for (key, value) in map.iter().rev().copied() {
-                if key == format.canonical_nan() {
+                if Some(key) == format.canonical_nan() {
                     rules.push(Rule { mask: magnitude, key: format.infinity(), is_above: true, value });
                 } else if key & magnitude == 0 {
                     rules.push(Rule { mask: magnitude, key: 0, is_above: false, value });

@@ -3,17 +3,18 @@
 use half::f16;
 
 use super::loops::{
-    CastParameters, Copy, FloatToFloat, FloatToInteger, IntegerToFloat, IntegerToInteger, OfInteger,
-    ToInteger,
+    CastParameters, Copy, FloatToFloat, FloatToInteger, IntegerToFloat, IntegerToInteger, NumberToSmall,
+    OfInteger, ToInteger, ToSmall, WidenBfloat16,
 };
 use super::{CastOptions, low_bits};
-use crate::element::{Element, ElementType, NumberType};
+use crate::element::{Element, ElementType, FloatFormat, NumberType};
 use crate::kernel::dispatch::TileKernel;
-use crate::kernel::exact::{FloatFormat, Value};
+use crate::kernel::exact::Value;
 use crate::kernel::integer::{CutTo, IntegerElement};
 use crate::kernel::round::{FloatElement, NearestEven, RoundingMode, WideFloat, with_rounding};
+use crate::kernel::small_float::SmallTarget;
 use crate::kernel::{InstructionSet, OutOfRange, Rounding};
-use crate::{with_float, with_integer};
+use crate::{with_element, with_float, with_integer};
 
 /// A loop compiled for an instruction set; it tells whether its tile needs the exact path.
 pub(super) type CastKernel = TileKernel<CastParameters, bool>;
@@ -24,7 +25,23 @@ pub(super) fn select(
     nan_bits: Option<u64>,
     instruction_set: InstructionSet,
 ) -> (CastKernel, CastParameters) {
-    let element = options.source.element();
+    if options.source == options.target && options.source.small_float().is_some() {
+        return (TileKernel::select::<Copy>(instruction_set), CastParameters::default());
+    }
+    let element = wide_element(options.source);
+    if let Some(format) = options.target.small_float().and(options.target.float_format()) {
+        let CastOptions { target, rounding, out_of_range, .. } = *options;
+        let parameters = CastParameters {
+            is_checked: out_of_range != OutOfRange::Clamp,
+            small: SmallTarget::new(format),
+            ..integer_parameters(options)
+        };
+        let kernel = with_element!(
+            element,
+            S => with_rounding!(rounding, M => select_small::<S, M>(target.size(), instruction_set))
+        );
+        return (kernel, parameters);
+    }
     with_float!(
         element,
         S => select_of_float::<S>(options, nan_bits, instruction_set),
@@ -34,6 +51,26 @@ pub(super) fn select(
             else (TileKernel::select::<Copy>(instruction_set), CastParameters::default())
         )
     )
+}
+
+/// The element that the loop starts from: `bfloat16` is made `float32`, as [`widening`] does.
+const fn wide_element(source: NumberType) -> ElementType {
+    if source.small_float().is_some() { ElementType::Float32 } else { source.element() }
+}
+
+/// What makes `float32` of `bfloat16`, the only small float of more than a byte; `None` for another source, and where
+/// elements stay what they are.
+pub(super) fn widening(options: &CastOptions, instruction_set: InstructionSet) -> Option<CastKernel> {
+    let source = options.source.small_float().filter(|_| options.source != options.target);
+    source.map(|_| TileKernel::select::<WidenBfloat16>(instruction_set))
+}
+
+fn select_small<S: ToSmall, M: RoundingMode>(target_size: usize, isa: InstructionSet) -> CastKernel {
+    if target_size == 1 {
+        TileKernel::select::<NumberToSmall<S, u8, M>>(isa)
+    } else {
+        TileKernel::select::<NumberToSmall<S, u16, M>>(isa)
+    }
 }
 
 fn select_of_integer<S>(options: &CastOptions, isa: InstructionSet) -> (CastKernel, CastParameters)
@@ -117,7 +154,7 @@ where
 
 fn float_parameters<W: WideFloat>(options: &CastOptions, nan_bits: Option<u64>) -> CastParameters {
     let CastOptions { target, out_of_range, .. } = *options;
-    let format = FloatFormat::of(W::TYPE).unwrap_or(FloatFormat { fraction_bits: 52, exponent_bits: 11 });
+    let format = FloatFormat::of(W::TYPE).unwrap_or(FloatFormat::BINARY64);
     // The float next to a bound inside the range: the bound itself, where the float type holds it.
     let inside = |integer| Value::from_integer(integer).to_float(format, Rounding::TowardsZero).unwrap_or(0);
     let bits = |(least, greatest)| (inside(least), inside(greatest));
@@ -135,8 +172,9 @@ fn float_parameters<W: WideFloat>(options: &CastOptions, nan_bits: Option<u64>) 
         accepted,
         bounds,
         greatest: low_bits(range.1, target),
-        nan: nan_bits.unwrap_or(format.canonical_nan()),
+        nan: nan_bits.or(format.canonical_nan()).unwrap_or_default(),
         is_checked: true,
+        ..CastParameters::default()
     }
 }
 
@@ -167,8 +205,8 @@ select_float!(f64: f16, f32);
 
 /// The bits, in the float that a source is calculated in, of an integer that stands for NaN; `None` where inexact.
 pub(super) fn nan_bits(target_bits: u64, options: &CastOptions) -> Option<u64> {
-    let source = options.source.element();
-    let wide = if source == ElementType::Float64 { source } else { ElementType::Float32 };
+    let source = options.source;
+    let wide = if source.element() == ElementType::Float64 { source.element() } else { ElementType::Float32 };
     let code = Value::of(target_bits, options.target);
     let bits = code.to_float(FloatFormat::of(wide)?, Rounding::NearestEven).ok()?;
     let back = Value::of(bits, NumberType::of(wide)).to_integer(Rounding::NearestEven)?;

@@ -1,9 +1,9 @@
 //! The exact path of a quantisation: one value, its code, and what decoding gives back.
 
 use super::{QuantizeFigures, QuantizeOptions};
-use crate::element::{Element, NumberType};
+use crate::element::{Element, FloatFormat, NumberType};
 use crate::kernel::cast::{low_bits, wrapped};
-use crate::kernel::exact::{FloatFormat, RoundedInteger, Value, integer_of};
+use crate::kernel::exact::{RoundedInteger, Value, integer_of};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{FaultKind, OutOfRange};
 use crate::with_element;
@@ -55,8 +55,7 @@ impl ExactQuantize {
     pub(super) fn new(options: QuantizeOptions) -> Self {
         let source = options.source;
         let scale_offset = ScaleOffset::new(source, options.offset, options.scale);
-        let format =
-            FloatFormat::of(source.element()).unwrap_or(FloatFormat { fraction_bits: 52, exponent_bits: 11 });
+        let format = source.float_format().unwrap_or(FloatFormat::BINARY64);
         let scale = options.scale.map_or(1.0, |bits| Value::of(bits, source).to_f64());
         ExactQuantize { options, scale_offset, format, normalizer: power_of_two_near(scale.abs()) }
     }

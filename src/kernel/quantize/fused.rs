@@ -8,9 +8,8 @@ use std::mem::MaybeUninit;
 
 use super::measured::{Code, Measured};
 use super::{QuantizeFigures, QuantizeOptions};
-use crate::element::{Element, ElementType};
+use crate::element::{Element, ElementType, FloatFormat};
 use crate::kernel::dispatch::{TileKernel, TileLoop};
-use crate::kernel::exact::FloatFormat;
 use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round, with_rounding};
 use crate::kernel::tile::TILE;
 use crate::kernel::{InstructionSet, OutOfRange};

@@ -12,6 +12,7 @@ use crate::kernel::dispatch::{TileKernel, TileLoop, convert_each};
 use crate::kernel::exact::integer_of;
 use crate::kernel::narrow::ConvertFloat;
 use crate::kernel::round::{FloatElement, NearestEven, WideFloat};
+use crate::kernel::small_float::{SmallTarget, float32_of_bfloat16};
 use crate::{with_float, with_integer};
 
 /// The constants of one direction, as bits of the type that is calculated in.
@@ -25,6 +26,8 @@ pub(super) struct Parameters {
     /// Of an integer scale: its trailing zeros, and the inverse modulo 2^N of what is above them.
     shift: u32,
     inverse: u64,
+    /// The small float that is calculated in, by float64.
+    small: SmallTarget,
 }
 
 /// A loop for one direction; it tells whether its tile needs the exact path.
@@ -39,6 +42,19 @@ pub(super) fn select(
 ) -> Option<Kernel> {
     if offset.is_none() && scale.is_none() && number_type.is_whole() {
         return Some((TileKernel::select::<Copy>(isa), Parameters::default()));
+    }
+    if let Some(float) = number_type.small_float() {
+        let value = |bits: u64| float.to_f64(bits).unwrap_or(f64::NAN).to_bits();
+        let parameters = Parameters {
+            offset: offset.map_or_else(|| absent_offset::<f64>(direction).to_bits(), value),
+            scale: scale.map_or(1_f64.to_bits(), value),
+            small: SmallTarget::new(float.format()),
+            ..Parameters::default()
+        };
+        return Some(match direction {
+            Direction::Encode => (TileKernel::select::<EncodeBfloat16>(isa), parameters),
+            Direction::Decode => (TileKernel::select::<DecodeBfloat16>(isa), parameters),
+        });
     }
     with_float!(
         number_type.element(),
@@ -68,17 +84,21 @@ fn float_parameters<S: FloatElement>(
     scale: Option<u64>,
     direction: Direction,
 ) -> Parameters {
-    let zero = S::Wide::ZERO;
-    let absent = match direction {
-        Direction::Encode => zero,
-        // Adding -0.0 changes nothing; adding 0.0 would change -0.0.
-        Direction::Decode => zero.with_sign_of(S::Wide::of_f64(-1.0)),
-    };
+    let absent = absent_offset::<S::Wide>(direction);
     let wide = |bits: u64| S::from_bits64(bits).widen();
     Parameters {
         offset: offset.map_or(absent, wide).to_bits64(),
         scale: scale.map_or(S::Wide::ONE, wide).to_bits64(),
         ..Parameters::default()
+    }
+}
+
+/// The offset that changes nothing.
+fn absent_offset<W: WideFloat>(direction: Direction) -> W {
+    match direction {
+        Direction::Encode => W::ZERO,
+        // Adding -0.0 changes nothing; adding 0.0 would change -0.0.
+        Direction::Decode => W::ZERO.with_sign_of(W::of_f64(-1.0)),
     }
 }
 
@@ -115,6 +135,7 @@ fn integer_parameters(
         accepted: (low_bits(accepted.0, number_type), low_bits(accepted.1, number_type)),
         shift: scale.trailing_zeros(),
         inverse: inverse(odd),
+        ..Parameters::default()
     })
 }
 
@@ -209,6 +230,64 @@ impl<S: Settled> TileLoop for DecodeFloat<S> {
             let x = x.widen();
             let result = S::settle(S::settle(x / scale) + offset);
             (S::of_settled(result), has_overflowed(x, result))
+        })
+    }
+}
+
+/// A result of one operation on `bfloat16`, rounded to it once: its bits, and as float64.
+///
+/// float64 has the precision that makes its own rounding before harmless; see the exact path.
+#[expect(clippy::cast_possible_truncation, reason = "the bits of a bfloat16")]
+#[inline(always)]
+fn settle_bfloat16(result: f64, small: &SmallTarget) -> (u16, f64) {
+    let bits = small.encode::<NearestEven>(result).0 as u16;
+    (bits, widen_bfloat16(bits))
+}
+
+#[inline(always)]
+fn widen_bfloat16(bits: u16) -> f64 {
+    float32_of_bfloat16(bits).convert_float::<NearestEven>().0
+}
+
+/// Whether the exact path has to look at it: a finite value became none, or an infinity NaN.
+#[inline(always)]
+fn is_suspect(before: f64, after: f64) -> bool {
+    has_overflowed(before, after) | ((before == before) & (after != after))
+}
+
+struct EncodeBfloat16;
+
+impl TileLoop for EncodeBfloat16 {
+    type Parameters = Parameters;
+    type Outcome = bool;
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
+        let (offset, scale) = (f64::from_bits(parameters.offset), f64::from_bits(parameters.scale));
+        convert_each!(source, target, u16 => u16, bits => {
+            let x = widen_bfloat16(bits);
+            let shifted = settle_bfloat16(x - offset, &parameters.small).1;
+            let (result, scaled) = settle_bfloat16(shifted * scale, &parameters.small);
+            (if x == x { result } else { bits | QUIET_BFLOAT16 }, is_suspect(x, scaled))
+        })
+    }
+}
+
+/// What makes a NaN quiet.
+const QUIET_BFLOAT16: u16 = 0x40;
+
+struct DecodeBfloat16;
+
+impl TileLoop for DecodeBfloat16 {
+    type Parameters = Parameters;
+    type Outcome = bool;
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
+        let (offset, scale) = (f64::from_bits(parameters.offset), f64::from_bits(parameters.scale));
+        convert_each!(source, target, u16 => u16, bits => {
+            let x = widen_bfloat16(bits);
+            let divided = settle_bfloat16(x / scale, &parameters.small).1;
+            let (result, shifted) = settle_bfloat16(divided + offset, &parameters.small);
+            (if x == x { result } else { bits | QUIET_BFLOAT16 }, is_suspect(x, shifted))
         })
     }
 }

@@ -6,8 +6,9 @@
 use std::cmp::Ordering;
 
 use crate::codec::element_bits;
+use crate::codec::fault::number_value;
 use crate::data_type::DataType;
-use crate::element::{Element, ElementType};
+use crate::element::{Element, ElementType, NumberType};
 
 /// `|a - b| <= atol + rtol * |b|`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,9 +20,9 @@ pub(super) struct Tolerance {
 /// What the bytes of an element are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    Real(ElementType),
+    Real(NumberType),
     /// Two components, real first.
-    Complex(ElementType),
+    Complex(NumberType),
     /// Equal or not, with no difference that were a number.
     Opaque,
 }
@@ -31,6 +32,8 @@ enum Form {
 pub(super) struct Comparer {
     forms: (Form, Form),
     sizes: (usize, usize),
+    /// How both become float64, where that holds every value.
+    widenings: Option<(Widening, Widening)>,
     tolerance: Tolerance,
 }
 
@@ -89,7 +92,11 @@ impl Comparer {
         if (is_opaque(forms.0) || is_opaque(forms.1)) && a != b {
             return Err(format!("elements of {a} and {b} have no common meaning"));
         }
-        Ok(Comparer { forms, sizes, tolerance })
+        let widenings = match forms {
+            (Form::Real(a), Form::Real(b)) => Widening::of(a).zip(Widening::of(b)),
+            _ => None,
+        };
+        Ok(Comparer { forms, sizes, widenings, tolerance })
     }
 
     /// Compares as many elements as there are; both slices hold the same number.
@@ -99,18 +106,14 @@ impl Comparer {
             return compared;
         }
         let (of_a, of_b) = self.sizes;
-        let fast = match self.forms {
-            (Form::Real(a), Form::Real(b)) => widening(a).zip(widening(b)),
-            _ => None,
-        };
         let mut tiles = [[0.0; TILE]; 2];
         let pairs = a.chunks(TILE * of_a).zip(b.chunks(TILE * of_b));
         for (tile, (a, b)) in pairs.enumerate() {
             let [wide_a, wide_b] = &mut tiles;
-            if let Some((widen_a, widen_b)) = fast {
+            if let Some((widen_a, widen_b)) = &self.widenings {
                 let count = a.len() / of_a;
-                widen_a(a, &mut wide_a[..count]);
-                widen_b(b, &mut wide_b[..count]);
+                widen_a.run(a, &mut wide_a[..count]);
+                widen_b.run(b, &mut wide_b[..count]);
                 if self.all_within(&wide_a[..count], &wide_b[..count]) {
                     continue;
                 }
@@ -204,31 +207,57 @@ impl Difference {
 fn form(data_type: &DataType) -> Form {
     match data_type {
         // A byte of 0 or 1.
-        DataType::Bool => Form::Real(ElementType::UInt8),
-        DataType::Number(number_type) => Form::Real(number_type.element()),
-        DataType::Complex(component) => Form::Complex(component.element()),
-        // Compared byte for byte.
-        _ => Form::Opaque,
+        DataType::Bool => Form::Real(NumberType::of(ElementType::UInt8)),
+        _ => match data_type.components() {
+            Some((number_type, 1)) => Form::Real(number_type),
+            Some((number_type, _)) => Form::Complex(number_type),
+            // Compared byte for byte.
+            None => Form::Opaque,
+        },
     }
 }
 
-/// Makes `f64` of elements.
-type Widening = fn(&[u8], &mut [f64]);
+/// Makes `f64` of elements all of whose values it holds.
+#[derive(Debug, Clone)]
+enum Widening {
+    Core(fn(&[u8], &mut [f64])),
+    /// Of small floats of so many bytes, the value of each pattern.
+    Table(usize, Vec<f64>),
+}
 
-/// How to make `f64` of elements all of whose values it holds.
-fn widening(element: ElementType) -> Option<Widening> {
-    Some(match element {
-        ElementType::Int8 => widen::<i8>,
-        ElementType::Int16 => widen::<i16>,
-        ElementType::Int32 => widen::<i32>,
-        ElementType::UInt8 => widen::<u8>,
-        ElementType::UInt16 => widen::<u16>,
-        ElementType::UInt32 => widen::<u32>,
-        ElementType::Float16 => widen::<half::f16>,
-        ElementType::Float32 => widen::<f32>,
-        ElementType::Float64 => widen::<f64>,
-        ElementType::Int64 | ElementType::UInt64 => return None,
-    })
+impl Widening {
+    /// `None` for integers of 64 bits.
+    fn of(number_type: NumberType) -> Option<Self> {
+        if let Some(float) = number_type.small_float() {
+            let patterns = 1_u64 << (8 * float.size());
+            let value = |bits| float.to_f64(bits).unwrap_or(f64::NAN);
+            return Some(Widening::Table(float.size(), (0..patterns).map(value).collect()));
+        }
+        Some(Widening::Core(match number_type.element() {
+            ElementType::Int8 => widen::<i8>,
+            ElementType::Int16 => widen::<i16>,
+            ElementType::Int32 => widen::<i32>,
+            ElementType::UInt8 => widen::<u8>,
+            ElementType::UInt16 => widen::<u16>,
+            ElementType::UInt32 => widen::<u32>,
+            ElementType::Float16 => widen::<half::f16>,
+            ElementType::Float32 => widen::<f32>,
+            ElementType::Float64 => widen::<f64>,
+            ElementType::Int64 | ElementType::UInt64 => return None,
+        }))
+    }
+
+    fn run(&self, bytes: &[u8], values: &mut [f64]) {
+        match self {
+            Widening::Core(widen) => widen(bytes, values),
+            Widening::Table(size, table) => {
+                for (value, element) in values.iter_mut().zip(bytes.chunks_exact(*size)) {
+                    let place = usize::try_from(element_bits(element)).unwrap_or_default();
+                    *value = table.get(place).copied().unwrap_or(f64::NAN);
+                }
+            }
+        }
+    }
 }
 
 fn widen<T: Element + Into<f64>>(bytes: &[u8], values: &mut [f64]) {
@@ -240,27 +269,25 @@ fn widen<T: Element + Into<f64>>(bytes: &[u8], values: &mut [f64]) {
 /// Real and imaginary part.
 fn components(form: Form, bytes: &[u8]) -> [Real; 2] {
     match form {
-        Form::Real(element) => [real(element, bytes), Real::Integer(0)],
-        Form::Complex(element) => {
+        Form::Real(number_type) => [real(number_type, bytes), Real::Integer(0)],
+        Form::Complex(number_type) => {
             let (first, second) = bytes.split_at(bytes.len() / 2);
-            [real(element, first), real(element, second)]
+            [real(number_type, first), real(number_type, second)]
         }
         Form::Opaque => [Real::Integer(0); 2],
     }
 }
 
-fn real(element: ElementType, bytes: &[u8]) -> Real {
+fn real(number_type: NumberType, bytes: &[u8]) -> Real {
     let bits = element_bits(bytes);
-    match element {
-        ElementType::Float16 => Real::Float(half::f16::from_bits64(bits).to_f64()),
-        ElementType::Float32 => Real::Float(f32::from_bits64(bits).into()),
-        ElementType::Float64 => Real::Float(f64::from_bits(bits)),
-        integer if integer.is_signed_integer() => {
-            let unused = 64 - 8 * integer.size();
-            Real::Integer(((bits << unused).cast_signed() >> unused).into())
-        }
-        _ => Real::Integer(bits.into()),
+    if number_type.is_float() {
+        return Real::Float(number_value(number_type, bits));
     }
+    if number_type.element().is_signed_integer() {
+        let unused = 64 - 8 * number_type.size();
+        return Real::Integer(((bits << unused).cast_signed() >> unused).into());
+    }
+    Real::Integer(bits.into())
 }
 
 /// Whether two are the same number, or both NaN.
@@ -318,7 +345,6 @@ fn mixed_difference(integer: i128, float: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::NumberType;
 
     fn number(element: ElementType) -> DataType {
         DataType::Number(NumberType::of(element))

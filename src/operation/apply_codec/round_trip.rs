@@ -1,6 +1,6 @@
 //! Whether what was decoded is what was encoded.
 
-use crate::data_type::DataType;
+use crate::codec::fault::number_value;
 use crate::element::{Element, NumberType};
 use crate::operation::apply_codec_result::RoundTrip;
 use crate::pipeline::ArrayRepresentation;
@@ -20,14 +20,14 @@ struct Differences {
 /// Compares elements of the same array. NaN equals NaN and -0 equals 0 here; only `bit_identical` tells them apart.
 pub(super) fn compare(array: &ArrayRepresentation, before: &[u8], after: &[u8]) -> RoundTrip {
     let mut found = Differences::default();
+    let components = array.data_type.components();
     if before != after {
-        match &array.data_type {
-            DataType::Number(number_type) => found.add_all(*number_type, 1, before, after),
-            DataType::Complex(number_type) => found.add_all(*number_type, 2, before, after),
-            other => found.add_raw(other.size().unwrap_or(1), before, after),
+        match (components, &array.data_type) {
+            (Some((number_type, count)), _) => found.add_all(number_type, count, before, after),
+            (None, other) => found.add_raw(other.size().unwrap_or(1), before, after),
         }
     }
-    let is_number = matches!(array.data_type, DataType::Number(_) | DataType::Complex(_));
+    let is_number = components.is_some();
     RoundTrip {
         bit_identical: before == after,
         differing: found.differing,
@@ -86,21 +86,12 @@ fn elements<T: Element>(bytes: &[u8]) -> impl Iterator<Item = T> {
 #[expect(clippy::float_cmp, reason = "equal is equal")]
 fn difference(number_type: NumberType, before: u64, after: u64) -> f64 {
     if number_type.is_float() {
-        let (before, after) = (float(number_type, before), float(number_type, after));
+        let (before, after) = (number_value(number_type, before), number_value(number_type, after));
         if before.is_nan() && after.is_nan() || before == after { 0.0 } else { (before - after).abs() }
     } else {
         #[expect(clippy::cast_precision_loss, reason = "the difference is rounded once")]
         let difference = integer(number_type, before).abs_diff(integer(number_type, after)) as f64;
         difference
-    }
-}
-
-fn float(number_type: NumberType, bits: u64) -> f64 {
-    use crate::element::ElementType;
-    match number_type.element() {
-        ElementType::Float16 => half::f16::from_bits64(bits).to_f64(),
-        ElementType::Float32 => f64::from(f32::from_bits64(bits)),
-        _ => f64::from_bits(bits),
     }
 }
 
@@ -116,6 +107,7 @@ fn integer(number_type: NumberType, bits: u64) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data_type::DataType;
     use crate::element::ElementType;
 
     fn compare_floats(before: [f32; 4], after: [f32; 4]) -> RoundTrip {

@@ -85,7 +85,7 @@ fn look_up(values: &[f32], bits: u64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data_type::SmallFloat;
+    use crate::element::SmallFloat;
 
     #[test]
     fn small_floats_are_read_by_a_table() {

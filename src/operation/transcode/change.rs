@@ -3,7 +3,7 @@
 use super::destination::{Draft, codec_names};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
-use crate::element::NumberType;
+use crate::element::{FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::operation::error::OperationError;
@@ -33,7 +33,7 @@ pub(super) fn data_type(
     if *data_type == source.data_type {
         return Ok((ValueChange::None, source.fill_value.clone()));
     }
-    let (Some(from), Some(to)) = (source.data_type.number(), data_type.number()) else {
+    let (Some(from), Some(to)) = (source.data_type.real_number(), data_type.real_number()) else {
         return Err(OperationError::data(format!(
             "`{}` holds {}, which cannot be converted to {data_type}",
             source.store, source.data_type
@@ -56,19 +56,18 @@ pub(super) fn data_type(
         return Err(OperationError::data(format!(
             "--out-of-range wrap is for integer types, and {to} is none"
         ))
-        .with_help("use `--out-of-range clamp`, which gives infinities, or leave it out"));
+        .with_help("use `--out-of-range clamp`, or leave it out"));
     }
     if is_lossy(from, to) && !options.allow_lossy_cast {
         return Err(lossy(from, to));
     }
     let scalar_map = match &options.nan_value {
-        Some(json) if from.is_float() => {
+        Some(json) if let Some(nan) = from.float_format().and_then(FloatFormat::canonical_nan) => {
             let read = value_from_json(to, json).map_err(|error| {
                 OperationError::data(format!("--nan-value {} is no {to}", json.to_string_compact()))
                     .because(error)
             })?;
-            let float = super::range::FloatType(from);
-            vec![(float.bits(f64::NAN), read.value)]
+            vec![(nan, read.value)]
         }
         _ => Vec::new(),
     };

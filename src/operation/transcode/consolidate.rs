@@ -61,63 +61,147 @@ fn group_documents(
     group: &GroupReading,
     nodes: &BTreeMap<&str, NodeDocuments>,
 ) -> Result<NodeDocuments, OperationError> {
-    let read = |key: &str| {
-        group.node.read_document(key).map_err(|error| {
-            OperationError::environment(format!("`{}` cannot be read", group.place.key(key))).because(error)
-        })
-    };
-    let as_read = |key: &'static str, json: Json| -> Result<(String, NodeDocument), OperationError> {
-        let bytes = read(key)?.unwrap_or_default();
-        Ok((key.to_owned(), NodeDocument { json, bytes }))
-    };
-    let prefix = format!("{}/", group.place.path.trim_end_matches('/'));
-    let below = nodes.iter().filter_map(|(path, documents)| Some((path.strip_prefix(&prefix)?, documents)));
-    if group.zarr_format == 2 {
-        let mut documents = Vec::new();
-        if let Some(attributes) = &group.attributes_document {
-            documents.push(as_read(".zattrs", attributes.clone())?);
-        }
-        documents.push(as_read(".zgroup", group.document.clone())?);
-        if let Some(consolidated) = &group.consolidated
-            && !options.no_consolidate
-        {
-            let own = documents.iter().map(|(key, document)| (key.clone(), &document.json));
-            let below = below.flat_map(|(path, documents)| {
-                let copied = documents.iter().filter(|(key, _)| key != CONSOLIDATED_KEY);
-                copied.map(move |(key, document)| (format!("{path}/{key}"), &document.json))
-            });
-            let present: BTreeMap<String, &Json> = own.chain(below).collect();
-            let document = read(CONSOLIDATED_KEY)?.and_then(|bytes| Some((Json::parse(&bytes).ok()?, bytes)));
-            if let Some((json, bytes)) = document {
-                let copies = copies(consolidated, &present);
-                let document = match copies {
-                    None => NodeDocument { json, bytes },
-                    Some(copies) => NodeDocument::new(with_member(&json, "metadata", copies.into())),
-                };
-                documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
-            }
-        }
-        return Ok(documents);
+    let writing =
+        Writing { group, nodes, consolidates: group.consolidated.is_some() && !options.no_consolidate };
+    match (group.zarr_format, options.zarr_format.unwrap_or(group.zarr_format)) {
+        (2, 2) => writing.version_2(),
+        (2, _) => Ok(writing.version_3_of_2()),
+        (_, 2) => writing.version_2_of_3(),
+        _ => writing.version_3(),
     }
-    let key = "zarr.json";
-    let (Some(consolidated), Some(member)) = (&group.consolidated, group.document.get(MEMBER)) else {
-        return Ok(vec![as_read(key, group.document.clone())?]);
-    };
-    if options.no_consolidate {
-        let mut document = group.document.as_object().cloned().unwrap_or_default();
-        document.remove(MEMBER);
-        return Ok(vec![(key.to_owned(), NodeDocument::new(document.into()))]);
-    }
-    let present: BTreeMap<String, &Json> =
-        below.filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json))).collect();
-    let Some(copies) = copies(consolidated, &present) else {
-        return Ok(vec![as_read(key, group.document.clone())?]);
-    };
-    let member = with_member(member, "metadata", copies.into());
-    Ok(vec![(key.to_owned(), NodeDocument::new(with_member(&group.document, MEMBER, member)))])
 }
 
 const MEMBER: &str = "consolidated_metadata";
+const V3_KEY: &str = "zarr.json";
+
+/// A group being written.
+struct Writing<'a> {
+    group: &'a GroupReading,
+    /// The documents of the nodes below it as they are written, among others.
+    nodes: &'a BTreeMap<&'a str, NodeDocuments>,
+    /// Whether copies of them are wanted.
+    consolidates: bool,
+}
+
+impl<'a> Writing<'a> {
+    fn read(&self, key: &str) -> Result<Option<Vec<u8>>, OperationError> {
+        self.group.node.read_document(key).map_err(|error| {
+            OperationError::environment(format!("`{}` cannot be read", self.group.place.key(key)))
+                .because(error)
+        })
+    }
+
+    fn as_read(&self, key: &str, json: &Json) -> Result<(String, NodeDocument), OperationError> {
+        let bytes = self.read(key)?.unwrap_or_default();
+        Ok((key.to_owned(), NodeDocument { json: json.clone(), bytes }))
+    }
+
+    /// The nodes below, by their paths from here.
+    fn below(&self) -> impl Iterator<Item = (&'a str, &'a NodeDocuments)> {
+        let prefix = format!("{}/", self.group.place.path.trim_end_matches('/'));
+        self.nodes.iter().filter_map(move |(path, documents)| Some((path.strip_prefix(&prefix)?, documents)))
+    }
+
+    /// What consolidated metadata of v2 copy: each document by its key.
+    fn copied_in_version_2<'d>(&self, own: &'d NodeDocuments) -> BTreeMap<String, &'d Json>
+    where
+        'a: 'd,
+    {
+        let own = own.iter().map(|(key, document)| (key.clone(), &document.json));
+        let below = self.below().flat_map(|(path, documents)| {
+            let copied = documents.iter().filter(|(key, _)| key != CONSOLIDATED_KEY);
+            copied.map(move |(key, document)| (format!("{path}/{key}"), &document.json))
+        });
+        own.chain(below).collect()
+    }
+
+    /// What consolidated metadata of v3 copy: the document of each node by its path.
+    fn copied_in_version_3(&self) -> BTreeMap<String, &'a Json> {
+        self.below()
+            .filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json)))
+            .collect()
+    }
+
+    fn version_2(&self) -> Result<NodeDocuments, OperationError> {
+        let mut documents = Vec::new();
+        if let Some(attributes) = &self.group.attributes_document {
+            documents.push(self.as_read(".zattrs", attributes)?);
+        }
+        documents.push(self.as_read(".zgroup", &self.group.document)?);
+        if let Some(consolidated) = self.group.consolidated.as_ref().filter(|_| self.consolidates)
+            && let Some(bytes) = self.read(CONSOLIDATED_KEY)?
+            && let Ok(json) = Json::parse(&bytes)
+        {
+            let document = match copies(consolidated, &self.copied_in_version_2(&documents)) {
+                None => NodeDocument { json, bytes },
+                Some(copies) => NodeDocument::new(with_member(&json, "metadata", copies.into())),
+            };
+            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
+        }
+        Ok(documents)
+    }
+
+    fn version_3(&self) -> Result<NodeDocuments, OperationError> {
+        let document = &self.group.document;
+        let (Some(consolidated), Some(member)) = (&self.group.consolidated, document.get(MEMBER)) else {
+            return Ok(vec![self.as_read(V3_KEY, document)?]);
+        };
+        if !self.consolidates {
+            return Ok(vec![(V3_KEY.to_owned(), NodeDocument::new(without_copies(document)))]);
+        }
+        let Some(copies) = copies(consolidated, &self.copied_in_version_3()) else {
+            return Ok(vec![self.as_read(V3_KEY, document)?]);
+        };
+        let member = with_member(member, "metadata", copies.into());
+        Ok(vec![(V3_KEY.to_owned(), NodeDocument::new(with_member(document, MEMBER, member)))])
+    }
+
+    fn version_3_of_2(&self) -> NodeDocuments {
+        let mut document = Object::new()
+            .with("zarr_format", 3_u64)
+            .with("node_type", "group")
+            .with("attributes", self.group.attributes.clone());
+        if self.consolidates {
+            let copies = all_copies(&self.copied_in_version_3());
+            let member = Object::new().with("kind", "inline").with("must_understand", false);
+            document.push(MEMBER, member.with("metadata", copies));
+        }
+        vec![(V3_KEY.to_owned(), NodeDocument::new(document.into()))]
+    }
+
+    /// A refusal where the group has members that v2 has no place for.
+    fn version_2_of_3(&self) -> Result<NodeDocuments, OperationError> {
+        const EXPRESSED: [&str; 4] = ["zarr_format", "node_type", "attributes", MEMBER];
+        let members = self.group.document.as_object();
+        if let Some(other) =
+            members.and_then(|members| members.names().find(|name| !EXPRESSED.contains(name)))
+        {
+            let name = self.group.place.name();
+            return Err(OperationError::data(format!(
+                "Zarr v2 has no place for the member `{other}` of `{name}`"
+            ))
+            .with_help("remove it, or keep Zarr v3"));
+        }
+        let mut documents = Vec::new();
+        if !self.group.attributes.is_empty() {
+            let attributes = NodeDocument::new(self.group.attributes.clone().into());
+            documents.push((".zattrs".to_owned(), attributes));
+        }
+        let document = NodeDocument::new(Object::new().with("zarr_format", 2_u64).into());
+        documents.push((".zgroup".to_owned(), document));
+        if self.consolidates {
+            let copies = all_copies(&self.copied_in_version_2(&documents));
+            let document = Object::new().with("metadata", copies).with("zarr_consolidated_format", 1_u64);
+            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), NodeDocument::new(document.into())));
+        }
+        Ok(documents)
+    }
+}
+
+/// Copies of all that is written, where there were none.
+fn all_copies(present: &BTreeMap<String, &Json>) -> Object {
+    copies(&Consolidated::default(), present).unwrap_or_default()
+}
 
 /// The copies of what is written: those that are the same as they were, in their order, then what had none; `None`
 /// where nothing is to be changed.
@@ -142,7 +226,12 @@ fn copies(before: &Consolidated, present: &BTreeMap<String, &Json>) -> Option<Ob
 
 /// Whether a copy says what a document says; the copies that a group holds itself count for nothing.
 fn is_copy_of(copy: &Json, document: &Json) -> bool {
-    without_copies(copy).same_value(&without_copies(document))
+    let has_copies = |json: &Json| json.get(MEMBER).is_some();
+    if has_copies(copy) || has_copies(document) {
+        without_copies(copy).same_value(&without_copies(document))
+    } else {
+        copy.same_value(document)
+    }
 }
 
 fn without_copies(document: &Json) -> Json {

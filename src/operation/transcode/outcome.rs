@@ -44,13 +44,8 @@ impl Tally {
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
 /// fill value are found out later; `None` where compression or absent inner chunks decide.
 pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
-    let mut tally = Tally::default();
-    let (present, metadata) = (&plan.listing.present, &plan.source.metadata);
-    for index in (0..present.len()).map_while(|place| present.nth(place)) {
-        let key = metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
-        tally.bytes_read += plan.source.node.size(&key).ok().flatten().unwrap_or(0);
-    }
-    tally.bytes_temporary = plan.bytes_temporary();
+    let bytes_temporary = plan.bytes_temporary();
+    let mut tally = Tally { bytes_read: plan.listing.present_bytes, bytes_temporary, ..Tally::default() };
     tally.written = num_written(plan);
     let bytes_written = if plan.is_copy { Some(tally.bytes_read) } else { fixed_bytes(plan) };
     (tally, bytes_written)

@@ -1,6 +1,6 @@
 //! What will be done, settled and proved before DEST is touched.
 
-use super::budget::Budget;
+use super::budget::{BASE_BYTES, Budget, first_pass_bytes, unit_bytes};
 use super::change;
 use super::consolidate::{NodeDocument, NodeDocuments};
 use super::destination::{Draft, compress, follow_data_type, read_chain};
@@ -8,14 +8,16 @@ use super::first_pass::FirstPass;
 use super::layout::side;
 use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
+use super::verify::kept;
 use super::way::Choice;
 use super::{normalize, regrid, unpack, version_2};
-use crate::codec::conversion::ValueChange;
+use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::data_type::FillValue;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
-use crate::engine::chunk_set::{self, Listing};
+use crate::engine::chunk_set;
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
+use crate::engine::listing::{self, Listing};
 use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
 use crate::engine::rechunk::Rechunk;
@@ -139,7 +141,9 @@ impl Planner<'_> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = chunk_set::list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
+        // Only a plan that is shown tells how much it would read.
+        let list = if self.options.dry_run { listing::list_with_sizes } else { listing::list };
+        let listing = list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
@@ -363,11 +367,14 @@ impl Planner<'_> {
             Err(_) if is_copy => return Ok(Work { is_copy, job: None, comparison: None }),
             Err(error) => return Err(error),
         };
-        let choice = Choice {
+        let quantization = changed.quantization.as_ref();
+        let mut choice = Choice {
             change: &changed.change,
             write_empty: options.write_empty_chunks,
             store: &source.store,
             budget: self.budget,
+            elsewhere: quantization
+                .map_or(0, |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled))),
             verifies: options.verify,
             resumes: options.resume,
         };
@@ -375,6 +382,14 @@ impl Planner<'_> {
         let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
         let present = listing.present.clone();
         let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
+        choice.elsewhere = unit_bytes(&job, quantization, false);
+        let is_told = is_copy || depends_on_one_element(job.destination.cell_chain(), kept(&job));
+        if options.verify && !is_told {
+            let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
+            return Err(OperationError::data(message).with_help(
+                "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
+            ));
+        }
         let comparison = match &job.way {
             ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself.

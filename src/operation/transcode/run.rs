@@ -16,6 +16,7 @@ use crate::engine::chunk_set;
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::journal::{Fingerprint, Journal, Part};
+use crate::engine::listing;
 use crate::engine::object::ObjectReport;
 use crate::engine::progress::{Progress, Silent};
 use crate::engine::staged;
@@ -99,6 +100,18 @@ impl Planning<'_> {
     }
 
     fn plan_array(
+        &self,
+        array: SourceArray,
+        work: &LocalNode,
+        driver: &Driver,
+        is_tree: bool,
+    ) -> Result<PlannedArray, OperationError> {
+        let store = array.opened.store.clone();
+        self.settle(array, work, driver, is_tree)
+            .map_err(|error| if is_tree { error.about(&store) } else { error })
+    }
+
+    fn settle(
         &self,
         array: SourceArray,
         work: &LocalNode,
@@ -215,7 +228,7 @@ impl Whole<'_> {
         if let Err(error) = self.remove_staging() {
             return Err(claim.abandon(error));
         }
-        claim.publish(self.documents)?;
+        claim.publish(self.documents, driver)?;
         Ok(tallies.into_iter().zip(verified).map(|(tally, verified)| Done { tally, verified }).collect())
     }
 
@@ -432,7 +445,7 @@ impl Run<'_> {
     /// A run that was interrupted may have left objects that are not whole.
     fn remove_unfinished(&self, part: &Part<'_>) -> Result<(), OperationError> {
         let (node, metadata) = (&self.plan.target, &self.plan.destination.metadata);
-        let left = chunk_set::list(node, metadata, self.driver).map_err(cannot_write)?.present;
+        let left = listing::list(node, metadata, self.driver).map_err(cannot_write)?.present;
         let unfinished = left.without(part.done());
         let key = |index| metadata.chunk_key_encoding.key(&chunk_set::position(index, metadata));
         for index in (0..unfinished.len()).filter_map(|place| unfinished.nth(place)) {

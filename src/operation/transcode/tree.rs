@@ -109,16 +109,11 @@ impl Source {
                 NodeContent::Implicit | NodeContent::Broken => {}
             }
         }
-        if let Some(group) = groups.iter().find(|group: &&GroupReading| {
-            options.zarr_format.is_some_and(|zarr_format| zarr_format != group.zarr_format)
-        }) {
-            let message = format!("`{}` is a group of Zarr v{}", group.place.name(), group.zarr_format);
-            return Err(OperationError::data(format!("{message}, whose format is not changed"))
-                .with_help("change that of each array by itself"));
-        }
         if !errors.is_empty() {
+            let first = errors[0].location.node.clone().unwrap_or_default();
             errors.truncate(MOST_ERRORS);
-            return Err(refusal(&format!("the metadata of `{store}` are in error"), &errors));
+            let at = if first == "/" { store } else { format!("{}{first}", store.trim_end_matches('/')) };
+            return Err(refusal(&format!("the metadata of `{at}` are in error"), &errors));
         }
         warnings.extend(uncopied_links(&store, &links));
         let paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();

@@ -158,6 +158,14 @@ fn same_bytes(
     }
 }
 
+/// How many codecs of DEST's chain SOURCE's values have passed before, and do not pass again.
+pub(super) fn kept(job: &ObjectJob) -> usize {
+    match &job.way {
+        ObjectWay::Convert(conversion) | ObjectWay::Cells(conversion) => conversion.kept(),
+        ObjectWay::Copy | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => 0,
+    }
+}
+
 /// Value by value.
 fn values(
     plan: &Plan,
@@ -234,7 +242,7 @@ impl<'a> Comparison<'a> {
         let (read_back, quantizes) = match (&plan.change, &plan.quantization) {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
             (ValueChange::Quantize { .. }, _) => (ValueProgram::new(change.sizes().1), true),
-            _ => (round_trip(chain), false),
+            _ => (round_trip(chain, kept(job)), false),
         };
         let fill =
             destination.chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();
@@ -338,7 +346,7 @@ impl<'a> Comparison<'a> {
         let max = if self.quantizes {
             figures.max_abs_error
         } else {
-            max_abs_difference(changed, to, self.destination.chain.decoded().data_type.number())
+            max_abs_difference(changed, to, self.destination.chain.decoded().data_type.real_number())
         };
         compared.max_abs_error = compared.max_abs_error.max(max);
         if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {

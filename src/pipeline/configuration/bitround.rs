@@ -4,9 +4,9 @@
 
 use super::Parsed;
 use super::members::Members;
-use crate::data_type::{DataType, SmallFloat};
+use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType};
+use crate::element::{ElementType, NumberType, SmallFloat};
 use crate::kernel::bit_round::{BitRound, Component};
 use crate::metadata::json::Object;
 
@@ -67,7 +67,7 @@ fn component_of(data_type: &DataType) -> Option<(usize, Component)> {
         (number_type.size(), component)
     };
     let small = |float: &SmallFloat| {
-        let component = Component::Float { significand_bits: float.significand_bits() };
+        let component = Component::Float { significand_bits: float.format().fraction_bits };
         (float.bits() == 16).then_some((float.size(), component))
     };
     match data_type {

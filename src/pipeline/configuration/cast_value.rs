@@ -116,18 +116,13 @@ fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
     };
     let notes = read.notes.iter().map(|note| super::lenient(note.diagnostic()).at_pointer(pointer.as_str()));
     members.diagnostics.extend(notes);
-    if let DataType::Number(number_type) = read.value {
-        return Some(number_type);
-    }
-    let name = read.value.name();
-    if matches!(read.value, DataType::SmallFloat(_)) {
-        let message = format!("`cast_value` to `{name}` is registered, but this program does not decode it");
-        members.report(code::DATA_TYPE_UNSUPPORTED, "data_type", message);
-    } else {
-        let message = format!("`cast_value` casts to integers and real floats, not to `{name}`");
+    let number_type = read.value.real_number();
+    if number_type.is_none() {
+        let message =
+            format!("`cast_value` casts to integers and real floats, not to `{}`", read.value.name());
         members.report(code::CAST_VALUE_DATA_TYPE, "data_type", message);
     }
-    None
+    number_type
 }
 
 impl CastValueConfiguration {
@@ -135,12 +130,9 @@ impl CastValueConfiguration {
     ///
     /// A type that this program does not decode gives nothing, not even a finding: the type has its own.
     pub fn bind(&self, data_type: &DataType, pointer: &str) -> Parsed<BoundCastValue> {
-        let decoded = match data_type {
-            DataType::Number(number_type) => *number_type,
-            DataType::Other(_) => return (None, Vec::new()),
-            DataType::SmallFloat(_) => {
-                return (None, vec![super::unsupported("cast_value", data_type, pointer)]);
-            }
+        let decoded = match (data_type.real_number(), data_type) {
+            (Some(number_type), _) => number_type,
+            (None, DataType::Other(_)) => return (None, Vec::new()),
             _ => {
                 let message =
                     format!("`cast_value` casts from integers and real floats, but `{data_type}` reaches it");

@@ -6,7 +6,7 @@ use super::Parsed;
 use super::members::{Members, scalar, shown};
 use crate::data_type::{DataType, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType};
+use crate::element::NumberType;
 use crate::metadata::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
@@ -64,12 +64,9 @@ impl ScaleOffsetConfiguration {
     /// A type that this program does not decode gives nothing, not even a finding: the type has its own.
     pub fn bind(&self, data_type: &DataType, pointer: &str) -> Parsed<BoundScaleOffset> {
         let mut diagnostics = Vec::new();
-        let number_type = match data_type {
-            DataType::Number(number_type) => *number_type,
-            DataType::Other(_) => return (None, diagnostics),
-            DataType::SmallFloat(_) => {
-                return (None, vec![super::unsupported("scale_offset", data_type, pointer)]);
-            }
+        let number_type = match (data_type.real_number(), data_type) {
+            (Some(number_type), _) => number_type,
+            (None, DataType::Other(_)) => return (None, diagnostics),
             _ => {
                 let message =
                     format!("`scale_offset` takes integers and real floats, but `{data_type}` reaches it");
@@ -115,20 +112,15 @@ impl BoundScaleOffset {
 
 /// Whether bits are 0, or -0.0.
 fn is_zero(number_type: NumberType, bits: u64) -> bool {
-    if number_type.is_float() {
-        let sign = 1_u64 << (number_type.bits() - 1);
-        bits & !sign == 0
-    } else {
-        bits == 0
-    }
+    number_type.float_format().map_or(bits == 0, |format| format.is_zero(bits))
 }
 
 /// The bits of 1.
 const fn one(number_type: NumberType) -> u64 {
-    match number_type.element() {
-        ElementType::Float16 => 0x3c00,
-        ElementType::Float32 => 0x3f80_0000,
-        ElementType::Float64 => 0x3ff0_0000_0000_0000,
-        _ => 1,
+    match number_type.float_format() {
+        Some(format) if format.is_unsigned() => format.bias.unsigned_abs() as u64,
+        // The biased exponent 0 is that of the subnormal numbers.
+        Some(format) => (format.bias.unsigned_abs() as u64) << format.fraction_bits,
+        None => 1,
     }
 }
