@@ -33,3 +33,4 @@ mod two_passes;
 mod validate;
 mod validate_levels;
 mod version_2;
+mod version_2_and_3;
