@@ -347,7 +347,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-c -s -d -f -q -v -h -V --codecs --compress --chunk-shape --shard-shape --data-type --fill-value --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --as --range --scale --offset --missing --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --verify --dry-run --overwrite --resume --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-c -s -d -f -q -v -h -V --codecs --compress --chunk-shape --shard-shape --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --as --range --scale --offset --missing --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --include --exclude --rule --no-consolidate --verify --dry-run --overwrite --resume --json --threads --max-memory --quiet --verbose --color --progress --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -391,6 +391,14 @@ _zarrcast() {
                     ;;
                 -f)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zarr-format)
+                    COMPREPLY=($(compgen -W "2 3" -- "${cur}"))
+                    return 0
+                    ;;
+                --separator)
+                    COMPREPLY=($(compgen -W ". /" -- "${cur}"))
                     return 0
                     ;;
                 --attributes)
@@ -443,6 +451,18 @@ _zarrcast() {
                     ;;
                 --out-of-range)
                     COMPREPLY=($(compgen -W "clamp wrap" -- "${cur}"))
+                    return 0
+                    ;;
+                --include)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rule)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --threads)

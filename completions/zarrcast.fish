@@ -28,7 +28,7 @@ complete -c zarrcast -n "__fish_zarrcast_needs_command" -s h -l help -d 'Print h
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write an array or a hierarchy anew: codecs, chunks, shards, data type, fill value, quantised'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
@@ -96,6 +96,10 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chu
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'The data type; values are converted' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s f -l fill-value -d 'The fill value, as JSON; values are kept' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l zarr-format -d 'The version of the Zarr format; chunks are copied where they can stay' -r -f -a "2\t'`.zarray` and `.zattrs`'
+3\t'`zarr.json`'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l separator -d 'What stands between the indices in chunk keys' -r -f -a ".\t'All chunks in one folder'
+/\t'A folder for each index but the last'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'All attributes, as JSON or @FILE' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Attributes that are added or replaced, as JSON or @FILE' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'The names of the dimensions' -r
@@ -116,6 +120,9 @@ towards-positive\t'Towards positive infinity'
 towards-negative\t'Towards negative infinity'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d 'What becomes of a value out of range; default: an error' -r -f -a "clamp\t'The nearest bound'
 wrap\t'Modulo 2^N; integer targets only'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include -d 'Change only the arrays whose path matches; the others are copied' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 'Options for the arrays whose path matches; of several rules the later ones win' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l threads -d 'Worker threads' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
@@ -128,6 +135,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l write-empty-chunks -d 'Write chunks that hold only the fill value'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lossy-cast -d 'Write a cast from integers to floats that can lose bits'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codec chain does not bring back'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-consolidate -d 'Leave consolidated metadata out'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -d 'Read DEST back and compare'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan, reading no chunk'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l overwrite -d 'Replace DEST: an array, a group, an unfinished run or an empty folder'
@@ -167,7 +175,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s h -l help -d '
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array anew: codecs, chunks, shards, data type, fill value, quantised'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array or a hierarchy anew: codecs, chunks, shards, data type, fill value, quantised'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "man" -d 'Write the manual pages into a directory'

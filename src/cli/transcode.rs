@@ -4,18 +4,20 @@ mod arguments;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Parser};
 
 use super::ExitStatus;
 use super::arguments::CommonArguments;
 use super::session::Session;
 use super::value;
 use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::Json;
-use crate::operation::options::{QuantizeForm, QuantizeOptions, TranscodeOptions};
+use crate::operation::error::OperationError;
+use crate::operation::options::{QuantizeForm, QuantizeOptions, Rule, TranscodeOptions};
 use crate::operation::transcode::transcode;
 use crate::report::{json, transcode_text};
-use arguments::{ChangeArguments, ConversionArguments, QuantizeArguments};
+use arguments::{ChangeArguments, ConversionArguments, Format, HierarchyArguments, QuantizeArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,8 +33,15 @@ Examples:
   Other chunks, by dimension name, in shards of 512 x 512 x 512:
       zarrcast transcode --chunk-shape time=64,lat=64,lon=64 --shard-shape 512,512,512 a.zarr b.zarr
 
+  A whole hierarchy, one variable at 8 bits, the others recompressed, station data as they are:
+      zarrcast transcode --compress zstd:5 --exclude 'stations/**' \
+          --rule '**/temperature: --max-error 0.05' climate.zarr small.zarr
+
   Go on after an interruption, a full disk or a damaged chunk that has been restored:
       zarrcast transcode --compress zstd:9 --resume big.zarr small.zarr
+
+  From Zarr v2 to v3, chunks copied as they are:
+      zarrcast transcode --zarr-format 3 old.zarr new.zarr
 
   What would be done, without doing it:
       zarrcast transcode --data-type float32 --dry-run values.zarr narrow.zarr
@@ -40,19 +49,20 @@ Examples:
   Plain floats again:
       zarrcast transcode --unpack small.zarr plain.zarr";
 
-/// Write an array anew: codecs, chunks, shards, data type, fill value, quantised
+/// Write an array or a hierarchy anew: codecs, chunks, shards, data type, fill value, quantised
 ///
 /// With no option it copies: same format, chunks, codecs and attributes, the encoded chunks byte for byte. Each
-/// option changes just its part. Nothing is written before the whole plan has been validated, and the metadata are
+/// option changes just its part. Of a group all that lies below it is written, in one run; coordinate variables are
+/// not quantised unless a pattern names them. Nothing is written before the whole plan has been validated, and the metadata are
 /// written last: a DEST that opens is complete.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TranscodeArguments {
-    /// The array to read: a local directory
+    /// The array or group to read: a local directory
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
 
-    /// The array to write: a local directory that does not exist, unless --overwrite or --resume is given
+    /// The array or group to write: a local directory that does not exist, unless --overwrite or --resume is given
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 
@@ -64,6 +74,9 @@ pub(super) struct TranscodeArguments {
 
     #[command(flatten)]
     conversion: ConversionArguments,
+
+    #[command(flatten)]
+    hierarchy: HierarchyArguments,
 
     /// Read DEST back and compare
     ///
@@ -111,62 +124,121 @@ impl TranscodeArguments {
     }
 
     fn into_options(self) -> anyhow::Result<TranscodeOptions> {
-        self.check_dependent_options()?;
-        let change = self.change;
-        let quantizes = self.quantize.quantize.is_some() || self.quantize.max_error.is_some();
-        let nan_value = self.conversion.nan_value;
+        let changes = changes(self.change, self.quantize, self.conversion)?;
+        let hierarchy = self.hierarchy;
         Ok(TranscodeOptions {
             common: self.common.options(),
             source: self.source,
             destination: self.destination,
-            codecs: change.codecs.map(|document| document.codecs("codecs")).transpose()?,
-            compress: change.compress,
-            chunk_shape: change.chunk_shape,
-            shard_shape: change.shard_shape,
-            data_type: change.data_type,
-            fill_value: change.fill_value,
-            attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,
-            attributes_append: change
-                .attributes_append
-                .map(|document| document.object("attributes-append"))
-                .transpose()?,
-            dimension_names: change.dimension_names,
-            nan_value: if quantizes { None } else { nan_value.clone() },
-            quantize: if quantizes { Some(self.quantize.into_options(nan_value.as_ref())?) } else { None },
-            rounding: self.conversion.rounding.map(Rounding::from),
-            out_of_range: self.conversion.out_of_range.map(OutOfRange::from),
-            unpack: change.unpack,
             verify: self.verify,
             dry_run: self.dry_run,
             overwrite: self.overwrite,
             resume: self.resume,
-            allow_lossy_cast: self.conversion.allow_lossy_cast,
-            no_fill_check: self.conversion.no_fill_check,
-            write_empty_chunks: change.write_empty_chunks,
+            include: hierarchy.include,
+            exclude: hierarchy.exclude,
+            rules: hierarchy.rule.iter().map(|text| rule(text)).collect::<Result<_, _>>()?,
+            no_consolidate: hierarchy.no_consolidate,
+            ..changes
         })
     }
+}
 
-    /// Options that say how something is done, without the option that does it, are a mistake.
-    fn check_dependent_options(&self) -> anyhow::Result<()> {
-        let quantize = &self.quantize;
-        let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
-        let converts = quantizes || self.change.data_type.is_some();
-        let conversion = &self.conversion;
-        let for_quantize = [
-            ("as", quantize.form.is_some()),
-            ("range", quantize.range.is_some()),
-            ("scale", quantize.scale.is_some()),
-            ("offset", quantize.offset.is_some()),
-            ("missing", quantize.missing.is_some()),
-        ];
-        let for_conversion = [
-            ("nan-value", conversion.nan_value.is_some()),
-            ("rounding", conversion.rounding.is_some()),
-            ("out-of-range", conversion.out_of_range.is_some()),
-        ];
-        super::require(quantizes, &for_quantize, "--quantize or --max-error")?;
-        super::require(converts, &for_conversion, "--quantize, --max-error or --data-type")
+/// What is asked to change.
+fn changes(
+    change: ChangeArguments,
+    quantize: QuantizeArguments,
+    conversion: ConversionArguments,
+) -> anyhow::Result<TranscodeOptions> {
+    check_dependent_options(&change, &quantize, &conversion)?;
+    let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
+    let nan_value = conversion.nan_value;
+    Ok(TranscodeOptions {
+        codecs: change.codecs.map(|document| document.codecs("codecs")).transpose()?,
+        compress: change.compress,
+        chunk_shape: change.chunk_shape,
+        shard_shape: change.shard_shape,
+        data_type: change.data_type,
+        fill_value: change.fill_value,
+        zarr_format: change.zarr_format.map(Format::number),
+        separator: change.separator.map(Separator::from),
+        attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,
+        attributes_append: change
+            .attributes_append
+            .map(|document| document.object("attributes-append"))
+            .transpose()?,
+        dimension_names: change.dimension_names,
+        nan_value: if quantizes { None } else { nan_value.clone() },
+        quantize: if quantizes { Some(quantize.into_options(nan_value.as_ref())?) } else { None },
+        rounding: conversion.rounding.map(Rounding::from),
+        out_of_range: conversion.out_of_range.map(OutOfRange::from),
+        unpack: change.unpack,
+        allow_lossy_cast: conversion.allow_lossy_cast,
+        no_fill_check: conversion.no_fill_check,
+        write_empty_chunks: change.write_empty_chunks,
+        ..TranscodeOptions::default()
+    })
+}
+
+/// Options that say how something is done, without the option that does it, are a mistake.
+fn check_dependent_options(
+    change: &ChangeArguments,
+    quantize: &QuantizeArguments,
+    conversion: &ConversionArguments,
+) -> anyhow::Result<()> {
+    let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
+    let converts = quantizes || change.data_type.is_some();
+    let for_quantize = [
+        ("as", quantize.form.is_some()),
+        ("range", quantize.range.is_some()),
+        ("scale", quantize.scale.is_some()),
+        ("offset", quantize.offset.is_some()),
+        ("missing", quantize.missing.is_some()),
+    ];
+    let for_conversion = [
+        ("nan-value", conversion.nan_value.is_some()),
+        ("rounding", conversion.rounding.is_some()),
+        ("out-of-range", conversion.out_of_range.is_some()),
+    ];
+    super::require(quantizes, &for_quantize, "--quantize or --max-error")?;
+    super::require(converts, &for_conversion, "--quantize, --max-error or --data-type")
+}
+
+/// The options of a `--rule`.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct RuleArguments {
+    #[command(flatten)]
+    change: ChangeArguments,
+
+    #[command(flatten)]
+    quantize: QuantizeArguments,
+
+    #[command(flatten)]
+    conversion: ConversionArguments,
+}
+
+/// Reads `GLOB: OPTIONS`, the options as a shell would split them.
+fn rule(text: &str) -> anyhow::Result<Rule> {
+    let usage = |reason: String| {
+        OperationError::usage(format!("--rule `{text}`: {reason}"))
+            .with_help("give a pattern, a colon and options: '**/temperature: --quantize uint8'")
+    };
+    let Some((glob, words)) = text.split_once(": ") else {
+        return Err(usage("there is no `: ` between a pattern and its options".to_owned()).into());
+    };
+    let pattern = value::pattern(glob).map_err(usage)?;
+    let words = shlex::split(words).ok_or_else(|| usage("a quote is not closed".to_owned()))?;
+    let arguments = RuleArguments::try_parse_from(words).map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        usage(first.trim_start_matches("error: ").to_owned())
+    })?;
+    if arguments.change.zarr_format.is_some() {
+        return Err(
+            usage("--zarr-format is for the whole of DEST, not for some of its arrays".to_owned()).into()
+        );
     }
+    Ok(Rule { pattern, options: changes(arguments.change, arguments.quantize, arguments.conversion)? })
 }
 
 impl QuantizeArguments {

@@ -12,6 +12,11 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{Compression, HistogramOptions, Missing, Stream};
 use crate::store::file;
 
+/// A pattern of paths.
+pub(super) fn pattern(text: &str) -> Result<glob::Pattern, String> {
+    glob::Pattern::new(text).map_err(|error| format!("{}, at character {}", error.msg, error.pos + 1))
+}
+
 /// Bytes that a document given by `@FILE` may have.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
 

@@ -4,7 +4,7 @@
 mod fused;
 mod steps;
 
-use super::chain::{BindError, BoundChain, Workspace};
+use super::chain::{BindError, BoundChain, Codec, Workspace};
 use super::fault::{ChainFault, ChainFaultKind};
 use super::is_filled_with;
 use super::region::{RegionCopy, as_index, unravel};
@@ -15,7 +15,7 @@ use crate::kernel::unpack::Unpack;
 use fused::Fused;
 use steps::{array_before, padding};
 
-pub use steps::{push_change, round_trip};
+pub use steps::{depends_on_one_element, push_change, round_trip};
 
 /// What is done to the values between the two chains.
 #[derive(Debug, Clone, Default)]
@@ -85,6 +85,8 @@ impl Conversion {
             Way::Bytes { keep }
         } else if let Some(fused) = Fused::plan(&source, &destination, change, keep)? {
             Way::Fused(Box::new(fused))
+        } else if keep > 0 && changes_no_value(&destination, keep) {
+            Way::Bytes { keep }
         } else {
             Way::Whole
         };
@@ -99,6 +101,15 @@ impl Conversion {
     pub fn is_copy(&self) -> bool {
         let kept = self.source.codecs().len();
         matches!(self.way, Way::Bytes { keep } if keep == kept && keep == self.destination.codecs().len())
+    }
+
+    /// How many codecs that lead both chains are left as they are.
+    pub fn kept(&self) -> usize {
+        match &self.way {
+            Way::Bytes { keep } => *keep,
+            Way::Fused(fused) => fused.keep,
+            Way::Whole => 0,
+        }
     }
 
     /// Whether chunks are decoded to elements.
@@ -250,11 +261,11 @@ impl Conversion {
         };
         let kind = ChainFaultKind::Element {
             fault: fault.fault,
-            position: Some(position),
+            position: Some(position.into_boxed_slice()),
             bits: fault.bits,
             types: fault.types,
         };
-        ChainFault { place, codec, kind }
+        ChainFault { place: place.into(), codec, kind }
     }
 }
 
@@ -266,6 +277,15 @@ pub struct ConversionBuffers {
     third: Vec<u8>,
     /// For the codecs.
     pub workspace: Workspace,
+}
+
+/// Whether the codecs from `first` on take any value there may be, whatever stands beyond the edge of the array.
+fn changes_no_value(chain: &BoundChain, first: usize) -> bool {
+    chain.codecs().iter().skip(first).all(|codec| match &codec.codec {
+        Codec::Bytes { check, .. } => check.is_none(),
+        Codec::Transpose(_) | Codec::Reshape | Codec::BytesToBytes(_) => true,
+        _ => false,
+    })
 }
 
 /// How many codecs lead both chains alike.

@@ -2,8 +2,8 @@
 
 /// Copies a box of elements from one C-order array to another.
 ///
-/// All slices have the rank of the arrays; `extent` is the box's shape, which must lie inside both arrays. Rows of
-/// the last dimension move at once.
+/// All slices have the rank of the arrays; `extent` is the box's shape, which must lie inside both arrays. What is
+/// contiguous in both moves at once.
 pub struct RegionCopy<'a> {
     /// Shape of the source, in elements.
     pub source_shape: &'a [u64],
@@ -19,32 +19,131 @@ pub struct RegionCopy<'a> {
     pub element_size: usize,
 }
 
+/// A dimension along which the rows of a box repeat, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    count: usize,
+    source: usize,
+    target: usize,
+}
+
 impl RegionCopy<'_> {
     /// Runs the copy.
     pub fn run(&self, source: &[u8], target: &mut [u8]) {
-        let rank = self.extent.len();
         if self.extent.contains(&0) {
             return;
         }
-        let row = as_index(self.extent.last().copied().unwrap_or(1)) * self.element_size;
-        let mut indices = vec![0_u64; rank.saturating_sub(1)];
-        loop {
-            let from = self.offset(&indices, self.source_shape, self.source_start);
-            let to = self.offset(&indices, self.target_shape, self.target_start);
-            target[to..to + row].copy_from_slice(&source[from..from + row]);
-            if !advance(&mut indices, self.extent) {
-                return;
+        // From the last dimension to the first: what is contiguous on both sides makes the row longer.
+        let mut row = self.element_size;
+        let mut steps: Vec<Step> = Vec::with_capacity(self.extent.len());
+        let (mut from, mut to) = (0, 0);
+        let (mut source_stride, mut target_stride) = (self.element_size, self.element_size);
+        for dimension in (0..self.extent.len()).rev() {
+            let count = as_index(self.extent[dimension]);
+            from += as_index(self.source_start[dimension]) * source_stride;
+            to += as_index(self.target_start[dimension]) * target_stride;
+            if count > 1 && steps.is_empty() && (source_stride, target_stride) == (row, row) {
+                row *= count;
+            } else if count > 1 {
+                steps.push(Step { count, source: source_stride, target: target_stride });
+            }
+            source_stride *= as_index(self.source_shape[dimension]);
+            target_stride *= as_index(self.target_shape[dimension]);
+        }
+        copy_rows(&source[from..], &mut target[to..], row, &steps);
+    }
+}
+
+/// Copies rows of `row` bytes; of the steps the last is the outermost.
+fn copy_rows(source: &[u8], target: &mut [u8], row: usize, steps: &[Step]) {
+    match steps {
+        [] => target[..row].copy_from_slice(&source[..row]),
+        [step] => match row {
+            1 => copy_elements::<1>(source, target, *step),
+            2 => copy_elements::<2>(source, target, *step),
+            4 => copy_elements::<4>(source, target, *step),
+            8 => copy_elements::<8>(source, target, *step),
+            16 => copy_elements::<16>(source, target, *step),
+            _ => {
+                for index in 0..step.count {
+                    let (from, to) = (index * step.source, index * step.target);
+                    target[to..to + row].copy_from_slice(&source[from..from + row]);
+                }
+            }
+        },
+        [inner @ .., step] => {
+            for index in 0..step.count {
+                copy_rows(&source[index * step.source..], &mut target[index * step.target..], row, inner);
             }
         }
     }
+}
 
-    /// Byte offset in an array of the row at `indices` of the box.
-    fn offset(&self, indices: &[u64], shape: &[u64], start: &[u64]) -> usize {
-        let mut offset = 0;
-        for (dimension, (length, first)) in shape.iter().zip(start).enumerate() {
-            offset = offset * length + first + indices.get(dimension).copied().unwrap_or(0);
+/// Copies rows that are as short as an element, for which a call each would cost more than the copy.
+fn copy_elements<const SIZE: usize>(source: &[u8], target: &mut [u8], step: Step) {
+    for index in 0..step.count {
+        let (from, to) = (index * step.source, index * step.target);
+        target[to..to + SIZE].copy_from_slice(&source[from..from + SIZE]);
+    }
+}
+
+/// How many elements of a C-order array of `shape` there are up to the last of a box at its origin.
+pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
+    if extent.contains(&0) {
+        return 0;
+    }
+    extent.iter().zip(shape).fold(0, |last, (extent, length)| last * length + (extent - 1)) + 1
+}
+
+/// A box of a C-order array in parts that each lie together in it: the first element of each and its extent.
+#[derive(Debug)]
+pub struct Pieces {
+    start: Vec<u64>,
+    end: Vec<u64>,
+    extent: Vec<u64>,
+    next: Option<Vec<u64>>,
+}
+
+impl Pieces {
+    /// Parts of as many elements as possible, at most `most`, or one. What lies beside the box is part of them where
+    /// fewer than `least` elements would lie together without it.
+    pub fn new(shape: &[u64], [start, end]: [&[u64]; 2], [least, most]: [u64; 2]) -> Self {
+        let (mut start, mut end) = (start.to_vec(), end.to_vec());
+        if start.iter().zip(&end).any(|(start, end)| start >= end) {
+            return Pieces { extent: Vec::new(), next: None, start, end };
         }
-        as_index(offset) * self.element_size
+        let mut extent = vec![1; shape.len()];
+        // Elements that lie together in the trailing dimensions; none do any more once a dimension is not whole.
+        let mut together = Some(1_u64);
+        for dimension in (0..shape.len()).rev() {
+            let Some(length) = together else { break };
+            if length * (end[dimension] - start[dimension]) < least {
+                (start[dimension], end[dimension]) = (0, shape[dimension]);
+            }
+            extent[dimension] = (most / length).clamp(1, end[dimension] - start[dimension]);
+            together = (extent[dimension] == shape[dimension]).then(|| length * shape[dimension]);
+        }
+        Pieces { next: Some(start.clone()), start, end, extent }
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = (Vec<u64>, Vec<u64>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = self.next.take()?;
+        let lengths = self.extent.iter().zip(&self.end).zip(&first);
+        let extent = lengths.map(|((length, end), first)| *length.min(&(end - first))).collect();
+        let mut following = first.clone();
+        for dimension in (0..first.len()).rev() {
+            following[dimension] += self.extent[dimension];
+            if following[dimension] < self.end[dimension] {
+                self.next = Some(following);
+                break;
+            }
+            following[dimension] = self.start[dimension];
+        }
+        Some((first, extent))
     }
 }
 
@@ -99,6 +198,82 @@ mod tests {
         }
         .run(&source, &mut target);
         assert_eq!(target, [0, 6, 7, 0, 10, 11]);
+    }
+
+    #[test]
+    fn region_copy_moves_every_element_of_a_box_whatever_is_contiguous() {
+        let arrays: [[&[u64]; 5]; 5] = [
+            // Shapes of both arrays, both starts, and the extent.
+            [&[3, 4, 5], &[3, 4, 5], &[0, 0, 0], &[0, 0, 0], &[3, 4, 5]],
+            [&[3, 4, 5], &[2, 4, 5], &[1, 0, 0], &[0, 0, 0], &[2, 4, 5]],
+            [&[3, 4, 5], &[3, 2, 5], &[0, 1, 0], &[0, 0, 0], &[3, 2, 5]],
+            [&[3, 4, 5], &[6, 1, 2], &[0, 2, 3], &[3, 0, 1], &[3, 1, 1]],
+            [&[2, 3, 4], &[4, 4, 4], &[0, 1, 1], &[2, 2, 0], &[2, 2, 3]],
+        ];
+        for [source_shape, target_shape, source_start, target_start, extent] in arrays {
+            for element_size in [1, 3, 4] {
+                let length = |shape: &[u64]| as_index(shape.iter().product()) * element_size;
+                let source: Vec<u8> = (0..=u8::MAX).cycle().take(length(source_shape)).collect();
+                let mut target = vec![0; length(target_shape)];
+                let mut expected = target.clone();
+                for linear in 0..extent.iter().product() {
+                    let place = unravel(linear, extent);
+                    let offset = |start: &[u64], shape: &[u64]| {
+                        let position: Vec<u64> = place.iter().zip(start).map(|(a, b)| a + b).collect();
+                        as_index(ravel(&position, shape)) * element_size
+                    };
+                    let (from, to) = (offset(source_start, source_shape), offset(target_start, target_shape));
+                    expected[to..to + element_size].copy_from_slice(&source[from..from + element_size]);
+                }
+                RegionCopy { source_shape, source_start, target_shape, target_start, extent, element_size }
+                    .run(&source, &mut target);
+                assert_eq!(target, expected, "{extent:?} of {source_shape:?} in {target_shape:?}");
+            }
+        }
+    }
+
+    /// Every element that pieces hold, each piece checked to lie together.
+    fn elements_of(shape: &[u64], ends: [&[u64]; 2], [least, most]: [u64; 2]) -> Vec<u64> {
+        let mut elements = Vec::new();
+        for (first, extent) in Pieces::new(shape, ends, [least, most]) {
+            let last: Vec<u64> = first.iter().zip(&extent).map(|(first, of)| first + of - 1).collect();
+            let (begin, end) = (ravel(&first, shape), ravel(&last, shape) + 1);
+            assert_eq!(end - begin, extent.iter().product::<u64>());
+            assert!(end - begin <= most.max(1));
+            elements.extend(begin..end);
+        }
+        elements
+    }
+
+    #[test]
+    fn pieces_of_a_whole_array_follow_each_other() {
+        let shapes: [&[u64]; 5] = [&[2, 3, 4], &[7], &[], &[1, 5, 1, 6], &[3, 0]];
+        for shape in shapes {
+            for most in [0, 1, 2, 4, 5, 12, 100] {
+                let elements = elements_of(shape, [&vec![0; shape.len()], shape], [1, most]);
+                assert!(elements.into_iter().eq(0..shape.iter().product::<u64>()));
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_of_a_box_hold_what_lies_beside_it_only_to_be_long_enough() {
+        let (shape, start, end) = ([3, 4, 5], [1, 1, 2], [3, 3, 4]);
+        let box_alone: Vec<u64> = vec![27, 28, 32, 33, 47, 48, 52, 53];
+        assert_eq!(elements_of(&shape, [&start, &end], [2, 100]), box_alone);
+        let rows: Vec<u64> = (25..35).chain(45..55).collect();
+        assert_eq!(elements_of(&shape, [&start, &end], [3, 100]), rows);
+        assert_eq!(elements_of(&shape, [&start, &end], [3, 7]), rows);
+        assert!(elements_of(&shape, [&start, &end], [11, 100]).into_iter().eq(20..60));
+        assert!(elements_of(&shape, [&start, &start], [11, 100]).is_empty());
+    }
+
+    #[test]
+    fn elements_to_end_counts_what_stands_before_the_padding() {
+        assert_eq!(elements_to_end(&[2, 4], &[3, 4]), 8);
+        assert_eq!(elements_to_end(&[2, 3], &[3, 4]), 7);
+        assert_eq!(elements_to_end(&[3, 0], &[3, 4]), 0);
+        assert_eq!(elements_to_end(&[], &[]), 1);
     }
 
     #[test]

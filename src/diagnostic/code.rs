@@ -81,6 +81,8 @@ pub const V2_CODEC: Code = error("ZM212", "v2-codec");
 pub const V2_FILL_VALUE_NULL: Code = warning("ZM221", "v2-fill-value-null");
 /// The `fill_value` of a v2 array is written in a form that only some readers take.
 pub const V2_FILL_VALUE_FORM: Code = warning("ZM222", "v2-fill-value-form");
+/// A v2 array named as xarray names it has a fill value by which nothing was masked in v3.
+pub const V2_FILL_VALUE_MASKS: Code = warning("ZM223", "v2-fill-value-masks");
 /// A v2 document has a member that v2 does not have: readers ignore it.
 pub const V2_MEMBER_UNKNOWN: Code = warning("ZM231", "v2-member-unknown");
 
@@ -400,6 +402,7 @@ pub const ALL: &[Code] = &[
     V2_CODEC,
     V2_FILL_VALUE_NULL,
     V2_FILL_VALUE_FORM,
+    V2_FILL_VALUE_MASKS,
     V2_MEMBER_UNKNOWN,
     EXPECTATION_NOT_MET,
     EXPECTATION_UNKNOWN,

@@ -10,6 +10,50 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
+/// Bytes of padding that are written at once.
+const PADDING: usize = 1 << 16;
+
+/// An encoded cell. Padding at its end is not held, only told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Encoded<'a> {
+    bytes: &'a [u8],
+    /// What follows the bytes, again and again.
+    padding: &'a [u8],
+    /// How many bytes follow.
+    missing: usize,
+}
+
+impl<'a> Encoded<'a> {
+    /// Bytes without padding.
+    pub(super) fn whole(bytes: &'a [u8]) -> Self {
+        Encoded { bytes, padding: &[], missing: 0 }
+    }
+
+    /// Its bytes, one piece after the other.
+    pub(super) fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
+        let Encoded { bytes, padding, missing } = self;
+        let rest = (0..missing).step_by(padding.len().max(1));
+        std::iter::once(bytes).chain(rest.map(move |begin| &padding[..padding.len().min(missing - begin)]))
+    }
+
+    /// How many bytes it has.
+    pub(super) fn length(self) -> u64 {
+        (self.bytes.len() + self.missing) as u64
+    }
+
+    /// Its bytes in memory, all of them.
+    pub(super) fn to_vec(self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.bytes.len() + self.missing);
+        self.pieces().for_each(|piece| all.extend_from_slice(piece));
+        all
+    }
+
+    /// Its bytes, if there is no more of it than they.
+    pub(super) fn as_slice(self) -> Option<&'a [u8]> {
+        (self.missing == 0).then_some(self.bytes)
+    }
+}
+
 /// Encodes cells from their elements.
 #[derive(Debug, Clone)]
 pub struct CellEncoder {
@@ -17,7 +61,7 @@ pub struct CellEncoder {
     conversion: Conversion,
     /// What absent elements of the source are.
     absent: Vec<u8>,
-    /// What stands beyond the edge of the array.
+    /// What stands beyond the edge of the array: as many elements as are worth writing at once.
     padding: Vec<u8>,
     /// The destination's fill value, where cells of nothing else are left out and the conversion does not see to it.
     left_out: Option<Vec<u8>>,
@@ -50,7 +94,7 @@ impl CellEncoder {
         let left_out = fill.filter(|_| !write_empty && !conversion.decodes_elements());
         Ok(CellEncoder {
             absent: bytes(&from.fill_value),
-            padding: bytes(&input.fill_value),
+            padding: bytes(&input.fill_value).repeat(PADDING.div_ceil(size)),
             conversion,
             left_out,
         })
@@ -61,14 +105,13 @@ impl CellEncoder {
         self.absent.len()
     }
 
-    /// Fills a cell of which `valid` lies inside the array as if nothing were stored.
+    /// Fills a cell, up to its last element inside the array, as if nothing were stored; `valid` of it lies there.
     pub(super) fn fill(&self, elements: &mut [u8], shape: &[u64], valid: &[u64]) {
         repeat(elements, &self.padding);
-        if self.padding == self.absent || valid.contains(&0) {
+        if self.padding.starts_with(&self.absent) || valid.contains(&0) {
             return;
         }
-        let mut inside = vec![0; as_index(valid.iter().product::<u64>()) * self.absent.len()];
-        repeat(&mut inside, &self.absent);
+        let inside = self.absent.repeat(as_index(valid.iter().product()));
         let origin = vec![0; shape.len()];
         RegionCopy {
             source_shape: valid,
@@ -94,24 +137,30 @@ impl CellEncoder {
         elements == filled
     }
 
-    /// Encodes a cell that starts at `start`; `None` where it holds only the fill value and is left out.
+    /// Encodes a cell that starts at `start` from its elements up to the last inside the array; `None` where it holds
+    /// only the fill value and is left out.
     pub(super) fn encode<'b>(
-        &self,
-        elements: &'b [u8],
+        &'b self,
+        elements: &'b mut Vec<u8>,
         start: &[u64],
         valid: Option<&[u64]>,
         (written, work): (&'b mut Vec<u8>, &mut ConversionBuffers),
         figures: &mut QuantizeFigures,
-    ) -> Result<Option<&'b [u8]>, Fault> {
+    ) -> Result<Option<Encoded<'b>>, Fault> {
         if self.left_out.as_ref().is_some_and(|fill| is_filled_with(elements, fill)) {
             return Ok(None);
         }
+        let whole = as_index(self.conversion.source().decoded_bytes());
         if self.conversion.is_copy() {
-            return Ok(Some(elements));
+            let missing = whole.saturating_sub(elements.len());
+            return Ok(Some(Encoded { bytes: elements, padding: &self.padding, missing }));
         }
+        let inside = elements.len();
+        elements.resize(whole, 0);
+        repeat(&mut elements[inside..], &self.padding);
         let converted =
             self.conversion.run(elements, valid, written, work, figures).map_err(|fault| at(fault, start))?;
-        Ok((converted == Converted::Written).then_some(written))
+        Ok((converted == Converted::Written).then_some(Encoded::whole(written)))
     }
 
     /// From plain elements to a cell of the destination.
@@ -120,21 +169,13 @@ impl CellEncoder {
     }
 }
 
-/// Fills a buffer with copies of an element.
-fn repeat(elements: &mut [u8], element: &[u8]) {
-    if element.iter().all(|byte| *byte == 0) {
-        elements.fill(0);
-        return;
-    }
-    let first = element.len().min(elements.len());
-    elements[..first].copy_from_slice(&element[..first]);
-    // Each step doubles what is filled, so that long runs are copied at once.
-    let mut filled = first;
-    while filled > 0 && filled < elements.len() {
-        let length = filled.min(elements.len() - filled);
-        elements.copy_within(..length, filled);
-        filled += length;
-    }
+/// Fills a buffer with copies of some elements.
+fn repeat(target: &mut [u8], elements: &[u8]) {
+    let mut pieces = target.chunks_exact_mut(elements.len());
+    pieces.by_ref().for_each(|piece| piece.copy_from_slice(elements));
+    let rest = pieces.into_remainder();
+    let length = rest.len();
+    rest.copy_from_slice(&elements[..length]);
 }
 
 impl ObjectBuffers {

@@ -3,6 +3,7 @@
 
 use std::sync::Mutex;
 
+use super::cell_encoder::Encoded;
 use super::cell_writer::CellWriter;
 use super::cells::CellSource;
 use super::driver::{ChunkFault, Driver, Fault};
@@ -39,18 +40,16 @@ impl CellMove<'_> {
         let objects = self.job.overlapped(&destination.metadata.chunk_shape);
         let bytes = destination.chunk_bytes();
         if objects.len() >= 2 * driver.num_threads() as u64 {
-            return driver.run::<ObjectBuffers, ObjectReport>(
-                &objects,
-                |buffers, object| {
-                    let interrupt = driver.interrupt();
-                    let report = self
-                        .part
-                        .do_once(object, || self.object(object, &mut Workers::One { buffers, interrupt }))?;
-                    progress.advance(bytes);
-                    Ok(report)
-                },
-                |_, report| fold(report),
-            );
+            let work = |buffers: &mut ObjectBuffers, object| {
+                let workers = &mut Workers::One { buffers, interrupt: driver.interrupt() };
+                let report = self.part.do_once(object, || self.object(object, workers))?;
+                progress.advance(bytes);
+                Ok(report)
+            };
+            // What happened to no object in particular happened to the one that was written.
+            let located =
+                |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
+            return driver.run(&objects, work, |_, report| fold(report)).map_err(located);
         }
         // Too few objects to go round: the threads share the cells of each.
         let buffers: Vec<Mutex<ObjectBuffers>> =
@@ -110,7 +109,7 @@ impl CellMove<'_> {
             for inside in batch {
                 interrupt.check()?;
                 if self.cell(&position(inside), writer.object(), buffers, report)? {
-                    writer.write(inside, self.encoded(buffers), report)?;
+                    writer.write(inside, Encoded::whole(self.encoded(buffers)), report)?;
                 }
             }
             return Ok(());
@@ -123,7 +122,7 @@ impl CellMove<'_> {
         for (inside, (encoded, of_cell)) in batch.iter().zip(converted) {
             report.add(&of_cell);
             if let Some(encoded) = encoded {
-                writer.write(inside, &encoded, report)?;
+                writer.write(inside, Encoded::whole(&encoded), report)?;
             }
         }
         Ok(())

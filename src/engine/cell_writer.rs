@@ -1,5 +1,6 @@
 //! The cells of an object of the destination, written as they come.
 
+use super::cell_encoder::Encoded;
 use super::driver::Fault;
 use super::object::{ObjectReport, Side};
 use super::shard::ShardWriter;
@@ -28,25 +29,35 @@ impl<'a> CellWriter<'a> {
     pub(super) fn write(
         &mut self,
         inside: &[u64],
-        encoded: &[u8],
+        encoded: Encoded<'_>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
         self.put(inside, encoded, report).map_err(|fault| fault.of_destination(self.object))
     }
 
-    fn put(&mut self, inside: &[u64], encoded: &[u8], report: &mut ObjectReport) -> Result<(), Fault> {
+    fn put(&mut self, inside: &[u64], encoded: Encoded<'_>, report: &mut ObjectReport) -> Result<(), Fault> {
         let key = || self.side.key(self.object);
         let Some(layout) = &self.side.layout else {
-            self.side.node.write(&key(), encoded)?;
+            if let Some(bytes) = encoded.as_slice() {
+                self.side.node.write(&key(), bytes)?;
+            } else {
+                let mut object = self.side.node.create(&key())?;
+                encoded.pieces().try_for_each(|piece| object.append(piece))?;
+            }
             report.written += 1;
-            report.bytes_written += encoded.len() as u64;
+            report.bytes_written += encoded.length();
             return Ok(());
         };
         let shard = match &mut self.shard {
             Some(shard) => shard,
             none => none.insert(ShardWriter::new(self.side.node.create(&key())?, &layout.sharding)?),
         };
-        Ok(shard.append(layout.entry_of(inside), encoded)?)
+        let entry = layout.entry_of(inside);
+        match encoded.as_slice() {
+            Some(bytes) => shard.append(entry, bytes)?,
+            None => shard.append(entry, &encoded.to_vec())?,
+        }
+        Ok(())
     }
 
     /// Writes the index of a shard that has cells.

@@ -173,6 +173,18 @@ impl<'a> CellSource<'a> {
         Ok(true)
     }
 
+    /// Opens the object of an array without shards, to be read in parts; `None` where it is absent.
+    pub(super) fn open_object(&self, object: u64) -> Result<Option<ObjectReader>, Fault> {
+        if !self.may_hold(object) {
+            return Ok(None);
+        }
+        let key = self.side.key(object);
+        match self.side.node.open(&key)? {
+            None if self.present.is_some() => Err(went_away(&key)),
+            found => Ok(found),
+        }
+    }
+
     /// An opened shard with its index, from those that are kept or from the store.
     fn open(
         &self,

@@ -1,87 +1,58 @@
-//! Which chunks of an array are there, from its keys.
+//! Which chunks of a grid are meant: stretches of a dense array cost next to nothing, scattered chunks a bit each, or
+//! less than a bit for each chunk of the grid where they are few.
 
-use super::driver::Driver;
-use crate::codec::region::{ravel, unravel};
+mod build;
+mod page;
+
+use std::sync::Arc;
+
+use build::Appender;
+pub use build::ChunkSetBuilder;
+use page::Page;
+
+use crate::codec::region::unravel;
 use crate::metadata::array::ArrayMetadata;
-use crate::store::{LocalNode, StoreError};
 
-/// The keys of documents, of both formats, which belong to no chunk.
-pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
-
-/// Chunks of a grid by linear index (C order), as runs: a dense array is one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Chunks of a grid by linear index (C order). A copy shares what it holds.
+#[derive(Debug, Clone, Default)]
 pub struct ChunkSet {
-    /// First index and number of members before it, for each run; runs are disjoint and ascending.
-    runs: Vec<Run>,
+    /// Disjoint and ascending.
+    parts: Arc<Vec<Part>>,
     len: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Run {
+/// A stretch of members, or the members of a page of the grid of which many stretches are.
+#[derive(Debug, Clone)]
+struct Part {
+    /// The first index of the stretch or of the page.
     first: u64,
-    length: u64,
+    /// Members before it: a stretch ends where the next part begins to count.
     before: u64,
-}
-
-/// What a listing of an array's keys gives.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Listing {
-    /// Chunks of the grid.
-    pub present: ChunkSet,
-    /// Keys that belong to no chunk of the grid, at most [`Listing::MOST_UNKNOWN`] of them.
-    pub unknown_keys: Vec<String>,
-    /// Folders where a chunk should be.
-    pub folders: Vec<String>,
-    /// Bytes of the chunks of the grid; 0 where they were not asked for.
-    pub present_bytes: u64,
-}
-
-/// Objects whose sizes one thread asks for at a time.
-const SIZES_AT_ONCE: usize = 1 << 11;
-
-impl Listing {
-    /// The most unknown keys that are kept.
-    pub const MOST_UNKNOWN: usize = 100;
+    /// The members of a page.
+    page: Option<Box<Page>>,
 }
 
 impl ChunkSet {
     /// The set of these indices, in any order.
-    pub fn from_indices(mut indices: Vec<u64>) -> Self {
-        indices.sort_unstable();
-        indices.dedup();
-        let mut set = ChunkSet { runs: Vec::new(), len: indices.len() as u64 };
-        for (before, index) in indices.into_iter().enumerate() {
-            match set.runs.last_mut() {
-                Some(run) if run.first + run.length == index => run.length += 1,
-                _ => set.runs.push(Run { first: index, length: 1, before: before as u64 }),
-            }
-        }
-        set
+    pub fn from_indices(indices: Vec<u64>) -> Self {
+        indices.into_iter().collect()
     }
 
     /// The set of the members of these ranges, in any order; they may overlap.
     pub fn from_ranges(mut ranges: Vec<std::ops::Range<u64>>) -> Self {
-        ranges.retain(|range| !range.is_empty());
         ranges.sort_unstable_by_key(|range| range.start);
-        let mut set = ChunkSet::default();
+        let mut set = Appender::default();
         for range in ranges {
-            let joins = set.runs.last_mut().filter(|run| range.start <= run.first + run.length);
-            match joins {
-                Some(run) => run.length = run.length.max(range.end - run.first),
-                None => {
-                    let before = set.runs.last().map_or(0, |run| run.before + run.length);
-                    set.runs.push(Run { first: range.start, length: range.end - range.start, before });
-                }
-            }
+            set.push_run(range.start, range.end);
         }
-        set.len = set.runs.last().map_or(0, |run| run.before + run.length);
-        set
+        set.finish()
     }
 
     /// Every chunk of a grid of `total`.
     pub fn full(total: u64) -> Self {
-        let runs = if total == 0 { Vec::new() } else { vec![Run { first: 0, length: total, before: 0 }] };
-        ChunkSet { runs, len: total }
+        let mut set = Appender::default();
+        set.push_run(0, total);
+        set.finish()
     }
 
     /// How many there are.
@@ -96,9 +67,12 @@ impl ChunkSet {
 
     /// The member at `place` in ascending order; `None` past the last.
     pub fn nth(&self, place: u64) -> Option<u64> {
-        let after = self.runs.partition_point(|run| run.before <= place);
-        let run = self.runs.get(after.checked_sub(1)?)?;
-        (place - run.before < run.length).then(|| run.first + (place - run.before))
+        if place >= self.len {
+            return None;
+        }
+        let part = &self.parts[self.parts.partition_point(|part| part.before <= place).checked_sub(1)?];
+        let place = place - part.before;
+        Some(part.first + part.page.as_ref().map_or(place, |page| page.nth(place)))
     }
 
     /// The members that are not in `other`.
@@ -107,126 +81,73 @@ impl ChunkSet {
         if other.is_empty() {
             return self.clone();
         }
-        let members = self.runs.iter().flat_map(|run| run.first..run.first + run.length);
-        ChunkSet::from_indices(members.filter(|index| !other.contains(*index)).collect())
+        let mut left = Appender::default();
+        let mut others = other.runs().peekable();
+        for (mut first, end) in self.runs() {
+            while let Some((from, to)) = others.peek().copied().filter(|(from, _)| *from < end) {
+                left.push_run(first, from);
+                first = first.max(to);
+                if to > end {
+                    break; // It may reach into what comes next.
+                }
+                others.next();
+            }
+            left.push_run(first, end);
+        }
+        left.finish()
     }
 
     /// Whether an index is a member.
     pub fn contains(&self, index: u64) -> bool {
-        let after = self.runs.partition_point(|run| run.first <= index);
-        after.checked_sub(1).is_some_and(|at| index - self.runs[at].first < self.runs[at].length)
+        let after = self.parts.partition_point(|part| part.first <= index);
+        let Some(at) = after.checked_sub(1) else { return false };
+        let (part, end) = (&self.parts[at], self.end(at));
+        index < end && part.page.as_ref().is_none_or(|page| page.contains(index - part.first))
     }
-}
 
-/// Lists the chunks of an array on a local store, folders of one depth in parallel.
-pub fn list(node: &LocalNode, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing, StoreError> {
-    walk(node, metadata, driver, false)
-}
-
-/// The same, with the bytes of the chunks.
-pub fn list_with_sizes(
-    node: &LocalNode,
-    metadata: &ArrayMetadata,
-    driver: &Driver,
-) -> Result<Listing, StoreError> {
-    walk(node, metadata, driver, true)
-}
-
-/// What a folder holds, sorted out.
-struct Folder {
-    indices: Vec<u64>,
-    names: Vec<String>,
-    unknown: Vec<String>,
-    /// Folders where a chunk should be.
-    misplaced: Vec<String>,
-    folders: Vec<String>,
-}
-
-fn walk(
-    node: &LocalNode,
-    metadata: &ArrayMetadata,
-    driver: &Driver,
-    with_sizes: bool,
-) -> Result<Listing, StoreError> {
-    let mut found = Listing::default();
-    let mut indices = Vec::new();
-    let mut level = vec![String::new()];
-    // A key has at most the prefix and an index for each dimension: folders deeper than that are not walked.
-    for _ in 0..=metadata.shape.len() + 1 {
-        let sorted = driver.map_plain(&level, |folder| sort(node, metadata, folder, with_sizes));
-        let folders: Vec<Folder> = sorted.into_iter().collect::<Result<_, _>>()?;
-        if with_sizes {
-            found.present_bytes = found.present_bytes.saturating_add(sizes(node, &level, &folders, driver)?);
-        }
-        level.clear();
-        for folder in folders {
-            indices.extend(folder.indices);
-            level.extend(folder.folders);
-            found.folders.extend(folder.misplaced);
-            let room = Listing::MOST_UNKNOWN - found.unknown_keys.len();
-            found.unknown_keys.extend(folder.unknown.into_iter().take(room));
+    /// After the last index that a part can hold.
+    fn end(&self, at: usize) -> u64 {
+        let part = &self.parts[at];
+        match part.page {
+            Some(_) => part.first.saturating_add(page::LENGTH),
+            None => part.first + (self.parts.get(at + 1).map_or(self.len, |next| next.before) - part.before),
         }
     }
-    found.unknown_keys.sort_unstable();
-    found.folders.sort_unstable();
-    found.present = ChunkSet::from_indices(indices);
-    Ok(found)
-}
 
-/// Lists one folder; its files' names are kept where their sizes are wanted.
-fn sort(
-    node: &LocalNode,
-    metadata: &ArrayMetadata,
-    folder: &str,
-    with_names: bool,
-) -> Result<Folder, StoreError> {
-    let grid_shape = metadata.chunk_grid_shape();
-    let chunk_of = |key: &str| {
-        let indices = metadata.chunk_key_encoding.chunk_indices(key, metadata.shape.len())?;
-        let inside = indices.iter().zip(&grid_shape).all(|(index, length)| index < length);
-        inside.then(|| ravel(&indices, &grid_shape))
-    };
-    let mut sorted = Folder {
-        indices: Vec::new(),
-        names: Vec::new(),
-        unknown: Vec::new(),
-        misplaced: Vec::new(),
-        folders: Vec::new(),
-    };
-    let listing = node.list(folder)?;
-    let others = listing.others.into_iter().map(|(key, _)| key);
-    for key in listing.files.into_iter().chain(listing.links).chain(others) {
-        if let Some(index) = chunk_of(&key) {
-            sorted.indices.push(index);
-            if with_names {
-                sorted.names.push(key);
+    /// The stretches of members that follow each other: the first of each, and the end after its last, ascending.
+    pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let stretches = (0..self.parts.len()).flat_map(|at| {
+            let part = &self.parts[at];
+            let whole = part.page.is_none().then(|| (part.first, self.end(at)));
+            let of_page = part.page.iter().flat_map(|page| page.runs());
+            whole.into_iter().chain(of_page.map(|(first, end)| (part.first + first, part.first + end)))
+        });
+        let mut stretches = stretches.peekable();
+        std::iter::from_fn(move || {
+            let (first, mut end) = stretches.next()?;
+            while let Some((_, further)) = stretches.next_if(|(next, _)| *next == end) {
+                end = further;
             }
-        } else if !DOCUMENT_KEYS.contains(&key.as_str()) && sorted.unknown.len() < Listing::MOST_UNKNOWN {
-            sorted.unknown.push(key);
-        }
+            Some((first, end))
+        })
     }
-    for key in listing.folders {
-        if chunk_of(&key).is_some() { sorted.misplaced.push(key) } else { sorted.folders.push(key) }
-    }
-    Ok(sorted)
 }
 
-/// The bytes of the files of some folders, many at a time.
-fn sizes(node: &LocalNode, paths: &[String], folders: &[Folder], driver: &Driver) -> Result<u64, StoreError> {
-    let batches: Vec<(&str, Vec<&str>)> = paths
-        .iter()
-        .zip(folders)
-        .flat_map(|(path, folder)| {
-            let prefix = if path.is_empty() { 0 } else { path.len() + 1 };
-            folder
-                .names
-                .chunks(SIZES_AT_ONCE)
-                .map(move |keys| (path.as_str(), keys.iter().map(|key| &key[prefix..]).collect()))
-        })
-        .collect();
-    let totals = driver.map_plain(&batches, |(path, names)| node.total_size(path, names));
-    totals.into_iter().try_fold(0_u64, |sum, total| Ok(sum.saturating_add(total?)))
+impl FromIterator<u64> for ChunkSet {
+    fn from_iter<I: IntoIterator<Item = u64>>(indices: I) -> Self {
+        let mut builder = ChunkSetBuilder::default();
+        indices.into_iter().for_each(|index| builder.insert(index));
+        builder.finish()
+    }
 }
+
+impl PartialEq for ChunkSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && self.runs().eq(other.runs())
+    }
+}
+
+impl Eq for ChunkSet {}
 
 /// The position of a chunk of the set in the grid.
 pub fn position(index: u64, metadata: &ArrayMetadata) -> Vec<u64> {
@@ -249,10 +170,25 @@ mod tests {
     }
 
     #[test]
-    fn full_chunk_set_is_one_run() {
+    fn full_chunk_set_is_one_part() {
         let set = ChunkSet::full(1 << 40);
-        assert_eq!(set.runs.len(), 1);
+        assert_eq!(set.parts.len(), 1);
         assert_eq!(set.nth((1 << 40) - 1), Some((1 << 40) - 1));
         assert!(ChunkSet::full(0).is_empty());
+        assert!(ChunkSet::full(u64::MAX).contains(u64::MAX - 1));
+    }
+
+    #[test]
+    fn without_leaves_what_the_other_does_not_have() {
+        let set: ChunkSet = (0..20_000).filter(|index| index % 7 != 3).collect();
+        for step in [1, 2, 7, 5000] {
+            let other: ChunkSet = (100..15_000).step_by(step).chain(19_000..30_000).collect();
+            let expected: ChunkSet =
+                (0..20_000).filter(|index| set.contains(*index) && !other.contains(*index)).collect();
+            assert_eq!(set.without(&other), expected);
+        }
+        let gap = ChunkSet::full(10).without(&ChunkSet::from_indices(vec![3, 4, 12]));
+        assert!(gap.runs().eq([(0, 3), (5, 10)]));
+        assert_eq!(ChunkSet::full(10).without(&ChunkSet::full(4)).without(&ChunkSet::full(20)).len(), 0);
     }
 }

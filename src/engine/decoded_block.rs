@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::cell_encoder::CellEncoder;
 use super::driver::Fault;
 use super::plan::Block;
-use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
+use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end, ravel, unravel};
 
 /// The cells of a block. The buffers are used again for the next.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct DecodedBlock {
 /// The elements of a cell.
 #[derive(Debug, Default)]
 pub(super) struct DecodedCell {
-    /// The whole cell, also beyond the edge of the array.
+    /// In C order, up to the last that lies inside the array: all that follows it is padding, which costs no memory.
     pub(super) elements: Vec<u8>,
     /// Whether any of it is stored in the source.
     pub(super) is_stored: bool,
@@ -84,10 +84,11 @@ impl DecodedBlock {
             .collect();
         let end: Vec<u64> = start.iter().zip(&valid).map(|(start, length)| start + length).collect();
         let mut cell = self.lock(item);
-        let bytes = as_index(self.cell_shape.iter().product::<u64>()) * encoder.element_size();
-        cell.elements.resize(bytes, 0);
+        let inside = elements_to_end(&valid, &self.cell_shape);
+        cell.elements.resize(as_index(inside) * encoder.element_size(), 0);
         cell.is_stored = false;
-        if valid != self.cell_shape || may_be_absent(&start, &end) {
+        let has_gaps = valid.iter().product::<u64>() != inside;
+        if has_gaps || may_be_absent(&start, &end) {
             encoder.fill(&mut cell.elements, &self.cell_shape, &valid);
         }
     }
@@ -112,29 +113,48 @@ impl DecodedBlock {
         Ok(())
     }
 
-    /// Copies the elements of a source cell into the cells that it overlaps.
+    /// Which part of a box of `shape` elements at `start` the block needs: its first element and its end in the box.
+    pub(super) fn needed(&self, start: &[u64], shape: &[u64]) -> [Vec<u64>; 2] {
+        let Some(block) = &self.block else { return [(); 2].map(|()| vec![0; shape.len()]) };
+        let inside = |bounds: &[u64]| -> Vec<u64> {
+            let bounds = bounds.iter().zip(start).zip(shape);
+            bounds.map(|((bound, start), length)| bound.saturating_sub(*start).min(*length)).collect()
+        };
+        [inside(&block.start), inside(&block.end)]
+    }
+
+    /// Copies elements of the source, a box of `shape` at `start`, into the cells that it overlaps.
     pub(super) fn scatter(&self, elements: &[u8], start: &[u64], shape: &[u64], element_size: usize) {
         let Some(block) = &self.block else { return };
         let ends = start.iter().zip(shape).zip(&block.end);
         let end: Vec<u64> = ends.map(|((start, length), end)| (start + length).min(*end)).collect();
         let from: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| *a.max(b)).collect();
+        if from.iter().zip(&end).any(|(from, end)| from >= end) {
+            return;
+        }
         let part = Block { start: from, end };
         let (first, counts) = part.cells(&self.cell_shape);
         let mut place = vec![0; counts.len()];
+        // Cells may be as small as an element: nothing is allocated for each.
+        let [mut source_start, mut target_start, mut extent] = [(); 3].map(|()| vec![0; counts.len()]);
         loop {
-            let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            let cell_start: Vec<u64> = position.iter().zip(&self.cell_shape).map(|(p, l)| p * l).collect();
-            let low: Vec<u64> = cell_start.iter().zip(&part.start).map(|(a, b)| *a.max(b)).collect();
-            let highs = cell_start.iter().zip(&self.cell_shape).zip(&part.end);
-            let extent: Vec<u64> =
-                highs.zip(&low).map(|(((a, length), end), low)| (a + length).min(*end) - low).collect();
-            let from = |origin: &[u64]| -> Vec<u64> { low.iter().zip(origin).map(|(a, b)| a - b).collect() };
-            let mut cell = self.lock(self.item(&position));
+            let mut item = 0;
+            for dimension in 0..counts.len() {
+                let cell = first[dimension] + place[dimension];
+                let length = self.cell_shape[dimension];
+                let low = part.start[dimension].max(cell * length);
+                let high = part.end[dimension].min((cell + 1) * length);
+                source_start[dimension] = low - start[dimension];
+                target_start[dimension] = low - cell * length;
+                extent[dimension] = high - low;
+                item = item * self.counts[dimension] + (cell - self.first[dimension]);
+            }
+            let mut cell = self.lock(as_index(item));
             RegionCopy {
                 source_shape: shape,
-                source_start: &from(start),
+                source_start: &source_start,
                 target_shape: &self.cell_shape,
-                target_start: &from(&cell_start),
+                target_start: &target_start,
                 extent: &extent,
                 element_size,
             }

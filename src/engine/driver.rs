@@ -11,8 +11,13 @@ use super::interrupt::{Interrupt, Interrupted};
 use crate::codec::{ChainFault, ChainFaultKind};
 use crate::store::StoreError;
 
-/// Chunks whose results are gathered before they are folded in order.
-const BATCH: u64 = 1 << 14;
+/// Chunks whose results are gathered before they are folded in order, at least, and for each thread: all wait for the
+/// last of them.
+const BATCH: usize = 1 << 14;
+const BATCH_OF_A_THREAD: usize = 1 << 10;
+
+/// Into how many parts each thread's share of the work is cut, at least.
+const SHARES: usize = 64;
 
 /// Why the work on a chunk ended.
 #[derive(Debug, thiserror::Error)]
@@ -141,7 +146,11 @@ impl Driver {
     /// Does `work` for each of `0..count`; the results in order.
     fn each<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync + Send) -> Vec<R> {
         match &self.pool {
-            Some(pool) => pool.install(|| (0..count).into_par_iter().map(work).collect()),
+            Some(pool) => {
+                // So few at once that at the end no thread has many left while another has none.
+                let most = count / (pool.current_num_threads() * SHARES) + 1;
+                pool.install(|| (0..count).into_par_iter().with_max_len(most).map(work).collect())
+            }
             None => (0..count).map(work).collect(),
         }
     }
@@ -160,13 +169,13 @@ impl Driver {
         mut fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
         let workspaces: Vec<Mutex<W>> = (0..self.num_threads()).map(|_| Mutex::default()).collect();
-        let mut first = 0;
-        while first < chunks.len() {
-            let batch = first..(first + BATCH).min(chunks.len());
-            let failed_at = AtomicU64::new(u64::MAX);
-            let count = usize::try_from(batch.end - batch.start).unwrap_or(0);
-            let results: Vec<Option<Result<(u64, R), ChunkFault>>> = self.each(count, |item| {
-                let place = batch.start + item as u64;
+        let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
+        let failed_at = AtomicU64::new(u64::MAX);
+        let (mut first, mut waiting) = (0, Vec::new());
+        while first < chunks.len() && failed_at.load(Ordering::Relaxed) == u64::MAX {
+            let count = usize::try_from((chunks.len() - first).min(batch)).unwrap_or(0);
+            let work = |item| {
+                let place = first + item as u64;
                 if place > failed_at.load(Ordering::Relaxed) {
                     return None;
                 }
@@ -181,14 +190,33 @@ impl Driver {
                     failed_at.fetch_min(place, Ordering::Relaxed);
                 }
                 Some(result.map(|result| (index, result)).map_err(|fault| ChunkFault { index, fault }))
-            });
-            for result in results.into_iter().flatten() {
-                let (index, result) = result?;
-                fold(index, result);
-            }
-            first = batch.end;
+            };
+            // While the threads are at one batch, the one before it is folded.
+            let before = std::mem::take(&mut waiting);
+            let (results, folded) = self.beside(|| self.each(count, work), || fold_all(before, &mut fold));
+            folded?;
+            waiting = results;
+            first += count as u64;
         }
-        Ok(())
+        fold_all(waiting, &mut fold)
+    }
+
+    /// Does something by the threads, and meanwhile something else here.
+    fn beside<A: Default + Send, B>(
+        &self,
+        work: impl FnOnce() -> A + Send,
+        meanwhile: impl FnOnce() -> B,
+    ) -> (A, B) {
+        let Some(pool) = &self.pool else {
+            let done = meanwhile();
+            return (work(), done);
+        };
+        let mut result = A::default();
+        let done = pool.in_place_scope(|scope| {
+            scope.spawn(|_| result = work());
+            meanwhile()
+        });
+        (result, done)
     }
 
     /// Does `work` for each chunk, whatever becomes of the others, and gives the results to `fold` in the order of the
@@ -233,10 +261,43 @@ impl Driver {
 }
 
 impl Driver {
+    /// Visits a tree from its root, many places at a time and in no order; `visit` tells what to visit next.
+    pub(super) fn visit_tree<T: Send>(&self, root: T, visit: impl Fn(T, &mut dyn FnMut(T)) + Sync) {
+        let Some(pool) = &self.pool else {
+            let mut places = vec![root];
+            while let Some(place) = places.pop() {
+                visit(place, &mut |below| places.push(below));
+            }
+            return;
+        };
+        pool.scope(|scope| visit_below(scope, root, &visit));
+    }
+
     /// Does something with each item, many at a time; the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
         self.each(items.len(), |item| work(&items[item]))
     }
+}
+
+/// Gives results to `fold` in their order, up to the first fault.
+fn fold_all<R>(
+    results: Vec<Option<Result<(u64, R), ChunkFault>>>,
+    fold: &mut impl FnMut(u64, R),
+) -> Result<(), ChunkFault> {
+    for result in results.into_iter().flatten() {
+        let (index, result) = result?;
+        fold(index, result);
+    }
+    Ok(())
+}
+
+/// Visits a place of a tree; what is below it becomes work of its own, the latest first, so that little waits.
+fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(
+    scope: &rayon::Scope<'s>,
+    place: T,
+    visit: &'s V,
+) {
+    visit(place, &mut |below| scope.spawn(move |scope| visit_below(scope, below, visit)));
 }
 
 /// Runs work; a panic becomes a fault.
@@ -254,7 +315,7 @@ mod tests {
 
     #[test]
     fn driver_folds_in_order_for_any_number_of_threads() {
-        let chunks = ChunkSet::from_indices((0..40_000).filter(|i| i % 3 != 0).collect());
+        let chunks = ChunkSet::from_indices((0..60_000).filter(|i| i % 3 != 0).collect());
         for threads in [1, 2, 5] {
             let driver = Driver::new(threads).unwrap();
             let mut seen = Vec::new();

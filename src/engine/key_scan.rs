@@ -1,12 +1,15 @@
 //! The keys of an array held against its grid: which chunks are there, what size they have, and what else lies there.
 //!
-//! Unlike [`super::chunk_set::list`] every key counts: nothing is left out, whatever it is.
+//! Unlike [`super::listing::list`] every key counts: nothing is left out, whatever it is.
 
-use super::chunk_set::{ChunkSet, DOCUMENT_KEYS};
+use std::sync::{Mutex, PoisonError};
+
+use super::chunk_set::{ChunkSet, ChunkSetBuilder};
 use super::driver::Driver;
+use super::listing::DOCUMENT_KEYS;
 use crate::codec::region::ravel;
 use crate::metadata::array::ArrayMetadata;
-use crate::store::{LocalNode, StoreError};
+use crate::store::{EntryKind, LocalNode, StoreError};
 
 /// What the sizes of stored objects must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +63,21 @@ pub struct KeyScan {
     pub bytes: u64,
 }
 
+impl FolderScan {
+    /// Adds what another folder holds.
+    fn add(&mut self, other: FolderScan) {
+        self.present.insert_all(other.present.finish());
+        self.unreadable.insert_all(other.unreadable.finish());
+        self.strays.extend(other.strays);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        if let Some((folder, _)) = &other.error
+            && self.error.as_ref().is_none_or(|(first, _)| folder < first)
+        {
+            self.error = other.error;
+        }
+    }
+}
+
 /// An array whose keys are looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyScanner<'a> {
@@ -71,66 +89,75 @@ pub struct KeyScanner<'a> {
     pub sizes: SizeRule,
 }
 
-/// What one folder holds.
+/// What one folder holds, or all of them.
 #[derive(Default)]
 struct FolderScan {
-    present: Vec<u64>,
-    unreadable: Vec<u64>,
+    present: ChunkSetBuilder,
+    unreadable: ChunkSetBuilder,
     strays: Vec<Stray>,
     bytes: u64,
-    folders: Vec<String>,
+    /// The folder that could not be looked at, the first by name, and why.
+    error: Option<(String, StoreError)>,
 }
 
 impl KeyScanner<'_> {
-    /// Looks at every folder in which chunks can lie, those of one depth in parallel.
+    /// Looks at every folder in which chunks can lie, many at a time.
     pub fn run(&self, driver: &Driver) -> Result<KeyScan, StoreError> {
-        let mut scan = KeyScan::default();
-        let (mut present, mut unreadable) = (Vec::new(), Vec::new());
-        let mut level = vec![String::new()];
-        while !level.is_empty() {
-            let folders = driver.map_plain(&level, |folder| self.folder(folder));
-            level.clear();
-            for folder in folders {
-                let folder = folder?;
-                present.extend(folder.present);
-                unreadable.extend(folder.unreadable);
-                scan.strays.extend(folder.strays);
-                scan.bytes = scan.bytes.saturating_add(folder.bytes);
-                level.extend(folder.folders);
+        let all = Mutex::new(FolderScan::default());
+        driver.visit_tree(String::new(), |folder, visit| {
+            let mut scan = FolderScan::default();
+            if let Err(error) = self.folder(&folder, &mut scan, visit) {
+                scan.error = Some((folder, error));
             }
+            all.lock().unwrap_or_else(PoisonError::into_inner).add(scan);
+        });
+        let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, error)) = all.error {
+            return Err(error);
         }
-        scan.present = ChunkSet::from_indices(present);
-        scan.unreadable = ChunkSet::from_indices(unreadable);
-        scan.strays.sort_unstable();
-        Ok(scan)
+        all.strays.sort_unstable();
+        Ok(KeyScan {
+            present: all.present.finish(),
+            unreadable: all.unreadable.finish(),
+            strays: all.strays,
+            bytes: all.bytes,
+        })
     }
 
-    fn folder(&self, folder: &str) -> Result<FolderScan, StoreError> {
-        let listing = self.node.list(folder)?;
-        let mut scan = FolderScan::default();
-        for key in listing.files {
-            self.object(key, &mut scan)?;
-        }
-        for key in listing.links {
-            scan.strays.push(Stray { key: key.clone(), kind: StrayKind::Link });
-            self.object(key, &mut scan)?;
-        }
-        for (key, found) in listing.others {
-            self.not_a_file(key, found, &mut scan);
-        }
-        for key in listing.unnamed {
-            scan.strays.push(Stray { key, kind: StrayKind::NotUtf8 });
-        }
-        for key in listing.folders {
-            if self.chunk(&key).is_some_and(|indices| self.index(&indices).is_some()) {
-                self.not_a_file(key, "a folder", &mut scan);
-            } else if self.metadata.chunk_key_encoding.is_folder_of_chunks(&key, self.metadata.shape.len()) {
-                scan.folders.push(key);
-            } else {
-                scan.strays.push(Stray { key, kind: StrayKind::Folder });
+    /// Looks at one folder; `visit` gets those in it in which chunks can lie.
+    fn folder(
+        &self,
+        folder: &str,
+        scan: &mut FolderScan,
+        visit: &mut dyn FnMut(String),
+    ) -> Result<(), StoreError> {
+        let mut outcome = Ok(());
+        self.node.each_entry(folder, |key, kind| {
+            let mut stray = |kind| scan.strays.push(Stray { key: key.to_owned(), kind });
+            match kind {
+                EntryKind::File | EntryKind::Link => {
+                    if kind == EntryKind::Link {
+                        stray(StrayKind::Link);
+                    }
+                    if outcome.is_ok() {
+                        outcome = self.object(key, scan);
+                    }
+                }
+                EntryKind::Other(found) => self.not_a_file(key, found, scan),
+                EntryKind::Unnamed => stray(StrayKind::NotUtf8),
+                EntryKind::Folder => {
+                    let encoding = &self.metadata.chunk_key_encoding;
+                    if self.chunk(key).is_some_and(|indices| self.index(&indices).is_some()) {
+                        self.not_a_file(key, "a folder", scan);
+                    } else if encoding.is_folder_of_chunks(key, self.metadata.shape.len()) {
+                        visit(key.to_owned());
+                    } else {
+                        stray(StrayKind::Folder);
+                    }
+                }
             }
-        }
-        Ok(scan)
+        })?;
+        outcome
     }
 
     /// The chunk of a key, in the grid or not.
@@ -145,35 +172,35 @@ impl KeyScanner<'_> {
         inside.then(|| ravel(indices, &grid_shape))
     }
 
-    fn object(&self, key: String, scan: &mut FolderScan) -> Result<(), StoreError> {
-        let Some(indices) = self.chunk(&key) else {
-            if !DOCUMENT_KEYS.contains(&key.as_str()) {
-                scan.strays.push(Stray { key, kind: StrayKind::Unknown });
+    fn object(&self, key: &str, scan: &mut FolderScan) -> Result<(), StoreError> {
+        let Some(indices) = self.chunk(key) else {
+            if !DOCUMENT_KEYS.contains(&key) {
+                scan.strays.push(Stray { key: key.to_owned(), kind: StrayKind::Unknown });
             }
             return Ok(());
         };
         let Some(index) = self.index(&indices) else {
-            scan.strays.push(Stray { key, kind: StrayKind::OutsideGrid(indices) });
+            scan.strays.push(Stray { key: key.to_owned(), kind: StrayKind::OutsideGrid(indices) });
             return Ok(());
         };
         // A link that leads nowhere is as good as absent: that is what readers make of it.
-        let Some(size) = self.node.size(&key)? else { return Ok(()) };
-        scan.present.push(index);
+        let Some(size) = self.node.size(key)? else { return Ok(()) };
+        scan.present.insert(index);
         scan.bytes = scan.bytes.saturating_add(size);
         let SizeRule { exact, least, most } = self.sizes;
         if exact.is_some_and(|exact| exact != size) || size < least || size > most {
-            scan.unreadable.push(index);
-            scan.strays.push(Stray { key, kind: StrayKind::Size(indices, size) });
+            scan.unreadable.insert(index);
+            scan.strays.push(Stray { key: key.to_owned(), kind: StrayKind::Size(indices, size) });
         }
         Ok(())
     }
 
-    fn not_a_file(&self, key: String, found: &'static str, scan: &mut FolderScan) {
-        let indices = self.chunk(&key);
+    fn not_a_file(&self, key: &str, found: &'static str, scan: &mut FolderScan) {
+        let indices = self.chunk(key);
         if let Some(index) = indices.as_deref().and_then(|indices| self.index(indices)) {
-            scan.present.push(index);
-            scan.unreadable.push(index);
+            scan.present.insert(index);
+            scan.unreadable.insert(index);
         }
-        scan.strays.push(Stray { key, kind: StrayKind::NotAFile(indices, found) });
+        scan.strays.push(Stray { key: key.to_owned(), kind: StrayKind::NotAFile(indices, found) });
     }
 }

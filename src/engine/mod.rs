@@ -11,6 +11,7 @@ pub mod driver;
 pub mod interrupt;
 pub mod journal;
 pub mod key_scan;
+pub mod listing;
 pub mod object;
 pub mod plan;
 pub mod progress;

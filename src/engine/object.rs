@@ -2,7 +2,7 @@
 
 use super::block_reader::JobCells;
 use super::cell_move::CellMove;
-use super::chunk_set::{ChunkSet, position};
+use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::driver::{ChunkFault, Driver, Fault};
 use super::journal::Part;
 use super::plan::Block;
@@ -93,6 +93,12 @@ pub struct ObjectBuffers {
     pub(super) written: Vec<u8>,
     pub(super) conversion: ConversionBuffers,
     pub(super) workspace: Workspace,
+}
+
+/// The keys of an object that both sides have.
+struct Keys {
+    source: String,
+    destination: String,
 }
 
 impl ObjectReport {
@@ -203,7 +209,7 @@ impl ObjectJob {
         if self.absent_element.is_some() || self.present.len() == objects || total <= WALKED {
             return ChunkSet::full(total);
         }
-        let mut indices = Vec::new();
+        let mut overlapped = ChunkSetBuilder::default();
         for object in (0..self.present.len()).filter_map(|place| self.present.nth(place)) {
             let start = self.source.start_of(object);
             let ends = start.iter().zip(&side.chunk_shape).zip(&side.shape);
@@ -213,13 +219,13 @@ impl ObjectJob {
             loop {
                 let position: Vec<u64> =
                     place.iter().zip(&first).map(|(index, first)| index + first).collect();
-                indices.push(ravel(&position, &grid));
+                overlapped.insert(ravel(&position, &grid));
                 if !advance(&mut place, &counts) {
                     break;
                 }
             }
         }
-        ChunkSet::from_indices(indices)
+        overlapped.finish()
     }
 
     /// The intermediate data of a job in two passes.
@@ -237,12 +243,13 @@ impl ObjectJob {
     }
 
     fn object(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
-        let key = self.source.key(index);
+        let keys = Keys { source: self.source.key(index), destination: self.destination.key(index) };
         if let ObjectWay::Convert(conversion) = &self.way {
-            return self.convert(conversion, buffers, index, &key);
+            return self.convert(conversion, buffers, index, &keys);
         }
         let bound = self.source.chain.max_encoded_bytes();
-        let bytes = self.destination.node.copy_from(&self.source.node, &key, bound)?;
+        let keys = (keys.source.as_str(), keys.destination.as_str());
+        let bytes = self.destination.node.copy_from(&self.source.node, keys, bound)?;
         Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     }
 
@@ -252,17 +259,18 @@ impl ObjectJob {
         conversion: &Conversion,
         (source_size, target_size): (usize, usize),
         buffers: &mut ObjectBuffers,
-        key: &str,
+        keys: &Keys,
         start: &[u64],
     ) -> Result<ObjectReport, Fault> {
         let mut report = ObjectReport::default();
+        let key = &keys.source;
         let reader = self.source.node.open(key)?;
         let mut reader =
             reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
         let (expected, found) = (conversion.streamed_bytes(), reader.length());
         let wrong_size = |found| {
             let kind = ChainFaultKind::Size { expected, found };
-            Fault::Chain(crate::codec::ChainFault { place: "0".to_owned(), codec: "bytes".to_owned(), kind })
+            Fault::Chain(crate::codec::ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind })
         };
         if expected != found {
             return Err(wrong_size(found));
@@ -286,7 +294,7 @@ impl ObjectJob {
         }
         report.bytes_read = expected;
         if !conversion.is_streamed_empty(written) {
-            self.destination.node.write(key, written)?;
+            self.destination.node.write(&keys.destination, written)?;
             report.written = 1;
             report.bytes_written = written.len() as u64;
         }
@@ -316,17 +324,18 @@ impl ObjectJob {
         conversion: &Conversion,
         buffers: &mut ObjectBuffers,
         index: u64,
-        key: &str,
+        keys: &Keys,
     ) -> Result<ObjectReport, Fault> {
         let mut report = ObjectReport::default();
         if !self.present.contains(index) {
-            return self.fill_object(conversion, buffers, key);
+            return self.fill_object(conversion, buffers, &keys.destination);
         }
         let start = self.source.start_of(index);
         let valid = self.source.cropped(&start, &self.source.metadata.chunk_shape);
         if let (None, Some(sizes)) = (&valid, conversion.streams()) {
-            return self.stream(conversion, sizes, buffers, key, &start);
+            return self.stream(conversion, sizes, buffers, keys, &start);
         }
+        let key = &keys.source;
         if !self.source.node.read_into(key, self.source.chain.max_encoded_bytes(), &mut buffers.read)? {
             return Err(Fault::Other(format!("the object {key} went away while it was read")));
         }
@@ -341,7 +350,7 @@ impl ObjectJob {
             )
             .map_err(|fault| at(fault, &start))?;
         if converted == Converted::Written {
-            self.destination.node.write(key, &buffers.written)?;
+            self.destination.node.write(&keys.destination, &buffers.written)?;
             report.written = 1;
             report.bytes_written = buffers.written.len() as u64;
         }

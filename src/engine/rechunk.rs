@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use super::block_reader::{BlockReader, JobCells};
-use super::cell_encoder::CellEncoder;
+use super::cell_encoder::{CellEncoder, Encoded};
 use super::cell_writer::CellWriter;
 use super::decoded_block::DecodedBlock;
 use super::driver::{ChunkFault, Driver, Fault, guarded};
@@ -179,7 +179,9 @@ impl<'a> RechunkRun<'a> {
             })?;
             Ok(report)
         })?;
-        reports.iter().for_each(|of_cell| report.add(of_cell));
+        for of_cell in &reports {
+            report.add(of_cell);
+        }
         Ok(())
     }
 
@@ -253,7 +255,7 @@ impl<'a> RechunkRun<'a> {
             for (cell, bytes, of_cell) in encoded {
                 report.add(&of_cell);
                 if let Some(bytes) = bytes {
-                    writer.write(&destination.object_of(&cell).1, &bytes, report)?;
+                    writer.write(&destination.object_of(&cell).1, Encoded::whole(&bytes), report)?;
                 }
             }
             begun += count;
@@ -269,19 +271,20 @@ impl<'a> RechunkRun<'a> {
         object: u64,
         buffers: &mut ObjectBuffers,
         report: &mut ObjectReport,
-        write: impl FnOnce(&[u8], &mut ObjectReport) -> Result<(), Fault>,
+        write: impl FnOnce(Encoded<'_>, &mut ObjectReport) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let destination = &self.job.destination;
         let start = destination.start_of_cell(&decoded.position(item));
         let valid = destination.cropped(&start, destination.cell_shape());
-        let cell = decoded.lock(item);
+        let mut cell = decoded.lock(item);
         if !cell.is_stored && self.job.absent_element.is_none() {
             return Ok(());
         }
         let encoder = &self.rechunk.encoder;
         let figures = &mut report.figures;
         let work = buffers.for_encoding();
-        let encoded = guarded(|| encoder.encode(&cell.elements, &start, valid.as_deref(), work, figures))
+        let elements = &mut cell.elements;
+        let encoded = guarded(move || encoder.encode(elements, &start, valid.as_deref(), work, figures))
             .map_err(|fault| fault.of_destination(object))?;
         encoded.map_or(Ok(()), |encoded| write(encoded, report))
     }

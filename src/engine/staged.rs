@@ -7,9 +7,10 @@
 //! not tell.
 
 use super::block_reader::JobCells;
-use super::chunk_set::{self, ChunkSet};
+use super::chunk_set::ChunkSet;
 use super::driver::{ChunkFault, Driver, Fault, ObjectOf};
 use super::journal::Part;
+use super::listing::list;
 use super::object::{ObjectJob, ObjectReport, ObjectWay, Side};
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
@@ -110,7 +111,7 @@ impl Staged {
     /// The second pass of a job, after the first.
     pub fn second_job(&self, job: &ObjectJob, driver: &Driver) -> Result<ObjectJob, Fault> {
         let source = self.side(job);
-        let present = chunk_set::list(&source.node, &source.metadata, driver)?.present;
+        let present = list(&source.node, &source.metadata, driver)?.present;
         Ok(ObjectJob {
             source,
             destination: job.destination.clone(),
@@ -176,7 +177,7 @@ impl StagedRun<'_> {
         if staging.node.read_document(DOCUMENT)?.as_deref() != Some(document.as_bytes()) {
             staging.node.publish(DOCUMENT, document.as_bytes())?;
         }
-        let left = chunk_set::list(&staging.node, &staging.metadata, driver)?.present.without(part.done());
+        let left = list(&staging.node, &staging.metadata, driver)?.present.without(part.done());
         for index in (0..left.len()).filter_map(|place| left.nth(place)) {
             staging.node.remove(&staging.key(index))?;
         }

@@ -67,7 +67,7 @@ impl SmallTarget {
         let significand = magnitude & (HIDDEN - 1) | hidden;
         // Below the normal numbers each step of the exponent drops one bit more. The significand has 53 bits: a shift by
         // 63 leaves less than a quarter of it, and so do all beyond.
-        let below = if field < self.floor { self.floor - field } else { 0 };
+        let below = self.floor.saturating_sub(field);
         let dropped = u64::from(52 - self.fraction_bits) + below;
         let shift = if dropped < 63 { dropped } else { 63 };
         let half = 1_u64 << (shift - 1);
@@ -93,7 +93,7 @@ impl SmallTarget {
         };
         let own = if field < self.floor { self.floor } else { field };
         let steps = own.wrapping_sub(self.least).cast_signed() << self.fraction_bits;
-        let code = steps + (significand + added >> shift).cast_signed() - self.excess;
+        let code = steps + ((significand + added) >> shift).cast_signed() - self.excess;
         let is_above = code > self.greatest;
         let is_below = self.is_unsigned & (is_negative | (code < 0));
         let in_range = if is_above { self.beyond } else { code.cast_unsigned() };
@@ -123,23 +123,26 @@ mod tests {
     use super::*;
     use crate::element::{Element, ElementType, NumberType, SmallFloat};
     use crate::kernel::exact::{Outside, Value};
-    use crate::kernel::round::{
-        NearestAway, NearestEven, TowardsNegative, TowardsPositive, TowardsZero,
-    };
+    use crate::kernel::round::{NearestAway, NearestEven, TowardsNegative, TowardsPositive, TowardsZero};
 
     /// Compares with the exact path, which rounds integers of any width.
     fn agree<M: RoundingMode>(float: SmallFloat, value: f64) {
         let format = float.format();
-        let exact = Value::of(value.to_bits(), NumberType::of(ElementType::Float64)).to_float(format, M::ROUNDING);
+        let exact =
+            Value::of(value.to_bits(), NumberType::of(ElementType::Float64)).to_float(format, M::ROUNDING);
         let (bits, is_out_of_range, is_missing) = SmallTarget::new(format).encode::<M>(value);
         let context = format!("{value:e} ({:#x}) to {} {:?}", value.to_bits(), float.name(), M::ROUNDING);
         match exact {
-            Ok(expected) => assert_eq!((bits, is_out_of_range, is_missing), (expected, false, false), "{context}"),
+            Ok(expected) => {
+                assert_eq!((bits, is_out_of_range, is_missing), (expected, false, false), "{context}");
+            }
             Err(outside @ (Outside::Below | Outside::Above)) => {
                 assert!(is_out_of_range && !is_missing, "{context}");
                 assert_eq!(Ok(bits), format.clamped(outside), "{context}");
             }
-            Err(Outside::NotANumber | Outside::Infinite) => assert!(is_missing && !is_out_of_range, "{context}"),
+            Err(Outside::NotANumber | Outside::Infinite) => {
+                assert!(is_missing && !is_out_of_range, "{context}");
+            }
         }
     }
 
@@ -161,7 +164,9 @@ mod tests {
             let values: Vec<f64> = (0..float.format().sign()).filter_map(|bits| float.to_f64(bits)).collect();
             for (low, high) in values.iter().zip(&values[1..]) {
                 let middle = low + (high - low) / 2.0;
-                for value in [*low, middle, middle.next_up(), middle.next_down(), low.next_up(), low.next_down()] {
+                for value in
+                    [*low, middle, middle.next_up(), middle.next_down(), low.next_up(), low.next_down()]
+                {
                     agree_in_every_rounding(value);
                 }
             }
@@ -175,7 +180,9 @@ mod tests {
                 agree_in_every_rounding(2_f64.powi(exponent) * factor);
             }
         }
-        for value in [0.0, f64::INFINITY, f64::NAN, f64::MAX, f64::from_bits(1), f64::from_bits(0x7ff4_8000_0000_0000)] {
+        for value in
+            [0.0, f64::INFINITY, f64::NAN, f64::MAX, f64::from_bits(1), f64::from_bits(0x7ff4_8000_0000_0000)]
+        {
             agree_in_every_rounding(value);
         }
     }
@@ -183,7 +190,8 @@ mod tests {
     #[test]
     fn every_bfloat16_is_the_float32_of_its_bits() {
         for bits in 0..=u16::MAX {
-            let number = Value::of(u64::from(bits), NumberType::small(SmallFloat::from_name("bfloat16").unwrap()));
+            let number =
+                Value::of(u64::from(bits), NumberType::small(SmallFloat::from_name("bfloat16").unwrap()));
             let float32 = NumberType::of(ElementType::Float32).float_format().unwrap();
             let expected = number.to_float(float32, Rounding::NearestEven);
             assert_eq!(Ok(float32_of_bfloat16(bits).to_bits64()), expected, "{bits:#x}");

@@ -57,14 +57,32 @@ impl ChunkKeyEncoding {
 
     /// The chunk of a key; `None` where [`Self::key`] makes no such key for an array of this rank.
     pub fn chunk_indices(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
-        let (prefix, separator, suffix) = self.parts();
-        let indices = key.strip_suffix(suffix)?.strip_prefix(prefix)?;
         if rank == 0 {
             return (self.key(&[]) == key).then(Vec::new);
         }
-        let indices = if prefix.is_empty() { indices } else { indices.strip_prefix(separator)? };
-        let indices: Option<Vec<u64>> = indices.split(separator).map(index).collect();
+        let indices: Option<Vec<u64>> = self.indices(key)?.collect();
         indices.filter(|indices| indices.len() == rank)
+    }
+
+    /// The linear index (C order) of a key's chunk in a grid; `None` where it is no chunk of that.
+    pub fn linear_index(&self, key: &str, grid_shape: &[u64]) -> Option<u64> {
+        if grid_shape.is_empty() {
+            return (self.key(&[]) == key).then_some(0);
+        }
+        let mut lengths = grid_shape.iter();
+        let linear = self.indices(key)?.try_fold(0_u64, |linear, index| {
+            let (length, index) = (lengths.next()?, index?);
+            (index < *length).then(|| linear * length + index)
+        })?;
+        lengths.next().is_none().then_some(linear)
+    }
+
+    /// The indices in a key, as far as they are any, for an array that has dimensions.
+    fn indices<'k>(&self, key: &'k str) -> Option<impl Iterator<Item = Option<u64>> + use<'k>> {
+        let (prefix, separator, suffix) = self.parts();
+        let indices = key.strip_suffix(suffix)?.strip_prefix(prefix)?;
+        let indices = if prefix.is_empty() { indices } else { indices.strip_prefix(separator)? };
+        Some(indices.split(separator).map(index))
     }
 
     /// Whether the keys of chunks may go on below a folder, for an array of this rank.
@@ -75,6 +93,27 @@ impl ChunkKeyEncoding {
             key.push_str("/0");
             self.chunk_indices(&format!("{key}{suffix}"), rank).is_some()
         })
+    }
+
+    /// What stands between the indices.
+    pub const fn separator(&self) -> Separator {
+        match self {
+            ChunkKeyEncoding::Default(separator)
+            | ChunkKeyEncoding::V2(separator)
+            | ChunkKeyEncoding::DefaultSuffix(separator, _) => *separator,
+        }
+    }
+
+    /// The same encoding with another separator.
+    #[must_use]
+    pub fn with_separator(&self, separator: Separator) -> Self {
+        match self {
+            ChunkKeyEncoding::Default(_) => ChunkKeyEncoding::Default(separator),
+            ChunkKeyEncoding::V2(_) => ChunkKeyEncoding::V2(separator),
+            ChunkKeyEncoding::DefaultSuffix(_, suffix) => {
+                ChunkKeyEncoding::DefaultSuffix(separator, suffix.clone())
+            }
+        }
     }
 
     /// The metadata, separator included.

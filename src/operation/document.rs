@@ -25,6 +25,8 @@ pub struct Documents {
     pub bytes: Vec<u8>,
     /// The `.zattrs` of a v2 node, where there is one that can be read.
     pub attributes: Option<Json>,
+    /// The same, byte for byte.
+    pub attributes_bytes: Option<Vec<u8>>,
     /// What is wrong with the documents beside it; keys are relative to the node.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -72,7 +74,17 @@ pub fn read_documents(node: &LocalNode) -> Result<Option<Documents>, DocumentErr
         let zarr_format = if key == "zarr.json" { 3 } else { 2 };
         let mut diagnostics = beside(node, key);
         let attributes = if zarr_format == 2 { read_attributes(node, &mut diagnostics)? } else { None };
-        return Ok(Some(Documents { key, zarr_format, kind, document, bytes, attributes, diagnostics }));
+        let (attributes, attributes_bytes) = attributes.unzip();
+        return Ok(Some(Documents {
+            key,
+            zarr_format,
+            kind,
+            document,
+            bytes,
+            attributes,
+            attributes_bytes,
+            diagnostics,
+        }));
     }
     Ok(None)
 }
@@ -118,13 +130,16 @@ fn beside(node: &LocalNode, key: &'static str) -> Vec<Diagnostic> {
     }
 }
 
-/// The `.zattrs`; one that is no JSON is a finding, and counts as absent.
-fn read_attributes(node: &LocalNode, diagnostics: &mut Vec<Diagnostic>) -> Result<Option<Json>, StoreError> {
+/// The `.zattrs`, and its bytes; one that is no JSON is a finding, and counts as absent.
+fn read_attributes(
+    node: &LocalNode,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<(Json, Vec<u8>)>, StoreError> {
     let key = ".zattrs";
     match node.read_document(key) {
         Ok(None) => Ok(None),
         Ok(Some(bytes)) => match Json::parse(&bytes) {
-            Ok(attributes) => Ok(Some(attributes)),
+            Ok(attributes) => Ok(Some((attributes, bytes))),
             Err(error) => {
                 diagnostics.push(error.diagnostic().at_key(key));
                 Ok(None)

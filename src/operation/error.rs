@@ -78,6 +78,15 @@ impl OperationError {
         self
     }
 
+    /// Names the thing that it is about, unless it does already.
+    #[must_use]
+    pub fn about(mut self, name: &str) -> Self {
+        if !self.message.contains(name) {
+            self.message = format!("`{name}`: {}", self.message);
+        }
+        self
+    }
+
     /// Who is at fault.
     pub fn class(&self) -> FaultClass {
         self.class

@@ -49,6 +49,8 @@ pub struct ArrayReading {
     pub document_bytes: Vec<u8>,
     /// The `.zattrs` of a v2 array, where there is one.
     pub attributes_document: Option<Json>,
+    /// The same, byte for byte.
+    pub attributes_bytes: Option<Vec<u8>>,
     /// Its members in v3 form, as far as they are right.
     pub members: ArrayDocument,
     /// All members, where none is missing.
@@ -74,6 +76,8 @@ pub struct OpenedArray {
     pub document: Json,
     /// The same, byte for byte.
     pub document_bytes: Vec<u8>,
+    /// The `.zattrs` of a v2 array, byte for byte, where there is one.
+    pub attributes_bytes: Option<Vec<u8>>,
     /// Its members, in v3 form.
     pub metadata: ArrayMetadata,
     /// Its data type.
@@ -89,7 +93,8 @@ pub struct OpenedArray {
 impl ArrayReading {
     /// Reads the members of an array from its documents.
     pub fn of(place: Place, node: LocalNode, documents: Documents) -> Self {
-        let Documents { key, zarr_format, document, bytes, attributes, diagnostics: beside, .. } = documents;
+        let Documents { key, zarr_format, document, bytes, attributes, .. } = documents;
+        let (attributes_bytes, beside) = (documents.attributes_bytes, documents.diagnostics);
         let mut members =
             if zarr_format == 2 { v2::read_array(&document) } else { ArrayDocument::read(&document) };
         let mut diagnostics = std::mem::take(&mut members.diagnostics);
@@ -120,6 +125,7 @@ impl ArrayReading {
             document,
             document_bytes: bytes,
             attributes_document: attributes,
+            attributes_bytes,
             metadata,
             members,
             data_type,
@@ -131,6 +137,13 @@ impl ArrayReading {
     /// The `dtype` of a v2 array, as written.
     pub fn data_type_v2(&self) -> Option<&Json> {
         if self.zarr_format == 2 { self.document.get("dtype") } else { None }
+    }
+}
+
+impl OpenedArray {
+    /// The key of the document that makes it an array.
+    pub const fn key(&self) -> &'static str {
+        if self.zarr_format == 2 { ".zarray" } else { "zarr.json" }
     }
 }
 
@@ -311,6 +324,7 @@ pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
         zarr_format: reading.zarr_format,
         document: reading.document,
         document_bytes: reading.document_bytes,
+        attributes_bytes: reading.attributes_bytes,
         metadata,
         data_type,
         fill_value,

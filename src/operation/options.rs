@@ -10,6 +10,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::Code;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::{Json, Object};
 
 /// What every command takes.
@@ -115,6 +116,15 @@ pub enum ShardRequest {
     Shape(ShapeRequest),
 }
 
+/// `--rule`: options for the arrays of a hierarchy that a pattern takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// Of paths without the leading slash.
+    pub pattern: glob::Pattern,
+    /// What changes; whatever it does not say is as without it.
+    pub options: TranscodeOptions,
+}
+
 /// `zarrcast transcode`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TranscodeOptions {
@@ -136,6 +146,10 @@ pub struct TranscodeOptions {
     pub data_type: Option<DataType>,
     /// `--fill-value`.
     pub fill_value: Option<Json>,
+    /// `--zarr-format`: 2 or 3; `None`: SOURCE's.
+    pub zarr_format: Option<u64>,
+    /// `--separator`, of chunk keys.
+    pub separator: Option<Separator>,
     /// `--attributes`: all of them, anew.
     pub attributes: Option<Object>,
     /// `--attributes-append`: top-level members.
@@ -160,12 +174,74 @@ pub struct TranscodeOptions {
     pub overwrite: bool,
     /// `--resume`.
     pub resume: bool,
+    /// `--include`: of the arrays of a hierarchy, those that are changed; empty: all.
+    pub include: Vec<glob::Pattern>,
+    /// `--exclude`: those that are copied.
+    pub exclude: Vec<glob::Pattern>,
+    /// `--rule`, in their order.
+    pub rules: Vec<Rule>,
+    /// `--no-consolidate`: consolidated metadata are left out.
+    pub no_consolidate: bool,
     /// `--allow-lossy-cast`.
     pub allow_lossy_cast: bool,
     /// `--no-fill-check`.
     pub no_fill_check: bool,
     /// `--write-empty-chunks`.
     pub write_empty_chunks: bool,
+}
+
+impl TranscodeOptions {
+    /// What applies to an array that is left by `--include` and `--exclude`.
+    #[must_use]
+    pub fn of_every_array(&self) -> Self {
+        TranscodeOptions { include: Vec::new(), exclude: Vec::new(), rules: Vec::new(), ..self.clone() }
+    }
+
+    /// What applies to an array that is only copied.
+    #[must_use]
+    pub fn of_a_copied_array(&self) -> Self {
+        TranscodeOptions {
+            common: self.common.clone(),
+            source: self.source.clone(),
+            destination: self.destination.clone(),
+            // No reader opens a tree of both formats.
+            zarr_format: self.zarr_format,
+            verify: self.verify,
+            dry_run: self.dry_run,
+            overwrite: self.overwrite,
+            resume: self.resume,
+            ..TranscodeOptions::default()
+        }
+    }
+
+    /// Takes what a rule says instead of what was said before; what contradicts it goes.
+    pub fn override_by(&mut self, rule: &TranscodeOptions) {
+        if rule.quantize.is_some() || rule.data_type.is_some() || rule.unpack {
+            (self.quantize, self.data_type, self.unpack) = (None, None, false);
+        }
+        if rule.codecs.is_some() {
+            self.compress = None;
+        }
+        let rule = rule.clone();
+        self.codecs = rule.codecs.or(self.codecs.take());
+        self.compress = rule.compress.or(self.compress.take());
+        self.chunk_shape = rule.chunk_shape.or(self.chunk_shape.take());
+        self.shard_shape = rule.shard_shape.or(self.shard_shape.take());
+        self.data_type = rule.data_type.or(self.data_type.take());
+        self.fill_value = rule.fill_value.or(self.fill_value.take());
+        self.separator = rule.separator.or(self.separator);
+        self.attributes = rule.attributes.or(self.attributes.take());
+        self.attributes_append = rule.attributes_append.or(self.attributes_append.take());
+        self.dimension_names = rule.dimension_names.or(self.dimension_names.take());
+        self.quantize = rule.quantize.or(self.quantize.take());
+        self.rounding = rule.rounding.or(self.rounding);
+        self.out_of_range = rule.out_of_range.or(self.out_of_range);
+        self.nan_value = rule.nan_value.or(self.nan_value.take());
+        self.unpack |= rule.unpack;
+        self.allow_lossy_cast |= rule.allow_lossy_cast;
+        self.no_fill_check |= rule.no_fill_check;
+        self.write_empty_chunks |= rule.write_empty_chunks;
+    }
 }
 
 /// A file or a standard stream.

@@ -81,7 +81,7 @@ pub struct NodeResult {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArrayDescription {
     /// 2 or 3.
-    pub zarr_format: u32,
+    pub zarr_format: u64,
     /// Metadata form: a name or an object.
     pub data_type: Json,
     /// As in the metadata.

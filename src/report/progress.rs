@@ -1,6 +1,7 @@
 //! Progress on stderr: a bar with rate and time left, or a line for each piece of work.
 
 use std::io::{self, Write, stderr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ const REDRAWS_PER_SECOND: u8 = 10;
 #[derive(Debug, Default)]
 pub struct Bar {
     current: Mutex<Option<ProgressBar>>,
+    /// Bytes that the bar does not show yet: threads do not wait for each other to tell what they have done.
+    untold: AtomicU64,
 }
 
 impl Bar {
@@ -30,6 +33,7 @@ impl Bar {
         // A poisoned lock means that a worker panicked: the bar is still only a bar.
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(finished) = std::mem::replace(&mut *current, bar) {
+            finished.inc(self.untold.swap(0, Ordering::Relaxed));
             finished.finish_and_clear();
         }
     }
@@ -50,9 +54,11 @@ impl Progress for Bar {
     }
 
     fn advance(&self, bytes: u64) {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bar) = &*current {
-            bar.inc(bytes);
+        self.untold.fetch_add(bytes, Ordering::Relaxed);
+        if let Ok(current) = self.current.try_lock()
+            && let Some(bar) = &*current
+        {
+            bar.inc(self.untold.swap(0, Ordering::Relaxed));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::quantity::{self, bytes, count, figure};
-use super::table::write_members;
+use super::table::{Side, Table, write_members};
 use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
 use crate::operation::transcode_result::{
@@ -21,13 +21,70 @@ pub fn write(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> 
         style.paint(Role::Error, "not complete")
     };
     writeln!(output, "{}: {state}", style.paint(Role::Heading, &headline))?;
-    for node in &result.nodes {
-        write_node(node, result.dry_run, style, output)?;
+    match result.nodes.as_slice() {
+        [node] => write_node(node, result.dry_run, style, output)?,
+        _ => write_tree(result, style, output)?,
     }
     if !result.dry_run {
         write_members(&[("time", time(result))], style, output)?;
     }
     Ok(())
+}
+
+/// The nodes of a hierarchy: a row for each array, what a quantisation did below them, and the sums.
+fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let arrays: Vec<&NodeResult> = result.nodes.iter().filter(|node| node.node_type == "array").collect();
+    let mut table = Table::new(&[
+        ("array", Side::Left),
+        ("route", Side::Left),
+        ("type", Side::Left),
+        ("stored", Side::Right),
+        ("", Side::Left),
+    ]);
+    for node in &arrays {
+        let types = [&node.source, &node.destination].map(|side| side.as_ref().map(type_text));
+        let change = match types {
+            [Some(before), Some(after)] if before != after => format!("{before} -> {after}"),
+            [_, after] => after.unwrap_or_default(),
+        };
+        let before = node.counts.bytes_read.map(bytes).unwrap_or_default();
+        let after = match node.counts.bytes_written.map(bytes) {
+            Some(after) if after == before => String::new(),
+            after => format!("-> {}", after.unwrap_or_else(|| "?".to_owned())),
+        };
+        let cells =
+            vec![node.path.trim_start_matches('/').to_owned(), route_name(node.route), change, before, after];
+        table.push(cells, None);
+    }
+    table.write(style, output)?;
+    for node in &arrays {
+        if let Some(quantization) = &node.quantization {
+            let heading = format!("{}: {}", node.path.trim_start_matches('/'), quantized_to(quantization));
+            writeln!(output, "{}", style.paint(Role::Heading, &heading))?;
+            write_members(&describe_quantization(quantization), style, output)?;
+        }
+        if let Some(verify) = &node.verify {
+            write!(output, "{} ", node.path.trim_start_matches('/'))?;
+            write_verify(verify, style, output)?;
+        }
+    }
+    let groups = result.nodes.len() - arrays.len();
+    let mut members =
+        vec![("nodes", format!("{} arrays, {} groups", count(arrays.len() as u64), count(groups as u64)))];
+    if result.totals.other_keys > 0 {
+        members.push(("other keys", format!("{}, copied", count(result.totals.other_keys))));
+    }
+    let totals = &result.totals.counts;
+    let is_known = arrays.iter().all(|node| node.counts.bytes_written.is_some());
+    if let (Some(read), Some(written), true) = (totals.bytes_read, totals.bytes_written, is_known) {
+        let ratio = quantity::ratio(read, written).map_or_else(String::new, |ratio| format!(", {ratio}"));
+        members.push(("stored", format!("{} -> {}{ratio}", bytes(read), bytes(written))));
+    }
+    write_members(&members, style, output)
+}
+
+fn type_text(array: &ArrayDescription) -> String {
+    quantity::json(array.data_type.get("name").unwrap_or(&array.data_type))
 }
 
 /// The time, and the rate of logical bytes.
@@ -51,7 +108,7 @@ fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn W
         describe_change(source, destination, &mut members);
     }
     let passes = if node.passes == Some(2) { ", in two passes" } else { "" };
-    members.push(("route", format!("{}{passes}", route(node.route))));
+    members.push(("route", format!("{}{passes}", route_text(node.route))));
     describe_counts(node, dry_run, &mut members);
     write_members(&members, style, output)?;
     if let Some(quantization) = &node.quantization {
@@ -64,7 +121,11 @@ fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn W
     }
 }
 
-fn route(route: Route) -> &'static str {
+fn route_name(route: Route) -> String {
+    route_text(route).split([':', ' ']).next().unwrap_or_default().to_owned()
+}
+
+fn route_text(route: Route) -> &'static str {
     match route {
         Route::Copy => "copy: encoded chunks as they are",
         Route::Recode => "recode: the chunk grid stays, codecs change",
@@ -141,7 +202,8 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
     match node.read_amplification {
         Some(amplification) if amplification > 1.0 => {
             let often = figure((amplification * 100.0).round() / 100.0);
-            members.push(("read", format!("each chunk {often} times, in the mean")));
+            let whose = if node.passes == Some(2) { "in one of the passes" } else { "in the mean" };
+            members.push(("read", format!("each chunk {often} times, {whose}")));
         }
         Some(_) if dry_run && node.route == Route::Rechunk => {
             members.push(("read", "each chunk once".to_owned()));

@@ -111,6 +111,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZM212", include_str!("page/ZM212.md")),
     ("ZM221", include_str!("page/ZM221.md")),
     ("ZM222", include_str!("page/ZM222.md")),
+    ("ZM223", include_str!("page/ZM223.md")),
     ("ZM231", include_str!("page/ZM231.md")),
     ("ZM301", include_str!("page/ZM301.md")),
     ("ZM302", include_str!("page/ZM302.md")),

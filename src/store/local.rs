@@ -4,7 +4,7 @@
 //! of the node.
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::StoreError;
+use super::copy::copy;
 use super::fault::{self, Call};
 use super::tree;
 
@@ -60,8 +61,8 @@ fn describe(file_type: std::fs::FileType) -> &'static str {
     }
 }
 
-/// Opens a regular file for reading, with its size; `None` where nothing is.
-fn open_regular(path: &Path) -> Result<Option<(File, u64)>, StoreError> {
+/// Opens a regular file for reading, with what is known of it; `None` where nothing is.
+fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
     // Not blocking: opening a FIFO would wait for a writer for ever.
     let opened = fault::before(Call::Open, path).and_then(|()| {
         OpenOptions::new()
@@ -80,7 +81,7 @@ fn open_regular(path: &Path) -> Result<Option<(File, u64)>, StoreError> {
     if !metadata.is_file() {
         return Err(StoreError::NotAFile { path: path.to_path_buf(), found: describe(metadata.file_type()) });
     }
-    Ok(Some((file, metadata.len())))
+    Ok(Some((file, metadata)))
 }
 
 impl LocalNode {
@@ -103,6 +104,12 @@ impl LocalNode {
         self
     }
 
+    /// The node in a folder of this one, which creates with the same permissions.
+    #[must_use]
+    pub fn child(&self, path: &str) -> LocalNode {
+        LocalNode { root: self.root.join(path), makes_folders: Arc::default(), modes: self.modes }
+    }
+
     /// The directory.
     pub fn root(&self) -> &Path {
         &self.root
@@ -117,10 +124,11 @@ impl LocalNode {
     /// Reads a whole object into `bytes` (replaced); false where it is absent.
     pub fn read_into(&self, key: &str, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<bool, StoreError> {
         let path = self.path(key)?;
-        let Some((mut file, length)) = open_regular(&path)? else {
+        let Some((mut file, metadata)) = open_regular(&path)? else {
             bytes.clear();
             return Ok(false);
         };
+        let length = metadata.len();
         let size = usize::try_from(length).ok().filter(|_| length <= max_bytes);
         let Some(size) = size else {
             return Err(StoreError::TooLarge { path, found: length, bound: max_bytes });
@@ -141,7 +149,7 @@ impl LocalNode {
     /// Opens an object for reading in parts; `None` where it is absent.
     pub fn open(&self, key: &str) -> Result<Option<ObjectReader>, StoreError> {
         let path = self.path(key)?;
-        Ok(open_regular(&path)?.map(|(file, length)| ObjectReader { file, length, path }))
+        Ok(open_regular(&path)?.map(|(file, metadata)| ObjectReader { file, length: metadata.len(), path }))
     }
 
     /// Creates an object to be written in order; its folders are made as needed.
@@ -168,22 +176,27 @@ impl LocalNode {
         tree::sync_folder(path.parent().unwrap_or(&self.root))
     }
 
-    /// Copies an object of another node byte for byte (by reference where the file system can); its size in bytes.
+    /// Copies an object of another node, by its key there, byte for byte (by reference where the file system can) to a
+    /// key of this one; its size in bytes.
     ///
     /// One of more than `max_bytes` is an error: a sparse file costs nothing to make, and days to copy.
-    pub fn copy_from(&self, source: &LocalNode, key: &str, max_bytes: u64) -> Result<u64, StoreError> {
-        let from = source.path(key)?;
-        let to = self.path(key)?;
-        let Some((mut reader, length)) = open_regular(&from)? else {
+    pub fn copy_from(
+        &self,
+        source: &LocalNode,
+        (from, to): (&str, &str),
+        max_bytes: u64,
+    ) -> Result<u64, StoreError> {
+        let from = source.path(from)?;
+        let to = self.path(to)?;
+        let Some((mut reader, metadata)) = open_regular(&from)? else {
             return Err(io_error("read", &from)(io::ErrorKind::NotFound.into()));
         };
+        let length = metadata.len();
         if length > max_bytes {
             return Err(StoreError::TooLarge { path: from, found: length, bound: max_bytes });
         }
-        let mode = reader.metadata().map_or(self.modes.file, |found| found.mode() & 0o777);
-        let mut writer = self.create_file(&to, mode)?;
-        // `io::copy` moves the bytes inside the kernel (copy_file_range) where it can.
-        let copied = fault::before(Call::Write, &to).and_then(|()| io::copy(&mut reader, &mut writer));
+        let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
+        let copied = fault::before(Call::Write, &to).and_then(|()| copy(&mut reader, &mut writer, length));
         let copied = copied.map_err(io_error("copy", &from))?;
         if copied == length {
             Ok(copied)
@@ -295,48 +308,60 @@ impl LocalNode {
         }
     }
 
-    /// What a folder of the node holds (`""`: the node itself); no link is followed.
-    pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
+    /// Gives all that a folder of the node holds (`""`: the node itself) to `visit` as it is read: its key, or the name
+    /// as well as it can be shown, and what it is. No link is followed; a folder that is not there holds nothing.
+    pub fn each_entry(&self, folder: &str, mut visit: impl FnMut(&str, EntryKind)) -> Result<(), StoreError> {
         let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
-        let mut listing = FolderListing::default();
         let entries = match fault::before(Call::Read, &path).and_then(|()| std::fs::read_dir(&path)) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(listing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(io_error("list", &path)(error)),
         };
+        let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let prefix = key.len();
         for entry in entries {
             let entry = entry.map_err(io_error("list", &path))?;
+            key.truncate(prefix);
             let name = entry.file_name();
-            let key_of =
-                |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             let Some(name) = name.to_str() else {
-                listing.unnamed.push(key_of(&name.to_string_lossy()));
+                key.push_str(&name.to_string_lossy());
+                visit(&key, EntryKind::Unnamed);
                 continue;
             };
-            let (key, file_type) = (key_of(name), entry.file_type().map_err(io_error("list", &path))?);
-            if file_type.is_file() {
-                listing.files.push(key);
-            } else if file_type.is_dir() {
-                listing.folders.push(key);
-            } else if file_type.is_symlink() {
-                listing.links.push(key);
-            } else {
-                listing.others.push((key, describe(file_type)));
-            }
+            key.push_str(name);
+            let file_type = entry.file_type().map_err(io_error("list", &path))?;
+            visit(&key, EntryKind::of(file_type));
         }
+        Ok(())
+    }
+
+    /// What a folder of the node holds (`""`: the node itself), all of it; no link is followed.
+    pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
+        let mut listing = FolderListing::default();
+        self.each_entry(folder, |key, kind| {
+            let key = key.to_owned();
+            match kind {
+                EntryKind::File => listing.files.push(key),
+                EntryKind::Folder => listing.folders.push(key),
+                EntryKind::Link => listing.links.push(key),
+                EntryKind::Other(found) => listing.others.push((key, found)),
+                EntryKind::Unnamed => listing.unnamed.push(key),
+            }
+        })?;
         Ok(listing)
     }
 
     /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, in all; absent ones have
-    /// none.
-    pub fn total_size(&self, folder: &str, names: &[&str]) -> Result<u64, StoreError> {
+    /// none, and so have links that lead nowhere or in a circle.
+    pub fn total_size(&self, folder: &str, names: &[impl AsRef<str>]) -> Result<u64, StoreError> {
         let path = if folder.is_empty() { self.root.clone() } else { self.path(folder)? };
         let directory = File::open(&path).map_err(io_error("open", &path))?;
         let mut total = 0_u64;
         for name in names {
-            match rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty()) {
+            let name = name.as_ref();
+            match rustix::fs::statat(&directory, name, rustix::fs::AtFlags::empty()) {
                 Ok(found) => total = total.saturating_add(u64::try_from(found.st_size).unwrap_or(0)),
-                Err(rustix::io::Errno::NOENT) => {}
+                Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP) => {}
                 Err(error) => return Err(io_error("read", &path.join(name))(error.into())),
             }
         }
@@ -404,6 +429,35 @@ pub struct Room {
     pub block_bytes: u64,
     /// Files that can be made.
     pub files: u64,
+}
+
+/// What stands at a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File,
+    /// A symbolic link, wherever it leads.
+    Link,
+    /// None of these: "a FIFO", "a socket".
+    Other(&'static str),
+    /// Whatever it is, its name is no UTF-8, and so no key.
+    Unnamed,
+}
+
+impl EntryKind {
+    fn of(file_type: std::fs::FileType) -> Self {
+        if file_type.is_file() {
+            EntryKind::File
+        } else if file_type.is_dir() {
+            EntryKind::Folder
+        } else if file_type.is_symlink() {
+            EntryKind::Link
+        } else {
+            EntryKind::Other(describe(file_type))
+        }
+    }
 }
 
 /// What a folder holds, by keys relative to the node.

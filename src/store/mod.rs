@@ -1,5 +1,6 @@
 //! Where arrays lie. Only this row touches files.
 
+mod copy;
 pub(crate) mod fault;
 pub mod file;
 pub mod local;
@@ -7,7 +8,7 @@ pub mod log;
 pub mod machine;
 pub mod tree;
 
-pub use local::{FolderListing, LinkTarget, LocalNode, ObjectReader, ObjectWriter};
+pub use local::{EntryKind, FolderListing, LinkTarget, LocalNode, ObjectReader, ObjectWriter};
 pub use log::LogFile;
 
 use std::path::PathBuf;

@@ -1,31 +1,11 @@
 //! `--resume` and `--overwrite`: what an end of the process, the disk or a chunk leaves, and how it goes on.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::support::{CliTest, float32};
-
-/// Every file below a folder with its bytes, by its path in it.
-fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                files.insert(name, fs::read(path).unwrap());
-            }
-        }
-    }
-    files
-}
 
 /// An array of 4 chunks of which the third is cut short, and a run to `b` that it has ended.
 fn ended() -> CliTest {
@@ -54,7 +34,7 @@ fn run_that_a_corrupt_chunk_ended_goes_on_once_it_is_mended() {
     let run = test.run(["transcode", "--json", "--compress=zstd:1", "--threads=3", "--resume", "a", "b"]);
     let result = run.succeeds().json();
     assert_eq!(result["nodes"][0]["chunks_written"], 4);
-    assert_eq!(tree(&test.path("b")), tree(&test.path("whole")));
+    assert_eq!(test.all_files("b"), test.all_files("whole"));
     test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]).fails(3, &["complete"]);
 }
 
@@ -62,7 +42,7 @@ fn run_that_a_corrupt_chunk_ended_goes_on_once_it_is_mended() {
 fn unfinished_run_is_left_alone_without_the_option_and_by_other_plans() {
     let test = ended();
     mend(&test);
-    let before = tree(&test.path("b"));
+    let before = test.all_files("b");
     test.run(["transcode", "--compress=zstd:1", "a", "b"])
         .fails(3, &["unfinished", "--resume", "--overwrite"]);
     test.run(["transcode", "--compress=zstd:2", "--resume", "a", "b"]).fails(3, &["another plan", "options"]);
@@ -70,7 +50,7 @@ fn unfinished_run_is_left_alone_without_the_option_and_by_other_plans() {
     test.write_float32("other", "0", &[Some([1.0; 4]), None, None, None]);
     test.run(["transcode", "--compress=zstd:1", "--resume", "other", "b"]).fails(3, &["SOURCE"]);
     test.run(["inspect", "b"]).fails(3, &["unfinished", "--resume"]);
-    assert_eq!(tree(&test.path("b")), before);
+    assert_eq!(test.all_files("b"), before);
 }
 
 #[test]
@@ -80,7 +60,7 @@ fn resume_without_a_destination_starts() {
     fs::create_dir(test.path("empty")).unwrap();
     for destination in ["b", "empty"] {
         test.run(["transcode", "--resume", "a", destination]).succeeds();
-        assert_eq!(tree(&test.path(destination)), tree(&test.path("a")));
+        assert_eq!(test.all_files(destination), test.all_files("a"));
     }
 }
 
@@ -107,7 +87,7 @@ fn figures_of_a_resumed_run_are_those_of_the_whole() {
     test.write("a/c/3", chunk);
     let resumed = run(&["--resume", "a", "b"]).succeeds().json();
     assert_eq!(resumed["nodes"][0]["quantization"], whole["nodes"][0]["quantization"]);
-    assert_eq!(tree(&test.path("b")), tree(&test.path("whole")));
+    assert_eq!(test.all_files("b"), test.all_files("whole"));
 }
 
 #[test]
@@ -123,7 +103,7 @@ fn process_killed_at_any_instant_goes_on_to_the_same_bytes() {
         command
     };
     assert!(command(&[], "whole").status().unwrap().success());
-    let expected = tree(&test.path("whole"));
+    let expected = test.all_files("whole");
     for (round, more) in [["--threads=1"].as_slice(), &["--threads=2"], &["--threads=2", "--overwrite"]]
         .into_iter()
         .cycle()
@@ -144,14 +124,14 @@ fn process_killed_at_any_instant_goes_on_to_the_same_bytes() {
         child.wait().unwrap();
         let node = test.path(&destination);
         if node.join("zarr.json").exists() {
-            let found = tree(&node);
+            let found = test.all_files(&destination);
             let is_old = found.len() == 2 && more.len() > 1;
             assert!(is_old || expected.iter().all(|(key, bytes)| found.get(key) == Some(bytes)), "{round}");
         }
         let resumed = command(more, &destination).arg("--resume").status().unwrap();
         // It may have been complete.
         assert!(resumed.success() || resumed.code() == Some(3), "{round}");
-        assert_eq!(tree(&node), expected, "{round}");
+        assert_eq!(test.all_files(&destination), expected, "{round}");
         assert!(!test.exists(&format!(".{destination}.zarrcast")));
     }
 }
@@ -162,11 +142,11 @@ fn destination_of_a_running_process_is_locked() {
     mend(&test);
     let journal = fs::File::open(test.path("b/.zarrcast/journal")).unwrap();
     journal.try_lock().unwrap();
-    let before = tree(&test.path("b"));
+    let before = test.all_files("b");
     for option in ["--resume", "--overwrite"] {
         test.run(["transcode", "--compress=zstd:1", option, "a", "b"]).fails(3, &["locked", "`b`"]);
     }
-    assert_eq!(tree(&test.path("b")), before);
+    assert_eq!(test.all_files("b"), before);
     drop(journal);
     test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]).succeeds();
 }
@@ -213,7 +193,7 @@ fn overwrite_replaces_nodes_unfinished_runs_and_empty_folders_only() {
     fs::create_dir(test.path("empty")).unwrap();
     for destination in ["group", "old", "array", "empty", "b", "new"] {
         test.run(["transcode", "--compress=zstd:1", "--overwrite", "a", destination]).succeeds();
-        assert_eq!(tree(&test.path(destination)), tree(&test.path("whole")), "{destination}");
+        assert_eq!(test.all_files(destination), test.all_files("whole"), "{destination}");
     }
     let names = test.names();
     assert_eq!(names, ["a", "array", "b", "empty", "group", "new", "old", "whole"]);
@@ -232,14 +212,14 @@ fn overwrite_replaces_nodes_unfinished_runs_and_empty_folders_only() {
 fn overwrite_that_fails_leaves_the_old_one() {
     let test = ended();
     test.write_float32("old", "0", &[Some([7.0; 4])]);
-    let before = tree(&test.path("old"));
+    let before = test.all_files("old");
     test.run(["transcode", "--threads=1", "--compress=zstd:1", "--overwrite", "a", "old"])
         .fails(1, &["chunk [2]", "--overwrite --resume"]);
-    assert_eq!(tree(&test.path("old")), before);
+    assert_eq!(test.all_files("old"), before);
     assert!(test.exists(".old.zarrcast/c/0"));
     mend(&test);
     test.run(["transcode", "--compress=zstd:1", "--overwrite", "--resume", "a", "old"]).succeeds();
-    assert_eq!(tree(&test.path("old")), tree(&test.path("whole")));
+    assert_eq!(test.all_files("old"), test.all_files("whole"));
     assert!(!test.exists(".old.zarrcast"));
 }
 
@@ -253,14 +233,14 @@ fn overwrite_keeps_links_and_what_they_lead_to() {
     symlink("real/array", test.path("b")).unwrap();
     test.run(["transcode", "--overwrite", "a", "b"]).succeeds();
     assert!(fs::symlink_metadata(test.path("b")).unwrap().is_symlink());
-    assert_eq!(tree(&test.path("real/array")), tree(&test.path("a")));
+    assert_eq!(test.all_files("real/array"), test.all_files("a"));
     assert_eq!(test.read("outside/mine"), b"mine");
     // A chunk of SOURCE that is a link into DEST would go with it.
     test.write_float32("c", "0", &[None]);
     fs::create_dir(test.path("c/c")).unwrap();
     symlink(test.path("real/array/c/0"), test.path("c/c/0")).unwrap();
     test.run(["transcode", "--overwrite", "c", "b"]).fails(3, &["link into", "c/c/0"]);
-    assert_eq!(tree(&test.path("b")), tree(&test.path("a")));
+    assert_eq!(test.all_files("b"), test.all_files("a"));
 }
 
 #[test]

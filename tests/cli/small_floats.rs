@@ -9,7 +9,14 @@ fn cast(configuration: &str) -> String {
     format!(r#"[{{"name":"cast_value","configuration":{{{configuration}}}}}]"#)
 }
 
-fn apply(test: &CliTest, codecs: &str, data_type: &str, count: usize, files: [&str; 2], more: &[&str]) -> Run {
+fn apply(
+    test: &CliTest,
+    codecs: &str,
+    data_type: &str,
+    count: usize,
+    files: [&str; 2],
+    more: &[&str],
+) -> Run {
     let shape = count.to_string();
     let options = ["apply-codec", "--codecs", codecs, "--data-type", data_type, "--shape", &shape];
     test.run(options.into_iter().chain(more.iter().copied()).chain(files))
@@ -153,7 +160,16 @@ fn round_trip_of_small_floats_gives_the_greatest_difference() {
     let test = CliTest::new();
     test.write("values", [0x80, 0x3f, 0xa6, 0x3f]);
     let codecs = cast(r#""data_type":"float8_e4m3""#);
-    let run = test.run(["apply-codec", "--codecs", &codecs, "--data-type=bfloat16", "--shape=2", "--round-trip", "--json", "values"]);
+    let run = test.run([
+        "apply-codec",
+        "--codecs",
+        &codecs,
+        "--data-type=bfloat16",
+        "--shape=2",
+        "--round-trip",
+        "--json",
+        "values",
+    ]);
     let round_trip = run.succeeds().json()["round_trip"].clone();
     assert_eq!(round_trip["differing"], 1);
     assert_eq!(round_trip["max_abs_error"], 1.296_875 - 1.25);
@@ -173,7 +189,10 @@ fn transcode_changes_the_data_type_to_small_floats_and_back() {
         assert!(run.error.contains("warning") && run.error.contains(name), "{}", run.error);
         assert_eq!(test.read("small/c/0"), stored, "{name}");
         let written = metadata(&test, "small");
-        assert_eq!((written["data_type"].as_str(), written["fill_value"].to_string().as_str()), (Some(name), fill));
+        assert_eq!(
+            (written["data_type"].as_str(), written["fill_value"].to_string().as_str()),
+            (Some(name), fill)
+        );
         assert!(!test.exists("small/c/1"));
         test.run(["transcode", "--overwrite", "--data-type", "float32", "small", "back"]).succeeds();
         let mut back = float32(&[1.0, -0.0, 2.5, f32::NAN]);
@@ -182,7 +201,8 @@ fn transcode_changes_the_data_type_to_small_floats_and_back() {
         }
         assert_eq!(test.read("back/c/0"), back, "{name}");
     }
-    test.run(["transcode", "--data-type", "float4_e2m1fn", "source", "none"]).fails(1, &["NaN", "float4_e2m1fn"]);
+    test.run(["transcode", "--data-type", "float4_e2m1fn", "source", "none"])
+        .fails(1, &["NaN", "float4_e2m1fn"]);
     assert!(!test.exists("none"));
 }
 
@@ -203,7 +223,8 @@ fn transcode_refuses_integers_that_a_small_float_does_not_hold() {
 fn chain_with_small_floats_is_written_packed_and_unpacked() {
     let test = CliTest::new();
     write_array(&test, "source", "float32", "0.5", LITTLE, &float32(&[1.0, -6.0, 0.5, 4.0]));
-    let chain = r#"[{"name":"cast_value","configuration":{"data_type":"float4_e2m1fn"}},{"name":"packbits"}]"#;
+    let chain =
+        r#"[{"name":"cast_value","configuration":{"data_type":"float4_e2m1fn"}},{"name":"packbits"}]"#;
     let run = test.run(["transcode", "--codecs", chain, "--verify", "source", "packed"]);
     assert_eq!(run.status, 0, "{}", run.error);
     assert!(run.error.contains("float4_e2m1fn"), "{}", run.error);
@@ -235,5 +256,8 @@ fn statistics_decode_a_chain_through_small_floats() {
         {"name":"cast_value","configuration":{"data_type":"float8_e5m2"}},{"name":"bytes"}]"#;
     write_array(&test, "array", "float32", "0.0", chain, &[0x3c, 0x40, 0xc4, 0x7e]);
     let stats = test.run(["inspect", "--stats", "--json", "array"]).succeeds().json()["stats"].clone();
-    assert_eq!((&stats["nan"], &stats["min"], &stats["max"]), (&Value::from(1), &Value::from(-2.0), &Value::from(1.0)));
+    assert_eq!(
+        (&stats["nan"], &stats["min"], &stats["max"]),
+        (&Value::from(1), &Value::from(-2.0), &Value::from(1.0))
+    );
 }

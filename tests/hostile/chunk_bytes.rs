@@ -122,7 +122,12 @@ fn garbage() -> Vec<Case> {
         ("numcodecs.bz2", r#"{"level":1}"#),
         ("numcodecs.lz4", r#"{"acceleration":1}"#),
         ("numcodecs.lzma", r#"{"format":1,"check":-1,"preset":null,"filters":null}"#),
+        ("numcodecs.lzma", r#"{"format":2}"#),
+        ("numcodecs.lzma", r#"{"format":3,"filters":[{"id":3,"dist":256},{"id":4},{"id":33}]}"#),
         ("numcodecs.shuffle", r#"{"elementsize":3}"#),
+        ("numcodecs.adler32", "{}"),
+        ("numcodecs.fletcher32", "{}"),
+        ("numcodecs.jenkins_lookup3", r#"{"initval":1}"#),
         ("zarrs.gdeflate", r#"{"level":1}"#),
     ];
     let mut cases: Vec<Case> = compressors

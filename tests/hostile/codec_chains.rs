@@ -111,6 +111,9 @@ fn others() -> Vec<Case> {
     let after = |name: &'static str, codec_name: &str, configuration: &str| {
         chain(name, format!("[{LITTLE},{}]", codec(codec_name, configuration)))
     };
+    let filter = |name: &'static str, id: &str, configuration: &str| {
+        front(name, &format!("numcodecs.{id}"), configuration)
+    };
     vec![
         front("transpose of 2^64 dimensions", "transpose", r#"{"order":[18446744073709551616]}"#),
         front("transpose twice the same", "transpose", r#"{"order":[0,0]}"#),
@@ -168,6 +171,29 @@ fn others() -> Vec<Case> {
             r#"{"elementsize":9223372036854775808}"#,
         ),
         after("lzma filters of garbage", "numcodecs.lzma", r#"{"format":3,"filters":[{"id":4294967296}]}"#),
+        after(
+            "lzma with a dictionary of 1.5 GiB",
+            "numcodecs.lzma",
+            r#"{"filters":[{"id":33,"dict_size":1610612736}]}"#,
+        ),
+        after("lz4 with an acceleration of 2^40", "numcodecs.lz4", r#"{"acceleration":1099511627776}"#),
+        filter("fixedscaleoffset by 0", "fixedscaleoffset", r#"{"offset":0,"scale":0,"astype":"|u1"}"#),
+        filter(
+            "fixedscaleoffset by 1e400",
+            "fixedscaleoffset",
+            r#"{"offset":1e400,"scale":1e400,"astype":"<f4"}"#,
+        ),
+        filter(
+            "fixedscaleoffset from 10^40",
+            "fixedscaleoffset",
+            r#"{"offset":10000000000000000000000000000000000000000,"scale":-1,"astype":"<f2"}"#,
+        ),
+        filter("delta of another type", "delta", r#"{"dtype":"<i8"}"#),
+        filter("delta of complex numbers", "delta", r#"{"dtype":"<c16","astype":"<c8"}"#),
+        filter("quantize to 400 digits", "quantize", r#"{"digits":400,"dtype":"<f4"}"#),
+        filter("quantize to -308 digits", "quantize", r#"{"digits":-308,"dtype":"<f4"}"#),
+        filter("astype to bool and back", "astype", r#"{"encode_dtype":"|b1","decode_dtype":"<f4"}"#),
+        filter("packbits of floats", "packbits", "{}"),
         after("crc32c with a configuration", "crc32c", r#"{"location":"middle"}"#),
     ]
 }

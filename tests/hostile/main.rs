@@ -57,6 +57,11 @@ fn bz2_bombs_are_survived() {
 }
 
 #[test]
+fn lz4_and_lzma_bombs_are_survived() {
+    survive("lz4 and lzma", &bombs::lz4_and_lzma::cases());
+}
+
+#[test]
 fn blosc_bombs_are_survived() {
     survive("blosc", &bombs::blosc::cases());
 }

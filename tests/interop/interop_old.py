@@ -6,16 +6,27 @@ Environment: zarr==3.1.6, tensorstore, numcodecs, numpy.
 
 from conversion import attributes, data_types, fill_values, refusals
 from inspecting import histograms, slices, statistics, suggestions
+from numcodecs_chunks import (
+    arrays_of_numcodecs,
+    byte_orders_of_version_2,
+    compressors_of_numcodecs,
+    filters_in_a_row,
+    filters_of_numcodecs,
+    filters_that_lose,
+)
 from program import run_sections
 from quantisation import given_ranges, quantised, special_data
-from rechunking import grids
+from rechunking import combined, grids, two_passes
 from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
+from versions import SECTIONS as VERSIONS
 
 SECTIONS = [
     fixtures_hold_what_is_expected,
     copies,
     codec_chains,
     grids,
+    two_passes,
+    combined,
     compress_specifications,
     quantised,
     given_ranges,
@@ -28,6 +39,13 @@ SECTIONS = [
     histograms,
     slices,
     suggestions,
+    filters_of_numcodecs,
+    filters_that_lose,
+    byte_orders_of_version_2,
+    filters_in_a_row,
+    compressors_of_numcodecs,
+    arrays_of_numcodecs,
+    *VERSIONS,
 ]
 
 if __name__ == "__main__":

@@ -30,7 +30,9 @@ impl QuantizeCase {
     /// The codes of the target that its float type holds, less a NaN code at an end.
     pub(crate) fn codes(&self) -> (i64, i64) {
         let Kind::Int { signed, bits } = self.target else { unreachable!("codes are integers") };
-        let Kind::Float(Float { mantissa_bits, .. }) = self.source else { unreachable!("floats are quantised") };
+        let Kind::Float(Float { mantissa_bits, .. }) = self.source else {
+            unreachable!("floats are quantised")
+        };
         let exact = 1_i64 << (mantissa_bits + 1);
         let (least, greatest) =
             if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };

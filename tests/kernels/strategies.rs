@@ -3,8 +3,8 @@
 use half::f16;
 use proptest::prelude::*;
 
-use crate::reference::{Float, Kind, Special};
 use crate::reference::number::mask;
+use crate::reference::{Float, Kind, Special};
 
 /// Float64 values around everything that is a bound or a tie of some type.
 pub(crate) fn float64_landmarks() -> Vec<f64> {

@@ -59,7 +59,8 @@ pub(crate) fn number_type(kind: Kind) -> NumberType {
         Kind::F32 => NumberType::of(ElementType::Float32),
         Kind::F64 => NumberType::of(ElementType::Float64),
         Kind::Float(_) => {
-            let (name, _) = Kind::SMALL.iter().find(|(_, small)| *small == kind).expect("a float of the registry");
+            let (name, _) =
+                Kind::SMALL.iter().find(|(_, small)| *small == kind).expect("a float of the registry");
             NumberType::small(SmallFloat::from_name(name).expect("a small float"))
         }
     }

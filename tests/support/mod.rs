@@ -1,5 +1,6 @@
 //! What the tests of the program share: a temporary folder and a way to run `zarrcast` in it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
@@ -58,6 +59,24 @@ impl CliTest {
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    /// Every file below a folder with its bytes, by its path in it.
+    pub(crate) fn all_files(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
+        let top = self.path(name);
+        let (mut files, mut folders) = (BTreeMap::new(), vec![top.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let name = path.strip_prefix(&top).unwrap().to_str().unwrap().to_owned();
+                    files.insert(name, fs::read(path).unwrap());
+                }
+            }
+        }
+        files
     }
 
     /// Runs the program in the folder with nothing on stdin.

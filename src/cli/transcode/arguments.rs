@@ -1,12 +1,14 @@
 //! The options of `transcode`, in the groups of its help.
 
 use clap::{Args, ValueEnum};
+use glob::Pattern;
 
 use crate::cli::shape;
 use crate::cli::value::{self, Document};
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::Json;
 use crate::operation::options::{Compression, Missing, QuantizeForm, ShapeRequest, ShardRequest};
 
@@ -44,6 +46,17 @@ pub(super) struct ChangeArguments {
     #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true)]
     pub(super) fill_value: Option<Json>,
 
+    /// The version of the Zarr format; chunks are copied where they can stay
+    ///
+    /// From 2 to 3, filters and compressor become codecs, `_ARRAY_DIMENSIONS` becomes `dimension_names`, and chunk
+    /// keys stay (`--separator` changes them). To 2, what v2 cannot express is refused.
+    #[arg(long, value_enum, value_name = "2|3")]
+    pub(super) zarr_format: Option<Format>,
+
+    /// What stands between the indices in chunk keys
+    #[arg(long, value_enum, value_name = ". | /")]
+    pub(super) separator: Option<KeySeparator>,
+
     /// All attributes, as JSON or @FILE
     #[arg(long, value_name = "JSON|@FILE", value_parser = value::document)]
     pub(super) attributes: Option<Document>,
@@ -63,6 +76,29 @@ pub(super) struct ChangeArguments {
     /// Write chunks that hold only the fill value
     #[arg(long)]
     pub(super) write_empty_chunks: bool,
+}
+
+/// What of a hierarchy is changed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Hierarchies")]
+pub(super) struct HierarchyArguments {
+    /// Change only the arrays whose path matches; the others are copied
+    ///
+    /// Paths are without the leading slash. `*` stays within a name, `**/` stands for any number of groups.
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
+    pub(super) include: Vec<Pattern>,
+
+    /// Copy the arrays whose path matches
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
+    pub(super) exclude: Vec<Pattern>,
+
+    /// Options for the arrays whose path matches; of several rules the later ones win
+    #[arg(long, value_name = "GLOB: OPTIONS")]
+    pub(super) rule: Vec<String>,
+
+    /// Leave consolidated metadata out
+    #[arg(long)]
+    pub(super) no_consolidate: bool,
 }
 
 /// Floats to integer codes.
@@ -123,6 +159,47 @@ pub(super) struct ConversionArguments {
     /// Accept a fill value that the codec chain does not bring back
     #[arg(long)]
     pub(super) no_fill_check: bool,
+}
+
+/// `--zarr-format`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Format {
+    /// `.zarray` and `.zattrs`
+    #[value(name = "2")]
+    Two,
+    /// `zarr.json`
+    #[value(name = "3")]
+    Three,
+}
+
+impl Format {
+    /// Of the format.
+    pub(super) const fn number(self) -> u64 {
+        match self {
+            Format::Two => 2,
+            Format::Three => 3,
+        }
+    }
+}
+
+/// `--separator`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum KeySeparator {
+    /// All chunks in one folder
+    #[value(name = ".")]
+    Dot,
+    /// A folder for each index but the last
+    #[value(name = "/")]
+    Slash,
+}
+
+impl From<KeySeparator> for Separator {
+    fn from(separator: KeySeparator) -> Self {
+        match separator {
+            KeySeparator::Dot => Separator::Dot,
+            KeySeparator::Slash => Separator::Slash,
+        }
+    }
 }
 
 /// `--as`.

@@ -1,5 +1,4 @@
-//! Any other codec, through zarrs: checksums (`numcodecs.adler32`, `numcodecs.fletcher32`), `numcodecs.shuffle`, and
-//! what a program has registered.
+//! Any other codec, through zarrs: what a program has registered there.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,10 +14,6 @@ pub(super) fn create(
     name: &str,
     configuration: Option<&Object>,
 ) -> Result<Arc<dyn BytesToBytesCodecTraits>, String> {
-    let is_zero = |json: &Json| json.as_u64() == Some(0);
-    if configuration.and_then(|members| members.get("elementsize")).is_some_and(is_zero) {
-        return Err("expected an `elementsize` of at least 1, found 0".to_owned());
-    }
     let metadata = match configuration {
         None => MetadataV3::new(name),
         Some(members) => match Json::Object(members.clone()).to_value() {

@@ -1,4 +1,4 @@
-//! The codecs of numcodecs that have the format of another here, by numcodecs' own members and defaults.
+//! The codecs of bytes of numcodecs, by numcodecs' own members and defaults.
 
 use super::Kind;
 use super::checksum::{Checksum, Location};
@@ -7,7 +7,7 @@ use crate::metadata::json::{Json, Object};
 use crate::pipeline::configuration::blosc::{BloscCompressor, BloscShuffle};
 use crate::pipeline::configuration::{BloscConfiguration, ZstdConfiguration};
 
-/// What a codec is whose configuration has been checked; `None` for one that zarrs runs, or nobody here.
+/// What a codec is whose configuration has been checked; `None` for one that does not turn bytes into bytes.
 pub(super) fn kind(name: &str, configuration: Option<&Object>) -> Option<Kind> {
     let member = |name: &str| configuration.and_then(|members| members.get(name));
     let integer = |name: &str, default: i64| {
@@ -39,9 +39,7 @@ pub(super) fn kind(name: &str, configuration: Option<&Object>) -> Option<Kind> {
         "numcodecs.lz4" => Kind::Lz4 { acceleration: i32::try_from(integer("acceleration", 1)).unwrap_or(1) },
         "numcodecs.shuffle" => Kind::Shuffle {
             // 0 is as good as 1.
-            element_size: usize::try_from(integer("elementsize", DEFAULT_ELEMENT_SIZE as i64))
-                .unwrap_or(1)
-                .max(1),
+            element_size: usize::try_from(integer("elementsize", DEFAULT_ELEMENT_SIZE)).unwrap_or(1).max(1),
         },
         "numcodecs.blosc" => Kind::Blosc(BloscConfiguration {
             cname: member("cname")

@@ -3,7 +3,7 @@
 use super::error::{Fault, reserve};
 
 /// The element size where metadata tell none.
-pub(super) const DEFAULT_ELEMENT_SIZE: usize = 4;
+pub(super) const DEFAULT_ELEMENT_SIZE: i64 = 4;
 
 pub(super) fn encode(element_size: usize, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), Fault> {
     let count = elements(element_size, decoded)?;

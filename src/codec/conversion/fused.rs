@@ -2,7 +2,7 @@
 
 use super::steps::{apply, array_before, array_order, push_change, swapped, undo};
 use super::{Conversion, ConversionBuffers, Converted, ValueChange, Way};
-use crate::codec::chain::{BindError, BoundChain, Codec, range_check};
+use crate::codec::chain::{BindError, BoundChain, BoundCodec, Codec, range_check};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
 use crate::codec::is_filled_with;
 use crate::codec::region::as_index;
@@ -18,6 +18,8 @@ pub(super) struct Fused {
     pub(super) to_array: Vec<usize>,
     pub(super) encoded_shape: Vec<u64>,
     pub(super) transpose: Option<Transpose>,
+    /// How many codecs of both chains it leaves as they are.
+    pub(super) keep: usize,
     /// Places of the array->bytes codecs.
     pub(super) source_bytes: usize,
     pub(super) destination_bytes: usize,
@@ -45,7 +47,8 @@ impl Fused {
             return Ok(None);
         }
         // What holds nothing but the fill value is told before a filter: its codes may stand for other values too.
-        if destination.codecs().iter().any(|codec| matches!(codec.codec, Codec::Filter { .. })) {
+        let is_filter = |codec: &BoundCodec| matches!(codec.codec, Codec::Filter { .. });
+        if destination.codecs().iter().skip(keep).any(is_filter) {
             return Ok(None);
         }
         let rank = source.decoded().shape.len();
@@ -95,7 +98,16 @@ impl Fused {
             })?)
         };
         let encoded_shape = encoded.shape.clone();
-        Ok(Some(Fused { program, to_array, encoded_shape, transpose, source_bytes, destination_bytes, fill }))
+        Ok(Some(Fused {
+            program,
+            to_array,
+            encoded_shape,
+            transpose,
+            keep,
+            source_bytes,
+            destination_bytes,
+            fill,
+        }))
     }
 }
 
@@ -181,7 +193,7 @@ impl Conversion {
             let permuted = if is_last { &mut *target } else { &mut *third };
             permuted.resize(second.len(), 0);
             transpose.encode(second, permuted).map_err(|error| ChainFault {
-                place: "0".to_owned(),
+                place: "0".into(),
                 codec: "transpose".to_owned(),
                 kind: ChainFaultKind::Bytes(error.to_string()),
             })?;
@@ -200,6 +212,6 @@ impl Conversion {
             return Ok(());
         }
         let kind = ChainFaultKind::Size { expected, found };
-        Err(ChainFault { place: place.to_string(), codec: codec.name.clone(), kind })
+        Err(ChainFault { place: place.to_string().into(), codec: codec.name.clone(), kind })
     }
 }

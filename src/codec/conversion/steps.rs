@@ -1,5 +1,7 @@
 //! Value codecs as steps of a pass over elements.
 
+use std::ops::Range;
+
 use super::ValueChange;
 use crate::codec::chain::{BoundChain, BoundCodec, Codec};
 use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep, swap};
@@ -29,15 +31,10 @@ pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     let array = array_before(chain, first);
     let size = array.data_type.size().unwrap_or(1);
     let fill = array.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| fill.0.clone());
-    let goes_on = |codec: &&BoundCodec| {
-        let is_by_element = !matches!(codec.codec, Codec::Delta { .. } | Codec::PackBooleans);
-        codec.encoded.array().is_some() && is_by_element
-    };
-    let count = chain.codecs().iter().skip(first).take_while(goes_on).count();
-    let places = first..first + count;
-    if !chain.codecs()[places.clone()].iter().any(|codec| matches!(codec.codec, Codec::Filter { .. })) {
+    let is_filter = |place: usize| matches!(chain.codecs()[place].codec, Codec::Filter { .. });
+    let Some(places) = value_places(chain, first).filter(|places| places.clone().any(is_filter)) else {
         return fill;
-    }
+    };
     let mut forward = ValueProgram::new(size);
     places.clone().for_each(|place| apply_values(chain, place, &mut forward));
     let (mut code, mut tiles) = (Vec::new(), Tiles::default());
@@ -51,18 +48,43 @@ pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     if decodes && forward.run(&element, &mut code, &mut tiles, None).is_ok() { element } else { fill }
 }
 
-/// Values through the value codecs of a chain and back: what any reader gets of them.
-pub fn round_trip(chain: &BoundChain) -> ValueProgram {
+/// Values through the value codecs of a chain and back: what any reader gets of them. Values that have passed the
+/// first `kept` codecs before, and no other since, come as they are.
+pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
     let mut program = ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1));
+    let moves = |codec: &BoundCodec| matches!(codec.codec, Codec::Transpose(_) | Codec::Reshape);
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
-    let count = chain.codecs().iter().take_while(is_array).count();
-    for place in 0..count {
-        apply_values(chain, place, &mut program);
+    if kept > 0 && chain.codecs().iter().skip(kept).take_while(is_array).all(moves) {
+        return program;
     }
-    for place in (0..count).rev() {
-        undo_values(chain, place, &mut program);
-    }
+    let Some(places) = value_places(chain, 0) else { return program };
+    places.clone().for_each(|place| apply_values(chain, place, &mut program));
+    places.rev().for_each(|place| undo_values(chain, place, &mut program));
     program
+}
+
+/// Whether what a reader gets of an element depends on that element alone, from codec `first` on: sums of floats
+/// depend on all before it, and so does what is rounded after differences were taken.
+pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
+    let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
+    let mut codecs = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| &codec.codec);
+    let exact = |codec: &Codec| match codec {
+        Codec::Delta { delta, .. } => delta.is_exact(),
+        _ => true,
+    };
+    let keeps = |codec: &Codec| matches!(codec, Codec::Transpose(_) | Codec::Reshape | Codec::PackBooleans);
+    codecs.by_ref().find(|codec| matches!(codec, Codec::Delta { .. })).is_none_or(exact)
+        && codecs.all(|codec| keeps(codec) || (matches!(codec, Codec::Delta { .. }) && exact(codec)))
+}
+
+/// The array->array codecs from `first` on, up to one that does not take each element by itself.
+fn value_places(chain: &BoundChain, first: usize) -> Option<Range<usize>> {
+    let goes_on = |codec: &&BoundCodec| {
+        let is_by_element = !matches!(codec.codec, Codec::Delta { .. } | Codec::PackBooleans);
+        codec.encoded.array().is_some() && is_by_element
+    };
+    let count = chain.codecs().iter().skip(first).take_while(goes_on).count();
+    (count > 0).then_some(first..first + count)
 }
 
 /// The array in front of the codec at `place`.

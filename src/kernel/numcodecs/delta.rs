@@ -1,13 +1,12 @@
 //! `delta`: the first element, then the difference of each to the one before it.
 //!
-//! Differences are taken in `dtype` and cast to `astype`; decoding casts to `dtype` first and adds up there, float16
-//! and float32 rounded at each step.
+//! Differences are taken in `dtype`, where integers wrap, and cast to `astype`. Decoding adds up in the type that holds
+//! both, float64 for what no integer holds, and casts every sum to `dtype` last (run, numpy 2.4).
 
 use super::cast::{Excess, NumpyCast, map_elements};
 use super::number::Number;
-use crate::element::NumberType;
-use crate::kernel::ElementFault;
-use crate::kernel::tile::for_each_tile;
+use crate::element::{ElementType, NumberType};
+use crate::kernel::{ElementFault, FaultKind};
 use crate::with_element;
 
 /// A bound `delta`.
@@ -15,21 +14,58 @@ use crate::with_element;
 pub struct Delta {
     decoded: NumberType,
     encoded: NumberType,
+    /// In which sums are made.
+    sum: NumberType,
     encode: NumpyCast,
-    decode: NumpyCast,
+    to_sum: NumpyCast,
+    from_sum: NumpyCast,
+}
+
+/// The least type that holds two others, as numpy promotes them; float64 where none does.
+fn promoted(one: NumberType, other: NumberType) -> NumberType {
+    let float = |bits: u32| match bits {
+        ..=16 => NumberType::of(ElementType::Float16),
+        17..=32 => NumberType::of(ElementType::Float32),
+        _ => NumberType::of(ElementType::Float64),
+    };
+    let is_signed = |number: NumberType| number.element().is_signed_integer();
+    // Bits of a float that holds every integer of a type.
+    let as_float = |number: NumberType| if number.is_float() { number.bits() } else { 2 * number.bits() };
+    if one.is_float() || other.is_float() {
+        return float(as_float(one).max(as_float(other)));
+    }
+    // An unsigned integer needs twice the bits with a sign.
+    let as_signed = |number: NumberType| if is_signed(number) { number.bits() } else { 2 * number.bits() };
+    let (signed, bits) = if is_signed(one) == is_signed(other) {
+        (is_signed(one), one.bits().max(other.bits()))
+    } else {
+        (true, as_signed(one).max(as_signed(other)))
+    };
+    NumberType::integer(signed, bits).unwrap_or(NumberType::of(ElementType::Float64))
 }
 
 impl Delta {
     /// Binds it to `dtype` and `astype`.
     pub fn new(decoded: NumberType, encoded: NumberType) -> Self {
-        let encode = NumpyCast::new(decoded, encoded, Excess::Reversible);
-        let decode = NumpyCast::new(encoded, decoded, Excess::Numpy);
-        Delta { decoded, encoded, encode, decode }
+        let sum = promoted(decoded, encoded);
+        Delta {
+            decoded,
+            encoded,
+            sum,
+            encode: NumpyCast::new(decoded, encoded, Excess::Reversible),
+            to_sum: NumpyCast::new(encoded, sum, Excess::Numpy),
+            from_sum: NumpyCast::new(sum, decoded, Excess::Numpy),
+        }
     }
 
     /// The types of decoded and encoded elements.
     pub fn types(&self) -> (NumberType, NumberType) {
         (self.decoded, self.encoded)
+    }
+
+    /// Whether what is encoded comes back as it was: integers, whose sums are integers.
+    pub fn is_exact(&self) -> bool {
+        !self.decoded.is_float() && !self.sum.is_float()
     }
 
     /// Encodes native-endian elements, as many as both slices hold.
@@ -39,14 +75,22 @@ impl Delta {
 
     /// Decodes native-endian elements, as many as both slices hold.
     pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
-        with_element!(self.decoded.element(), T => self.sums::<T>(encoded, decoded))
+        with_element!(self.sum.element(), T => self.sums::<T>(encoded, decoded))
     }
 
     fn differences<T: Number>(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
-        let mut previous = None;
-        let difference =
-            |element: T| Ok(previous.replace(element).map_or(element, |last| element.minus(last)));
-        let mut difference = difference;
+        // A difference that has wrapped is undone by a sum that wraps, which floats do not.
+        let wraps = self.decoded.is_float() || !self.sum.is_float();
+        let mut previous: Option<T> = None;
+        let mut difference = |element: T| {
+            let Some(last) = previous.replace(element) else { return Ok(element) };
+            let exact = || element.to_integer().zip(last.to_integer()).map(|(one, other)| one - other);
+            if wraps || exact().and_then(T::from_integer).is_some() {
+                Ok(element.minus(last))
+            } else {
+                Err(FaultKind::Overflow)
+            }
+        };
         self.encode.after(
             (decoded, size_of::<T>()),
             (encoded, self.encoded.size()),
@@ -57,15 +101,49 @@ impl Delta {
 
     fn sums<T: Number>(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
         let mut sum: Option<T> = None;
-        for_each_tile((encoded, self.encoded.size()), (decoded, size_of::<T>()), |source, target, first| {
-            self.decode
-                .convert(source, target)
-                .map_err(|fault| ElementFault { index: first + fault.index, ..fault })?;
-            for element in bytemuck::try_cast_slice_mut::<u8, T>(target).unwrap_or_default() {
-                let next = sum.map_or(*element, |sum| sum.plus(*element));
-                (*element, sum) = (next, Some(next));
-            }
-            Ok(())
-        })
+        self.from_sum.after(
+            (encoded, self.encoded.size()),
+            (decoded, self.decoded.size()),
+            size_of::<T>(),
+            |source, sums| {
+                self.to_sum.convert(source, sums)?;
+                for element in bytemuck::try_cast_slice_mut::<u8, T>(sums).unwrap_or_default() {
+                    let next = sum.map_or(*element, |sum| sum.plus(*element));
+                    (*element, sum) = (next, Some(next));
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_promoted_as_numpy_does() {
+        use ElementType::{
+            Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64,
+        };
+        for (one, other, expected) in [
+            (Int8, Int8, Int8),
+            (UInt8, UInt32, UInt32),
+            (UInt8, Int8, Int16),
+            (UInt16, Int32, Int32),
+            (UInt32, Int32, Int64),
+            (UInt64, Int8, Float64),
+            (UInt64, Int64, Float64),
+            (Int8, Float16, Float16),
+            (Int16, Float16, Float32),
+            (UInt16, Float32, Float32),
+            (Int32, Float32, Float64),
+            (Int64, Float16, Float64),
+            (Float16, Float64, Float64),
+        ] {
+            let of = NumberType::of;
+            assert_eq!(promoted(of(one), of(other)), of(expected), "{one:?} {other:?}");
+            assert_eq!(promoted(of(other), of(one)), of(expected), "{one:?} {other:?}");
+        }
     }
 }

@@ -1,11 +1,6 @@
 //! The filters against a plain reference, and numcodecs' own examples.
 
-#![expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_possible_wrap,
-    reason = "casts are what is tested"
-)]
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts are what is tested")]
 
 use num_bigint::BigInt;
 use num_traits::One;
@@ -123,6 +118,9 @@ fn what_would_not_come_back_is_named_when_it_is_encoded() {
     let mut far: Vec<i16> = vec![0; 5000];
     far[4999] = 300;
     assert_eq!(delta::<i16, i8>(&far), fault(FaultKind::Overflow, 4999));
+    // A sum of floats does not wrap back.
+    assert_eq!(delta::<u16, f32>(&[5, 6, 4]), fault(FaultKind::Overflow, 2));
+    assert_eq!(delta::<i16, f32>(&[5, 6, 4]), Ok(vec![5.0, 1.0, -2.0]));
     let to_byte = scale_offset::<f32, u8>(Integer(0), Integer(10));
     assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, 25.6]), fault(FaultKind::Overflow, 1));
     assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, f32::NAN]), fault(FaultKind::NotANumber, 1));
@@ -212,10 +210,11 @@ proptest! {
         prop_assert_eq!(&differences, &expected);
         prop_assert_eq!(sums::<i64, i64>(&differences), Ok(values));
         let differences: Vec<f64> = delta(&floats).unwrap();
-        let mut sum = 0.0_f32;
-        let expected: Vec<f32> = differences.iter().enumerate().map(|(i, difference)| {
-            sum = if i == 0 { *difference as f32 } else { sum + *difference as f32 };
-            sum
+        // Sums are made in the wider of both types.
+        let mut sum = 0.0_f64;
+        let expected: Vec<f32> = differences.iter().map(|difference| {
+            sum += difference;
+            sum as f32
         }).collect();
         prop_assert_eq!(sums::<f64, f32>(&differences), Ok(expected));
     }

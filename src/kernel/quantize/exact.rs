@@ -55,8 +55,7 @@ impl ExactQuantize {
     pub(super) fn new(options: QuantizeOptions) -> Self {
         let source = options.source;
         let scale_offset = ScaleOffset::new(source, options.offset, options.scale);
-        let format =
-            source.float_format().unwrap_or(FloatFormat::BINARY64);
+        let format = source.float_format().unwrap_or(FloatFormat::BINARY64);
         let scale = options.scale.map_or(1.0, |bits| Value::of(bits, source).to_f64());
         ExactQuantize { options, scale_offset, format, normalizer: power_of_two_near(scale.abs()) }
     }

@@ -8,8 +8,10 @@ mod array;
 mod codec;
 mod dtype;
 mod fill_value;
+mod write;
 
 pub use array::{pointer_into, read_array};
+pub use write::{NotInV2, V2Chain, write_codecs, write_dtype, write_fill_value};
 
 use super::extension::{fault, type_fault};
 use super::json::{Json, Object};

@@ -2,7 +2,7 @@
 //! either.
 
 use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
-use crate::engine::ChunkSet;
+use crate::engine::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::engine::driver::Fault;
 use crate::engine::object::Side;
 use crate::metadata::array::num_elements;
@@ -92,7 +92,7 @@ impl Blocks {
     /// The blocks in which an object of either side lies; possibly others, too.
     pub(super) fn with_objects(&self, sides: [&BlockReader<'_>; 2]) -> ChunkSet {
         let total = self.count().unwrap_or(u64::MAX);
-        let mut indices = Vec::new();
+        let mut blocks = ChunkSetBuilder::default();
         for reader in sides {
             let per_object = reader.side.metadata.chunk_shape.iter().zip(&self.block_shape);
             let per_object =
@@ -105,10 +105,10 @@ impl Blocks {
                 let start = reader.side.start_of(object);
                 let Some(inside) = inside(reader.side, &start) else { continue };
                 let region = Region { start, shape: inside };
-                region.each_cell(&self.block_shape, |block| indices.push(ravel(block, &self.grid)));
+                region.each_cell(&self.block_shape, |block| blocks.insert(ravel(block, &self.grid)));
             }
         }
-        ChunkSet::from_indices(indices)
+        blocks.finish()
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::{Hierarchy, MAX_DEPTH, Node, NodeContent, check_name, read_node};
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::chunk_set::DOCUMENT_KEYS;
 use crate::engine::driver::Driver;
+use crate::engine::listing::DOCUMENT_KEYS;
 use crate::operation::error::OperationError;
 use crate::operation::place::Place;
 use crate::store::{FolderListing, LocalNode};

@@ -5,8 +5,8 @@ use super::numbers::Numbers;
 use super::picture::{Picture, Reduction};
 use crate::codec::region::{as_index, ravel};
 use crate::engine::ChunkSet;
-use crate::engine::chunk_set;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::listing;
 use crate::engine::object::Side;
 use crate::engine::progress::Progress;
 use crate::metadata::array::ArrayMetadata;
@@ -169,7 +169,7 @@ impl Preview<'_> {
             self.slice.at.iter().zip(&metadata.chunk_shape).map(|(index, length)| index / length).collect();
         let count = (needed[0].len() as u64).saturating_mul(needed[1].len() as u64);
         let listed = if count > MOST_PROBED {
-            Some(chunk_set::list(&self.side.node, metadata, driver)?.present)
+            Some(listing::list(&self.side.node, metadata, driver)?.present)
         } else {
             None
         };

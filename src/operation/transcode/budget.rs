@@ -1,6 +1,7 @@
 //! The memory that a run needs, and how many threads the budget allows.
 
 use super::plan::Plan;
+use super::quantization::Quantization;
 use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
 use crate::engine::cells::MOST_OPEN_SHARDS;
@@ -69,7 +70,10 @@ impl Budget {
 
     /// As many threads as there is room for; an error where there is none for a single one.
     pub(super) fn allot(self, plan: &Plan, verifies: bool) -> Result<Memory, OperationError> {
-        let unit = plan.job.as_ref().map_or(BASE_BYTES, |job| unit_bytes(plan, job, verifies));
+        // Where blocks are compared their plan has what that takes.
+        let verifies = verifies && plan.rechunks().next().is_none();
+        let quantization = plan.quantization.as_ref();
+        let unit = plan.job.as_ref().map_or(BASE_BYTES, |job| unit_bytes(job, quantization, verifies));
         let allowed = usize::try_from(self.bytes() / unit.max(1)).unwrap_or(usize::MAX);
         if allowed == 0 {
             return Err(self.too_small(unit, &plan.destination.pipeline.innermost_chunk_shape()));
@@ -82,8 +86,8 @@ impl Budget {
     }
 }
 
-/// The most bytes that a thread holds at once, in whatever pass takes most.
-fn unit_bytes(plan: &Plan, job: &ObjectJob, verifies: bool) -> u64 {
+/// The most bytes that a thread holds at once, in whatever pass takes most, but for those over blocks.
+pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, verifies: bool) -> u64 {
     let has_edges = has_edges(&job.source);
     let converting = match &job.way {
         // Blocks have a plan of their own.
@@ -96,14 +100,9 @@ fn unit_bytes(plan: &Plan, job: &ObjectJob, verifies: bool) -> u64 {
             convert_bytes(job, conversion, has_edges).saturating_add(indices).saturating_add(waiting)
         }
     };
-    let surveying = if plan.quantization.is_some() { reading_bytes(&job.source, has_edges) } else { 0 };
-    // Measuring makes codes of all that was read; they are no larger than the chunk.
-    let measuring = if plan.quantization.as_ref().is_some_and(|q| q.max_error.is_some()) {
-        surveying.saturating_add(job.destination.chain.decoded_bytes())
-    } else {
-        surveying
-    };
-    let verifying = if verifies && !matches!(job.way, ObjectWay::Copy) && plan.rechunks().next().is_none() {
+    let first_pass =
+        quantization.map_or(0, |settled| first_pass_bytes(&job.source, &job.destination, settled));
+    let verifying = if verifies && !matches!(job.way, ObjectWay::Copy) {
         // What is read on both sides, the values as they should be, and absent elements.
         let elements = cell_bytes(&job.source).max(cell_bytes(&job.destination)).saturating_mul(3);
         reading_bytes(&job.source, has_edges)
@@ -112,7 +111,15 @@ fn unit_bytes(plan: &Plan, job: &ObjectJob, verifies: bool) -> u64 {
     } else {
         0
     };
-    BASE_BYTES.saturating_add(converting.max(measuring).max(verifying))
+    BASE_BYTES.saturating_add(converting.max(first_pass).max(verifying))
+}
+
+/// What finding the range of a quantisation takes, and measuring its error.
+pub(super) fn first_pass_bytes(source: &Side, destination: &Side, quantization: &Quantization) -> u64 {
+    let surveying = reading_bytes(source, has_edges(source));
+    // Measuring makes codes of all that was read; they are no larger than the chunk.
+    let codes = quantization.max_error.map_or(0, |_| destination.chain.decoded_bytes());
+    surveying.saturating_add(codes)
 }
 
 fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u64 {

@@ -12,7 +12,9 @@ use crate::pipeline::{CodecKind, codec_kind};
 /// The metadata of DEST in the making.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
-    /// The document.
+    /// 2 or 3.
+    pub zarr_format: u64,
+    /// The document, in the form of v3.
     pub document: Json,
     /// The chain.
     pub codecs: Vec<CodecMetadata>,
@@ -28,6 +30,7 @@ impl Draft {
     /// A copy of the source.
     pub(super) fn of(source: &OpenedArray) -> Self {
         Draft {
+            zarr_format: source.zarr_format,
             document: source.document.clone(),
             codecs: source.metadata.codecs.clone(),
             data_type: source.data_type.clone(),

@@ -70,7 +70,8 @@ fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) ->
             .with_help("the chunk is damaged, or was not written by this chain; restore it and run again");
     };
     let place = position.as_ref().map_or_else(String::new, |position| format!(", element {position:?}"));
-    let help = quantization.and_then(|_| quantize_help(fault.kind)).or_else(|| element_help(fault.kind));
+    let general = error.filter_help().or_else(|| element_help(fault.kind));
+    let help = quantization.and_then(|_| quantize_help(fault.kind)).or(general);
     let what = match (quantization, types) {
         (Some(quantization), Some((source, _))) => {
             quantize_text(quantization, fault.kind, &crate::codec::fault::number_text(*source, *bits))

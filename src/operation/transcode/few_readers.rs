@@ -10,7 +10,9 @@ pub(super) fn warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagn
     collect(source, &mut known);
     collect(destination, &mut written);
     let new = written.into_iter().find(|data_type| is_rare(data_type) && !known.contains(data_type))?;
-    let message = format!("{new} is written: zarr-python cannot open the array, nor a consolidated group that holds it");
+    let message = format!(
+        "{new} is written: zarr-python cannot open the array, nor a consolidated group that holds it"
+    );
     Some(
         Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message)
             .with_help("zarrs reads it, and tensorstore reads some of these types as an array's own; float16 and uint8 are read everywhere"),
@@ -26,7 +28,9 @@ fn is_rare(data_type: &DataType) -> bool {
 fn collect(pipeline: &Pipeline, types: &mut Vec<DataType>) {
     types.push(pipeline.input.data_type.clone());
     for stage in &pipeline.stages {
-        types.extend(stage.output.as_ref().and_then(|after| after.array()).map(|array| array.data_type.clone()));
+        types.extend(
+            stage.output.as_ref().and_then(|after| after.array()).map(|array| array.data_type.clone()),
+        );
         if let BoundConfiguration::Sharding(sharding) = &stage.configuration {
             collect(&sharding.inner, types);
         }

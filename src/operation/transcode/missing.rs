@@ -47,7 +47,7 @@ pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64
 }
 
 /// A number, its string form, or the base64 of its little-endian bytes, as xarray writes it.
-fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
+pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
     if let Ok(read) = value_from_json(number_type, json) {
         return Some(read.value);
     }
@@ -57,16 +57,10 @@ fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
             Some(bytes.iter().rev().fold(0, |bits, byte| (bits << 8) | u64::from(*byte)))
         }
         // xarray encodes every float as a float64.
-        8 => {
+        8 if number_type.is_float() => {
+            let float = super::range::FloatType(number_type);
             let value = f64::from_le_bytes(bytes.try_into().ok()?);
-            value_from_json(
-                number_type,
-                &crate::metadata::json::Json::Number(crate::metadata::json::Number::from_f64_shortest(
-                    value,
-                )?),
-            )
-            .ok()
-            .map(|read| read.value)
+            Some(float.bits(float.round(value, crate::kernel::Rounding::NearestEven)))
         }
         _ => None,
     }

@@ -5,6 +5,7 @@
 
 pub(super) mod budget;
 mod change;
+mod consolidate;
 mod destination;
 pub(super) mod fault;
 #[cfg(test)]
@@ -24,11 +25,15 @@ mod regrid;
 pub(super) mod request;
 mod room;
 mod run;
+mod selection;
 mod site;
 mod staging;
 pub(super) mod survey;
+mod tree;
 mod unpack;
 mod verify;
+mod version_2;
 mod way;
+mod xarray;
 
 pub use run::transcode;

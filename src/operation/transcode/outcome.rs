@@ -1,7 +1,5 @@
 //! What a run came to, or a plan would: counts, sizes, figures.
 
-use std::time::Instant;
-
 use super::budget::Memory;
 use super::plan::{Plan, Planned};
 use super::quantization::Quantization;
@@ -13,10 +11,8 @@ use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{QuantizeForm, TranscodeOptions};
-use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, QuantizationResult, Route, Totals, TranscodeResult,
-};
+use crate::operation::options::QuantizeForm;
+use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, QuantizationResult, Route};
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 
 /// What a run counted.
@@ -48,13 +44,8 @@ impl Tally {
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
 /// fill value are found out later; `None` where compression or absent inner chunks decide.
 pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
-    let mut tally = Tally::default();
-    let (present, metadata) = (&plan.listing.present, &plan.source.metadata);
-    for index in (0..present.len()).map_while(|place| present.nth(place)) {
-        let key = metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
-        tally.bytes_read += plan.source.node.size(&key).ok().flatten().unwrap_or(0);
-    }
-    tally.bytes_temporary = plan.bytes_temporary();
+    let bytes_temporary = plan.bytes_temporary();
+    let mut tally = Tally { bytes_read: plan.listing.present_bytes, bytes_temporary, ..Tally::default() };
     tally.written = num_written(plan);
     let bytes_written = if plan.is_copy { Some(tally.bytes_read) } else { fixed_bytes(plan) };
     (tally, bytes_written)
@@ -105,15 +96,9 @@ pub(super) struct Outcome {
     pub verified: Option<Verification>,
 }
 
-/// The result as it is reported.
-pub(super) fn result(
-    options: &TranscodeOptions,
-    plan: &Plan,
-    outcome: Outcome,
-    begun: Instant,
-) -> TranscodeResult {
+/// What became of an array, or would.
+pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool) -> NodeResult {
     let Outcome { tally, bytes_written, memory, verified } = outcome;
-    let ran = !options.dry_run;
     let present = plan.listing.present.len();
     let element_size = plan.destination.pipeline.input.data_type.size();
     let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
@@ -127,8 +112,6 @@ pub(super) fn result(
         bytes_temporary: Some(tally.bytes_temporary),
         bytes_logical: elements.zip(element_size).and_then(|(count, size)| count.checked_mul(size as u64)),
     };
-    let mut warnings = plan.warnings.clone();
-    warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
     let quantization = plan.quantization.as_ref().map(|quantization| {
         let figures = all_figures(quantization, &tally.figures, elements);
         let mut result = quantization_result(quantization, &figures, verified.as_ref(), ran);
@@ -136,8 +119,8 @@ pub(super) fn result(
         result.bytes_destination = bytes_written;
         result
     });
-    let node = NodeResult {
-        path: "/".to_owned(),
+    NodeResult {
+        path: path.to_owned(),
         node_type: "array",
         route: plan.job.as_ref().map_or(Route::Copy, route),
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
@@ -149,26 +132,36 @@ pub(super) fn result(
         memory_bytes: Some(memory.bytes),
         quantization,
         verify: verified.map(|verified| verified.result),
-    };
-    let nodes = vec![node];
-    TranscodeResult {
-        source: options.source.display().to_string(),
-        destination: options.destination.display().to_string(),
-        dry_run: options.dry_run,
-        complete: ran,
-        seconds: begun.elapsed().as_secs_f64(),
-        totals: Totals::of(&nodes, 0),
-        nodes,
-        warnings,
+    }
+}
+
+/// What becomes of a group.
+pub(super) fn group_result(path: &str) -> NodeResult {
+    NodeResult {
+        path: path.to_owned(),
+        node_type: "group",
+        route: Route::Metadata,
+        source: None,
+        destination: None,
+        counts: Counts::default(),
+        passes: None,
+        units: None,
+        read_amplification: None,
+        memory_bytes: None,
+        quantization: None,
+        verify: None,
     }
 }
 
 fn describe(source: &OpenedArray, document: &Json, pipeline: &Pipeline) -> ArrayDescription {
-    description(document, pipeline, &source.metadata.chunk_shape)
+    let zarr_format = source.zarr_format;
+    ArrayDescription { zarr_format, ..description(document, pipeline, &source.metadata.chunk_shape) }
 }
 
 fn describe_planned(planned: &Planned) -> ArrayDescription {
-    description(&planned.document, &planned.pipeline, &planned.metadata.chunk_shape)
+    let zarr_format = planned.zarr_format;
+    let description = description(&planned.document, &planned.pipeline, &planned.metadata.chunk_shape);
+    ArrayDescription { zarr_format, ..description }
 }
 
 fn description(document: &Json, pipeline: &Pipeline, stored_shape: &[u64]) -> ArrayDescription {

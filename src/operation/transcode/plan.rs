@@ -1,26 +1,29 @@
 //! What will be done, settled and proved before DEST is touched.
 
-use super::budget::Budget;
+use super::budget::{BASE_BYTES, Budget, first_pass_bytes, unit_bytes};
 use super::change;
+use super::consolidate::{NodeDocument, NodeDocuments};
 use super::destination::{Draft, compress, follow_data_type, read_chain};
 use super::first_pass::FirstPass;
 use super::layout::side;
 use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
+use super::verify::kept;
 use super::way::Choice;
-use super::{few_readers, normalize, regrid, unpack};
-use crate::codec::conversion::ValueChange;
+use super::{few_readers, normalize, regrid, unpack, version_2};
+use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::data_type::FillValue;
-use crate::diagnostic::{Diagnostic, Severity, code};
-use crate::engine::chunk_set::{self, Listing};
+use crate::diagnostic::{Code, Diagnostic, Severity, code};
+use crate::engine::chunk_set;
+use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
+use crate::engine::listing::{self, Listing};
 use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
 use crate::engine::rechunk::Rechunk;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
-use crate::operation::new_driver;
 use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -47,14 +50,22 @@ pub(super) struct Plan {
     pub change: ValueChange,
     /// The quantisation, where one is asked for and its range is known.
     pub quantization: Option<Quantization>,
+    /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
+    pub documents: NodeDocuments,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 
+/// What is said of names, which are others in v2.
+const ABOUT_NAMES: [Code; 3] =
+    [code::CODEC_UNREGISTERED, code::DATA_TYPE_UNREGISTERED, code::DATA_TYPE_UNSUPPORTED];
+
 /// DEST's metadata.
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
-    /// The document.
+    /// 2 or 3.
+    pub zarr_format: u64,
+    /// The document, in the form of v3.
     pub document: Json,
     /// Its members.
     pub metadata: ArrayMetadata,
@@ -63,6 +74,12 @@ pub(super) struct Planned {
 }
 
 impl Plan {
+    /// The keys of an object of the grid in SOURCE and, where DEST has the same grid, there.
+    pub(super) fn keys(&self, index: u64) -> [String; 2] {
+        [&self.source.metadata, &self.destination.metadata]
+            .map(|metadata| metadata.chunk_key_encoding.key(&chunk_set::position(index, metadata)))
+    }
+
     /// The passes over blocks, where the job goes from one grid to another, and the comparison after it.
     pub(super) fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
         let passes: [Option<&Rechunk>; 2] = match self.job.as_ref().map(|job| &job.way) {
@@ -100,6 +117,8 @@ pub(in crate::operation) struct Planner<'a> {
     pub budget: Budget,
     /// What stops a first pass.
     pub interrupt: &'a Interrupt,
+    /// Who lists the chunks.
+    pub driver: &'a Driver,
 }
 
 /// What changes in the values.
@@ -118,11 +137,13 @@ impl Planner<'_> {
         target: LocalNode,
         progress: &dyn Progress,
     ) -> Result<Plan, OperationError> {
-        let driver = new_driver(self.budget.threads(), self.interrupt)?;
+        version_2::refuse_codecs(&source, self.options)?;
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        let listing = chunk_set::list(&source.node, &source.metadata, &driver).map_err(unreadable)?;
+        // Only a plan that is shown tells how much it would read.
+        let list = if self.options.dry_run { listing::list_with_sizes } else { listing::list };
+        let listing = list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
@@ -177,6 +198,7 @@ impl Planner<'_> {
             warnings.push(unknown_keys(&source, &listing));
         }
         let mut draft = Draft::of(&source);
+        version_2::set_format(&mut draft, &source, self.options)?;
         let changed = self.change(&source, quantization, &mut draft)?;
         if let Some(compression) = &self.options.compress {
             let size = draft_element_size(&draft, &source, changed.quantization.as_ref());
@@ -184,7 +206,13 @@ impl Planner<'_> {
         }
         regrid::apply(&mut draft, self.options, &source.metadata, &source.store)?;
         self.set_fill_value(&mut draft)?;
+        version_2::follow_fill_value(&mut draft, &source);
+        let described = draft.attributes();
         draft.describe(self.options, source.metadata.shape.len())?;
+        version_2::keep_described(&mut draft, &described, &source);
+        if self.options.fill_value.is_none() {
+            version_2::mask_by_fill_value(&mut draft, &source)?;
+        }
         let destination = self.check(&mut draft, &source, &mut warnings)?;
         if let Some(quantization) = &changed.quantization {
             warnings.extend(quantization.warnings.iter().cloned());
@@ -195,6 +223,14 @@ impl Planner<'_> {
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let Work { is_copy, job, comparison } =
             self.job(&source, &target, &destination, &listing, changed)?;
+        let documents = if draft.zarr_format == 2 {
+            let (documents, found) =
+                version_2::documents(&source, &draft, self.options.fill_value.is_some())?;
+            warnings.extend(found);
+            documents
+        } else {
+            vec![document(&source, &destination)]
+        };
         Ok(Plan {
             source,
             target,
@@ -205,6 +241,7 @@ impl Planner<'_> {
             comparison,
             change,
             quantization,
+            documents,
             warnings,
         })
     }
@@ -263,6 +300,11 @@ impl Planner<'_> {
         let store = &source.store;
         let (metadata, pipeline, found) = build(draft, store)?;
         let (mut errors, mut lenient): (Vec<_>, Vec<_>) = found.into_iter().partition(Diagnostic::is_error);
+        let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
+        if draft.zarr_format == 2 {
+            // Its own names are others.
+            lenient.retain(|found| !about_names(found));
+        }
         if self.options.no_fill_check {
             let (accepted, others): (Vec<_>, Vec<_>) =
                 errors.into_iter().partition(|error| error.is(code::CAST_VALUE_FILL_VALUE_LOST));
@@ -275,8 +317,16 @@ impl Planner<'_> {
         if !errors.is_empty() {
             return Err(refusal("the destination's metadata would be in error", &errors));
         }
+        if draft.zarr_format == 3 && source.zarr_format == 2 {
+            warnings.extend(lenient.iter().filter(|found| about_names(found)).cloned());
+        }
         if !draft.new_chain {
-            return Ok(Planned { document: draft.document.clone(), metadata, pipeline });
+            return Ok(Planned {
+                zarr_format: draft.zarr_format,
+                document: draft.document.clone(),
+                metadata,
+                pipeline,
+            });
         }
         if !self.options.allow_lossy_cast {
             change::refuse_lossy_casts(&pipeline)?;
@@ -287,7 +337,7 @@ impl Planner<'_> {
         let codecs = normalize::codecs(&pipeline);
         draft.set_codecs(codecs);
         let (metadata, pipeline, _) = build(draft, store)?;
-        Ok(Planned { document: draft.document.clone(), metadata, pipeline })
+        Ok(Planned { zarr_format: draft.zarr_format, document: draft.document.clone(), metadata, pipeline })
     }
 
     /// The work on the objects.
@@ -301,14 +351,16 @@ impl Planner<'_> {
     ) -> Result<Work, OperationError> {
         let options = self.options;
         let fill = &destination.pipeline.input.fill_value;
-        let absent_stays = changed.absent.is_none() || changed.absent == *fill;
+        let is_whole =
+            listing.present.len() == source.metadata.num_chunks() && source.pipeline.sharding().is_none();
+        let keeps_fill = changed.absent.is_none() || changed.absent == *fill;
         let writes_absent = changed.quantization.as_ref().is_some_and(|q| q.writes_absent);
-        let same_chain = crate::metadata::edit::codecs_json(&source.metadata.codecs)
-            .same_value(&crate::metadata::edit::codecs_json(&destination.metadata.codecs));
+        let same_chain = version_2::same_codecs(&source.metadata.codecs, &destination.metadata.codecs);
         let same_type = source.data_type == destination.pipeline.input.data_type;
         let unchanged = matches!(changed.change, ValueChange::None);
         let same_grid = source.metadata.chunk_shape == destination.metadata.chunk_shape;
-        let is_copy = same_grid && same_chain && same_type && unchanged && absent_stays;
+        let is_copy = same_grid && same_chain && same_type && unchanged && (keeps_fill || is_whole);
+        let absent_stays = keeps_fill || is_copy;
         let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
         let sides =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
@@ -323,11 +375,14 @@ impl Planner<'_> {
             Err(_) if is_copy => return Ok(Work { is_copy, job: None, comparison: None }),
             Err(error) => return Err(error),
         };
-        let choice = Choice {
+        let quantization = changed.quantization.as_ref();
+        let mut choice = Choice {
             change: &changed.change,
             write_empty: options.write_empty_chunks,
             store: &source.store,
             budget: self.budget,
+            elsewhere: quantization
+                .map_or(0, |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled))),
             verifies: options.verify,
             resumes: options.resume,
         };
@@ -335,6 +390,14 @@ impl Planner<'_> {
         let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
         let present = listing.present.clone();
         let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
+        choice.elsewhere = unit_bytes(&job, quantization, false);
+        let is_told = is_copy || depends_on_one_element(job.destination.cell_chain(), kept(&job));
+        if options.verify && !is_told {
+            let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
+            return Err(OperationError::data(message).with_help(
+                "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
+            ));
+        }
         let comparison = match &job.way {
             ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself.
@@ -363,6 +426,17 @@ fn quantized(quantization: Quantization, draft: &mut Draft) -> Result<Changed, O
     Ok(Changed { change, quantization: Some(quantization), absent })
 }
 
+/// DEST's `zarr.json`: as it was written, where nothing changed.
+fn document(source: &OpenedArray, destination: &Planned) -> (String, NodeDocument) {
+    let planned = &destination.document;
+    let document = if source.zarr_format == 3 && *planned == source.document {
+        NodeDocument { json: planned.clone(), bytes: source.document_bytes.clone() }
+    } else {
+        NodeDocument::new(planned.clone())
+    };
+    ("zarr.json".to_owned(), document)
+}
+
 /// Reads the draft as any reader would.
 pub(super) fn build(
     draft: &Draft,
@@ -370,9 +444,13 @@ pub(super) fn build(
 ) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>), OperationError> {
     let mut members = ArrayDocument::read(&draft.document);
     let mut found = std::mem::take(&mut members.diagnostics);
-    let Some(metadata) = members.metadata() else {
+    let Some(mut metadata) = members.metadata() else {
         return Err(refusal(&format!("the metadata made from `{store}` are in error"), &found));
     };
+    // No document of v3 says how a filter of v2 takes the elements.
+    for (read, made) in metadata.codecs.iter_mut().zip(&draft.codecs) {
+        read.view = made.view;
+    }
     let input = ArrayRepresentation {
         data_type: draft.data_type.clone(),
         shape: metadata.chunk_shape.clone(),

@@ -8,7 +8,7 @@ use super::survey::Survey;
 use crate::data_type::{DataType, value_from_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
-use crate::engine::chunk_set::Listing;
+use crate::engine::listing::Listing;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;

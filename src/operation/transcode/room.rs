@@ -51,20 +51,26 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
 }
 
 /// An error for want of space says how much is missing: what is left to do, if it is like what is done.
-pub(super) fn with_missing_space(error: OperationError, plan: &Plan, journal: &Journal) -> OperationError {
+pub(super) fn with_missing_space<'a>(
+    error: OperationError,
+    plans: impl Iterator<Item = &'a Plan> + Clone,
+    journal: &Journal,
+) -> OperationError {
     if !is_out_of_space(&error) {
         return error;
     }
-    let Ok(room) = plan.target.room() else { return error };
+    let Some(Ok(room)) = plans.clone().next().map(|plan| plan.target.room()) else { return error };
     let free = room.blocks.saturating_mul(room.block_bytes);
-    let total = match &plan.job {
+    let objects = plans.clone().map(|plan| match &plan.job {
         Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
         None => plan.listing.present.len(),
-    };
+    });
+    let total = objects.fold(0, u64::saturating_add);
     let (done, written) = (journal.num_units(), journal.bytes_written());
     let left = u128::from(total.saturating_sub(done).max(1));
-    let needed = match &plan.job {
-        Some(job) if done == 0 => left * u128::from(job.destination.chunk_bytes()),
+    let decoded = plans.filter_map(|plan| Some(plan.job.as_ref()?.destination.chunk_bytes())).max();
+    let needed = match decoded {
+        Some(decoded) if done == 0 => left * u128::from(decoded),
         _ => left * u128::from(written) / u128::from(done.max(1)),
     };
     let missing = needed.saturating_sub(u128::from(free)).max(1);

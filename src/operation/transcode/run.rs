@@ -1,89 +1,312 @@
 //! A plan carried out: the chunks, then the metadata, then what is reported.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::budget::Budget;
+use super::budget::{Budget, Memory};
 use super::fault::explain_job;
-use super::outcome::{Outcome, Tally, dry_tally, result};
+use super::outcome::{Outcome, Tally, array_result, dry_tally, group_result};
 use super::plan::{Plan, Planner};
 use super::room::{check_room, with_missing_space};
 use super::site::{Claim, Site, cannot_write};
+use super::tree::{Source, SourceArray};
 use super::verify::{Verification, verify};
 use crate::engine::chunk_set;
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::interrupt::Interrupt;
-use crate::engine::journal::{Fingerprint, Part};
+use crate::engine::journal::{Fingerprint, Journal, Part};
+use crate::engine::listing;
 use crate::engine::object::ObjectReport;
-use crate::engine::progress::Progress;
+use crate::engine::progress::{Progress, Silent};
 use crate::engine::staged;
+use crate::metadata::array::num_elements;
 use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::hierarchy::compare_paths;
 use crate::operation::new_driver;
-use crate::operation::open::open_array;
 use crate::operation::options::{CommonOptions, TranscodeOptions};
-use crate::operation::transcode_result::TranscodeResult;
+use crate::operation::transcode_result::{Totals, TranscodeResult};
+use crate::store::LocalNode;
 
-/// The document of a v3 node.
-const DOCUMENT: &str = "zarr.json";
+/// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
+const SMALL_BYTES: u64 = 32 << 20;
 
-/// Writes an array anew.
+/// Writes an array, or a group and all below it, anew.
 pub fn transcode(
     options: &TranscodeOptions,
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<TranscodeResult, OperationError> {
     let begun = Instant::now();
-    let source = open_array(&options.source, None)?;
-    if source.zarr_format != 3 {
-        let message =
-            format!("`{}` is Zarr v{}, which is not transcoded yet", source.store, source.zarr_format);
-        return Err(OperationError::environment(message)
-            .with_help("convert it to Zarr v3 with zarr-python: `zarr migrate v3`"));
-    }
-    let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, DOCUMENT);
     let budget = Budget::of(&options.common);
-    let plan = Planner { options, budget, interrupt }.plan(source, site.work.clone(), progress)?;
-    let memory = budget.allot(&plan, options.verify)?;
-    check_room(&plan)?;
+    let driver = new_driver(budget.threads(), interrupt)?;
+    let mut source = Source::open(options, &driver)?;
+    let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
+    let arrays = std::mem::take(&mut source.arrays);
+    let arrays = Planning { budget, interrupt, driver: &driver, progress }.plan(arrays, &site.work)?;
+    let of_arrays = arrays.iter().map(|array| (array.path.as_str(), array.plan.documents.clone())).collect();
+    let documents = source.documents(options, of_arrays)?;
+    let whole = Whole { options, source: &source, arrays: &arrays, documents: &documents };
     if options.dry_run {
-        let (tally, bytes_written) = dry_tally(&plan);
-        return Ok(result(options, &plan, Outcome { tally, bytes_written, memory, verified: None }, begun));
+        return Ok(whole.result(None, begun));
     }
     let _unfinished =
         interrupt.begin(format!("`{}`", site.shown())).map_err(|_| OperationError::interrupted())?;
-    let claim = site.claim(&fingerprint(options, &plan))?;
-    let driver = match new_driver(memory.threads, interrupt) {
-        Ok(driver) => driver,
-        Err(error) => return Err(claim.abandon(error)),
-    };
-    let run = Run { plan: &plan, verifies: options.verify, driver: &driver, progress };
-    let (tally, verified) = run.write(claim)?;
-    let bytes_written = Some(tally.bytes_written);
-    Ok(result(options, &plan, Outcome { tally, bytes_written, memory, verified }, begun))
+    let claim = site.claim(&whole.fingerprint())?;
+    let outcomes = whole.write(claim, &driver, budget, progress)?;
+    Ok(whole.result(Some(outcomes), begun))
 }
 
-/// What a plan is told apart by. Threads, memory, and what is only checked or shown are no part of it.
-fn fingerprint(options: &TranscodeOptions, plan: &Plan) -> Fingerprint {
-    let root = plan.source.node.resolved_root().unwrap_or_else(|_| plan.source.node.root().to_path_buf());
-    let mut source = root.into_os_string().into_encoded_bytes();
-    source.extend_from_slice(&plan.source.document_bytes);
-    let asked = TranscodeOptions {
-        common: CommonOptions::default(),
-        source: PathBuf::new(),
-        destination: PathBuf::new(),
-        verify: false,
-        dry_run: false,
-        overwrite: false,
-        resume: false,
-        ..options.clone()
-    };
-    let asked = format!("{asked:?}");
-    let document = document_bytes(plan);
-    Fingerprint::new([
-        ("SOURCE", source.as_slice()),
-        ("the options", asked.as_bytes()),
-        ("the metadata of DEST", document.as_slice()),
-    ])
+/// An array that is settled.
+#[derive(Debug)]
+struct PlannedArray {
+    path: String,
+    options: TranscodeOptions,
+    plan: Plan,
+    memory: Memory,
+    /// Whether one thread does it.
+    is_small: bool,
+}
+
+/// Settles arrays.
+struct Planning<'a> {
+    budget: Budget,
+    interrupt: &'a Interrupt,
+    driver: &'a Driver,
+    progress: &'a dyn Progress,
+}
+
+impl Planning<'_> {
+    /// Settles all arrays: what reads no chunk many at a time, first passes one after the other.
+    fn plan(&self, arrays: Vec<SourceArray>, work: &LocalNode) -> Result<Vec<PlannedArray>, OperationError> {
+        let is_tree = arrays.len() > 1;
+        let waiting: Vec<Mutex<Option<SourceArray>>> =
+            arrays.into_iter().map(|array| Mutex::new(Some(array))).collect();
+        let take = |slot: &Mutex<Option<SourceArray>>, is_due: &dyn Fn(&SourceArray) -> bool| {
+            let mut array = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            if array.as_ref().is_some_and(is_due) { array.take() } else { None }
+        };
+        let is_quick = |array: &SourceArray| is_tree && array.options.quantize.is_none();
+        let quick = self.driver.map_plain(&waiting, |slot| {
+            let driver = self.driver.alone();
+            take(slot, &is_quick).map(|array| self.plan_array(array, work, &driver, is_tree))
+        });
+        let all = waiting.iter().zip(quick).map(|(slot, planned)| {
+            let rest =
+                || take(slot, &|_| true).map(|array| self.plan_array(array, work, self.driver, is_tree));
+            planned.or_else(rest)
+        });
+        all.flatten().collect()
+    }
+
+    fn plan_array(
+        &self,
+        array: SourceArray,
+        work: &LocalNode,
+        driver: &Driver,
+        is_tree: bool,
+    ) -> Result<PlannedArray, OperationError> {
+        let store = array.opened.store.clone();
+        self.settle(array, work, driver, is_tree)
+            .map_err(|error| if is_tree { error.about(&store) } else { error })
+    }
+
+    fn settle(
+        &self,
+        array: SourceArray,
+        work: &LocalNode,
+        driver: &Driver,
+        is_tree: bool,
+    ) -> Result<PlannedArray, OperationError> {
+        self.interrupt.check().map_err(|_| OperationError::interrupted())?;
+        let SourceArray { path, opened, options } = array;
+        let target = if path == "/" { work.clone() } else { work.child(path.trim_start_matches('/')) };
+        let target = target.with_permissions_of(&opened.node, opened.key());
+        let is_small =
+            is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
+        let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
+        let planner = Planner { options: &options, budget, interrupt: self.interrupt, driver };
+        let plan = planner.plan(opened, target, self.progress)?;
+        let memory = budget.allot(&plan, options.verify)?;
+        check_room(&plan)?;
+        Ok(PlannedArray { path, options, plan, memory, is_small })
+    }
+}
+
+fn logical_bytes(shape: &[u64], element_size: Option<usize>) -> u64 {
+    let elements = num_elements(shape).unwrap_or(u64::MAX);
+    elements.saturating_mul(element_size.unwrap_or(usize::MAX) as u64)
+}
+
+/// All that is written.
+struct Whole<'a> {
+    options: &'a TranscodeOptions,
+    source: &'a Source,
+    arrays: &'a [PlannedArray],
+    /// By their keys, the one that makes DEST a node last.
+    documents: &'a [(String, Vec<u8>)],
+}
+
+/// What was done with an array.
+struct Done {
+    tally: Tally,
+    verified: Option<Verification>,
+}
+
+impl Whole<'_> {
+    /// What a plan is told apart by. Threads, memory, and what is only checked or shown are no part of it.
+    fn fingerprint(&self) -> Fingerprint {
+        let node = &self.source.node;
+        let root = node.resolved_root().unwrap_or_else(|_| node.root().to_path_buf());
+        let mut source = root.into_os_string().into_encoded_bytes();
+        for array in self.arrays {
+            source.extend_from_slice(array.path.as_bytes());
+            source.extend_from_slice(&array.plan.source.document_bytes);
+            source.extend_from_slice(array.plan.source.attributes_bytes.as_deref().unwrap_or_default());
+        }
+        let asked = TranscodeOptions {
+            common: CommonOptions::default(),
+            source: PathBuf::new(),
+            destination: PathBuf::new(),
+            verify: false,
+            dry_run: false,
+            overwrite: false,
+            resume: false,
+            ..self.options.clone()
+        };
+        let asked = format!("{asked:?}");
+        let mut documents = Vec::new();
+        for (key, document) in self.documents {
+            documents.extend_from_slice(key.as_bytes());
+            documents.extend_from_slice(document);
+        }
+        Fingerprint::new([
+            ("SOURCE", source.as_slice()),
+            ("the options", asked.as_bytes()),
+            ("the metadata of DEST", documents.as_slice()),
+        ])
+    }
+
+    /// The chunks, the sync, the comparison, and the metadata last.
+    fn write(
+        &self,
+        claim: Claim,
+        driver: &Driver,
+        budget: Budget,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Done>, OperationError> {
+        if let Err(error) = self.check_published(&claim) {
+            return Err(claim.abandon(error));
+        }
+        let writing = Writing { arrays: self.arrays, claim: &claim, driver, budget, progress };
+        let done = writing.chunks().and_then(|tallies| {
+            if !claim.is_published {
+                self.copy_other_keys(&claim, driver)?;
+                claim.journal.checkpoint().map_err(|error| {
+                    OperationError::environment("the destination cannot be made durable").because(error)
+                })?;
+            }
+            Ok(tallies)
+        });
+        let tallies = match done {
+            Ok(tallies) => tallies,
+            Err(Ended { error, is_for_good: true }) => return Err(claim.discard(error)),
+            Err(Ended { error, .. }) => {
+                let plans = self.arrays.iter().map(|array| &array.plan);
+                let error = with_missing_space(error, plans, &claim.journal);
+                return Err(claim.abandon(error));
+            }
+        };
+        let verified = match writing.verify() {
+            Ok(verified) => verified,
+            Err(error) if error.class() == FaultClass::Data => return Err(claim.discard(error)),
+            Err(error) => return Err(claim.abandon(error)),
+        };
+        if driver.interrupt().check().is_err() {
+            return Err(claim.abandon(OperationError::interrupted()));
+        }
+        if let Err(error) = self.remove_staging() {
+            return Err(claim.abandon(error));
+        }
+        claim.publish(self.documents, driver)?;
+        Ok(tallies.into_iter().zip(verified).map(|(tally, verified)| Done { tally, verified }).collect())
+    }
+
+    /// What stands in DEST is what this plan would publish.
+    fn check_published(&self, claim: &Claim) -> Result<(), OperationError> {
+        let Some((key, document)) = self.documents.last().filter(|_| claim.is_published) else {
+            return Ok(());
+        };
+        let found = claim.site.work.read_document(key).map_err(cannot_write)?;
+        if found.as_ref() == Some(document) {
+            return Ok(());
+        }
+        Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.site.shown()))
+            .with_help("`--overwrite` replaces it"))
+    }
+
+    /// Keys that belong to no node.
+    fn copy_other_keys(&self, claim: &Claim, driver: &Driver) -> Result<(), OperationError> {
+        let keys = &self.source.other_keys;
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let work = &claim.site.work;
+        let room = work.room().map_err(cannot_write)?;
+        let most = room.blocks.saturating_mul(room.block_bytes);
+        let copied =
+            driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).map(|_| ()));
+        copied.into_iter().zip(keys).try_for_each(|(copied, key)| {
+            copied.map_err(|error| {
+                let store = self.options.source.display();
+                OperationError::environment(format!("`{key}` of `{store}` cannot be copied")).because(error)
+            })
+        })
+    }
+
+    fn remove_staging(&self) -> Result<(), OperationError> {
+        let staged =
+            |array: &&PlannedArray| array.plan.job.as_ref().is_some_and(|job| job.staging().is_some());
+        for array in self.arrays.iter().filter(staged) {
+            staged::remove(&array.plan.target).map_err(cannot_write)?;
+            if array.path != "/" {
+                Journal::remove_folder(&array.plan.target).map_err(cannot_write)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was done; without outcomes, what would be.
+    fn result(&self, outcomes: Option<Vec<Done>>, begun: Instant) -> TranscodeResult {
+        let ran = outcomes.is_some();
+        let mut warnings = self.source.warnings.clone();
+        let mut nodes: Vec<_> =
+            self.source.groups.iter().map(|group| group_result(&group.place.path)).collect();
+        let mut outcomes = outcomes.unwrap_or_default().into_iter();
+        for PlannedArray { path, plan, memory, .. } in self.arrays {
+            let (tally, bytes_written, verified) = if let Some(Done { tally, verified }) = outcomes.next() {
+                (tally, Some(tally.bytes_written), verified)
+            } else {
+                let (tally, bytes_written) = dry_tally(plan);
+                (tally, bytes_written, None)
+            };
+            warnings.extend(plan.warnings.iter().cloned());
+            warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
+            let outcome = Outcome { tally, bytes_written, memory: *memory, verified };
+            nodes.push(array_result(path, plan, outcome, ran));
+        }
+        nodes.sort_by(|a, b| compare_paths(&a.path, &b.path));
+        TranscodeResult {
+            source: self.options.source.display().to_string(),
+            destination: self.options.destination.display().to_string(),
+            dry_run: self.options.dry_run,
+            complete: ran,
+            seconds: begun.elapsed().as_secs_f64(),
+            totals: Totals::of(&nodes, self.source.other_keys.len() as u64),
+            nodes,
+            warnings,
+        }
+    }
 }
 
 /// Why the chunks were not all written.
@@ -99,49 +322,102 @@ impl From<OperationError> for Ended {
     }
 }
 
-/// A plan being carried out.
+/// The arrays being written.
+struct Writing<'a> {
+    arrays: &'a [PlannedArray],
+    claim: &'a Claim,
+    driver: &'a Driver,
+    budget: Budget,
+    progress: &'a dyn Progress,
+}
+
+/// One bar for all arrays: what each says of its own beginning and end is not told.
+struct Shared<'a>(&'a dyn Progress);
+
+impl Progress for Shared<'_> {
+    fn start(&self, _name: &str, _length: Option<u64>) {}
+    fn advance(&self, bytes: u64) {
+        self.0.advance(bytes);
+    }
+    fn finish(&self) {}
+}
+
+impl Writing<'_> {
+    /// Writes the chunks of all arrays.
+    fn chunks(&self) -> Result<Vec<Tally>, Ended> {
+        let lengths = self.arrays.iter().map(|array| array_bytes(&array.plan));
+        let length = lengths.sum::<Option<u64>>();
+        self.progress.start("transcode", length);
+        let shared = Shared(self.progress);
+        let written = self.each(|array, driver| {
+            Run { plan: &array.plan, path: &array.path, driver, progress: &shared }.write_chunks(self.claim)
+        });
+        self.progress.finish();
+        written
+    }
+
+    /// Reads all arrays back that are to be compared.
+    fn verify(&self) -> Result<Vec<Option<Verification>>, OperationError> {
+        self.each(|array, driver| {
+            let progress: &dyn Progress = if array.is_small { &Silent } else { self.progress };
+            let verified =
+                array.options.verify.then(|| verify(&array.plan, &array.plan.target, driver, progress));
+            verified.transpose()
+        })
+    }
+
+    /// Does something with every array: small ones many at a time, the others one after the other.
+    fn each<R: Send, E: Send + From<OperationError>>(
+        &self,
+        work: impl Fn(&PlannedArray, &Driver) -> Result<R, E> + Send + Sync,
+    ) -> Result<Vec<R>, E> {
+        let small = self.arrays.iter().filter(|array| array.is_small);
+        let most = small.map(|array| array.memory.bytes).max().unwrap_or(1);
+        let at_once = usize::try_from(self.budget.bytes() / most.max(1)).unwrap_or(usize::MAX);
+        let threads = at_once.clamp(1, self.driver.num_threads());
+        let narrow = self.with_threads(threads)?;
+        let driver = narrow.as_ref().unwrap_or(self.driver);
+        let small =
+            driver.map_plain(self.arrays, |array| array.is_small.then(|| work(array, &driver.alone())));
+        let mut all = Vec::with_capacity(self.arrays.len());
+        for (array, done) in self.arrays.iter().zip(small) {
+            all.push(if let Some(done) = done {
+                done?
+            } else {
+                let own = self.with_threads(array.memory.threads)?;
+                work(array, own.as_ref().unwrap_or(self.driver))?
+            });
+        }
+        Ok(all)
+    }
+
+    /// A driver of so many threads, if the one that is there has more.
+    fn with_threads(&self, threads: usize) -> Result<Option<Driver>, OperationError> {
+        let is_other = threads < self.driver.num_threads();
+        is_other.then(|| new_driver(threads, self.driver.interrupt())).transpose()
+    }
+}
+
+/// Bytes that are decoded, in all passes; `None` where that is not known.
+fn array_bytes(plan: &Plan) -> Option<u64> {
+    let job = plan.job.as_ref()?;
+    let once = plan.listing.present.len().saturating_mul(job.source.chunk_bytes());
+    let passes = if job.staging().is_some() { 2 } else { 1 };
+    Some(once.saturating_mul(passes))
+}
+
+/// The chunks of an array being written.
 struct Run<'a> {
     plan: &'a Plan,
-    verifies: bool,
+    path: &'a str,
     driver: &'a Driver,
     progress: &'a dyn Progress,
 }
 
 impl Run<'_> {
-    /// The chunks, the sync, the comparison, and the metadata last.
-    fn write(&self, claim: Claim) -> Result<(Tally, Option<Verification>), OperationError> {
-        let tally = match self.write_chunks(&claim) {
-            Ok(tally) => tally,
-            Err(Ended { error, is_for_good: true }) => return Err(claim.discard(error)),
-            Err(Ended { error, .. }) => {
-                let error = with_missing_space(error, self.plan, &claim.journal);
-                return Err(claim.abandon(error));
-            }
-        };
-        let verified = self.verifies.then(|| verify(self.plan, &claim.site.work, self.driver, self.progress));
-        let verified = match verified.transpose() {
-            Ok(verified) => verified,
-            Err(error) if error.class() == FaultClass::Data => return Err(claim.discard(error)),
-            Err(error) => return Err(claim.abandon(error)),
-        };
-        if self.driver.interrupt().check().is_err() {
-            return Err(claim.abandon(OperationError::interrupted()));
-        }
-        if self.plan.job.as_ref().is_some_and(|job| job.staging().is_some())
-            && let Err(error) = staged::remove(&claim.site.work)
-        {
-            return Err(claim.abandon(cannot_write(error)));
-        }
-        claim.publish(DOCUMENT, &document_bytes(self.plan))?;
-        Ok((tally, verified))
-    }
-
-    /// All chunks that are not written yet, until they are durable.
+    /// All chunks that are not written yet.
     fn write_chunks(&self, claim: &Claim) -> Result<Tally, Ended> {
-        if claim.is_published {
-            self.check_published(claim)?;
-        }
-        let part = claim.journal.part("/");
+        let part = claim.journal.part(self.path);
         let mut tally = Tally::default();
         tally.add(part.before());
         if claim.is_published {
@@ -151,26 +427,13 @@ impl Run<'_> {
             self.remove_unfinished(&part)?;
         }
         self.run(&part, |report| tally.add(&report))?;
-        claim.journal.checkpoint().map_err(|error| {
-            OperationError::environment("the destination cannot be made durable").because(error)
-        })?;
         Ok(tally)
     }
 
     fn run(&self, part: &Part<'_>, fold: impl FnMut(ObjectReport)) -> Result<(), Ended> {
         let Run { plan, driver, progress, .. } = self;
-        let Some(job) = &plan.job else {
-            progress.start("copy", None);
-            let copied = self.copy_unread(part, fold);
-            progress.finish();
-            return Ok(copied?);
-        };
-        let once = plan.listing.present.len().saturating_mul(job.source.chunk_bytes());
-        let passes = if job.staging().is_some() { 2 } else { 1 };
-        progress.start("transcode", Some(once.saturating_mul(passes)));
-        let run = job.run(driver, *progress, part, fold);
-        progress.finish();
-        run.map_err(|fault| {
+        let Some(job) = &plan.job else { return Ok(self.copy_unread(part, fold)?) };
+        job.run(driver, *progress, part, fold).map_err(|fault| {
             let is_for_good = fault.fault.is_of_value();
             let error = explain_job(fault, job, &plan.source.store, plan.quantization.as_ref());
             Ended { error, is_for_good }
@@ -180,7 +443,7 @@ impl Run<'_> {
     /// A run that was interrupted may have left objects that are not whole.
     fn remove_unfinished(&self, part: &Part<'_>) -> Result<(), OperationError> {
         let (node, metadata) = (&self.plan.target, &self.plan.destination.metadata);
-        let left = chunk_set::list(node, metadata, self.driver).map_err(cannot_write)?.present;
+        let left = listing::list(node, metadata, self.driver).map_err(cannot_write)?.present;
         let unfinished = left.without(part.done());
         let key = |index| metadata.chunk_key_encoding.key(&chunk_set::position(index, metadata));
         for index in (0..unfinished.len()).filter_map(|place| unfinished.nth(place)) {
@@ -189,27 +452,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What stands in DEST is what this plan would publish.
-    fn check_published(&self, claim: &Claim) -> Result<(), OperationError> {
-        let found = claim.site.work.read_document(DOCUMENT).map_err(cannot_write)?;
-        if found.as_deref() == Some(document_bytes(self.plan).as_slice()) {
-            return Ok(());
-        }
-        Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.site.shown()))
-            .with_help("`--overwrite` replaces it"))
-    }
-
     /// Copies objects whose chain cannot be bound here.
     fn copy_unread(&self, part: &Part<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), OperationError> {
         let plan = self.plan;
-        let metadata = &plan.source.metadata;
-        let key = |index| metadata.chunk_key_encoding.key(&chunk_set::position(index, metadata));
         // Of what an unknown codec wrote nothing is known; of others twice the bound, as for chains that are bound.
         let bound = plan.source.pipeline.output().and_then(|encoded| encoded.max_bytes());
         let bound = bound.map_or(u64::MAX, |bytes| bytes.saturating_mul(2).saturating_add(1 << 20));
         let work = |(): &mut (), index| {
             part.do_once(index, || {
-                let bytes = plan.target.copy_from(&plan.source.node, &key(index), bound)?;
+                let [from, to] = plan.keys(index);
+                let bytes = plan.target.copy_from(&plan.source.node, (&from, &to), bound)?;
                 self.progress.advance(bytes);
                 Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..Default::default() })
             })
@@ -218,21 +470,11 @@ impl Run<'_> {
             match fault.fault {
                 Fault::Interrupted(_) => OperationError::interrupted(),
                 cause => {
-                    let (key, store) = (key(fault.index), &plan.source.store);
+                    let ([key, _], store) = (plan.keys(fault.index), &plan.source.store);
                     OperationError::environment(format!("chunk `{key}` of `{store}` cannot be copied"))
                         .because(cause)
                 }
             }
         })
     }
-}
-
-/// DEST's `zarr.json`: as it was written, where nothing changed.
-fn document_bytes(plan: &Plan) -> Vec<u8> {
-    if plan.destination.document == plan.source.document {
-        return plan.source.document_bytes.clone();
-    }
-    let mut document = plan.destination.document.to_string_pretty();
-    document.push('\n');
-    document.into_bytes()
 }

@@ -25,6 +25,15 @@ const PACKING_ATTRIBUTES: [&str; 8] = [
     "_Unsigned",
 ];
 
+/// Whether there is anything to unpack.
+pub(super) fn applies(source: &OpenedArray) -> bool {
+    let names = codec_names(&source.metadata.codecs);
+    let attributes = &source.metadata.attributes;
+    names.iter().any(|name| PACKING_CODECS.contains(&name.as_str()))
+        || (source.data_type.number().is_some_and(|number| !number.is_float())
+            && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some()))
+}
+
 /// Changes the draft; what happens to the values, and what absent elements become.
 pub(super) fn apply(
     source: &OpenedArray,

@@ -108,11 +108,10 @@ fn copies(
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
     let metadata = &plan.source.metadata;
-    let key = |index| metadata.chunk_key_encoding.key(&crate::engine::chunk_set::position(index, metadata));
     let mut differing = 0;
     let work = |pieces: &mut [Vec<u8>; 2], index| {
-        let key = key(index);
-        let (source, written) = (plan.source.node.open(&key)?, destination.open(&key)?);
+        let [from, to] = plan.keys(index);
+        let (source, written) = (plan.source.node.open(&from)?, destination.open(&to)?);
         match (source, written) {
             (Some(mut source), Some(mut written)) => {
                 same_bytes(&mut source, &mut written, pieces, |bytes| progress.advance(bytes))
@@ -126,8 +125,10 @@ fn copies(
         })
         .map_err(|fault| match fault.fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
-            cause => OperationError::environment(format!("chunk `{}` cannot be read back", key(fault.index)))
-                .because(cause),
+            cause => {
+                let [_, key] = plan.keys(fault.index);
+                OperationError::environment(format!("chunk `{key}` cannot be read back")).because(cause)
+            }
         })?;
     let elements = crate::metadata::array::num_elements(&metadata.shape).unwrap_or(u64::MAX);
     let result =
@@ -154,6 +155,14 @@ fn same_bytes(
         if read == 0 {
             return Ok(true);
         }
+    }
+}
+
+/// How many codecs of DEST's chain SOURCE's values have passed before, and do not pass again.
+pub(super) fn kept(job: &ObjectJob) -> usize {
+    match &job.way {
+        ObjectWay::Convert(conversion) | ObjectWay::Cells(conversion) => conversion.kept(),
+        ObjectWay::Copy | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => 0,
     }
 }
 
@@ -233,7 +242,7 @@ impl<'a> Comparison<'a> {
         let (read_back, quantizes) = match (&plan.change, &plan.quantization) {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
             (ValueChange::Quantize { .. }, _) => (ValueProgram::new(change.sizes().1), true),
-            _ => (round_trip(chain), false),
+            _ => (round_trip(chain, kept(job)), false),
         };
         let fill =
             destination.chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::codec::conversion::ValueChange;
 use crate::codec::{BindError, Conversion};
 use crate::engine::CellEncoder;
 use crate::engine::object::{ObjectJob, ObjectWay, Side};
-use crate::engine::plan::{Costs, Grids, RechunkPlan, StagedCosts, StagedPlan, StagingShape};
+use crate::engine::plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagedCosts, StagedPlan, StagingShape};
 use crate::engine::rechunk::{Rechunk, Schedule};
 use crate::engine::staged::Staged;
 use crate::operation::error::OperationError;
@@ -32,6 +32,8 @@ pub(super) struct Choice<'a> {
     pub store: &'a str,
     /// Threads and memory.
     pub budget: Budget,
+    /// What a thread needs in other passes, in bytes: a least budget that is named does for them, too.
+    pub elsewhere: u64,
     /// Whether DEST is read back.
     pub verifies: bool,
     /// Whether an unfinished run is gone on with.
@@ -92,16 +94,26 @@ impl Choice<'_> {
     fn staged(&self, from: &Side, to: &Side, shape: &StagingShape) -> Result<Staged, OperationError> {
         let (staging, document) = staging(from, &to.node, shape, self.store)?;
         let stored = CellEncoder::new(from, &staging, &ValueChange::None, true);
-        let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, false)?;
+        let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, false);
         let changed = CellEncoder::new(&staging, to, self.change, self.write_empty);
-        let second = self.planned(&staging, to, changed.map_err(|error| self.unsupported(error))?, true)?;
-        Ok(Staged { staging, document, first, second })
+        let second = self.planned(&staging, to, changed.map_err(|error| self.unsupported(error))?, true);
+        let needed =
+            |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
+        match (first, second) {
+            (Ok(first), Ok(second)) => Ok(Staged { staging, document, first, second }),
+            (first, second) => Err(self.too_small(needed(&first).max(needed(&second)), to)),
+        }
     }
 
     /// From the cells of one side to those of the other, in blocks.
     pub(super) fn rechunk(&self, from: &Side, to: &Side) -> Result<Rechunk, OperationError> {
         let encoder = CellEncoder::new(from, to, self.change, self.write_empty);
         self.planned(from, to, encoder.map_err(|error| self.unsupported(error))?, false)
+            .map_err(|small| self.too_small(small.least, to))
+    }
+
+    fn too_small(&self, least: u64, to: &Side) -> OperationError {
+        self.budget.too_small(least.max(self.elsewhere), to.cell_shape())
     }
 
     fn unsupported(&self, error: BindError) -> OperationError {
@@ -114,10 +126,10 @@ impl Choice<'_> {
         to: &Side,
         encoder: CellEncoder,
         is_staged: bool,
-    ) -> Result<Rechunk, OperationError> {
+    ) -> Result<Rechunk, BudgetTooSmall> {
         let grids = Grids {
             shape: from.metadata.shape.clone(),
-            source_cell: from.cell_shape().to_vec(),
+            source_cell: from.part_shape(),
             destination_cell: to.cell_shape().to_vec(),
             destination_object: to.metadata.chunk_shape.clone(),
             order: to.cell_order(),
@@ -136,8 +148,7 @@ impl Choice<'_> {
             worker: worker.into_iter().fold(0, u64::saturating_add),
         };
         let budget = self.budget.bytes();
-        let plan = RechunkPlan::new(grids, costs, budget)
-            .map_err(|small| self.budget.too_small(small.least, to.cell_shape()))?;
+        let plan = RechunkPlan::new(grids, costs, budget)?;
         let schedule = Schedule::new(&plan, self.budget.threads(), budget);
         Ok(Rechunk { plan, encoder, schedule })
     }

@@ -142,8 +142,9 @@ pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<LzmaConfig
         }),
         None => Some(LzmaFormat::default()),
     };
-    let check = match present(&members, "check") {
-        Some(json) => read_check(&mut members, json),
+    // -1 is as good as nothing.
+    let check = match present(&members, "check").filter(|json| json.as_i128() != Some(-1)) {
+        Some(json) => read_check(&mut members, json).map(Some),
         None => Some(None),
     };
     let preset = match present(&members, "preset") {
@@ -209,10 +210,9 @@ fn whole(
     }
 }
 
-/// `None` after a fault; else the check, absent for -1.
-fn read_check(members: &mut Members<'_>, json: &Json) -> Option<Option<LzmaCheck>> {
-    let check = match json.as_i128() {
-        Some(-1) => None,
+/// `None` after a fault.
+fn read_check(members: &mut Members<'_>, json: &Json) -> Option<LzmaCheck> {
+    match json.as_i128() {
         Some(0) => Some(LzmaCheck::None),
         Some(1) => Some(LzmaCheck::Crc32),
         Some(4) => Some(LzmaCheck::Crc64),
@@ -220,10 +220,9 @@ fn read_check(members: &mut Members<'_>, json: &Json) -> Option<Option<LzmaCheck
         _ => {
             let expected = "-1 (the format's own), 0 (none), 1 (CRC32), 4 (CRC64) or 10 (SHA-256)";
             members.report_found(wrong(json.as_number().is_some()), "check", expected, json);
-            return None;
+            None
         }
-    };
-    Some(check)
+    }
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ impl<'a> Comparison<'a> {
             destination: &job.destination,
             objects: ChunkSet::default(),
             change: ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1)),
-            read_back: round_trip(chain),
+            read_back: round_trip(chain, 0),
             quantizes: false,
             source_absent: fill.clone(),
             destination_fill: fill,

@@ -1,0 +1,133 @@
+//! What a chunk costs in arrays of a thousand to a million chunks of 1 KiB: copied, compressed anew, and listed. The
+//! cost should be the same for all of them, and so should the memory.
+//!
+//! `cargo bench --bench chunks -- [CHUNKS]...`: other counts than 1000, 10000 and 100000. The files lie in memory
+//! where there is such a folder; each of a chunk takes 4 KiB there and its entry 1 KiB, in SOURCE and in DEST, so that
+//! a million need 10 GB. Each run is a process of its own, whose processor time and greatest memory are told.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark prints"
+)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use zarrcast::operation::Interrupt;
+use zarrcast::operation::options::{Compression, TranscodeOptions};
+use zarrcast::operation::progress::Silent;
+use zarrcast::operation::transcode::transcode;
+
+/// Bytes of a chunk.
+const CHUNK: u64 = 1024;
+
+/// Runs of which the fastest counts.
+const RUNS: u32 = 3;
+
+/// What is done with each array.
+const WAYS: [&str; 2] = ["copy", "recode"];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    if let [way, source, destination] = arguments.as_slice()
+        && WAYS.contains(&way.as_str())
+    {
+        return run(way, source.as_ref(), destination.as_ref());
+    }
+    let counts: Vec<u64> = arguments.iter().map(|count| count.parse().unwrap()).collect();
+    let counts = if counts.is_empty() { vec![1000, 10_000, 100_000] } else { counts };
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+    println!(
+        "{:>9}  {:>9}  {:>6}  {:>10}  {:>12}  {:>8}",
+        "chunks", "separator", "way", "us a chunk", "CPU us", "MiB"
+    );
+    for count in counts {
+        for separator in ['/', '.'] {
+            let source = folder.path().join("source");
+            write_array(&source, count, separator);
+            for way in WAYS {
+                let [wall, processor, memory] = measure(way, &source, &folder.path().join("destination"));
+                let of_a_chunk =
+                    |seconds: f64| seconds * 1e6 / u32::try_from(count).map_or(f64::NAN, f64::from);
+                let (wall, processor) = (of_a_chunk(wall), of_a_chunk(processor));
+                println!(
+                    "{count:>9}  {separator:>9}  {way:>6}  {wall:>10.2}  {processor:>12.2}  {memory:>8.0}"
+                );
+            }
+            fs::remove_dir_all(&source).unwrap();
+        }
+    }
+}
+
+/// An array of uint8 in chunks along three dimensions.
+fn write_array(root: &Path, count: u64, separator: char) {
+    let [rows, columns] = [10, 100];
+    assert!(count.is_multiple_of(rows * columns), "{count} is no multiple of {}", rows * columns);
+    let planes = count / (rows * columns);
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[{planes},{rows},{}],"data_type":"uint8","chunk_grid":
+        {{"name":"regular","configuration":{{"chunk_shape":[1,1,{CHUNK}]}}}},"chunk_key_encoding":{{"name":"default",
+        "configuration":{{"separator":"{separator}"}}}},"fill_value":0,"codecs":[{{"name":"bytes"}}]}}"#,
+        columns * CHUNK
+    );
+    fs::create_dir(root).unwrap();
+    fs::write(root.join("zarr.json"), document).unwrap();
+    let bytes: Vec<u8> = (0..CHUNK).map(|index| u8::try_from(index / 16 % 256).unwrap()).collect();
+    for (plane, row) in (0..planes).flat_map(|plane| (0..rows).map(move |row| (plane, row))) {
+        if separator == '/' {
+            fs::create_dir_all(root.join(format!("c/{plane}/{row}"))).unwrap();
+        }
+        for column in 0..columns {
+            let key = format!("c{separator}{plane}{separator}{row}{separator}{column}");
+            fs::write(root.join(key), &bytes).unwrap();
+        }
+    }
+}
+
+/// Seconds, seconds of processors, and MiB of the run that took the least processor time.
+fn measure(way: &str, source: &Path, destination: &Path) -> [f64; 3] {
+    let mut best = [f64::INFINITY; 3];
+    for _ in 0..RUNS {
+        let run = Command::new(std::env::current_exe().unwrap())
+            .args([way.as_ref(), source, destination])
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        assert!(run.status.success());
+        let said = String::from_utf8(run.stdout).unwrap();
+        let figures: Vec<f64> = said.split_whitespace().map(|figure| figure.parse().unwrap()).collect();
+        if figures[1] < best[1] {
+            best = figures.try_into().unwrap();
+        }
+        fs::remove_dir_all(destination).unwrap();
+    }
+    best
+}
+
+/// A run in a process of its own: prints what it took.
+fn run(way: &str, source: &Path, destination: &Path) {
+    let compress = (way == "recode").then_some(Compression::Zstd { level: 1 });
+    let options = TranscodeOptions {
+        source: source.to_owned(),
+        destination: destination.to_owned(),
+        compress,
+        ..TranscodeOptions::default()
+    };
+    let begun = std::time::Instant::now();
+    transcode(&options, &Silent, &Interrupt::default()).unwrap();
+    let wall = begun.elapsed().as_secs_f64();
+    // SAFETY: the structure is plain numbers, of which all bits zero are some, and the call only writes to it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &raw mut usage), 0);
+        usage
+    };
+    #[allow(clippy::cast_precision_loss, reason = "seconds and microseconds of a run are few")]
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    #[allow(clippy::cast_precision_loss, reason = "KiB of memory are few")]
+    let memory = usage.ru_maxrss as f64 / 1024.0;
+    println!("{wall} {} {memory}", seconds(usage.ru_utime) + seconds(usage.ru_stime));
+}

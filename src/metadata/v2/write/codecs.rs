@@ -1,0 +1,221 @@
+//! The `order`, `filters` and `compressor` of a v2 array.
+
+use super::NotInV2;
+use crate::data_type::DataType;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+
+/// Ids that stand as the compressor; every other codec is a filter.
+const COMPRESSORS: [&str; 10] =
+    ["blosc", "bz2", "gzip", "lz4", "lzma", "pcodec", "zfpy", "zlib", "zstandard", "zstd"];
+
+/// A chain of codecs as v2 has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct V2Chain {
+    /// Whether `order` is F.
+    pub is_fortran: bool,
+    /// Whether the components of the array's elements are stored big endian.
+    pub is_big: bool,
+    /// `filters`; null where there are none.
+    pub filters: Json,
+    /// `compressor`, or null.
+    pub compressor: Json,
+}
+
+/// A chain in v3 form, in encode order, for an array of this rank and type.
+pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize) -> Result<V2Chain, NotInV2> {
+    let (mut is_fortran, mut is_big) = (false, false);
+    let mut converted: Vec<Object> = Vec::new();
+    for codec in codecs {
+        match codec.name.as_str() {
+            "transpose" if converted.is_empty() => is_fortran ^= is_reversal(codec, rank)?,
+            "bytes" => is_big = codec.member("endian").and_then(Json::as_str) == Some("big"),
+            _ => converted.push(convert(codec, data_type)?),
+        }
+    }
+    is_big = order_types(&mut converted, is_big);
+    let is_compressor =
+        |codec: &Object| codec.get("id").and_then(Json::as_str).is_some_and(|id| COMPRESSORS.contains(&id));
+    let compressor = converted.pop_if(|codec| is_compressor(codec)).map_or(Json::Null, Json::from);
+    let filters = if converted.is_empty() {
+        Json::Null
+    } else {
+        Json::Array(converted.into_iter().map(Json::from).collect())
+    };
+    Ok(V2Chain { is_fortran, is_big, filters, compressor })
+}
+
+/// Whether a `transpose` reverses the dimensions; one that leaves them as they are does nothing.
+fn is_reversal(codec: &CodecMetadata, rank: usize) -> Result<bool, NotInV2> {
+    let order = codec.member("order");
+    let order_is = |expected: &mut dyn Iterator<Item = u64>, name: &str| {
+        let numbers = order.and_then(Json::as_array).map(|order| order.iter().map(Json::as_u64).collect());
+        order.and_then(Json::as_str) == Some(name) || numbers == Some(expected.map(Some).collect::<Vec<_>>())
+    };
+    if order_is(&mut (0..rank as u64), "C") {
+        return Ok(false);
+    }
+    if order_is(&mut (0..rank as u64).rev(), "F") {
+        return Ok(true);
+    }
+    let order = order.map_or_else(String::new, Json::to_string_compact);
+    Err(NotInV2::new(format!("`transpose` of the order {order}: it has C and F alone"))
+        .with_help("give a chain without it with --codecs"))
+}
+
+/// The codec as numcodecs has it.
+fn convert(codec: &CodecMetadata, data_type: &DataType) -> Result<Object, NotInV2> {
+    let configuration = codec.configuration.clone().unwrap_or_default();
+    let with_id = |id: &str, members: Object| {
+        let members = members.iter().map(|(name, value)| (name.to_owned(), value.clone()));
+        [("id".to_owned(), Json::from(id))].into_iter().chain(members).collect::<Object>()
+    };
+    let name = codec.name.as_str();
+    Ok(match name {
+        _ if name.starts_with("numcodecs.") => with_id(&name["numcodecs.".len()..], configuration),
+        "blosc" => with_id("blosc", blosc(configuration)),
+        "zstd" => {
+            let mut configuration = configuration;
+            // Not every version of numcodecs knows the word.
+            if configuration.get("checksum") != Some(&Json::Bool(true)) {
+                configuration.remove("checksum");
+            }
+            with_id("zstd", configuration)
+        }
+        "bitround" if data_type.number().is_some_and(crate::element::NumberType::is_float) => {
+            with_id("bitround", configuration)
+        }
+        "gzip" | "crc32c" | "vlen-utf8" | "vlen-bytes" | "vlen-array" => with_id(name, configuration),
+        _ => return Err(refused(name)),
+    })
+}
+
+fn refused(name: &str) -> NotInV2 {
+    let refused = NotInV2::new(format!("the codec `{name}`"));
+    match name {
+        "sharding_indexed" => refused.with_help("`--shard-shape none` takes the chunks out of their shards"),
+        "scale_offset" | "cast_value" => refused.with_help(
+            "`--unpack` gives plain floats, `--quantize TYPE --as cf` integers with CF attributes",
+        ),
+        "transpose" => {
+            refused.with_help("give a chain without it with --codecs: v2 transposes before its filters")
+        }
+        _ => refused.with_help("give a chain without it with --codecs"),
+    }
+}
+
+/// numcodecs numbers the shuffles, and takes the size of an element from the array.
+fn blosc(mut configuration: Object) -> Object {
+    configuration.remove("typesize");
+    let shuffle = match configuration.get("shuffle").and_then(Json::as_str) {
+        Some("noshuffle") => Some(0_u64),
+        Some("shuffle") => Some(1),
+        Some("bitshuffle") => Some(2),
+        _ => None,
+    };
+    if let Some(shuffle) = shuffle {
+        configuration.insert("shuffle", shuffle);
+    }
+    configuration
+}
+
+/// Gives the types of filters the byte order of what is stored, where theirs is another: in v2 it is they that say
+/// it. Whether the array's own elements are big endian.
+fn order_types(filters: &mut [Object], is_big: bool) -> bool {
+    let mut expected = if is_big { '>' } else { '<' };
+    for filter in filters.iter_mut().rev() {
+        let encoded = ["astype", "encode_dtype", "dtype"].into_iter().find(|name| is_text(filter, name));
+        if let Some(name) = encoded {
+            set_order(filter, name, expected);
+        }
+        let decoded = ["dtype", "decode_dtype"].into_iter().find(|name| is_text(filter, name));
+        let order = decoded.and_then(|name| filter.get(name)?.as_str()?.chars().next());
+        expected = match order {
+            Some(order @ ('<' | '>')) => order,
+            // Single bytes have no order, and what has no order written is little endian.
+            Some('|') | None => expected,
+            Some(_) => '<',
+        };
+    }
+    expected == '>'
+}
+
+fn is_text(filter: &Object, name: &str) -> bool {
+    filter.get(name).is_some_and(|json| json.as_str().is_some())
+}
+
+fn set_order(filter: &mut Object, name: &str, order: char) {
+    let text = filter.get(name).and_then(Json::as_str).unwrap_or_default();
+    let other = if order == '>' { '<' } else { '>' };
+    if let Some(rest) = text.strip_prefix(other) {
+        let text = format!("{order}{rest}");
+        filter.insert(name, text);
+    } else if order == '>' && !text.starts_with(['>', '|']) {
+        let text = format!(">{text}");
+        filter.insert(name, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::{ElementType, NumberType};
+    use crate::metadata::extension::read_codecs;
+
+    fn written(text: &str) -> Result<V2Chain, NotInV2> {
+        let codecs = read_codecs(&Json::parse_str(text).unwrap(), "", &mut Vec::new()).unwrap();
+        write_codecs(&codecs, &DataType::Number(NumberType::of(ElementType::Float64)), 3)
+    }
+
+    fn members(chain: &V2Chain) -> (String, String) {
+        (chain.filters.to_string_compact(), chain.compressor.to_string_compact())
+    }
+
+    #[test]
+    fn filters_and_compressor_come_from_their_places_in_the_chain() {
+        let chain = written(
+            r#"[{"name":"transpose","configuration":{"order":[2,1,0]}},
+            {"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":10,"dtype":"<f8","astype":"<i2"}},
+            {"name":"bytes","configuration":{"endian":"big"}},
+            {"name":"numcodecs.shuffle","configuration":{"elementsize":2}},
+            {"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle","typesize":2,"blocksize":0}}]"#,
+        )
+        .unwrap();
+        assert!(chain.is_fortran && !chain.is_big);
+        let filters = r#"[{"id":"fixedscaleoffset","offset":0,"scale":10,"dtype":"<f8","astype":">i2"},{"id":"shuffle","elementsize":2}]"#;
+        let compressor = r#"{"id":"blosc","cname":"zstd","clevel":3,"shuffle":2,"blocksize":0}"#;
+        assert_eq!(members(&chain), (filters.to_owned(), compressor.to_owned()));
+    }
+
+    #[test]
+    fn checksums_are_filters_also_after_a_compressor() {
+        let chain = written(
+            r#"[{"name":"bytes","configuration":{"endian":"big"}},{"name":"zstd","configuration":{"level":1,"checksum":false}},
+            {"name":"crc32c"}]"#,
+        )
+        .unwrap();
+        assert!(chain.is_big && !chain.is_fortran);
+        assert_eq!(
+            members(&chain),
+            (r#"[{"id":"zstd","level":1},{"id":"crc32c"}]"#.to_owned(), "null".to_owned())
+        );
+    }
+
+    #[test]
+    fn codecs_that_numcodecs_has_not_are_refused_by_name() {
+        for (text, name) in [
+            (r#"[{"name":"sharding_indexed"}]"#, "`sharding_indexed`"),
+            (r#"[{"name":"scale_offset"},{"name":"bytes"}]"#, "`scale_offset`"),
+            (r#"[{"name":"packbits"}]"#, "`packbits`"),
+            (r#"[{"name":"transpose","configuration":{"order":[1,0,2]}},{"name":"bytes"}]"#, "[1,0,2]"),
+            (
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"<f8"}},
+                {"name":"transpose","configuration":{"order":[2,1,0]}},{"name":"bytes"}]"#,
+                "`transpose`",
+            ),
+        ] {
+            let error = written(text).unwrap_err();
+            assert!(error.to_string().contains(name) && error.help.is_some(), "{error}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The documents of a hierarchy as they are written, with the copies of them that consolidated metadata are.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::metadata::consolidated::Consolidated;
+use crate::metadata::json::{Json, Object};
+use crate::operation::error::OperationError;
+use crate::operation::group::{CONSOLIDATED_KEY, GroupReading};
+use crate::operation::options::TranscodeOptions;
+
+/// The documents of a node by their keys: the one that makes it a node last.
+pub(super) type NodeDocuments = Vec<(String, NodeDocument)>;
+
+/// A document of a node.
+#[derive(Debug, Clone)]
+pub(super) struct NodeDocument {
+    /// What it holds.
+    pub json: Json,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl NodeDocument {
+    /// A document that is written anew.
+    pub(super) fn new(json: Json) -> Self {
+        let mut text = json.to_string_pretty();
+        text.push('\n');
+        NodeDocument { bytes: text.into_bytes(), json }
+    }
+}
+
+/// All documents by their keys in the store, the root's last: those of the arrays as given, those of the groups as they
+/// are, with the copies of what has changed.
+pub(super) fn with_copies(
+    options: &TranscodeOptions,
+    groups: &[GroupReading],
+    of_arrays: HashMap<&str, NodeDocuments>,
+) -> Result<Vec<(String, Vec<u8>)>, OperationError> {
+    let mut nodes: BTreeMap<&str, NodeDocuments> = of_arrays.into_iter().collect();
+    // From below: what a group copies of the groups in it has no copies in it any more.
+    let mut of_groups: Vec<&GroupReading> = groups.iter().collect();
+    of_groups.sort_by_key(|group| std::cmp::Reverse(group.place.path.len()));
+    for group in of_groups {
+        let documents = group_documents(options, group, &nodes)?;
+        nodes.insert(&group.place.path, documents);
+    }
+    let mut written = Vec::new();
+    let root = nodes.remove("/");
+    for (path, documents) in nodes {
+        let prefix = path.trim_start_matches('/');
+        written
+            .extend(documents.into_iter().map(|(key, document)| (format!("{prefix}/{key}"), document.bytes)));
+    }
+    written.extend(root.into_iter().flatten().map(|(key, document)| (key, document.bytes)));
+    Ok(written)
+}
+
+/// The documents of a group as they are written.
+fn group_documents(
+    options: &TranscodeOptions,
+    group: &GroupReading,
+    nodes: &BTreeMap<&str, NodeDocuments>,
+) -> Result<NodeDocuments, OperationError> {
+    let writing =
+        Writing { group, nodes, consolidates: group.consolidated.is_some() && !options.no_consolidate };
+    match (group.zarr_format, options.zarr_format.unwrap_or(group.zarr_format)) {
+        (2, 2) => writing.version_2(),
+        (2, _) => Ok(writing.version_3_of_2()),
+        (_, 2) => writing.version_2_of_3(),
+        _ => writing.version_3(),
+    }
+}
+
+const MEMBER: &str = "consolidated_metadata";
+const V3_KEY: &str = "zarr.json";
+
+/// A group being written.
+struct Writing<'a> {
+    group: &'a GroupReading,
+    /// The documents of the nodes below it as they are written, among others.
+    nodes: &'a BTreeMap<&'a str, NodeDocuments>,
+    /// Whether copies of them are wanted.
+    consolidates: bool,
+}
+
+impl<'a> Writing<'a> {
+    fn read(&self, key: &str) -> Result<Option<Vec<u8>>, OperationError> {
+        self.group.node.read_document(key).map_err(|error| {
+            OperationError::environment(format!("`{}` cannot be read", self.group.place.key(key)))
+                .because(error)
+        })
+    }
+
+    fn as_read(&self, key: &str, json: &Json) -> Result<(String, NodeDocument), OperationError> {
+        let bytes = self.read(key)?.unwrap_or_default();
+        Ok((key.to_owned(), NodeDocument { json: json.clone(), bytes }))
+    }
+
+    /// The nodes below, by their paths from here.
+    fn below(&self) -> impl Iterator<Item = (&'a str, &'a NodeDocuments)> {
+        let prefix = format!("{}/", self.group.place.path.trim_end_matches('/'));
+        self.nodes.iter().filter_map(move |(path, documents)| Some((path.strip_prefix(&prefix)?, documents)))
+    }
+
+    /// What consolidated metadata of v2 copy: each document by its key.
+    fn copied_in_version_2<'d>(&self, own: &'d NodeDocuments) -> BTreeMap<String, &'d Json>
+    where
+        'a: 'd,
+    {
+        let own = own.iter().map(|(key, document)| (key.clone(), &document.json));
+        let below = self.below().flat_map(|(path, documents)| {
+            let copied = documents.iter().filter(|(key, _)| key != CONSOLIDATED_KEY);
+            copied.map(move |(key, document)| (format!("{path}/{key}"), &document.json))
+        });
+        own.chain(below).collect()
+    }
+
+    /// What consolidated metadata of v3 copy: the document of each node by its path.
+    fn copied_in_version_3(&self) -> BTreeMap<String, &'a Json> {
+        self.below()
+            .filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json)))
+            .collect()
+    }
+
+    fn version_2(&self) -> Result<NodeDocuments, OperationError> {
+        let mut documents = Vec::new();
+        if let Some(attributes) = &self.group.attributes_document {
+            documents.push(self.as_read(".zattrs", attributes)?);
+        }
+        documents.push(self.as_read(".zgroup", &self.group.document)?);
+        if let Some(consolidated) = self.group.consolidated.as_ref().filter(|_| self.consolidates)
+            && let Some(bytes) = self.read(CONSOLIDATED_KEY)?
+            && let Ok(json) = Json::parse(&bytes)
+        {
+            let document = match copies(consolidated, &self.copied_in_version_2(&documents)) {
+                None => NodeDocument { json, bytes },
+                Some(copies) => NodeDocument::new(with_member(&json, "metadata", copies.into())),
+            };
+            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
+        }
+        Ok(documents)
+    }
+
+    fn version_3(&self) -> Result<NodeDocuments, OperationError> {
+        let document = &self.group.document;
+        let (Some(consolidated), Some(member)) = (&self.group.consolidated, document.get(MEMBER)) else {
+            return Ok(vec![self.as_read(V3_KEY, document)?]);
+        };
+        if !self.consolidates {
+            return Ok(vec![(V3_KEY.to_owned(), NodeDocument::new(without_copies(document)))]);
+        }
+        let Some(copies) = copies(consolidated, &self.copied_in_version_3()) else {
+            return Ok(vec![self.as_read(V3_KEY, document)?]);
+        };
+        let member = with_member(member, "metadata", copies.into());
+        Ok(vec![(V3_KEY.to_owned(), NodeDocument::new(with_member(document, MEMBER, member)))])
+    }
+
+    fn version_3_of_2(&self) -> NodeDocuments {
+        let mut document = Object::new()
+            .with("zarr_format", 3_u64)
+            .with("node_type", "group")
+            .with("attributes", self.group.attributes.clone());
+        if self.consolidates {
+            let copies = all_copies(&self.copied_in_version_3());
+            let member = Object::new().with("kind", "inline").with("must_understand", false);
+            document.push(MEMBER, member.with("metadata", copies));
+        }
+        vec![(V3_KEY.to_owned(), NodeDocument::new(document.into()))]
+    }
+
+    /// A refusal where the group has members that v2 has no place for.
+    fn version_2_of_3(&self) -> Result<NodeDocuments, OperationError> {
+        const EXPRESSED: [&str; 4] = ["zarr_format", "node_type", "attributes", MEMBER];
+        let members = self.group.document.as_object();
+        if let Some(other) =
+            members.and_then(|members| members.names().find(|name| !EXPRESSED.contains(name)))
+        {
+            let name = self.group.place.name();
+            return Err(OperationError::data(format!(
+                "Zarr v2 has no place for the member `{other}` of `{name}`"
+            ))
+            .with_help("remove it, or keep Zarr v3"));
+        }
+        let mut documents = Vec::new();
+        if !self.group.attributes.is_empty() {
+            let attributes = NodeDocument::new(self.group.attributes.clone().into());
+            documents.push((".zattrs".to_owned(), attributes));
+        }
+        let document = NodeDocument::new(Object::new().with("zarr_format", 2_u64).into());
+        documents.push((".zgroup".to_owned(), document));
+        if self.consolidates {
+            let copies = all_copies(&self.copied_in_version_2(&documents));
+            let document = Object::new().with("metadata", copies).with("zarr_consolidated_format", 1_u64);
+            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), NodeDocument::new(document.into())));
+        }
+        Ok(documents)
+    }
+}
+
+/// Copies of all that is written, where there were none.
+fn all_copies(present: &BTreeMap<String, &Json>) -> Object {
+    copies(&Consolidated::default(), present).unwrap_or_default()
+}
+
+/// The copies of what is written: those that are the same as they were, in their order, then what had none; `None`
+/// where nothing is to be changed.
+fn copies(before: &Consolidated, present: &BTreeMap<String, &Json>) -> Option<Object> {
+    let (mut copies, mut known) = (Object::new(), HashSet::new());
+    let mut is_same = before.copies.len() == present.len();
+    for (path, copy) in &before.copies {
+        let Some(document) = present.get(path) else {
+            is_same = false;
+            continue;
+        };
+        let is_kept = is_copy_of(copy, document);
+        is_same &= is_kept && known.insert(path.as_str());
+        copies.push(path.as_str(), if is_kept { copy.clone() } else { without_copies(document) });
+        known.insert(path);
+    }
+    for (path, document) in present.iter().filter(|(path, _)| !known.contains(path.as_str())) {
+        copies.push(path.as_str(), without_copies(document));
+    }
+    (!is_same).then_some(copies)
+}
+
+/// Whether a copy says what a document says; the copies that a group holds itself count for nothing.
+fn is_copy_of(copy: &Json, document: &Json) -> bool {
+    let has_copies = |json: &Json| json.get(MEMBER).is_some();
+    if has_copies(copy) || has_copies(document) {
+        without_copies(copy).same_value(&without_copies(document))
+    } else {
+        copy.same_value(document)
+    }
+}
+
+fn without_copies(document: &Json) -> Json {
+    let Some(object) = document.as_object().filter(|object| object.get(MEMBER).is_some()) else {
+        return document.clone();
+    };
+    let mut object = object.clone();
+    object.remove(MEMBER);
+    object.into()
+}
+
+fn with_member(document: &Json, name: &str, member: Json) -> Json {
+    let mut object = document.as_object().cloned().unwrap_or_default();
+    object.insert(name, member);
+    object.into()
+}

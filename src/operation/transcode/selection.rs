@@ -1,0 +1,145 @@
+//! Which options apply to which arrays of a hierarchy.
+
+use std::collections::HashSet;
+
+use glob::{MatchOptions, Pattern};
+
+use super::unpack;
+use crate::element::NumberType;
+use crate::metadata::json::{Json, Object};
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::{ShapeRequest, ShardRequest, TranscodeOptions};
+
+/// `*` stays within a name.
+const MATCHING: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
+
+/// Whether a pattern takes an array by its path, with its leading slash.
+fn takes(pattern: &Pattern, path: &str) -> bool {
+    pattern.matches_with(path.trim_start_matches('/'), MATCHING)
+}
+
+/// Whether a pattern ends with a name, not with a wildcard.
+fn names(pattern: &Pattern) -> bool {
+    let last = pattern.as_str().rsplit('/').next().unwrap_or_default();
+    !last.contains(['*', '?', '['])
+}
+
+/// Every pattern takes an array, and an array is left; else what was meant is not there.
+pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), OperationError> {
+    let rules = options.rules.iter().map(|rule| ("--rule", &rule.pattern));
+    let others = [("--include", &options.include), ("--exclude", &options.exclude)];
+    let others = others.iter().flat_map(|(option, list)| list.iter().map(|pattern| (*option, pattern)));
+    for (option, pattern) in others.chain(rules) {
+        if !paths.iter().any(|path| takes(pattern, path)) {
+            return Err(OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(
+                "patterns are of paths without the leading slash; `*` stays within a name, `**/` does not",
+            ));
+        }
+    }
+    if !paths.is_empty() && !paths.iter().any(|path| is_left(options, path)) {
+        return Err(OperationError::data("--include and --exclude leave no array"));
+    }
+    Ok(())
+}
+
+fn is_left(options: &TranscodeOptions, path: &str) -> bool {
+    let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| takes(pattern, path));
+    (options.include.is_empty() || any(&options.include)) && !any(&options.exclude)
+}
+
+/// The options for an array: those of the command line if it is left, with those of each rule that takes it over them.
+pub(super) fn options_for(
+    options: &TranscodeOptions,
+    path: &str,
+    source: &OpenedArray,
+    coordinates: &HashSet<String>,
+) -> TranscodeOptions {
+    let rules: Vec<_> = options.rules.iter().filter(|rule| takes(&rule.pattern, path)).collect();
+    let is_excluded = options.exclude.iter().any(|pattern| takes(pattern, path));
+    let mut chosen =
+        if is_left(options, path) { options.of_every_array() } else { options.of_a_copied_array() };
+    let is_named = options.include.iter().any(|pattern| takes(pattern, path) && names(pattern))
+        || rules.iter().any(|rule| names(&rule.pattern));
+    let is_float = source.data_type.number().is_some_and(NumberType::is_float);
+    if !is_float || (coordinates.contains(path) && !is_named) {
+        chosen.quantize = None;
+    }
+    if chosen.unpack && !unpack::applies(source) {
+        chosen.unpack = false;
+    }
+    keep_dimensions(&mut chosen, source);
+    if !is_excluded {
+        for rule in rules {
+            chosen.override_by(&rule.options);
+        }
+    }
+    // What says how values are converted, where none are.
+    if chosen.quantize.is_none() && chosen.data_type.is_none() && !chosen.unpack {
+        (chosen.rounding, chosen.out_of_range, chosen.nan_value) = (None, None, None);
+    }
+    chosen
+}
+
+/// Of lengths by the names of dimensions those of the array's own.
+fn keep_dimensions(options: &mut TranscodeOptions, source: &OpenedArray) {
+    let own: Vec<&str> =
+        source.metadata.dimension_names.iter().flatten().flatten().map(String::as_str).collect();
+    let keep = |request: ShapeRequest| match request {
+        ShapeRequest::Named(named) => {
+            let named: Vec<_> = named.into_iter().filter(|(name, _)| own.contains(&name.as_str())).collect();
+            (!named.is_empty()).then_some(ShapeRequest::Named(named))
+        }
+        lengths @ ShapeRequest::Lengths(_) => Some(lengths),
+    };
+    options.chunk_shape = options.chunk_shape.take().and_then(keep);
+    options.shard_shape = options.shard_shape.take().and_then(|request| match request {
+        ShardRequest::Shape(shape) => keep(shape).map(ShardRequest::Shape),
+        ShardRequest::None => Some(ShardRequest::None),
+    });
+}
+
+/// What the search for coordinates looks at.
+pub(super) struct Member<'a> {
+    /// With its leading slash.
+    pub path: &'a str,
+    /// Of the array; of a group, none.
+    pub array: Option<&'a OpenedArray>,
+    /// Its attributes.
+    pub attributes: &'a Object,
+}
+
+/// The arrays that say where the others lie (CF conventions 5 and 7.1): arrays of one dimension of their own name, and
+/// what the attributes `coordinates`, `bounds`, `climatology` and `grid_mapping` of their group and its arrays name.
+pub(super) fn coordinates(members: &[Member<'_>]) -> HashSet<String> {
+    const NAMING: [&str; 4] = ["coordinates", "bounds", "climatology", "grid_mapping"];
+    let mut found = HashSet::new();
+    for member in members {
+        let (parent, name) = member.path.rsplit_once('/').unwrap_or(("", member.path));
+        let group = if member.array.is_some() { parent } else { member.path.trim_end_matches('/') };
+        if member.array.is_some_and(|array| is_of_its_own_dimension(array, member.attributes, name)) {
+            found.insert(member.path.to_owned());
+        }
+        for attribute in NAMING {
+            let named = member.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
+            found.extend(
+                named.split_whitespace().map(|name| format!("{group}/{}", name.trim_end_matches(':'))),
+            );
+        }
+    }
+    found
+}
+
+fn is_of_its_own_dimension(array: &OpenedArray, attributes: &Object, name: &str) -> bool {
+    let in_v2 = attributes.get("_ARRAY_DIMENSIONS").and_then(Json::as_array);
+    let is_own = match (&array.metadata.dimension_names, in_v2) {
+        (Some(names), _) => names.first().is_some_and(|first| first.as_deref() == Some(name)),
+        (None, Some(names)) => names.first().and_then(Json::as_str) == Some(name),
+        (None, None) => false,
+    };
+    array.metadata.shape.len() == 1 && is_own
+}

@@ -1,0 +1,392 @@
+//! Arrays of Zarr v2 on either side of a run. In between there is the form of v3 alone, as xarray writes it there:
+//! dimension names are metadata, and what masks values is the attribute `_FillValue`.
+
+use super::consolidate::{NodeDocument, NodeDocuments};
+use super::destination::Draft;
+use super::xarray::{self, DIMENSIONS, FILL_VALUE};
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::array::ArrayMetadata;
+use crate::metadata::chunk_key::ChunkKeyEncoding;
+use crate::metadata::edit::{codecs_json, set_member};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+use crate::metadata::v2::{NotInV2, V2Chain, write_codecs, write_dtype, write_fill_value};
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::{QuantizeForm, TranscodeOptions};
+
+/// Gives a v2 array the document, the attributes and the dimension names that it would have in v3.
+pub(super) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
+    if source.zarr_format != 2 {
+        return source;
+    }
+    let metadata = &mut source.metadata;
+    let names = xarray::dimension_names(&metadata.attributes, metadata.shape.len());
+    if let Some(names) = &names {
+        metadata.attributes.remove(DIMENSIONS);
+        metadata.dimension_names =
+            Some(names.iter().map(|name| name.as_str().map(ToOwned::to_owned)).collect());
+        let mask = match source.document.get("fill_value") {
+            Some(Json::Null) | None => {
+                metadata.attributes.get(FILL_VALUE).and_then(|json| xarray::decode(&source.data_type, json))
+            }
+            Some(_) => source.fill_value.clone(),
+        };
+        if let Some(mask) = mask.and_then(|mask| xarray::encode(&source.data_type, &mask)) {
+            metadata.attributes.insert(FILL_VALUE, mask);
+        }
+    }
+    source.document = document(metadata, names);
+    source
+}
+
+fn document(metadata: &ArrayMetadata, dimension_names: Option<Vec<Json>>) -> Json {
+    let configuration = Object::new().with("chunk_shape", metadata.chunk_shape.clone());
+    let mut document = Object::new()
+        .with("zarr_format", 3_u64)
+        .with("node_type", "array")
+        .with("shape", metadata.shape.clone())
+        .with("data_type", metadata.data_type.clone())
+        .with("chunk_grid", Object::new().with("name", "regular").with("configuration", configuration))
+        .with("chunk_key_encoding", metadata.chunk_key_encoding.to_json())
+        .with("fill_value", metadata.fill_value.clone())
+        .with("codecs", codecs_json(&metadata.codecs))
+        .with("attributes", metadata.attributes.clone());
+    if let Some(names) = dimension_names {
+        document.insert("dimension_names", Json::Array(names));
+    }
+    document.into()
+}
+
+/// The attribute that stands for the fill value by which xarray masks a v2 array.
+fn mask(source: &OpenedArray) -> Option<&Json> {
+    let names = source.metadata.dimension_names.as_ref().filter(|_| source.zarr_format == 2);
+    names.and_then(|_| source.metadata.attributes.get(FILL_VALUE))
+}
+
+/// Refuses, before any data are read, what no v2 array can be.
+pub(super) fn refuse_codecs(source: &OpenedArray, options: &TranscodeOptions) -> Result<(), OperationError> {
+    let to_codecs = options.quantize.as_ref().is_some_and(|quantize| quantize.form == QuantizeForm::Codecs);
+    if options.zarr_format.unwrap_or(source.zarr_format) != 2 || !to_codecs {
+        return Ok(());
+    }
+    Err(OperationError::data("Zarr v2 has no `scale_offset` and `cast_value`")
+        .with_help("`--zarr-format 3` writes an array that has them, `--as cf` integers with CF attributes"))
+}
+
+/// Sets the format and the chunk keys that DEST will have.
+pub(super) fn set_format(
+    draft: &mut Draft,
+    source: &OpenedArray,
+    options: &TranscodeOptions,
+) -> Result<(), OperationError> {
+    draft.zarr_format = options.zarr_format.unwrap_or(source.zarr_format);
+    let present = &source.metadata.chunk_key_encoding;
+    let separator = options.separator.unwrap_or_else(|| present.separator());
+    let encoding = if draft.zarr_format == 2 {
+        ChunkKeyEncoding::V2(separator)
+    } else {
+        present.with_separator(separator)
+    };
+    if encoding != *present {
+        set_member(&mut draft.document, "chunk_key_encoding", encoding.to_json());
+    }
+    if draft.zarr_format == 3 && source.zarr_format == 2 { leave_v2(draft, source) } else { Ok(()) }
+}
+
+/// What only v2 says of an array is left out, or refused.
+fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
+    if source.warnings.iter().any(|warning| warning.is(code::V2_DTYPE_LAYOUT)) {
+        let message = format!(
+            "`{}` has fields of both byte orders, or fields that are arrays: no v3 data type says that",
+            source.store
+        );
+        return Err(OperationError::data(message)
+            .with_help("write the array anew with fields of one byte order, by numpy and zarr-python"));
+    }
+    // In v3 a filter is given values, in whatever order their bytes are stored.
+    draft.codecs.iter_mut().for_each(|codec| codec.view = None);
+    if matches!(draft.data_type, DataType::Time(_))
+        && let Some(fill_value) = draft.fill_value.clone()
+    {
+        draft.set_fill_value(fill_value)?;
+    }
+    Ok(())
+}
+
+/// Lets what masks values follow the fill value, where in v2 they are one.
+pub(super) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
+    let Some(mask) = mask(source) else { return };
+    let masked = xarray::decode(&source.data_type, mask);
+    let is_fill = masked
+        .zip(source.fill_value.as_ref())
+        .is_some_and(|(masked, fill)| xarray::is_same_mask(&source.data_type, &masked, fill));
+    let mut attributes = draft.attributes();
+    let is_same = attributes.get(FILL_VALUE).is_some_and(|present| present.same_value(mask));
+    let has_new_type = draft.data_type != source.data_type;
+    let has_new_fill = draft.zarr_format == 2 && draft.fill_value != source.fill_value;
+    if !is_fill || !is_same || !(has_new_type || has_new_fill) {
+        return;
+    }
+    match draft.fill_value.as_ref().and_then(|fill| xarray::encode(&draft.data_type, fill)) {
+        Some(mask) => attributes.insert(FILL_VALUE, mask),
+        None => drop(attributes.remove(FILL_VALUE)),
+    }
+    draft.set_attributes(attributes);
+}
+
+/// Makes what xarray masks in v3 the fill value, by which alone it masks in v2. (Of a fill value of zero null is made,
+/// beside which the attribute counts.)
+pub(super) fn mask_by_fill_value(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
+    if draft.zarr_format != 2 || named(source, draft).is_none() || is_zero(draft) {
+        return Ok(());
+    }
+    let attributes = draft.attributes();
+    let masked = attributes.get(FILL_VALUE).and_then(|json| xarray::decode(&draft.data_type, json));
+    match masked.zip(draft.fill_value.as_ref()) {
+        Some((masked, fill)) if !xarray::is_same_mask(&draft.data_type, &masked, fill) => {
+            draft.set_fill_value(masked)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_zero(draft: &Draft) -> bool {
+    draft.fill_value.is_some() && draft.fill_value == draft.data_type.default_fill_value()
+}
+
+/// The names of the dimensions, by which xarray knows an array; in v3 one without dimensions needs none.
+fn named<'a>(source: &OpenedArray, draft: &'a Draft) -> Option<&'a [Json]> {
+    let names = draft.document.get("dimension_names").and_then(Json::as_array);
+    let names = names.filter(|names| names.is_empty() || !names.iter().all(Json::is_null));
+    let is_point = source.zarr_format == 3 && source.metadata.shape.is_empty();
+    names.or_else(|| is_point.then_some(&[]))
+}
+
+/// Keeps, where all attributes are given anew, what is no attribute in v3, or was none in v2.
+pub(super) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
+    let mut attributes = draft.attributes();
+    if source.zarr_format == 2
+        && let Some(names) = xarray::dimension_names(&attributes, source.metadata.shape.len())
+    {
+        attributes.remove(DIMENSIONS);
+        set_member(&mut draft.document, "dimension_names", Json::Array(names));
+    }
+    if let Some(mask) = before.get(FILL_VALUE).filter(|_| mask(source).is_some())
+        && !attributes.contains(FILL_VALUE)
+    {
+        attributes.insert(FILL_VALUE, mask.clone());
+    }
+    if attributes != draft.attributes() {
+        draft.set_attributes(attributes);
+    }
+}
+
+/// The documents of an array that is written as v2, `.zarray` last, and what the user should know.
+pub(super) fn documents(
+    source: &OpenedArray,
+    draft: &Draft,
+    is_fill_given: bool,
+) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
+    let mut warnings = Vec::new();
+    let original = if source.zarr_format == 2 { Json::parse(&source.document_bytes).ok() } else { None };
+    let described = Description::of(source, draft, is_fill_given, &mut warnings)
+        .map_err(|error| refused(source, error))?;
+    let writer = Writer { source, draft, original: original.as_ref(), is_fill_given };
+    let array = writer.array(described.is_null).map_err(|error| refused(source, error))?;
+    let as_text = |document: Json, as_read: Option<&Vec<u8>>| {
+        let is_same = |bytes: &&Vec<u8>| Json::parse(bytes).is_ok_and(|read| read == document);
+        match as_read.filter(is_same) {
+            Some(bytes) => NodeDocument { bytes: bytes.clone(), json: document },
+            None => NodeDocument::new(document),
+        }
+    };
+    let mut documents = NodeDocuments::new();
+    let attributes = writer.attributes(described);
+    if !attributes.is_empty() || source.attributes_bytes.is_some() {
+        let document = as_text(Json::Object(attributes), source.attributes_bytes.as_ref());
+        documents.push((".zattrs".to_owned(), document));
+    }
+    let as_read = original.is_some().then_some(&source.document_bytes);
+    documents.push((".zarray".to_owned(), as_text(array, as_read)));
+    Ok((documents, warnings))
+}
+
+fn refused(source: &OpenedArray, error: NotInV2) -> OperationError {
+    let help = error.help.unwrap_or("`--zarr-format 3` writes Zarr v3");
+    OperationError::data(format!("`{}` cannot be written as Zarr v2", source.store))
+        .because(error)
+        .with_help(help)
+}
+
+/// Attributes as v2 has them.
+struct Description {
+    attributes: Object,
+    dimension_names: Option<Json>,
+    /// Whether the fill value is null, which masks nothing.
+    is_null: bool,
+}
+
+impl Description {
+    fn of(
+        source: &OpenedArray,
+        draft: &Draft,
+        is_fill_given: bool,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Description, NotInV2> {
+        let mut attributes = draft.attributes();
+        let Some(names) = named(source, draft) else {
+            return Ok(Description { attributes, dimension_names: None, is_null: false });
+        };
+        if names.iter().any(Json::is_null) {
+            return Err(NotInV2 {
+                what: "names for some dimensions alone".to_owned(),
+                help: Some("give a name to each with --dimension-names"),
+            });
+        }
+        let data_type = &draft.data_type;
+        let decoded = attributes.get(FILL_VALUE).and_then(|json| xarray::decode(data_type, json));
+        let fill = draft.fill_value.as_ref();
+        let is_alike =
+            |fill| decoded.as_ref().is_some_and(|masked| xarray::is_same_mask(data_type, masked, fill));
+        // What v3 has no attribute for stays what it was.
+        let is_kept =
+            source.zarr_format == 2 && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
+        let mut is_null = false;
+        if fill.is_some_and(is_alike) {
+            attributes.remove(FILL_VALUE);
+        } else if !is_kept {
+            if let Some(plain) = decoded.as_ref().and_then(|masked| data_type.fill_value_to_json(masked).ok())
+            {
+                attributes.insert(FILL_VALUE, plain);
+            }
+            is_null = is_zero(draft) && !is_fill_given;
+            if !is_null && fill.is_some_and(|fill| !xarray::is_nan(data_type, fill)) {
+                warnings.push(masks(draft));
+            }
+        }
+        Ok(Description { attributes, dimension_names: Some(Json::Array(names.to_vec())), is_null })
+    }
+}
+
+/// What xarray makes of a fill value in v2 alone.
+fn masks(draft: &Draft) -> Diagnostic {
+    let fill = draft.document.get("fill_value").map_or_else(String::new, Json::excerpt);
+    let message = format!("in Zarr v2 xarray takes elements that equal the fill value {fill} for missing");
+    Diagnostic::new(code::V2_FILL_VALUE_MASKS, message)
+        .with_help("`--fill-value` with a value that does not occur, or NaN, keeps all elements")
+}
+
+/// Writes the documents of v2: what was read stays as it was read, where nothing about it has changed.
+struct Writer<'a> {
+    source: &'a OpenedArray,
+    draft: &'a Draft,
+    /// The `.zarray` of SOURCE.
+    original: Option<&'a Json>,
+    is_fill_given: bool,
+}
+
+impl Writer<'_> {
+    fn array(&self, is_null: bool) -> Result<Json, NotInV2> {
+        let Writer { source, draft, .. } = self;
+        let has_same_type = draft.data_type == source.data_type;
+        let has_same_codecs = same_codecs(&draft.codecs, &source.metadata.codecs);
+        let mut document = self.original.cloned().unwrap_or_else(|| {
+            let shape = Json::from(source.metadata.shape.clone());
+            Object::new().with("zarr_format", 2_u64).with("shape", shape).into()
+        });
+        let chunks = draft.document.pointer("/chunk_grid/configuration/chunk_shape").cloned();
+        let is_new = self.original.is_none();
+        if let Some(chunks) = chunks
+            && (is_new || !chunks.same_value(&Json::from(source.metadata.chunk_shape.clone())))
+        {
+            set_member(&mut document, "chunks", chunks);
+        }
+        let as_written = (!is_new).then(|| self.chain(&source.metadata.codecs, &source.data_type));
+        let as_written = as_written.and_then(Result::ok);
+        let mut is_big = as_written.as_ref().is_some_and(|chain| chain.is_big);
+        if is_new || !has_same_type || !has_same_codecs {
+            let chain = self.chain(&draft.codecs, &draft.data_type)?;
+            let has_same_order = as_written.as_ref().is_some_and(|written| written.is_big == chain.is_big);
+            if is_new || !has_same_type || !has_same_order {
+                set_member(&mut document, "dtype", write_dtype(&draft.data_type, chain.is_big)?);
+            }
+            is_big = chain.is_big;
+            set_chain(&mut document, &chain, as_written.as_ref());
+        }
+        let keeps_fill =
+            !is_new && !self.is_fill_given && has_same_type && draft.fill_value == source.fill_value;
+        if is_null {
+            set_member(&mut document, "fill_value", Json::Null);
+        } else if !keeps_fill {
+            set_member(&mut document, "fill_value", self.fill_value(is_big)?);
+        }
+        let separator =
+            draft.document.pointer("/chunk_key_encoding/configuration/separator").and_then(Json::as_str);
+        if is_new
+            || separator != Some(&source.metadata.chunk_key_encoding.separator().character().to_string())
+        {
+            set_member(&mut document, "dimension_separator", separator.unwrap_or("."));
+        }
+        Ok(document)
+    }
+
+    fn chain(&self, codecs: &[CodecMetadata], data_type: &DataType) -> Result<V2Chain, NotInV2> {
+        write_codecs(codecs, data_type, self.source.metadata.shape.len())
+    }
+
+    fn fill_value(&self, is_big: bool) -> Result<Json, NotInV2> {
+        let Some(fill_value) = &self.draft.fill_value else {
+            return Ok(self.draft.document.get("fill_value").cloned().unwrap_or(Json::Null));
+        };
+        let written = write_fill_value(&self.draft.data_type, fill_value, is_big)?;
+        // A number stays as it is written, where it is.
+        let present = self.draft.document.get("fill_value").filter(|json| json.as_number().is_some());
+        Ok(present.filter(|_| written.as_number().is_some()).cloned().unwrap_or(written))
+    }
+
+    /// The attributes with the names of the dimensions in the place where they stood.
+    fn attributes(&self, described: Description) -> Object {
+        let Description { attributes, dimension_names, .. } = described;
+        let Some(names) = dimension_names else { return attributes };
+        let read = self.source.attributes_bytes.as_ref().and_then(|bytes| Json::parse(bytes).ok());
+        let place = read
+            .as_ref()
+            .and_then(Json::as_object)
+            .and_then(|read| read.names().position(|name| name == DIMENSIONS));
+        let mut written = Object::new();
+        for (index, (name, value)) in attributes.iter().filter(|(name, _)| *name != DIMENSIONS).enumerate() {
+            if place == Some(index) {
+                written.push(DIMENSIONS, names.clone());
+            }
+            written.push(name, value.clone());
+        }
+        if !written.contains(DIMENSIONS) {
+            written.push(DIMENSIONS, names);
+        }
+        written
+    }
+}
+
+/// Sets the members that a chain becomes, but for those that say the same as before.
+fn set_chain(document: &mut Json, chain: &V2Chain, before: Option<&V2Chain>) {
+    let compressor = before.map(|before| &before.compressor);
+    if compressor.is_none_or(|before| !before.same_value(&chain.compressor)) {
+        set_member(document, "compressor", chain.compressor.clone());
+    }
+    if document.get("fill_value").is_none() {
+        set_member(document, "fill_value", Json::Null);
+    }
+    if before.is_none_or(|before| before.is_fortran != chain.is_fortran) {
+        set_member(document, "order", if chain.is_fortran { "F" } else { "C" });
+    }
+    if before.is_none_or(|before| !before.filters.same_value(&chain.filters)) {
+        set_member(document, "filters", chain.filters.clone());
+    }
+}
+
+/// Whether two chains are the same, also in what v3 has no word for.
+pub(super) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
+}

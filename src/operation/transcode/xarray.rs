@@ -1,0 +1,112 @@
+//! What xarray keeps of a variable in each format: in v2 the names of the dimensions are an attribute and the array's
+//! fill value is what it masks; in v3 the names are metadata, and it masks by the attribute `_FillValue` alone, floats
+//! in base64.
+
+use super::missing;
+use super::range::FloatType;
+use crate::data_type::{DataType, FillValue, base64, value_to_json};
+use crate::metadata::json::{Json, Object};
+
+/// The attribute that names the dimensions in v2.
+pub(super) const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
+
+/// The attribute by which values are masked.
+pub(super) const FILL_VALUE: &str = "_FillValue";
+
+/// The names of all dimensions, where attributes give as many as there are.
+pub(super) fn dimension_names(attributes: &Object, rank: usize) -> Option<Vec<Json>> {
+    let names = attributes.get(DIMENSIONS)?.as_array()?;
+    (names.len() == rank && names.iter().all(|name| name.as_str().is_some())).then(|| names.to_vec())
+}
+
+/// A masked value as the attribute of v3 has it; `None` for types that xarray does not decode there.
+pub(super) fn encode(data_type: &DataType, value: &FillValue) -> Option<Json> {
+    let double = |component: crate::element::NumberType, bytes: &[u8]| {
+        let bits = FillValue(bytes.to_vec()).to_bits(&DataType::Number(component))?;
+        Some(Json::from(base64::encode(&FloatType(component).value(bits).to_le_bytes())))
+    };
+    match data_type {
+        DataType::Bool => Some(Json::Bool(value.as_bytes().first().is_some_and(|byte| *byte != 0))),
+        DataType::Number(number) if number.is_float() => double(*number, value.as_bytes()),
+        DataType::Number(number) => Some(value_to_json(*number, value.to_bits(data_type)?)),
+        DataType::Complex(component) => {
+            let (real, imaginary) = value.as_bytes().split_at_checked(component.size())?;
+            Some(Json::Array(vec![double(*component, real)?, double(*component, imaginary)?]))
+        }
+        _ => None,
+    }
+}
+
+/// The value of the attribute of either format; `None` where it is none of the type.
+pub(super) fn decode(data_type: &DataType, json: &Json) -> Option<FillValue> {
+    match data_type {
+        DataType::Bool => json.as_bool().map(|value| FillValue(vec![value.into()])),
+        DataType::Number(number) => {
+            missing::scalar(*number, json).map(|bits| FillValue::from_bits(*number, bits))
+        }
+        DataType::Complex(component) => {
+            let [real, imaginary] = json.as_array()? else { return None };
+            let part = |json| missing::scalar(*component, json);
+            let parts = [part(real)?, part(imaginary)?];
+            Some(FillValue(parts.map(|bits| FillValue::from_bits(*component, bits).0).concat()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether two values mask the same: each NaN is one.
+pub(super) fn is_same_mask(data_type: &DataType, a: &FillValue, b: &FillValue) -> bool {
+    a == b || (is_nan(data_type, a) && is_nan(data_type, b))
+}
+
+/// Whether a value is NaN, which masks nothing that is not missing already.
+pub(super) fn is_nan(data_type: &DataType, value: &FillValue) -> bool {
+    let number = data_type.number().filter(|number| number.is_float());
+    number.zip(value.to_bits(data_type)).is_some_and(|(number, bits)| FloatType(number).value(bits).is_nan())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masked_values_are_encoded_as_xarray_does() {
+        for (name, text, expected) in [
+            ("float64", "\"NaN\"", "\"AAAAAAAA+H8=\""),
+            ("float32", "-9999", "\"AAAAAICHw8A=\""),
+            ("float16", "0.5", "\"AAAAAAAA4D8=\""),
+            ("int16", "-9999", "-9999"),
+            ("uint64", "18446744073709551615", "18446744073709551615"),
+            ("bool", "true", "true"),
+            ("complex64", "[1, 0]", "[\"AAAAAAAA8D8=\",\"AAAAAAAAAAA=\"]"),
+        ] {
+            let data_type = DataType::from_metadata(&Json::from(name)).unwrap();
+            let value = data_type.fill_value_from_json(&Json::parse_str(text).unwrap()).unwrap().value;
+            let encoded = encode(&data_type, &value).unwrap();
+            assert_eq!(encoded.to_string_compact(), expected, "{name}");
+            let decoded = decode(&data_type, &encoded).unwrap();
+            assert!(is_same_mask(&data_type, &decoded, &value), "{name}");
+        }
+    }
+
+    #[test]
+    fn plain_values_of_v2_are_decoded_too() {
+        let float = DataType::from_metadata(&Json::from("float32")).unwrap();
+        let value = decode(&float, &Json::parse_str("-9999.0").unwrap()).unwrap();
+        assert_eq!(encode(&float, &value).unwrap(), Json::from("AAAAAICHw8A="));
+        assert_eq!(decode(&float, &Json::parse_str("\"none\"").unwrap()), None);
+        assert_eq!(decode(&DataType::String, &Json::from("")), None);
+    }
+
+    #[test]
+    fn dimensions_are_named_all_or_not_at_all() {
+        let names = |text: &str| {
+            let attributes = Object::new().with(DIMENSIONS, Json::parse_str(text).unwrap());
+            dimension_names(&attributes, 2).is_some()
+        };
+        assert!(names(r#"["y","x"]"#));
+        for text in [r#"["y"]"#, r#"["y",null]"#, r#""yx""#] {
+            assert!(!names(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `transcode` of hierarchies: patterns, rules, groups, consolidated metadata, keys of no node, resuming.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use super::support::{CliTest, Run};
+
+const FLOATS: [Option<[f32; 4]>; 2] = [Some([0.0, 1.0, 2.0, 3.0]), Some([4.0, 5.0, 6.0, 255.0])];
+
+/// A group with `/temperature`, its coordinate `/x`, `/deep/salt` and `/deep/count` (integers), and other keys.
+fn tree() -> CliTest {
+    let test = CliTest::new();
+    let group = |attributes: &str| {
+        format!(r#"{{"zarr_format": 3, "node_type": "group", "attributes": {attributes}}}"#)
+    };
+    test.write("a/zarr.json", group(r#"{"title": 1.0, "big": 123456789012345678901234567890}"#));
+    test.write("a/deep/zarr.json", group("{}"));
+    for name in ["temperature", "x", "deep/salt"] {
+        test.write_float32(&format!("a/{name}"), "\"NaN\"", &FLOATS);
+        let document = String::from_utf8(test.read(&format!("a/{name}/zarr.json"))).unwrap();
+        let named = document.replace("\"attributes\"", "\"dimension_names\":[\"x\"],\"attributes\"");
+        test.write(&format!("a/{name}/zarr.json"), named);
+    }
+    test.write(
+        "a/deep/count/zarr.json",
+        r#"{"zarr_format":3,"node_type":"array","shape":[2],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]}"#,
+    );
+    test.write("a/deep/count/c/0", [1, 2]);
+    test.write("a/README", "read me").write("a/notes/more/x.txt", "notes");
+    test
+}
+
+fn node<'a>(result: &'a Value, path: &str) -> &'a Value {
+    let nodes = result["nodes"].as_array().unwrap();
+    nodes.iter().find(|node| node["path"] == path).unwrap_or_else(|| panic!("{path} is not in the result"))
+}
+
+fn routes(run: Run) -> Vec<(String, String)> {
+    let result = run.succeeds().json();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    result["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| (text(&node["path"]), text(&node["route"])))
+        .collect()
+}
+
+fn expect(routes: &[(String, String)], expected: &[(&str, &str)]) {
+    let found: Vec<(&str, &str)> =
+        routes.iter().map(|(path, route)| (path.as_str(), route.as_str())).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn group_is_copied_with_everything_in_it() {
+    let test = tree();
+    let result = test.run(["transcode", "--json", "--verify", "a", "b"]).succeeds().json();
+    assert_eq!(result["totals"]["other_keys"], 2);
+    assert_eq!(
+        (&node(&result, "/")["node_type"], &node(&result, "/")["route"]),
+        (&json!("group"), &json!("metadata"))
+    );
+    assert_eq!(node(&result, "/deep/salt")["verify"]["equal"], true);
+    assert_eq!(test.all_files("b"), test.all_files("a"));
+}
+
+#[test]
+fn floats_are_quantised_and_coordinates_and_integers_are_not() {
+    let test = tree();
+    let run = test.run(["transcode", "--json", "--quantize=uint8", "a", "b"]);
+    let found = routes(run);
+    let expected = [
+        ("/", "metadata"),
+        ("/deep", "metadata"),
+        ("/deep/count", "copy"),
+        ("/deep/salt", "recode"),
+        ("/temperature", "recode"),
+        ("/x", "copy"),
+    ];
+    expect(&found, &expected);
+    // A pattern that names it, and one that does not.
+    for (pattern, route) in [("x", "recode"), ("*", "copy")] {
+        let _ = fs::remove_dir_all(test.path("c"));
+        let run = test.run(["transcode", "--json", "--quantize=uint8", "--include", pattern, "a", "c"]);
+        assert!(routes(run).contains(&("/x".to_owned(), route.to_owned())), "{pattern}");
+    }
+}
+
+#[test]
+fn patterns_choose_and_later_rules_win() {
+    let test = tree();
+    let found = routes(test.run([
+        "transcode",
+        "--json",
+        "--compress=zstd:1",
+        "--include",
+        "**/salt",
+        "--rule",
+        "*: --chunk-shape 2",
+        "--rule",
+        "temperature: --chunk-shape 8 --data-type float64",
+        "a",
+        "b",
+    ]));
+    let expected = [
+        ("/", "metadata"),
+        ("/deep", "metadata"),
+        ("/deep/count", "copy"),
+        ("/deep/salt", "recode"),
+        ("/temperature", "rechunk"),
+        ("/x", "rechunk"),
+    ];
+    expect(&found, &expected);
+    let result = test.run(["inspect", "--json", "b/temperature"]).succeeds().json();
+    assert_eq!((&result["data_type"], &result["chunk_shape"]), (&json!("float64"), &json!([8])));
+    let found =
+        routes(test.run(["transcode", "--json", "--compress=zstd:1", "--exclude", "deep/**", "a", "c"]));
+    assert!(found.contains(&("/deep/salt".to_owned(), "copy".to_owned())));
+    assert!(found.contains(&("/x".to_owned(), "recode".to_owned())));
+}
+
+#[test]
+fn pattern_that_matches_nothing_is_1_and_one_that_is_none_is_2() {
+    let test = tree();
+    let run = |options: &[&str]| test.run(["transcode"].iter().chain(options).chain(&["a", "b"]));
+    run(&["--include", "*/temperature"]).fails(1, &["--include", "*/temperature"]);
+    run(&["--exclude", "nothing"]).fails(1, &["--exclude", "nothing"]);
+    run(&["--rule", "nothing: --compress none"]).fails(1, &["--rule", "nothing"]);
+    run(&["--include", "x", "--exclude", "*"]).fails(1, &["leave no array"]);
+    run(&["--include", "a["]).fails(2, &["--include"]);
+    run(&["--rule", "x --compress none"]).fails(2, &["--rule", "`: `"]);
+    run(&["--rule", "x: --frobnicate"]).fails(2, &["--rule", "--frobnicate"]);
+    run(&["--rule", "x: --compress 'none"]).fails(2, &["--rule", "quote"]);
+    run(&["--rule", "x: --range 0,1"]).fails(2, &["--range"]);
+    assert_eq!(test.names(), ["a"]);
+}
+
+#[test]
+fn lengths_by_name_go_to_the_arrays_that_have_the_dimension() {
+    let test = tree();
+    let found = routes(test.run(["transcode", "--json", "-c", "x=2", "a", "b"]));
+    assert!(found.contains(&("/deep/count".to_owned(), "copy".to_owned())));
+    assert!(found.contains(&("/temperature".to_owned(), "rechunk".to_owned())));
+    test.run(["transcode", "-c", "2,2", "a", "c"]).fails(1, &["--chunk-shape", "a/deep/count"]);
+}
+
+#[test]
+fn consolidated_metadata_are_made_anew_where_they_were() {
+    let test = tree();
+    let read = |path: &str| -> Value { serde_json::from_slice(&test.read(path)).unwrap() };
+    let copies: serde_json::Map<String, Value> = ["temperature", "deep", "deep/salt", "x", "deep/count"]
+        .iter()
+        .map(|path| ((*path).to_owned(), read(&format!("a/{path}/zarr.json"))))
+        .collect();
+    let mut root = read("a/zarr.json");
+    root["consolidated_metadata"] = json!({"kind": "inline", "must_understand": false, "metadata": copies});
+    test.write("a/zarr.json", serde_json::to_vec(&root).unwrap());
+    test.run(["transcode", "a", "same"]).succeeds();
+    assert_eq!(test.all_files("same"), test.all_files("a"));
+    test.run(["transcode", "--compress=zstd:1", "a", "b"]).succeeds();
+    let found = &read("b/zarr.json")["consolidated_metadata"];
+    assert_eq!((&found["kind"], &found["must_understand"]), (&json!("inline"), &json!(false)));
+    for path in ["temperature", "deep", "deep/salt", "x", "deep/count"] {
+        assert_eq!(found["metadata"][path], read(&format!("b/{path}/zarr.json")), "{path}");
+    }
+    test.run(["validate", "b"]).succeeds();
+    test.run(["transcode", "--no-consolidate", "a", "c"]).succeeds();
+    assert!(read("c/zarr.json").get("consolidated_metadata").is_none());
+}
+
+#[test]
+fn hierarchy_of_version_2_keeps_its_documents() {
+    let test = CliTest::new();
+    test.write("a/.zgroup", "{\"zarr_format\":2}").write("a/.zattrs", "{\"x\": 1.50}");
+    test.write("a/inner/.zgroup", "{\"zarr_format\":2}");
+    test.write(
+        "a/.zmetadata",
+        r#"{"zarr_consolidated_format":1,"metadata":{".zgroup":{"zarr_format":2},".zattrs":{"x":1.50},"inner/.zgroup":{"zarr_format":2}}}"#,
+    );
+    test.run(["transcode", "a", "b"]).succeeds();
+    assert_eq!(test.all_files("b"), test.all_files("a"));
+}
+
+#[test]
+fn links_of_a_hierarchy_are_not_followed() {
+    let test = tree();
+    test.write("outside/secret", "secret");
+    test.write_float32("outside/array", "0", &[Some([1.0; 4])]);
+    symlink(test.path("outside/secret"), test.path("a/secret")).unwrap();
+    symlink(test.path("outside/array"), test.path("a/linked")).unwrap();
+    let run = test.run(["transcode", "a", "b"]);
+    assert_eq!(run.status, 0);
+    assert!(run.error.contains("2 links"), "{}", run.error);
+    assert!(!test.exists("b/secret") && !test.exists("b/linked"));
+}
+
+#[test]
+fn hierarchy_with_an_error_anywhere_is_refused() {
+    let test = tree();
+    test.write("a/deep/bad/zarr.json", "{");
+    test.run(["transcode", "a", "b"]).fails(1, &["ZM001", "a/deep/bad"]);
+    assert_eq!(test.names(), ["a"]);
+}
+
+#[test]
+fn hierarchy_goes_on_where_a_corrupt_chunk_ended_it() {
+    let test = tree();
+    let chunk = test.read("a/temperature/c/1");
+    test.run(["transcode", "--compress=zstd:1", "a", "whole"]).succeeds();
+    test.write("a/temperature/c/1", "torn");
+    let run =
+        |more: &[&str]| test.run(["transcode", "--compress=zstd:1"].iter().chain(more).chain(&["a", "b"]));
+    run(&[]).fails(1, &["chunk [1]", "a/temperature", "--resume"]);
+    assert!(!test.exists("b/zarr.json") && !test.exists("b/deep/zarr.json"));
+    run(&[]).fails(3, &["unfinished"]);
+    test.write("a/temperature/c/1", chunk);
+    run(&["--resume", "--threads=1"]).succeeds();
+    assert_eq!(test.all_files("b"), test.all_files("whole"));
+}
+
+#[test]
+fn rule_of_a_single_array_is_a_pattern_without_a_match() {
+    let test = CliTest::new();
+    test.write_float32("a", "0", &FLOATS);
+    test.run(["transcode", "--rule", "x: --compress none", "a", "b"])
+        .fails(1, &["--rule", "matches no array"]);
+}

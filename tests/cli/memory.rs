@@ -1,0 +1,153 @@
+//! `--max-memory` holds, whatever the route and the number of threads; and the least that is named will do.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::support::CliTest;
+
+/// What the process may take beside the budget, in KiB.
+const BESIDE: u64 = 64 << 10;
+
+/// A float32 array of planes of `side` by `side` elements, each a chunk of one value.
+fn planes(test: &CliTest, name: &str, count: usize, side: usize) {
+    test.write(
+        &format!("{name}/zarr.json"),
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[{count},{side},{side}],"data_type":"float32",
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[1,{side},{side}]}}}},
+            "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},"fill_value":-1.0,
+            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
+        ),
+    );
+    for number in 0..count {
+        let value = f32::from(u16::try_from(number).unwrap());
+        test.write(&format!("{name}/c/{number}/0/0"), value.to_le_bytes().repeat(side * side));
+    }
+}
+
+/// A job: its source, its options, and a budget in MiB that holds few of its units.
+struct Job {
+    source: &'static str,
+    options: &'static [&'static str],
+    mebibytes: u64,
+    route: &'static str,
+    passes: u64,
+}
+
+/// A job of every route for arrays of chunks that are `[1, side, side]`, and of such in shards.
+const JOBS: [Job; 8] = [
+    Job { source: "chunks", options: &[], mebibytes: 8, route: "copy", passes: 1 },
+    Job { source: "chunks", options: &["--compress", "zstd:19"], mebibytes: 64, route: "recode", passes: 1 },
+    Job { source: "shards", options: &["--compress", "zstd:19"], mebibytes: 32, route: "recode", passes: 1 },
+    Job { source: "shards", options: &["-s", "none"], mebibytes: 8, route: "reshard", passes: 1 },
+    Job { source: "chunks", options: &["-s", "0,0,0"], mebibytes: 8, route: "reshard", passes: 1 },
+    Job {
+        source: "chunks",
+        options: &["-c", "4,0,64", "--compress", "zstd:19"],
+        mebibytes: 96,
+        route: "rechunk",
+        passes: 1,
+    },
+    Job {
+        source: "shards",
+        options: &["-c", "16,64,64", "-s", "0,128,128", "--quantize", "uint8", "--compress", "zstd:19"],
+        mebibytes: 64,
+        route: "rechunk",
+        passes: 1,
+    },
+    Job { source: "packed", options: &["-c", "0,32,32"], mebibytes: 12, route: "rechunk", passes: 2 },
+];
+
+/// Runs the program; its result, and the most memory that it had, in KiB.
+fn measured(test: &CliTest, arguments: &[&str]) -> (Value, u64) {
+    let result = test.path("result");
+    let child = Command::new(env!("CARGO_BIN_EXE_zarrcast"))
+        .args(arguments)
+        .current_dir(test.path(""))
+        .stdin(Stdio::null())
+        .stdout(std::fs::File::create(&result).unwrap())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let kibibytes = peak(child, arguments);
+    let text = std::fs::read(&result).unwrap();
+    (serde_json::from_slice(&text).unwrap(), kibibytes)
+}
+
+/// The peak of a process that ends well. What `wait4` tells would count this process, too, from which it was forked.
+fn peak(mut child: Child, arguments: &[&str]) -> u64 {
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    loop {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let found = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+        peak = peak.max(found.unwrap_or(0));
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{arguments:?}: {status}");
+            return peak;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The sources of the jobs that are made of `chunks`.
+fn others(test: &CliTest, shape: &str, inner: &str) {
+    test.run(["transcode", "-c", inner, "-s", shape, "chunks", "shards"]).succeeds();
+    test.run(["transcode", "--compress", "zstd:1", "chunks", "packed"]).succeeds();
+}
+
+#[test]
+fn peak_stays_within_the_budget_in_every_route_with_64_threads() {
+    let test = CliTest::new();
+    // 64 chunks of 1 MiB: without a budget 64 threads would hold several times the array.
+    planes(&test, "chunks", 64, 512);
+    others(&test, "8,512,512", "1,256,256");
+    for (number, Job { source, options, mebibytes, route, passes }) in JOBS.iter().enumerate() {
+        let (budget, destination) = (format!("{mebibytes}MiB"), number.to_string());
+        let mut arguments = vec!["transcode", "--json", "--threads", "64", "--max-memory", &budget];
+        arguments.extend_from_slice(options);
+        arguments.extend([source, destination.as_str()]);
+        let (result, kibibytes) = measured(&test, &arguments);
+        let node = &result["nodes"][0];
+        assert_eq!(
+            (&node["route"], &node["passes"]),
+            (&Value::from(*route), &Value::from(*passes)),
+            "{arguments:?}"
+        );
+        assert!(node["memory_bytes"].as_u64().unwrap() <= mebibytes << 20, "{arguments:?}: {node}");
+        assert!(kibibytes > 1000, "the peak was not seen");
+        assert!(kibibytes <= (mebibytes << 10) + BESIDE, "{arguments:?}: a peak of {kibibytes} KiB");
+        std::fs::remove_dir_all(test.path(&destination)).unwrap();
+    }
+}
+
+#[test]
+fn least_budget_that_is_named_will_do_in_every_route() {
+    let test = CliTest::new();
+    planes(&test, "chunks", 6, 64);
+    others(&test, "2,64,64", "1,32,32");
+    for (number, Job { source, options, .. }) in JOBS.iter().enumerate() {
+        for (variant, verifies) in [&[][..], &["--verify"]].into_iter().enumerate() {
+            let run = |budget: u64, destination: &str| {
+                let fixed = ["transcode", "--json", "--threads", "64", "--max-memory"];
+                let mut arguments: Vec<String> = fixed.map(str::to_owned).to_vec();
+                arguments.push(budget.to_string());
+                arguments.extend(options.iter().chain(verifies).map(|option| (*option).to_owned()));
+                arguments.extend([(*source).to_owned(), destination.to_owned()]);
+                test.run(arguments)
+            };
+            let refused = run(1, "none").fails(3, &["1 bytes of memory", "--max-memory "]);
+            let named = refused.error.split("--max-memory ").last().unwrap().split('`').next().unwrap();
+            let least: u64 = named.parse().unwrap();
+            run(least - 1, "none").fails(3, &[named]);
+            assert!(!test.exists("none"));
+            let result = run(least, &format!("{number}-{variant}")).succeeds().json();
+            let node = &result["nodes"][0];
+            assert!(node["memory_bytes"].as_u64().unwrap() <= least, "{options:?}: {node}");
+            assert_eq!(node["verify"].is_null(), verifies.is_empty());
+        }
+    }
+}
