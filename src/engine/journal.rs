@@ -49,10 +49,16 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of a plan, from the texts of its parts.
-    pub fn new<'a>(parts: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
-        let digest = |text: &[u8]| {
-            Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
+    /// The fingerprint of a plan, from the texts of its parts, each in pieces.
+    pub fn new<'a>(parts: impl IntoIterator<Item = (&'a str, Vec<&'a [u8]>)>) -> Self {
+        let digest = |text: Vec<&[u8]>| {
+            let mut digest = Sha256::new();
+            for piece in text {
+                // Pieces are told apart by their lengths.
+                digest.update((piece.len() as u64).to_le_bytes());
+                digest.update(piece);
+            }
+            digest.finalize().iter().fold(String::new(), |mut hex, byte| {
                 let _ = write!(hex, "{byte:02x}");
                 hex
             })
@@ -529,7 +535,7 @@ mod tests {
     use super::*;
 
     fn fingerprint(options: &str) -> Fingerprint {
-        Fingerprint::new([("source", b"a".as_slice()), ("options", options.as_bytes())])
+        Fingerprint::new([("source", vec![b"a".as_slice()]), ("options", vec![options.as_bytes()])])
     }
 
     fn counted(bytes: u64) -> ObjectReport {

@@ -158,11 +158,12 @@ impl Whole<'_> {
     fn fingerprint(&self) -> Fingerprint {
         let node = &self.source.node;
         let root = node.resolved_root().unwrap_or_else(|_| node.root().to_path_buf());
-        let mut source = root.into_os_string().into_encoded_bytes();
+        let root = root.into_os_string().into_encoded_bytes();
+        let mut source = vec![root.as_slice()];
         for array in self.arrays {
-            source.extend_from_slice(array.path.as_bytes());
-            source.extend_from_slice(&array.plan.source.document_bytes);
-            source.extend_from_slice(array.plan.source.attributes_bytes.as_deref().unwrap_or_default());
+            let read = &array.plan.source;
+            source.extend([array.path.as_bytes(), &read.document_bytes]);
+            source.extend(read.attributes_bytes.as_deref());
         }
         let asked = TranscodeOptions {
             common: CommonOptions::default(),
@@ -175,15 +176,12 @@ impl Whole<'_> {
             ..self.options.clone()
         };
         let asked = format!("{asked:?}");
-        let mut documents = Vec::new();
-        for (key, document) in self.documents {
-            documents.extend_from_slice(key.as_bytes());
-            documents.extend_from_slice(document);
-        }
+        let documents =
+            self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_slice()]);
         Fingerprint::new([
-            ("SOURCE", source.as_slice()),
-            ("the options", asked.as_bytes()),
-            ("the metadata of DEST", documents.as_slice()),
+            ("SOURCE", source),
+            ("the options", vec![asked.as_bytes()]),
+            ("the metadata of DEST", documents.collect()),
         ])
     }
 
