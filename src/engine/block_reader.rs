@@ -280,7 +280,7 @@ impl BlockReader<'_> {
         let (expected, found) = (side.chunk_bytes(), reader.length());
         if expected != found {
             let kind = ChainFaultKind::Size { expected, found };
-            let fault = ChainFault { place: "0".to_owned(), codec: "bytes".to_owned(), kind };
+            let fault = ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind };
             return Err(in_source(Fault::Chain(fault)));
         }
         let [first, end] = decoded.needed(&start, shape);
@@ -405,7 +405,8 @@ mod tests {
         let (job, _) = columns(folder.path());
         job.destination.node.create_root().unwrap();
         let journal =
-            Journal::begin(&job.destination.node, &Fingerprint::new([("a", &b"a"[..])]), false).unwrap();
+            Journal::begin(&job.destination.node, &Fingerprint::new([("a", vec![&b"a"[..]])]), false)
+                .unwrap();
         let driver = Driver::new(1).unwrap();
         let fault = job.run(&driver, &Third::default(), &journal.part("/"), |_| {}).unwrap_err();
         let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };

@@ -179,7 +179,9 @@ impl<'a> RechunkRun<'a> {
             })?;
             Ok(report)
         })?;
-        reports.iter().for_each(|of_cell| report.add(of_cell));
+        for of_cell in &reports {
+            report.add(of_cell);
+        }
         Ok(())
     }
 

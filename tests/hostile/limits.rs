@@ -189,11 +189,17 @@ fn look(folder: &Path, arguments: &[&str], ended: &Ended) -> Vec<String> {
     faults
 }
 
-/// Whether anything else than the result has come or gone; a result stands only after success.
+/// Whether anything else than the result has come or gone; a result that opens stands only after success.
 fn leavings(folder: &Path, arguments: &[&str], done: bool) -> Option<String> {
     let result = arguments.last().filter(|last| last.starts_with("result"));
-    let is_there = result.is_some_and(|name| folder.join(name).exists());
-    if let Some(name) = result.filter(|_| is_there) {
+    // A run that may go on has left its journal, and no document.
+    let is_unfinished = |path: &Path| {
+        path.join(".zarrcast/journal").exists()
+            && ["zarr.json", ".zarray", ".zgroup"].iter().all(|document| !path.join(document).exists())
+    };
+    let is_complete = |path: &Path| path.exists() && !is_unfinished(path);
+    let is_there = result.is_some_and(|name| is_complete(&folder.join(name)));
+    if let Some(name) = result.filter(|name| folder.join(name).exists()) {
         let path = folder.join(name);
         if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
     }

@@ -115,7 +115,7 @@ impl RechunkPlan {
 
     /// Source cells that are read, each as often as blocks overlap it, if all are there.
     pub fn reads(&self) -> u128 {
-        self.product(|axis, block| axis.reads(block))
+        self.product(Axis::reads)
     }
 
     /// Source cells of the grid.

@@ -75,6 +75,18 @@ fn plain(codec: &str) -> Files {
     files
 }
 
+/// The same in v2.
+fn plain_v2() -> Files {
+    let document = r#"{"zarr_format":2,"shape":[4,4],"chunks":[2,2],"dtype":"<f4","fill_value":0,"order":"F",
+        "filters":null,"compressor":null}"#;
+    let chunks = plain("").into_iter().filter_map(|(name, bytes)| {
+        let key = name.to_str()?.strip_prefix("c/")?.replace('/', ".");
+        Some((key.into(), bytes))
+    });
+    let documents = [(".zarray", document), (".zattrs", r#"{"_ARRAY_DIMENSIONS":["y","x"]}"#)];
+    chunks.chain(documents.map(|(key, text)| (key.into(), text.into()))).collect()
+}
+
 /// Memory, where there is some: what is synced on a disk takes long.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
@@ -202,7 +214,9 @@ impl Trial<'_> {
             scene.run(false).unwrap();
             scene.destination()
         };
-        for (key, bytes) in self.source.iter().filter(|(key, _)| key.starts_with("c")) {
+        let is_chunk =
+            |key: &PathBuf| !key.starts_with("zarr.json") && !key.to_string_lossy().starts_with('.');
+        for (key, bytes) in self.source.iter().filter(|(key, _)| is_chunk(key)) {
             let case =
                 format!("{}, overwriting: {}, corrupt chunk {}", self.route, self.overwrites, key.display());
             let scene = Scene::new(self.source, self.change, self.overwrites);
@@ -319,6 +333,30 @@ fn rechunk_survives_every_failure() {
         ..TranscodeOptions::default()
     };
     try_decoding("rechunk shards", &sharded(), &change);
+}
+
+#[test]
+fn version_2_survives_every_failure() {
+    try_all("copy of v2", &plain_v2(), &TranscodeOptions::default());
+    let change =
+        TranscodeOptions { compress: Some(Compression::Zstd { level: 1 }), ..TranscodeOptions::default() };
+    try_decoding("recode of v2", &plain_v2(), &change);
+}
+
+#[test]
+fn change_of_format_survives_every_failure() {
+    let to = |zarr_format| TranscodeOptions { zarr_format: Some(zarr_format), ..TranscodeOptions::default() };
+    try_all("v2 to v3", &plain_v2(), &to(3));
+    try_all("v3 to v2", &plain(""), &to(2));
+    try_decoding(
+        "v2 to v3 in shards",
+        &plain_v2(),
+        &TranscodeOptions {
+            shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
+            chunk_shape: Some(shape(&[2, 1])),
+            ..to(3)
+        },
+    );
 }
 
 /// A 16 x 128 x 128 array of uint8 in compressed planes, which small budgets rechunk in two passes.

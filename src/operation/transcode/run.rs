@@ -158,11 +158,12 @@ impl Whole<'_> {
     fn fingerprint(&self) -> Fingerprint {
         let node = &self.source.node;
         let root = node.resolved_root().unwrap_or_else(|_| node.root().to_path_buf());
-        let mut source = root.into_os_string().into_encoded_bytes();
+        let root = root.into_os_string().into_encoded_bytes();
+        let mut source = vec![root.as_slice()];
         for array in self.arrays {
-            source.extend_from_slice(array.path.as_bytes());
-            source.extend_from_slice(&array.plan.source.document_bytes);
-            source.extend_from_slice(array.plan.source.attributes_bytes.as_deref().unwrap_or_default());
+            let read = &array.plan.source;
+            source.extend([array.path.as_bytes(), &read.document_bytes]);
+            source.extend(read.attributes_bytes.as_deref());
         }
         let asked = TranscodeOptions {
             common: CommonOptions::default(),
@@ -175,15 +176,12 @@ impl Whole<'_> {
             ..self.options.clone()
         };
         let asked = format!("{asked:?}");
-        let mut documents = Vec::new();
-        for (key, document) in self.documents {
-            documents.extend_from_slice(key.as_bytes());
-            documents.extend_from_slice(document);
-        }
+        let documents =
+            self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_slice()]);
         Fingerprint::new([
-            ("SOURCE", source.as_slice()),
-            ("the options", asked.as_bytes()),
-            ("the metadata of DEST", documents.as_slice()),
+            ("SOURCE", source),
+            ("the options", vec![asked.as_bytes()]),
+            ("the metadata of DEST", documents.collect()),
         ])
     }
 
@@ -284,12 +282,11 @@ impl Whole<'_> {
             self.source.groups.iter().map(|group| group_result(&group.place.path)).collect();
         let mut outcomes = outcomes.unwrap_or_default().into_iter();
         for PlannedArray { path, plan, memory, .. } in self.arrays {
-            let (tally, bytes_written, verified) = match outcomes.next() {
-                Some(Done { tally, verified }) => (tally, Some(tally.bytes_written), verified),
-                None => {
-                    let (tally, bytes_written) = dry_tally(plan);
-                    (tally, bytes_written, None)
-                }
+            let (tally, bytes_written, verified) = if let Some(Done { tally, verified }) = outcomes.next() {
+                (tally, Some(tally.bytes_written), verified)
+            } else {
+                let (tally, bytes_written) = dry_tally(plan);
+                (tally, bytes_written, None)
             };
             warnings.extend(plan.warnings.iter().cloned());
             warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
@@ -347,7 +344,7 @@ impl Writing<'_> {
     /// Writes the chunks of all arrays.
     fn chunks(&self) -> Result<Vec<Tally>, Ended> {
         let lengths = self.arrays.iter().map(|array| array_bytes(&array.plan));
-        let length = lengths.fold(Some(0_u64), |all, length| all?.checked_add(length?));
+        let length = lengths.sum::<Option<u64>>();
         self.progress.start("transcode", length);
         let shared = Shared(self.progress);
         let written = self.each(|array, driver| {
@@ -382,12 +379,11 @@ impl Writing<'_> {
             driver.map_plain(self.arrays, |array| array.is_small.then(|| work(array, &driver.alone())));
         let mut all = Vec::with_capacity(self.arrays.len());
         for (array, done) in self.arrays.iter().zip(small) {
-            all.push(match done {
-                Some(done) => done?,
-                None => {
-                    let own = self.with_threads(array.memory.threads)?;
-                    work(array, own.as_ref().unwrap_or(self.driver))?
-                }
+            all.push(if let Some(done) = done {
+                done?
+            } else {
+                let own = self.with_threads(array.memory.threads)?;
+                work(array, own.as_ref().unwrap_or(self.driver))?
             });
         }
         Ok(all)
