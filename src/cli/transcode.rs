@@ -226,7 +226,7 @@ fn rule(text: &str) -> anyhow::Result<Rule> {
     let Some((glob, words)) = text.split_once(": ") else {
         return Err(usage("there is no `: ` between a pattern and its options".to_owned()).into());
     };
-    let pattern = value::pattern(glob).map_err(|error| usage(error.to_string()))?;
+    let pattern = value::pattern(glob).map_err(usage)?;
     let words = shlex::split(words).ok_or_else(|| usage("a quote is not closed".to_owned()))?;
     let arguments = RuleArguments::try_parse_from(words).map_err(|error| {
         let text = error.to_string();

@@ -248,7 +248,7 @@ impl BoundChain {
         let decoded = Representation::Array(self.decoded.clone());
         let fault = |kind| match self.codecs.first() {
             Some(codec) => codec.fault(0, kind),
-            None => ChainFault { place: "-".to_owned(), codec: String::new(), kind },
+            None => ChainFault { place: "-".into(), codec: String::new(), kind },
         };
         expect_size(&decoded, length).map_err(fault)
     }

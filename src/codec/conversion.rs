@@ -261,11 +261,11 @@ impl Conversion {
         };
         let kind = ChainFaultKind::Element {
             fault: fault.fault,
-            position: Some(position),
+            position: Some(position.into_boxed_slice()),
             bits: fault.bits,
             types: fault.types,
         };
-        ChainFault { place, codec, kind }
+        ChainFault { place: place.into(), codec, kind }
     }
 }
 

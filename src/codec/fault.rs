@@ -9,7 +9,7 @@ use crate::store::StoreError;
 #[error("{}: {kind}", self.named())]
 pub struct ChainFault {
     /// Its place in the chain, from 0; those inside a shard follow a dot (`1.0`); `-` for what is no codec of a chain.
-    pub place: String,
+    pub place: Box<str>,
     /// Its name.
     pub codec: String,
     /// What went wrong.
@@ -25,7 +25,7 @@ pub enum ChainFaultKind {
         /// Why, and where in the buffer.
         fault: ElementFault,
         /// Position in the array's frame, where it is known.
-        position: Option<Vec<u64>>,
+        position: Option<Box<[u64]>>,
         /// The value's bits.
         bits: u64,
         /// The types on both sides.
@@ -56,7 +56,7 @@ pub enum ChainFaultKind {
 impl ChainFault {
     /// The codec with its place.
     fn named(&self) -> String {
-        match self.place.as_str() {
+        match &*self.place {
             "-" => self.codec.clone(),
             place => format!("codec {place} ({})", self.codec),
         }
@@ -65,7 +65,7 @@ impl ChainFault {
     /// The same fault seen from the chain around it, at `place`.
     #[must_use]
     pub fn inside(mut self, place: usize) -> Self {
-        self.place = format!("{place}.{}", self.place);
+        self.place = format!("{place}.{}", self.place).into_boxed_str();
         self
     }
 

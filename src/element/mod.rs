@@ -242,7 +242,8 @@ impl ElementType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NumberType {
     element: ElementType,
-    bits: u32,
+    /// At most 64: faults carry two types.
+    bits: u8,
     small_float: Option<SmallFloat>,
 }
 
@@ -250,16 +251,18 @@ impl NumberType {
     /// The type that uses every bit of its stored primitive.
     #[expect(clippy::cast_possible_truncation, reason = "an element has at most 64 bits")]
     pub const fn of(element: ElementType) -> Self {
-        NumberType { element, bits: element.size() as u32 * 8, small_float: None }
+        NumberType { element, bits: element.size() as u8 * 8, small_float: None }
     }
 
     /// A small float; its stored primitive is the unsigned integer that holds its bits.
+    #[expect(clippy::cast_possible_truncation, reason = "a small float has at most 16 bits")]
     pub const fn small(float: SmallFloat) -> Self {
         let element = if float.size() == 1 { ElementType::UInt8 } else { ElementType::UInt16 };
-        NumberType { element, bits: float.bits(), small_float: Some(float) }
+        NumberType { element, bits: float.bits() as u8, small_float: Some(float) }
     }
 
     /// The integer type of `bits` bits (2 to 64), in the smallest primitive that holds it; `None` outside.
+    #[expect(clippy::cast_possible_truncation, reason = "an integer has at most 64 bits")]
     pub const fn integer(signed: bool, bits: u32) -> Option<Self> {
         let element = match (signed, bits) {
             (true, 2..=8) => ElementType::Int8,
@@ -272,7 +275,7 @@ impl NumberType {
             (false, 33..=64) => ElementType::UInt64,
             _ => return None,
         };
-        Some(NumberType { element, bits, small_float: None })
+        Some(NumberType { element, bits: bits as u8, small_float: None })
     }
 
     /// The stored primitive. Of a small float it holds the bits and says nothing about the value.
@@ -282,7 +285,7 @@ impl NumberType {
 
     /// The bits that count: 10 for `uint10`.
     pub const fn bits(self) -> u32 {
-        self.bits
+        self.bits as u32
     }
 
     /// Bytes of one element in memory.

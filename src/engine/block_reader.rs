@@ -280,7 +280,7 @@ impl BlockReader<'_> {
         let (expected, found) = (side.chunk_bytes(), reader.length());
         if expected != found {
             let kind = ChainFaultKind::Size { expected, found };
-            let fault = ChainFault { place: "0".to_owned(), codec: "bytes".to_owned(), kind };
+            let fault = ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind };
             return Err(in_source(Fault::Chain(fault)));
         }
         let [first, end] = decoded.needed(&start, shape);

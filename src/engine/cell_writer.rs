@@ -53,10 +53,11 @@ impl<'a> CellWriter<'a> {
             none => none.insert(ShardWriter::new(self.side.node.create(&key())?, &layout.sharding)?),
         };
         let entry = layout.entry_of(inside);
-        Ok(match encoded.as_slice() {
+        match encoded.as_slice() {
             Some(bytes) => shard.append(entry, bytes)?,
             None => shard.append(entry, &encoded.to_vec())?,
-        })
+        }
+        Ok(())
     }
 
     /// Writes the index of a shard that has cells.

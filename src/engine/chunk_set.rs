@@ -42,7 +42,9 @@ impl ChunkSet {
     pub fn from_ranges(mut ranges: Vec<std::ops::Range<u64>>) -> Self {
         ranges.sort_unstable_by_key(|range| range.start);
         let mut set = Appender::default();
-        ranges.into_iter().for_each(|range| set.push_run(range.start, range.end));
+        for range in ranges {
+            set.push_run(range.start, range.end);
+        }
         set.finish()
     }
 

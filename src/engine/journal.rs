@@ -33,7 +33,7 @@ const SCHEMA: &str = "zarrcast.journal/1";
 const LINE_AFTER: Duration = Duration::from_secs(1);
 /// The destination is synced after so many bytes, or so long.
 const CHECKPOINT_BYTES: u64 = 64 << 30;
-const CHECKPOINT_AFTER: Duration = Duration::from_secs(600);
+const CHECKPOINT_AFTER: Duration = Duration::from_mins(10);
 /// Longer journals are not read: more than this is not written by runs of any length.
 const MOST_BYTES: u64 = 4 << 30;
 /// Units are noted in one of so many places, so that threads do not wait for each other.
@@ -229,7 +229,7 @@ impl Journal {
             return Err(JournalError::OtherPlan { differences });
         }
         let boot = tree::boot_id();
-        let (known, length, is_same_boot) = read(&text, first, header.boot, boot.as_ref());
+        let (known, length, is_same_boot) = read(&text, first, header.boot.as_ref(), boot.as_ref());
         log.truncate(length)?;
         let journal = Self::with(node, log, length, known);
         if !is_same_boot {
@@ -371,6 +371,7 @@ impl Writer {
 
 impl<'a> Part<'a> {
     /// The units of another pass over the same array, by its name.
+    #[must_use]
     pub fn pass(&self, name: &str) -> Part<'a> {
         self.journal.part(&format!("{} {name}", self.name))
     }
@@ -482,18 +483,18 @@ fn next_line<T: for<'a> Deserialize<'a>>(text: &[u8], start: usize) -> Option<(T
 fn read(
     text: &[u8],
     first: usize,
-    begun: Option<String>,
+    begun: Option<&String>,
     now: Option<&String>,
 ) -> (BTreeMap<String, Known>, u64, bool) {
-    let is_now = |boot: &Option<String>| boot.is_some() && boot.as_ref() == now;
+    let is_now = |boot: Option<&String>| boot.is_some() && boot == now;
     let mut known: BTreeMap<String, Known> = BTreeMap::new();
     let mut since_checkpoint = Vec::new();
-    let (mut place, mut believed, mut is_same_boot) = (first, first, is_now(&begun));
+    let (mut place, mut believed, mut is_same_boot) = (first, first, is_now(begun));
     while let Some((line, next)) = next_line::<Line>(text, place) {
         place = next;
         let mut is_durable = false;
         match line {
-            Line::Boot(boot) => is_same_boot = is_now(&boot),
+            Line::Boot(boot) => is_same_boot = is_now(boot.as_ref()),
             Line::Done { part, units, counted } => since_checkpoint.push((part, units, counted.report())),
             Line::Checkpoint => is_durable = true,
         }
@@ -523,6 +524,7 @@ fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and look at files")]
 mod tests {
     use super::*;
 

@@ -140,12 +140,11 @@ impl Walker<'_> {
         self.node.each_entry(folder, |key, kind| {
             let chunk = self.metadata.chunk_key_encoding.linear_index(key, &self.grid_shape);
             match (kind, chunk) {
-                (EntryKind::Unnamed, _) => {}
                 (EntryKind::Folder, Some(_)) => keep(&mut found.misplaced, key),
                 (EntryKind::Folder, None) if has_deeper => {
                     visit(Task::Folder { folder: key.to_owned(), depth: depth + 1 });
                 }
-                (EntryKind::Folder, None) => {}
+                (EntryKind::Unnamed, _) | (EntryKind::Folder, None) => {}
                 (_, Some(index)) => {
                     found.present.insert(index);
                     if self.with_sizes {

@@ -270,7 +270,7 @@ impl ObjectJob {
         let (expected, found) = (conversion.streamed_bytes(), reader.length());
         let wrong_size = |found| {
             let kind = ChainFaultKind::Size { expected, found };
-            Fault::Chain(crate::codec::ChainFault { place: "0".to_owned(), codec: "bytes".to_owned(), kind })
+            Fault::Chain(crate::codec::ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind })
         };
         if expected != found {
             return Err(wrong_size(found));

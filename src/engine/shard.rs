@@ -101,7 +101,11 @@ impl ShardLayout {
     }
 
     fn fault(&self, kind: ChainFaultKind) -> Fault {
-        Fault::Chain(ChainFault { place: self.place.to_string(), codec: "sharding_indexed".to_owned(), kind })
+        Fault::Chain(ChainFault {
+            place: self.place.to_string().into(),
+            codec: "sharding_indexed".to_owned(),
+            kind,
+        })
     }
 
     /// Reads the encoded inner chunk of an index entry, which may claim more than its chain can make.
@@ -194,7 +198,7 @@ impl ShardWriter {
     pub fn finish(mut self, sharding: &BoundSharding, workspace: &mut Workspace) -> Result<u64, Fault> {
         let mut index = Vec::new();
         sharding.encode_index(&self.entries, &mut index, workspace).map_err(|kind| {
-            Fault::Chain(ChainFault { place: "-".to_owned(), codec: "sharding_indexed".to_owned(), kind })
+            Fault::Chain(ChainFault { place: "-".into(), codec: "sharding_indexed".to_owned(), kind })
         })?;
         self.flush()?;
         match sharding.index_location() {

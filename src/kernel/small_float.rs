@@ -67,7 +67,7 @@ impl SmallTarget {
         let significand = magnitude & (HIDDEN - 1) | hidden;
         // Below the normal numbers each step of the exponent drops one bit more. The significand has 53 bits: a shift by
         // 63 leaves less than a quarter of it, and so do all beyond.
-        let below = if field < self.floor { self.floor - field } else { 0 };
+        let below = self.floor.saturating_sub(field);
         let dropped = u64::from(52 - self.fraction_bits) + below;
         let shift = if dropped < 63 { dropped } else { 63 };
         let half = 1_u64 << (shift - 1);
@@ -93,7 +93,7 @@ impl SmallTarget {
         };
         let own = if field < self.floor { self.floor } else { field };
         let steps = own.wrapping_sub(self.least).cast_signed() << self.fraction_bits;
-        let code = steps + (significand + added >> shift).cast_signed() - self.excess;
+        let code = steps + ((significand + added) >> shift).cast_signed() - self.excess;
         let is_above = code > self.greatest;
         let is_below = self.is_unsigned & (is_negative | (code < 0));
         let in_range = if is_above { self.beyond } else { code.cast_unsigned() };
@@ -134,14 +134,14 @@ mod tests {
         let context = format!("{value:e} ({:#x}) to {} {:?}", value.to_bits(), float.name(), M::ROUNDING);
         match exact {
             Ok(expected) => {
-                assert_eq!((bits, is_out_of_range, is_missing), (expected, false, false), "{context}")
+                assert_eq!((bits, is_out_of_range, is_missing), (expected, false, false), "{context}");
             }
             Err(outside @ (Outside::Below | Outside::Above)) => {
                 assert!(is_out_of_range && !is_missing, "{context}");
                 assert_eq!(Ok(bits), format.clamped(outside), "{context}");
             }
             Err(Outside::NotANumber | Outside::Infinite) => {
-                assert!(is_missing && !is_out_of_range, "{context}")
+                assert!(is_missing && !is_out_of_range, "{context}");
             }
         }
     }

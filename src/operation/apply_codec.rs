@@ -120,7 +120,7 @@ fn describe_fault(
 ) -> OperationError {
     let element = match &fault.kind {
         ChainFaultKind::Element { fault, position, .. } => {
-            let index = position.clone().unwrap_or_else(|| vec![fault.index as u64]);
+            let index = position.clone().unwrap_or_else(|| Box::from([fault.index as u64]));
             format!(" at element {index:?} of the codec's input")
         }
         _ => String::new(),

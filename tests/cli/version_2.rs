@@ -79,11 +79,3 @@ fn zarr_json_counts_where_both_formats_stand() {
     assert_eq!(run.status, 1);
     assert!(run.error.contains("zarr.json` is not JSON"), "{}", run.error);
 }
-
-#[test]
-fn transcode_of_a_v2_array_is_refused() {
-    let test = array();
-    let run = test.run(["transcode", "a", "b"]);
-    assert_eq!(run.status, 3);
-    assert!(run.error.contains("is Zarr v2") && !test.exists("b"), "{}", run.error);
-}

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """The newest zarr-python with cast-value-rs, the released implementation of `scale_offset` and `cast_value`, against `zarrcast`.
 
-Environment: Python 3.12 or later, zarr>=3.4, cast-value-rs>=0.5.1, numpy.
+Environment: Python 3.12 or later, zarr>=3.4 (which brings numcodecs), cast-value-rs>=0.5.1, numpy, ml_dtypes>=0.5.
 """
 
 from casting import cast_value_pairs, scalar_maps
 from foreign import arrays_by_zarr_python, fixtures_by_zarr_python
+from numcodecs_chunks import byte_orders_of_version_2, compressors_of_numcodecs, filters_of_numcodecs
 from program import run_sections
 from quantised_codecs import quantised_sources, quantised_wrapping
 from scaling import scale_offset_types
+from small_floats import small_floats_from_wide, small_floats_scaled, small_floats_to_wide
 
 SECTIONS = [
     fixtures_by_zarr_python,
@@ -18,6 +20,12 @@ SECTIONS = [
     cast_value_pairs,
     scalar_maps,
     scale_offset_types,
+    small_floats_from_wide,
+    small_floats_to_wide,
+    small_floats_scaled,
+    filters_of_numcodecs,
+    byte_orders_of_version_2,
+    compressors_of_numcodecs,
 ]
 
 if __name__ == "__main__":

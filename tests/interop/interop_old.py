@@ -18,6 +18,7 @@ from program import run_sections
 from quantisation import given_ranges, quantised, special_data
 from rechunking import combined, grids, two_passes
 from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
+from versions import SECTIONS as VERSIONS
 
 SECTIONS = [
     fixtures_hold_what_is_expected,
@@ -44,6 +45,7 @@ SECTIONS = [
     filters_in_a_row,
     compressors_of_numcodecs,
     arrays_of_numcodecs,
+    *VERSIONS,
 ]
 
 if __name__ == "__main__":

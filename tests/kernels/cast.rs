@@ -10,7 +10,11 @@ use crate::strategies::{bits_of, landmarks_of};
 use crate::subject::{CORE, CastCase, NARROW, all_kinds, instruction_sets, pack, stored, unpack};
 
 /// Runs a property, and panics with its smallest counterexample.
-fn run<S: Strategy>(cases: u32, strategy: &S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+pub(crate) fn run<S: Strategy>(
+    cases: u32,
+    strategy: &S,
+    property: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     TestRunner::new(config).run(strategy, property).unwrap_or_else(|failure| panic!("{failure}"));
 }

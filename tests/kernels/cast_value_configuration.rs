@@ -164,7 +164,7 @@ fn cast_value_wrap_to_int16_follows_the_example() {
         let case = CastCase::new(source, Kind::int(16)).out_of_range(OutOfRange::Wrap);
         let bits = |value: i32| match source {
             Kind::Int { bits, .. } => i64::from(value).cast_unsigned() & (u64::MAX >> (64 - bits)),
-            Kind::Float { .. } => special(f64::from(value), source),
+            Kind::Float(_) => special(f64::from(value), source),
         };
         assert_eq!(convert(&case, bits(32_768)), int16(-32_768));
         assert_eq!(convert(&case, bits(32_769)), int16(-32_767));

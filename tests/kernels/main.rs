@@ -26,6 +26,7 @@ mod reference;
 mod reference_itself;
 mod scale_offset;
 mod scale_offset_specification;
+mod small_floats;
 mod statistics;
 mod strategies;
 mod subject;

@@ -102,7 +102,7 @@ fn is_rounded_twice(case: &CastCase, bits: u64) -> bool {
 /// It matches keys by value alone: any NaN matches any, and a zero the first key that is a zero. Ours prefers equal bits,
 /// and a NaN that is not the canonical one matches itself alone.
 fn is_key_of_another_kind(case: &CastCase) -> bool {
-    let Kind::Float { .. } = case.source else { return false };
+    let Kind::Float(_) = case.source else { return false };
     let is_zero = |bits| matches!(number(bits, case.source), Number::Finite(value) if value.is_zero());
     case.scalar_map.iter().any(|(key, _)| is_nan(*key, case.source))
         || case.scalar_map.iter().filter(|(key, _)| is_zero(*key)).count() > 1

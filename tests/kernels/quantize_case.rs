@@ -4,7 +4,9 @@ use zarrcast::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use zarrcast::kernel::{ElementFault, FaultKind, InstructionSet};
 
 use crate::reference::number::{Number, number};
-use crate::reference::{self, Kind, OutOfRange, Rounding, cast, scale_offset_decode, scale_offset_encode};
+use crate::reference::{
+    self, Float, Kind, OutOfRange, Rounding, cast, scale_offset_decode, scale_offset_encode,
+};
 use crate::subject::{
     fault_kind, instruction_sets, kernel_out_of_range, kernel_rounding, number_type, pack, stored, unpack,
 };
@@ -28,7 +30,9 @@ impl QuantizeCase {
     /// The codes of the target that its float type holds, less a NaN code at an end.
     pub(crate) fn codes(&self) -> (i64, i64) {
         let Kind::Int { signed, bits } = self.target else { unreachable!("codes are integers") };
-        let Kind::Float { mantissa_bits, .. } = self.source else { unreachable!("floats are quantised") };
+        let Kind::Float(Float { mantissa_bits, .. }) = self.source else {
+            unreachable!("floats are quantised")
+        };
         let exact = 1_i64 << (mantissa_bits + 1);
         let (least, greatest) =
             if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };

@@ -11,19 +11,19 @@ use crate::strategies::{bits_of, landmarks_of};
 use crate::subject::{CORE, all_kinds, check_slices, fault_kind, instruction_sets, number_type, stored};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Direction {
+pub(crate) enum Direction {
     Encode,
     Decode,
 }
 
-const DIRECTIONS: [Direction; 2] = [Direction::Encode, Direction::Decode];
+pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::Encode, Direction::Decode];
 
 #[derive(Clone, Copy, Debug)]
-struct ScaleOffsetCase {
-    kind: Kind,
-    offset: Option<u64>,
-    scale: Option<u64>,
-    direction: Direction,
+pub(crate) struct ScaleOffsetCase {
+    pub(crate) kind: Kind,
+    pub(crate) offset: Option<u64>,
+    pub(crate) scale: Option<u64>,
+    pub(crate) direction: Direction,
 }
 
 impl ScaleOffsetCase {
@@ -53,7 +53,7 @@ impl ScaleOffsetCase {
     }
 
     /// Panics unless every kernel does to `elements` what the reference does.
-    fn check(self, elements: &[u64]) {
+    pub(crate) fn check(self, elements: &[u64]) {
         let is_free = |bits: &u64| (self.offset, self.scale) != (None, None) && self.gives_nan(*bits);
         let (nans, elements): (Vec<u64>, Vec<u64>) = elements.iter().copied().partition(is_free);
         let in_kernel_terms =
@@ -91,12 +91,12 @@ impl ScaleOffsetCase {
 }
 
 /// Offsets and scales as metadata has them: absent, small, any.
-fn parameters(kind: Kind) -> BoxedStrategy<(Option<u64>, Option<u64>)> {
+pub(crate) fn parameters(kind: Kind) -> BoxedStrategy<(Option<u64>, Option<u64>)> {
     let small = move || match kind {
         Kind::Int { .. } => {
             (-3_i64..=7).prop_map(move |value| value.cast_unsigned() & mask(kind.width())).boxed()
         }
-        Kind::Float { .. } => {
+        Kind::Float(_) => {
             let bits = move |value: f64| {
                 let nearest = crate::reference::Rounding::NearestEven;
                 let clamp = crate::reference::OutOfRange::Clamp;
@@ -121,7 +121,7 @@ fn parameters(kind: Kind) -> BoxedStrategy<(Option<u64>, Option<u64>)> {
     (parameter(), scale).boxed()
 }
 
-fn is_zero(bits: u64, kind: Kind) -> bool {
+pub(crate) fn is_zero(bits: u64, kind: Kind) -> bool {
     matches!(number(bits, kind), Number::Finite(value) if value.is_zero())
 }
 

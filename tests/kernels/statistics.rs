@@ -11,7 +11,7 @@ use crate::subject::{CORE, instruction_sets, number_type, pack};
 
 /// A key that orders finite elements by value, the negative zero first.
 fn order(bits: u64, kind: Kind) -> i128 {
-    let (Kind::Float { .. } | Kind::Int { signed: true, .. }) = kind else { return i128::from(bits) };
+    let (Kind::Float(_) | Kind::Int { signed: true, .. }) = kind else { return i128::from(bits) };
     let sign = 1_u64 << (kind.width() - 1);
     match (kind.is_float(), bits & sign != 0) {
         (_, false) => i128::from(bits),

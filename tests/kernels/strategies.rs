@@ -3,8 +3,8 @@
 use half::f16;
 use proptest::prelude::*;
 
-use crate::reference::Kind;
 use crate::reference::number::mask;
+use crate::reference::{Float, Kind, Special};
 
 /// Float64 values around everything that is a bound or a tie of some type.
 pub(crate) fn float64_landmarks() -> Vec<f64> {
@@ -106,7 +106,7 @@ pub(crate) fn bits_of(kind: Kind) -> BoxedStrategy<u64> {
             1 => any::<u32>().prop_map(u64::from),
         ]
         .boxed(),
-        Kind::Float { .. } => any::<u64>().prop_map(move |bits| bits & mask(width)).boxed(),
+        Kind::Float(_) => any::<u64>().prop_map(move |bits| bits & mask(width)).boxed(),
     }
 }
 
@@ -136,9 +136,9 @@ pub(crate) fn landmarks_of(kind: Kind) -> Vec<u64> {
             .flat_map(|value| [value, value.next_up(), value.next_down()])
             .map(|value| u64::from(value.to_bits()))
             .collect(),
-        Kind::Float { .. } => (0..=mask(width)).step_by(7).collect(),
+        Kind::Float(_) => (0..=mask(width)).step_by(7).collect(),
     };
-    if let Kind::Float { exponent_bits, mantissa_bits } = kind {
+    if let Kind::Float(Float { exponent_bits, mantissa_bits, special: Special::Ieee, .. }) = kind {
         let sign = 1 << (exponent_bits + mantissa_bits);
         let infinity = mask(exponent_bits) << mantissa_bits;
         let quiet = infinity | 1 << (mantissa_bits - 1);

@@ -1,6 +1,6 @@
 //! The kernels under test, spoken to in the reference's terms.
 
-use zarrcast::element::{ElementType, NumberType};
+use zarrcast::element::{ElementType, NumberType, SmallFloat};
 use zarrcast::kernel::cast::{Cast, CastOptions};
 use zarrcast::kernel::{self, ElementFault, FaultKind, InstructionSet};
 
@@ -35,6 +35,11 @@ pub(crate) const NARROW: [Kind; 10] = [
     Kind::uint(53),
 ];
 
+/// The floats of the registry.
+pub(crate) fn small_floats() -> impl Iterator<Item = Kind> + Clone {
+    Kind::SMALL.into_iter().map(|(_, kind)| kind)
+}
+
 /// The core types and the narrow ones.
 pub(crate) fn all_kinds() -> impl Iterator<Item = Kind> + Clone {
     CORE.into_iter().chain(NARROW)
@@ -53,7 +58,11 @@ pub(crate) fn number_type(kind: Kind) -> NumberType {
         Kind::F16 => NumberType::of(ElementType::Float16),
         Kind::F32 => NumberType::of(ElementType::Float32),
         Kind::F64 => NumberType::of(ElementType::Float64),
-        Kind::Float { .. } => unreachable!("no kernel has {kind:?}"),
+        Kind::Float(_) => {
+            let (name, _) =
+                Kind::SMALL.iter().find(|(_, small)| *small == kind).expect("a float of the registry");
+            NumberType::small(SmallFloat::from_name(name).expect("a small float"))
+        }
     }
 }
 

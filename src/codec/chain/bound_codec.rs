@@ -13,7 +13,7 @@ use crate::pipeline::{ArrayRepresentation, BytesSize, Representation};
 
 impl BoundCodec {
     pub(super) fn fault(&self, place: usize, kind: ChainFaultKind) -> ChainFault {
-        ChainFault { place: place.to_string(), codec: self.name.clone(), kind }
+        ChainFault { place: place.to_string().into(), codec: self.name.clone(), kind }
     }
 
     pub(super) fn encode(
@@ -255,7 +255,7 @@ fn element_fault(
     let size = types.map_or(1, |(source, _)| source.size());
     let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, crate::codec::element_bits);
     let position = frame.array().map(|array| crate::codec::region::unravel(fault.index as u64, &array.shape));
-    ChainFaultKind::Element { fault, position, bits, types }
+    ChainFaultKind::Element { fault, position: position.map(Vec::into_boxed_slice), bits, types }
 }
 
 /// Runs a filter on elements whose bytes are swapped where v2 says so.

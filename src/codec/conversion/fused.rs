@@ -193,7 +193,7 @@ impl Conversion {
             let permuted = if is_last { &mut *target } else { &mut *third };
             permuted.resize(second.len(), 0);
             transpose.encode(second, permuted).map_err(|error| ChainFault {
-                place: "0".to_owned(),
+                place: "0".into(),
                 codec: "transpose".to_owned(),
                 kind: ChainFaultKind::Bytes(error.to_string()),
             })?;
@@ -212,6 +212,6 @@ impl Conversion {
             return Ok(());
         }
         let kind = ChainFaultKind::Size { expected, found };
-        Err(ChainFault { place: place.to_string(), codec: codec.name.clone(), kind })
+        Err(ChainFault { place: place.to_string().into(), codec: codec.name.clone(), kind })
     }
 }

@@ -206,7 +206,9 @@ mod tests {
             let sets = [a, b].map(ChunkSet::from_indices);
             check(&union(&sets[0], &sets[1]), &expected);
             let mut builder = ChunkSetBuilder::default();
-            sets.into_iter().for_each(|set| builder.insert_all(set));
+            for set in sets {
+                builder.insert_all(set);
+            }
             check(&builder.finish(), &expected);
         }
     }

@@ -109,7 +109,9 @@ mod tests {
     fn page_knows_its_members_and_stretches() {
         let runs = [(0, 1), (3, 64), (64, 64), (100, 300), (301, 302), (4000, LENGTH)];
         let mut page = Page::EMPTY;
-        runs.iter().for_each(|(first, end)| page.insert_run(*first, *end));
+        for (first, end) in &runs {
+            page.insert_run(*first, *end);
+        }
         let members: Vec<u64> = runs.iter().flat_map(|(first, end)| *first..*end).collect();
         assert_eq!(page.len(), members.len() as u64);
         assert!((0..LENGTH).filter(|index| page.contains(*index)).eq(members.iter().copied()));

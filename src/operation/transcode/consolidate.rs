@@ -226,7 +226,12 @@ fn copies(before: &Consolidated, present: &BTreeMap<String, &Json>) -> Option<Ob
 
 /// Whether a copy says what a document says; the copies that a group holds itself count for nothing.
 fn is_copy_of(copy: &Json, document: &Json) -> bool {
-    without_copies(copy).same_value(&without_copies(document))
+    let has_copies = |json: &Json| json.get(MEMBER).is_some();
+    if has_copies(copy) || has_copies(document) {
+        without_copies(copy).same_value(&without_copies(document))
+    } else {
+        copy.same_value(document)
+    }
 }
 
 fn without_copies(document: &Json) -> Json {

@@ -15,10 +15,11 @@ use crate::engine::interrupt::Interrupt;
 use crate::engine::progress::Silent;
 use crate::metadata::json::Json;
 use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::open::open_array;
+use crate::operation::open::open_documents;
 use crate::operation::options::{
     CommonOptions, Compression, QuantizeOptions, ShapeRequest, ShardRequest, TranscodeOptions,
 };
+use crate::store::LocalNode;
 use crate::store::fault::Call;
 use crate::store::fault::injection::{Failure, Injection};
 
@@ -74,6 +75,18 @@ fn plain(codec: &str) -> Files {
     files
 }
 
+/// The same in v2.
+fn plain_v2() -> Files {
+    let document = r#"{"zarr_format":2,"shape":[4,4],"chunks":[2,2],"dtype":"<f4","fill_value":0,"order":"F",
+        "filters":null,"compressor":null}"#;
+    let chunks = plain("").into_iter().filter_map(|(name, bytes)| {
+        let key = name.to_str()?.strip_prefix("c/")?.replace('/', ".");
+        Some((key.into(), bytes))
+    });
+    let documents = [(".zarray", document), (".zattrs", r#"{"_ARRAY_DIMENSIONS":["y","x"]}"#)];
+    chunks.chain(documents.map(|(key, text)| (key.into(), text.into()))).collect()
+}
+
 /// Memory, where there is some: what is synced on a disk takes long.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
@@ -119,7 +132,7 @@ impl Scene {
             // Between two renames, where folders cannot be exchanged, the old one has another name.
             let aside = files(&self.folder.path().join(".b.zarrcast-old"));
             assert!(found == *old || is_new || aside == *old, "{case}: DEST is neither old nor new");
-        } else if open_array(&self.options.destination, None).is_ok() {
+        } else if open_documents(&LocalNode::new(&self.options.destination), "b").is_ok() {
             assert!(whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes)), "{case}: DEST opens");
         }
     }
@@ -201,7 +214,9 @@ impl Trial<'_> {
             scene.run(false).unwrap();
             scene.destination()
         };
-        for (key, bytes) in self.source.iter().filter(|(key, _)| key.starts_with("c")) {
+        let is_chunk =
+            |key: &PathBuf| !key.starts_with("zarr.json") && !key.to_string_lossy().starts_with('.');
+        for (key, bytes) in self.source.iter().filter(|(key, _)| is_chunk(key)) {
             let case =
                 format!("{}, overwriting: {}, corrupt chunk {}", self.route, self.overwrites, key.display());
             let scene = Scene::new(self.source, self.change, self.overwrites);
@@ -318,4 +333,91 @@ fn rechunk_survives_every_failure() {
         ..TranscodeOptions::default()
     };
     try_decoding("rechunk shards", &sharded(), &change);
+}
+
+#[test]
+fn version_2_survives_every_failure() {
+    try_all("copy of v2", &plain_v2(), &TranscodeOptions::default());
+    let change =
+        TranscodeOptions { compress: Some(Compression::Zstd { level: 1 }), ..TranscodeOptions::default() };
+    try_decoding("recode of v2", &plain_v2(), &change);
+}
+
+#[test]
+fn change_of_format_survives_every_failure() {
+    let to = |zarr_format| TranscodeOptions { zarr_format: Some(zarr_format), ..TranscodeOptions::default() };
+    try_all("v2 to v3", &plain_v2(), &to(3));
+    try_all("v3 to v2", &plain(""), &to(2));
+    try_decoding(
+        "v2 to v3 in shards",
+        &plain_v2(),
+        &TranscodeOptions {
+            shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
+            chunk_shape: Some(shape(&[2, 1])),
+            ..to(3)
+        },
+    );
+}
+
+/// A 16 x 128 x 128 array of uint8 in compressed planes, which small budgets rechunk in two passes.
+fn planes() -> Files {
+    let scene = Scene::new(&Files::new(), &TranscodeOptions::default(), false);
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[16,128,128],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,128,128]}},
+        "chunk_key_encoding":{"name":"default","configuration":{"separator":"."}},"codecs":[{"name":"bytes"}]}"#;
+    let mut files = Files::from([("zarr.json".into(), document.as_bytes().to_vec())]);
+    for plane in 0..16_usize {
+        let values =
+            (0..128 * 128).map(|index| u8::try_from((index * (plane + 3) / 5) % 251).unwrap()).collect();
+        files.insert(format!("c.{plane}.0.0").into(), values);
+    }
+    write(&scene.options.source, &files);
+    let change = TranscodeOptions { compress: Some(Compression::Zstd { level: 1 }), ..scene.options.clone() };
+    transcode(&change, &Silent, &Interrupt::default()).unwrap();
+    scene.destination()
+}
+
+#[test]
+fn hierarchy_survives_every_failure() {
+    let group = br#"{"zarr_format":3,"node_type":"group","attributes":{"title":1.0}}"#.to_vec();
+    let mut files = Files::from([
+        ("zarr.json".into(), group.clone()),
+        ("deep/zarr.json".into(), group),
+        ("README".into(), b"read me".to_vec()),
+    ]);
+    for name in ["one", "deep/two"] {
+        files.extend(plain("").into_iter().map(|(key, bytes)| (Path::new(name).join(key), bytes)));
+    }
+    try_all("hierarchy", &files, &TranscodeOptions::default());
+    let change =
+        TranscodeOptions { compress: Some(Compression::Zstd { level: 1 }), ..TranscodeOptions::default() };
+    try_all("hierarchy", &files, &change);
+}
+
+#[test]
+fn rechunk_in_two_passes_survives_every_failure() {
+    let source = planes();
+    let change = |max_memory| TranscodeOptions {
+        chunk_shape: Some(shape(&[16, 32, 64])),
+        common: CommonOptions { max_memory: Some(max_memory), ..CommonOptions::default() },
+        ..TranscodeOptions::default()
+    };
+    // The least budget, and that it takes two passes.
+    let scene = Scene::new(&source, &change(1), false);
+    let refused = scene.run(false).unwrap_err();
+    let least =
+        refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
+    let change = change(least.unwrap());
+    let scene = Scene::new(&source, &change, false);
+    let plan = TranscodeOptions { dry_run: true, ..scene.options.clone() };
+    let plan = transcode(&plan, &Silent, &Interrupt::default()).unwrap();
+    assert_eq!(plan.nodes[0].passes, Some(2));
+    let trial = Trial {
+        route: "two passes",
+        source: &source,
+        change: &change,
+        overwrites: false,
+        always: Vec::new(),
+    };
+    trial.run();
 }

@@ -10,7 +10,7 @@ use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
 use super::verify::kept;
 use super::way::Choice;
-use super::{normalize, regrid, unpack, version_2};
+use super::{few_readers, normalize, regrid, unpack, version_2};
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::data_type::FillValue;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
@@ -210,10 +210,15 @@ impl Planner<'_> {
         let described = draft.attributes();
         draft.describe(self.options, source.metadata.shape.len())?;
         version_2::keep_described(&mut draft, &described, &source);
+        if self.options.fill_value.is_none() {
+            version_2::mask_by_fill_value(&mut draft, &source)?;
+        }
         let destination = self.check(&mut draft, &source, &mut warnings)?;
         if let Some(quantization) = &changed.quantization {
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(packed_warning(quantization));
+        } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
+            warnings.extend(few_readers::warning(&source.pipeline, &destination.pipeline));
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let Work { is_copy, job, comparison } =
@@ -346,13 +351,16 @@ impl Planner<'_> {
     ) -> Result<Work, OperationError> {
         let options = self.options;
         let fill = &destination.pipeline.input.fill_value;
-        let absent_stays = changed.absent.is_none() || changed.absent == *fill;
+        let is_whole =
+            listing.present.len() == source.metadata.num_chunks() && source.pipeline.sharding().is_none();
+        let keeps_fill = changed.absent.is_none() || changed.absent == *fill;
         let writes_absent = changed.quantization.as_ref().is_some_and(|q| q.writes_absent);
         let same_chain = version_2::same_codecs(&source.metadata.codecs, &destination.metadata.codecs);
         let same_type = source.data_type == destination.pipeline.input.data_type;
         let unchanged = matches!(changed.change, ValueChange::None);
         let same_grid = source.metadata.chunk_shape == destination.metadata.chunk_shape;
-        let is_copy = same_grid && same_chain && same_type && unchanged && absent_stays;
+        let is_copy = same_grid && same_chain && same_type && unchanged && (keeps_fill || is_whole);
+        let absent_stays = keeps_fill || is_copy;
         let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
         let sides =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)

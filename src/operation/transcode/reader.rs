@@ -70,9 +70,13 @@ impl Cell {
         position.iter_mut().zip(&self.start).for_each(|(index, first)| *index += first);
         let size = source.size();
         let bits = elements.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
-        let kind =
-            ChainFaultKind::Element { fault, position: Some(position), bits, types: Some((source, target)) };
-        Fault::Chain(ChainFault { place: "-".to_owned(), codec: "cast_value".to_owned(), kind })
+        let kind = ChainFaultKind::Element {
+            fault,
+            position: Some(position.into_boxed_slice()),
+            bits,
+            types: Some((source, target)),
+        };
+        Fault::Chain(ChainFault { place: "-".into(), codec: "cast_value".to_owned(), kind })
     }
 }
 

@@ -228,7 +228,7 @@ impl Whole<'_> {
         if let Err(error) = self.remove_staging() {
             return Err(claim.abandon(error));
         }
-        claim.publish(self.documents)?;
+        claim.publish(self.documents, driver)?;
         Ok(tallies.into_iter().zip(verified).map(|(tally, verified)| Done { tally, verified }).collect())
     }
 
@@ -284,12 +284,11 @@ impl Whole<'_> {
             self.source.groups.iter().map(|group| group_result(&group.place.path)).collect();
         let mut outcomes = outcomes.unwrap_or_default().into_iter();
         for PlannedArray { path, plan, memory, .. } in self.arrays {
-            let (tally, bytes_written, verified) = match outcomes.next() {
-                Some(Done { tally, verified }) => (tally, Some(tally.bytes_written), verified),
-                None => {
-                    let (tally, bytes_written) = dry_tally(plan);
-                    (tally, bytes_written, None)
-                }
+            let (tally, bytes_written, verified) = if let Some(Done { tally, verified }) = outcomes.next() {
+                (tally, Some(tally.bytes_written), verified)
+            } else {
+                let (tally, bytes_written) = dry_tally(plan);
+                (tally, bytes_written, None)
             };
             warnings.extend(plan.warnings.iter().cloned());
             warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
@@ -347,7 +346,7 @@ impl Writing<'_> {
     /// Writes the chunks of all arrays.
     fn chunks(&self) -> Result<Vec<Tally>, Ended> {
         let lengths = self.arrays.iter().map(|array| array_bytes(&array.plan));
-        let length = lengths.fold(Some(0_u64), |all, length| all?.checked_add(length?));
+        let length = lengths.sum::<Option<u64>>();
         self.progress.start("transcode", length);
         let shared = Shared(self.progress);
         let written = self.each(|array, driver| {
@@ -382,12 +381,11 @@ impl Writing<'_> {
             driver.map_plain(self.arrays, |array| array.is_small.then(|| work(array, &driver.alone())));
         let mut all = Vec::with_capacity(self.arrays.len());
         for (array, done) in self.arrays.iter().zip(small) {
-            all.push(match done {
-                Some(done) => done?,
-                None => {
-                    let own = self.with_threads(array.memory.threads)?;
-                    work(array, own.as_ref().unwrap_or(self.driver))?
-                }
+            all.push(if let Some(done) = done {
+                done?
+            } else {
+                let own = self.with_threads(array.memory.threads)?;
+                work(array, own.as_ref().unwrap_or(self.driver))?
             });
         }
         Ok(all)

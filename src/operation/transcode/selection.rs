@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use glob::{MatchOptions, Pattern};
 
 use super::unpack;
+use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
@@ -64,7 +65,7 @@ pub(super) fn options_for(
         if is_left(options, path) { options.of_every_array() } else { options.of_a_copied_array() };
     let is_named = options.include.iter().any(|pattern| takes(pattern, path) && names(pattern))
         || rules.iter().any(|rule| names(&rule.pattern));
-    let is_float = source.data_type.number().is_some_and(|number| number.is_float());
+    let is_float = source.data_type.number().is_some_and(NumberType::is_float);
     if !is_float || (coordinates.contains(path) && !is_named) {
         chosen.quantize = None;
     }

@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::engine::driver::Driver;
 use crate::engine::journal::{FOLDER, Fingerprint, Journal, JournalError};
 use crate::metadata::json::Json;
 use crate::operation::error::{FaultClass, OperationError};
@@ -249,12 +250,15 @@ impl Site {
 impl Claim {
     /// Writes the documents into their places, of which the last makes DEST complete, and clears away what the run
     /// needed.
-    pub(super) fn publish(self, documents: &[(String, Vec<u8>)]) -> Result<(), OperationError> {
+    pub(super) fn publish(
+        self,
+        documents: &[(String, Vec<u8>)],
+        driver: &Driver,
+    ) -> Result<(), OperationError> {
         let Claim { site, journal, is_published, .. } = self;
         if !is_published && let Some(((key, document), others)) = documents.split_last() {
-            for (key, document) in others {
-                site.work.write(key, document).map_err(cannot_write)?;
-            }
+            let written = driver.map_plain(others, |(key, document)| site.work.write(key, document));
+            written.into_iter().collect::<Result<(), _>>().map_err(cannot_write)?;
             if !others.is_empty() {
                 site.work.sync().map_err(cannot_write)?;
             }

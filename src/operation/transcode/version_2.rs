@@ -136,6 +136,34 @@ pub(super) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
     draft.set_attributes(attributes);
 }
 
+/// Makes what xarray masks in v3 the fill value, by which alone it masks in v2. (Of a fill value of zero null is made,
+/// beside which the attribute counts.)
+pub(super) fn mask_by_fill_value(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
+    if draft.zarr_format != 2 || named(source, draft).is_none() || is_zero(draft) {
+        return Ok(());
+    }
+    let attributes = draft.attributes();
+    let masked = attributes.get(FILL_VALUE).and_then(|json| xarray::decode(&draft.data_type, json));
+    match masked.zip(draft.fill_value.as_ref()) {
+        Some((masked, fill)) if !xarray::is_same_mask(&draft.data_type, &masked, fill) => {
+            draft.set_fill_value(masked)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_zero(draft: &Draft) -> bool {
+    draft.fill_value.is_some() && draft.fill_value == draft.data_type.default_fill_value()
+}
+
+/// The names of the dimensions, by which xarray knows an array; in v3 one without dimensions needs none.
+fn named<'a>(source: &OpenedArray, draft: &'a Draft) -> Option<&'a [Json]> {
+    let names = draft.document.get("dimension_names").and_then(Json::as_array);
+    let names = names.filter(|names| names.is_empty() || !names.iter().all(Json::is_null));
+    let is_point = source.zarr_format == 3 && source.metadata.shape.is_empty();
+    names.or_else(|| is_point.then_some(&[]))
+}
+
 /// Keeps, where all attributes are given anew, what is no attribute in v3, or was none in v2.
 pub(super) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
     let mut attributes = draft.attributes();
@@ -208,9 +236,7 @@ impl Description {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Description, NotInV2> {
         let mut attributes = draft.attributes();
-        let names = draft.document.get("dimension_names").and_then(Json::as_array);
-        let names = names.filter(|names| names.is_empty() || !names.iter().all(Json::is_null));
-        let Some(names) = names else {
+        let Some(names) = named(source, draft) else {
             return Ok(Description { attributes, dimension_names: None, is_null: false });
         };
         if names.iter().any(Json::is_null) {
@@ -222,7 +248,6 @@ impl Description {
         let data_type = &draft.data_type;
         let decoded = attributes.get(FILL_VALUE).and_then(|json| xarray::decode(data_type, json));
         let fill = draft.fill_value.as_ref();
-        let is_zero = fill.is_some() && fill == data_type.default_fill_value().as_ref();
         let is_alike =
             |fill| decoded.as_ref().is_some_and(|masked| xarray::is_same_mask(data_type, masked, fill));
         // What v3 has no attribute for stays what it was.
@@ -236,7 +261,7 @@ impl Description {
             {
                 attributes.insert(FILL_VALUE, plain);
             }
-            is_null = is_zero && !is_fill_given;
+            is_null = is_zero(draft) && !is_fill_given;
             if !is_null && fill.is_some_and(|fill| !xarray::is_nan(data_type, fill)) {
                 warnings.push(masks(draft));
             }

@@ -168,7 +168,7 @@ pub(super) fn decode(
     } as u64;
     match bytes.encoded {
         Representation::Bytes(BytesSize::Fixed(expected)) if expected != found => Err(ChainFault {
-            place: place.to_string(),
+            place: place.to_string().into(),
             codec: bytes.name.clone(),
             kind: ChainFaultKind::Size { expected, found },
         }),

@@ -1,7 +1,7 @@
 //! `cast_value`, one element: scalar map, exact value, rounding, range.
 
-use super::number::{Exact, Number, canonical_nan, infinity, mask, number, to_float};
-use super::{Fault, Kind, OutOfRange, Rounding};
+use super::number::{Exact, Number, canonical_nan, clamped, infinity, mask, number, to_float};
+use super::{Fault, Float, Kind, OutOfRange, Rounding, Special};
 
 /// The element of `target` that `bits` of `source` becomes.
 ///
@@ -27,16 +27,14 @@ pub(crate) fn cast(
             Number::Infinite { .. } => Err(Fault::Infinite),
             Number::Finite(value) => to_integer(value, signed, width, rounding, out_of_range),
         },
-        Kind::Float { exponent_bits, mantissa_bits } => match number(bits, source) {
-            Number::Nan => Ok(nan(bits, source, exponent_bits, mantissa_bits)),
-            Number::Infinite { negative } => Ok(infinity(negative, exponent_bits, mantissa_bits)),
-            Number::Finite(value) => {
-                match (to_float(value, exponent_bits, mantissa_bits, rounding), out_of_range) {
-                    (Some(converted), _) => Ok(converted),
-                    (None, OutOfRange::Clamp) => Ok(infinity(value.negative, exponent_bits, mantissa_bits)),
-                    (None, OutOfRange::Error | OutOfRange::Wrap) => Err(Fault::OutOfRange),
-                }
-            }
+        Kind::Float(float) => match number(bits, source) {
+            Number::Nan => nan(bits, source, float),
+            Number::Infinite { negative } => infinity(negative, float),
+            Number::Finite(value) => match (to_float(value, float, rounding), out_of_range) {
+                (Ok(converted), _) => Ok(converted),
+                (Err(beyond), OutOfRange::Clamp) => Ok(clamped(beyond, float)),
+                (Err(_), OutOfRange::Error | OutOfRange::Wrap) => Err(Fault::OutOfRange),
+            },
         },
     }
 }
@@ -47,9 +45,9 @@ fn mapped(bits: u64, source: Kind, scalar_map: &[(u64, u64)]) -> Option<u64> {
     let key_bits = |key: u64| key & mask(source.width());
     let same_bits = scalar_map.iter().find(|(key, _)| key_bits(*key) == bits);
     let same_value = || {
-        let Kind::Float { exponent_bits, mantissa_bits } = source else { return None };
+        let Kind::Float(float) = source else { return None };
         scalar_map.iter().find(|(key, _)| match (number(key_bits(*key), source), number(bits, source)) {
-            (Number::Nan, Number::Nan) => key_bits(*key) == canonical_nan(exponent_bits, mantissa_bits),
+            (Number::Nan, Number::Nan) => Some(key_bits(*key)) == canonical_nan(float),
             (Number::Finite(key), Number::Finite(value)) => key.is_zero() && value.is_zero(),
             _ => false,
         })
@@ -95,18 +93,19 @@ fn low_64_bits(value: u128) -> u64 {
     u64::try_from(value & u128::from(u64::MAX)).expect("masked to 64 bits")
 }
 
-/// A NaN in another float type: the sign, the leading bits of the payload, and quiet.
-fn nan(bits: u64, source: Kind, exponent_bits: u32, mantissa_bits: u32) -> u64 {
-    let Kind::Float { exponent_bits: source_exponent_bits, mantissa_bits: source_mantissa_bits } = source
-    else {
-        unreachable!("integers have no NaN")
-    };
-    let negative = bits >> (source_exponent_bits + source_mantissa_bits) == 1;
-    let fraction = bits & mask(source_mantissa_bits);
-    let payload = if mantissa_bits >= source_mantissa_bits {
-        fraction << (mantissa_bits - source_mantissa_bits)
+/// A NaN in another float type: the sign, the leading bits of the payload, and quiet; or the only one that there is.
+fn nan(bits: u64, source: Kind, target: Float) -> Result<u64, Fault> {
+    let Kind::Float(source) = source else { unreachable!("integers have no NaN") };
+    let canonical = canonical_nan(target).ok_or(Fault::NotANumber)?;
+    if source.special != Special::Ieee || target.special != Special::Ieee {
+        return Ok(canonical);
+    }
+    let negative = bits >> (source.exponent_bits + source.mantissa_bits) == 1;
+    let fraction = bits & mask(source.mantissa_bits);
+    let payload = if target.mantissa_bits >= source.mantissa_bits {
+        fraction << (target.mantissa_bits - source.mantissa_bits)
     } else {
-        fraction >> (source_mantissa_bits - mantissa_bits)
+        fraction >> (source.mantissa_bits - target.mantissa_bits)
     };
-    infinity(negative, exponent_bits, mantissa_bits) | payload | (1 << (mantissa_bits - 1))
+    Ok(canonical | payload | u64::from(negative) << (target.exponent_bits + target.mantissa_bits))
 }

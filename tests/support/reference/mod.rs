@@ -16,24 +16,60 @@ pub(crate) mod scale_offset;
 pub(crate) use cast::cast;
 pub(crate) use scale_offset::{scale_offset_decode, scale_offset_encode};
 
-/// A number type: an integer of any width up to 64 bits, or an IEEE 754 binary interchange format.
+/// A number type: an integer of any width up to 64 bits, or a binary float.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
-    Int {
-        signed: bool,
-        bits: u32,
-    },
-    /// `mantissa_bits` does not count the hidden bit.
-    Float {
-        exponent_bits: u32,
-        mantissa_bits: u32,
-    },
+    Int { signed: bool, bits: u32 },
+    Float(Float),
+}
+
+/// A binary float, as the registry's pages describe it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Float {
+    pub(crate) exponent_bits: u32,
+    /// Without the hidden bit.
+    pub(crate) mantissa_bits: u32,
+    pub(crate) bias: i32,
+    pub(crate) special: Special,
+}
+
+/// What a float has beside its finite numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Special {
+    /// IEEE 754: with the greatest exponent infinities and NaNs.
+    Ieee,
+    /// "No infinity or NaN values."
+    Nothing,
+    /// "No infinity, NaN represented by `0b1000'0000`", and so no -0.
+    NanForNegativeZero,
+    /// "No sign bit", "no zero, no infinity, NaN represented by `0b1111'1111`", "no subnormal numbers".
+    Unsigned,
 }
 
 impl Kind {
-    pub(crate) const F16: Kind = Kind::Float { exponent_bits: 5, mantissa_bits: 10 };
-    pub(crate) const F32: Kind = Kind::Float { exponent_bits: 8, mantissa_bits: 23 };
-    pub(crate) const F64: Kind = Kind::Float { exponent_bits: 11, mantissa_bits: 52 };
+    pub(crate) const F16: Kind = Kind::float(5, 10, 15, Special::Ieee);
+    pub(crate) const F32: Kind = Kind::float(8, 23, 127, Special::Ieee);
+    pub(crate) const F64: Kind = Kind::float(11, 52, 1023, Special::Ieee);
+    pub(crate) const BF16: Kind = Kind::float(8, 7, 127, Special::Ieee);
+
+    /// The floats that only the registry has.
+    pub(crate) const SMALL: [(&str, Kind); 11] = [
+        ("bfloat16", Kind::BF16),
+        ("float4_e2m1fn", Kind::float(2, 1, 1, Special::Nothing)),
+        ("float6_e2m3fn", Kind::float(2, 3, 1, Special::Nothing)),
+        ("float6_e3m2fn", Kind::float(3, 2, 3, Special::Nothing)),
+        ("float8_e3m4", Kind::float(3, 4, 3, Special::Ieee)),
+        ("float8_e4m3", Kind::float(4, 3, 7, Special::Ieee)),
+        ("float8_e4m3b11fnuz", Kind::float(4, 3, 11, Special::NanForNegativeZero)),
+        ("float8_e4m3fnuz", Kind::float(4, 3, 8, Special::NanForNegativeZero)),
+        ("float8_e5m2", Kind::float(5, 2, 15, Special::Ieee)),
+        ("float8_e5m2fnuz", Kind::float(5, 2, 16, Special::NanForNegativeZero)),
+        ("float8_e8m0fnu", Kind::float(8, 0, 127, Special::Unsigned)),
+    ];
+
+    const fn float(exponent_bits: u32, mantissa_bits: u32, bias: i32, special: Special) -> Kind {
+        Kind::Float(Float { exponent_bits, mantissa_bits, bias, special })
+    }
 
     pub(crate) const fn int(bits: u32) -> Kind {
         Kind::Int { signed: true, bits }
@@ -47,12 +83,13 @@ impl Kind {
     pub(crate) const fn width(self) -> u32 {
         match self {
             Kind::Int { bits, .. } => bits,
-            Kind::Float { exponent_bits, mantissa_bits } => 1 + exponent_bits + mantissa_bits,
+            Kind::Float(Float { exponent_bits, special: Special::Unsigned, .. }) => exponent_bits,
+            Kind::Float(Float { exponent_bits, mantissa_bits, .. }) => 1 + exponent_bits + mantissa_bits,
         }
     }
 
     pub(crate) const fn is_float(self) -> bool {
-        matches!(self, Kind::Float { .. })
+        matches!(self, Kind::Float(_))
     }
 }
 

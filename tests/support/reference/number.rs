@@ -1,6 +1,6 @@
 //! Exact values, what an element's bits stand for, and rounding.
 
-use super::{Kind, Rounding};
+use super::{Fault, Float, Kind, Rounding, Special};
 
 /// What the bits of an element stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,45 +81,60 @@ pub(crate) fn number(bits: u64, kind: Kind) -> Number {
             let magnitude = if negative { (1_u128 << width) - u128::from(bits) } else { u128::from(bits) };
             Number::Finite(Exact { negative, magnitude, exponent: 0, more: false })
         }
-        Kind::Float { exponent_bits, mantissa_bits } => {
-            let negative = bits >> (exponent_bits + mantissa_bits) == 1;
-            let biased = (bits >> mantissa_bits) & mask(exponent_bits);
-            let fraction = bits & mask(mantissa_bits);
-            if biased == mask(exponent_bits) {
-                return if fraction == 0 { Number::Infinite { negative } } else { Number::Nan };
-            }
-            let hidden = if biased == 0 { 0 } else { 1_u128 << mantissa_bits };
-            let steps = i32::try_from(biased.max(1) - 1).expect("at most 11 bits");
-            let exponent = least_unit(exponent_bits, mantissa_bits) + steps;
-            Number::Finite(Exact {
-                negative,
-                magnitude: hidden + u128::from(fraction),
-                exponent,
-                more: false,
-            })
-        }
+        Kind::Float(float) => float_number(bits, float),
     }
 }
 
-/// The exponent of the least subnormal number.
-fn least_unit(exponent_bits: u32, mantissa_bits: u32) -> i32 {
-    let bias = (1_i32 << (exponent_bits - 1)) - 1;
-    1 - bias - mantissa_bits.cast_signed()
+fn float_number(bits: u64, float: Float) -> Number {
+    let Float { exponent_bits, mantissa_bits, special, .. } = float;
+    let least = least_unit(float);
+    let of =
+        |negative, magnitude, exponent| Number::Finite(Exact { negative, magnitude, exponent, more: false });
+    if special == Special::Unsigned {
+        let steps = i32::try_from(bits).expect("8 bits");
+        return if bits == mask(exponent_bits) { Number::Nan } else { of(false, 1, least + steps) };
+    }
+    let negative = bits >> (exponent_bits + mantissa_bits) == 1;
+    let biased = (bits >> mantissa_bits) & mask(exponent_bits);
+    let fraction = if mantissa_bits == 0 { 0 } else { bits & mask(mantissa_bits) };
+    if special == Special::Ieee && biased == mask(exponent_bits) {
+        return if fraction == 0 { Number::Infinite { negative } } else { Number::Nan };
+    }
+    if special == Special::NanForNegativeZero && negative && biased == 0 && fraction == 0 {
+        return Number::Nan;
+    }
+    let hidden = if biased == 0 { 0 } else { 1_u128 << mantissa_bits };
+    let steps = i32::try_from(biased.max(1) - 1).expect("at most 11 bits");
+    of(negative, hidden + u128::from(fraction), least + steps)
+}
+
+/// The exponent of the least subnormal number; without those, of the least number.
+fn least_unit(float: Float) -> i32 {
+    if float.special == Special::Unsigned {
+        return -float.bias;
+    }
+    1 - float.bias - float.mantissa_bits.cast_signed()
+}
+
+/// Beyond which finite number of a type a value lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Beyond {
+    Least,
+    Greatest,
 }
 
 /// The float nearest to `value` in the sense of `rounding`, as IEEE 754 has it: rounded once as if the exponent
-/// were unbounded (subnormal numbers included), and `None` if the result is beyond the greatest finite number.
-pub(crate) fn to_float(
-    value: Exact,
-    exponent_bits: u32,
-    mantissa_bits: u32,
-    rounding: Rounding,
-) -> Option<u64> {
-    let sign = u64::from(value.negative) << (exponent_bits + mantissa_bits);
-    if value.is_zero() {
-        return Some(sign);
+/// were unbounded (subnormal numbers included), and an error if the result is beyond the finite numbers. Without
+/// subnormal numbers the exponent is unbounded at the lower end as well.
+pub(crate) fn to_float(value: Exact, float: Float, rounding: Rounding) -> Result<u64, Beyond> {
+    let Float { mantissa_bits, special, .. } = float;
+    if special == Special::Unsigned {
+        return to_power_of_two(value, float, rounding);
     }
-    let least = least_unit(exponent_bits, mantissa_bits);
+    if value.is_zero() {
+        return Ok(signed(0, value.negative, float));
+    }
+    let least = least_unit(float);
     let mut unit = least.max(value.leading_exponent() - mantissa_bits.cast_signed());
     let mut significand = value.rounded_to(unit, rounding);
     if significand == 2 << mantissa_bits {
@@ -127,20 +142,75 @@ pub(crate) fn to_float(
         unit += 1;
     }
     let significand = u64::try_from(significand).expect("at most one bit more than the mantissa");
-    if significand < 1 << mantissa_bits {
-        return Some(sign | significand);
+    let magnitude = if significand < 1 << mantissa_bits {
+        significand
+    } else {
+        let biased = u64::try_from(unit - least + 1).expect("no unit is below the least");
+        (biased << mantissa_bits) | (significand - (1 << mantissa_bits))
+    };
+    if magnitude <= greatest(float) {
+        return Ok(signed(magnitude, value.negative, float));
     }
-    let biased = u64::try_from(unit - least + 1).expect("no unit is below the least");
-    (biased < mask(exponent_bits))
-        .then(|| sign | (biased << mantissa_bits) | (significand - (1 << mantissa_bits)))
+    Err(if value.negative { Beyond::Least } else { Beyond::Greatest })
+}
+
+/// A tie has no even neighbour here: the one larger in magnitude is taken, as IEEE 754-2019 says in 4.3.1.
+fn to_power_of_two(value: Exact, float: Float, rounding: Rounding) -> Result<u64, Beyond> {
+    if value.negative || value.is_zero() {
+        return Err(Beyond::Least);
+    }
+    let leading = value.leading_exponent();
+    // 1 or 2 units of its own power of two.
+    let rounded = value.rounded_to(leading, rounding);
+    let exponent = if rounded == 2 { leading + 1 } else { leading };
+    match u64::try_from(exponent + float.bias) {
+        Err(_) => Err(Beyond::Least),
+        Ok(bits) if bits > greatest(float) => Err(Beyond::Greatest),
+        Ok(bits) => Ok(bits),
+    }
+}
+
+/// The greatest finite magnitude.
+fn greatest(float: Float) -> u64 {
+    let Float { exponent_bits, mantissa_bits, special, .. } = float;
+    let all = mask(exponent_bits + mantissa_bits);
+    match special {
+        Special::Nothing | Special::NanForNegativeZero => all,
+        Special::Ieee => (mask(exponent_bits) << mantissa_bits) - 1,
+        Special::Unsigned => all - 1,
+    }
+}
+
+fn signed(magnitude: u64, negative: bool, float: Float) -> u64 {
+    let is_lost = magnitude == 0 && float.special == Special::NanForNegativeZero;
+    let sign = u64::from(negative && !is_lost) << (float.exponent_bits + float.mantissa_bits);
+    sign | magnitude
+}
+
+/// What clamping gives.
+pub(crate) fn clamped(beyond: Beyond, float: Float) -> u64 {
+    let negative = beyond == Beyond::Least;
+    match float.special {
+        Special::Ieee => infinity(negative, float).expect("IEEE 754 has infinities"),
+        Special::Unsigned if negative => 0,
+        _ => signed(greatest(float), negative, float),
+    }
 }
 
 /// An infinity of a float type.
-pub(crate) fn infinity(negative: bool, exponent_bits: u32, mantissa_bits: u32) -> u64 {
-    (u64::from(negative) << (exponent_bits + mantissa_bits)) | (mask(exponent_bits) << mantissa_bits)
+pub(crate) fn infinity(negative: bool, float: Float) -> Result<u64, Fault> {
+    let magnitude = mask(float.exponent_bits) << float.mantissa_bits;
+    if float.special == Special::Ieee { Ok(signed(magnitude, negative, float)) } else { Err(Fault::Infinite) }
 }
 
-/// The NaN that `"NaN"` means in metadata: positive, only the first bit of the mantissa set.
-pub(crate) fn canonical_nan(exponent_bits: u32, mantissa_bits: u32) -> u64 {
-    infinity(false, exponent_bits, mantissa_bits) | (1 << (mantissa_bits - 1))
+/// The NaN that `"NaN"` means in metadata: of IEEE 754 positive, only the first bit of the mantissa set.
+pub(crate) fn canonical_nan(float: Float) -> Option<u64> {
+    match float.special {
+        Special::Ieee => {
+            Some((mask(float.exponent_bits) << float.mantissa_bits) | (1 << (float.mantissa_bits - 1)))
+        }
+        Special::Nothing => None,
+        Special::NanForNegativeZero => Some(1 << (float.exponent_bits + float.mantissa_bits)),
+        Special::Unsigned => Some(mask(float.exponent_bits)),
+    }
 }

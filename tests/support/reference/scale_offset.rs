@@ -1,7 +1,7 @@
 //! `scale_offset`, one element: two operations, each rounded once to the element's type.
 
 use super::number::{Exact, Number, canonical_nan, infinity, mask, number, to_float};
-use super::{Fault, Kind, Rounding};
+use super::{Fault, Float, Kind, Rounding, Special};
 
 #[derive(Clone, Copy)]
 enum Operation {
@@ -37,9 +37,7 @@ fn apply(left: u64, operation: Operation, right: Option<u64>, kind: Kind) -> Res
     let Some(right) = right else { return Ok(left) };
     match kind {
         Kind::Int { signed, bits } => integer(left, operation, right, signed, bits),
-        Kind::Float { exponent_bits, mantissa_bits } => {
-            float(left, operation, right, exponent_bits, mantissa_bits)
-        }
+        Kind::Float(format) => float(left, operation, right, format),
     }
 }
 
@@ -68,44 +66,52 @@ fn integer(left: u64, operation: Operation, right: u64, signed: bool, width: u32
     Ok(u64::try_from(residue).expect("in the range of the type"))
 }
 
-/// An IEEE 754 operation, rounded to nearest, ties to even. A finite value that becomes infinite is a fault;
-/// infinities and NaNs that come in pass.
-fn float(
-    left: u64,
-    operation: Operation,
-    right: u64,
-    exponent_bits: u32,
-    mantissa_bits: u32,
-) -> Result<u64, Fault> {
-    let kind = Kind::Float { exponent_bits, mantissa_bits };
-    let is_negative = |bits: u64| (bits >> (exponent_bits + mantissa_bits)) & 1 == 1;
-    let quiet = 1_u64 << (mantissa_bits - 1);
-    // x - y is x + (-y), of zeros and infinities too; a NaN is not touched by it.
-    let right_negated = right ^ (1 << (exponent_bits + mantissa_bits));
-    let (operation, addend) = match operation {
-        Operation::Subtract => (Operation::Add, right_negated),
-        other => (other, right),
+/// A number with its sign turned.
+fn negated(number: Number) -> Number {
+    match number {
+        Number::Nan => Number::Nan,
+        Number::Infinite { negative } => Number::Infinite { negative: !negative },
+        Number::Finite(value) => Number::Finite(Exact { negative: !value.negative, ..value }),
+    }
+}
+
+/// An IEEE 754 operation, rounded to nearest, ties to even. A finite value that becomes infinite, or that the type does
+/// not have, is a fault; infinities and NaNs that come in pass.
+fn float(left: u64, operation: Operation, right: u64, format: Float) -> Result<u64, Fault> {
+    let kind = Kind::Float(format);
+    let quiet = if format.special == Special::Ieee { 1_u64 << (format.mantissa_bits - 1) } else { 0 };
+    let (first, second) = (number(left, kind), number(right, kind));
+    // x - y is x + (-y), of zeros and infinities too.
+    let (operation, second) = match operation {
+        Operation::Subtract => (Operation::Add, negated(second)),
+        other => (other, second),
     };
-    let is_product_negative = is_negative(left) != is_negative(right);
-    let nan = canonical_nan(exponent_bits, mantissa_bits);
-    let infinite = |negative: bool| infinity(negative, exponent_bits, mantissa_bits);
-    match (number(left, kind), number(addend, kind)) {
+    let is_negative = |number: Number| match number {
+        Number::Nan => false,
+        Number::Infinite { negative } => negative,
+        Number::Finite(value) => value.negative,
+    };
+    let is_product_negative = is_negative(first) != is_negative(second);
+    let nan = || canonical_nan(format).ok_or(Fault::Overflow);
+    match (first, second) {
         (Number::Nan, _) => Ok(left | quiet),
         (_, Number::Nan) => Ok(right | quiet),
-        (Number::Infinite { .. }, Number::Infinite { .. }) => Ok(match operation {
-            Operation::Multiply => infinite(is_product_negative),
-            Operation::Add | Operation::Subtract if left == addend => left,
+        (Number::Infinite { negative }, Number::Infinite { .. }) => match operation {
+            Operation::Multiply => infinity(is_product_negative, format),
+            Operation::Add | Operation::Subtract if first == second => infinity(negative, format),
             // inf / inf and inf - inf
-            Operation::Divide | Operation::Add | Operation::Subtract => nan,
-        }),
-        (Number::Infinite { negative }, Number::Finite(value)) => Ok(match operation {
-            Operation::Add | Operation::Subtract => infinite(negative),
-            Operation::Multiply if value.is_zero() => nan,
-            Operation::Multiply | Operation::Divide => infinite(is_product_negative),
-        }),
+            Operation::Divide | Operation::Add | Operation::Subtract => nan(),
+        },
+        (Number::Infinite { negative }, Number::Finite(value)) => match operation {
+            Operation::Add | Operation::Subtract => infinity(negative, format),
+            Operation::Multiply if value.is_zero() => nan(),
+            Operation::Multiply | Operation::Divide => infinity(is_product_negative, format),
+        },
         (Number::Finite(value), Number::Infinite { .. }) => match operation {
-            Operation::Multiply if value.is_zero() => Ok(nan),
-            Operation::Divide => Ok(u64::from(is_product_negative) << (exponent_bits + mantissa_bits)),
+            Operation::Multiply if value.is_zero() => nan(),
+            Operation::Divide => {
+                Ok(u64::from(is_product_negative) << (format.exponent_bits + format.mantissa_bits))
+            }
             _ => Err(Fault::Overflow),
         },
         (Number::Finite(left), Number::Finite(right)) => {
@@ -115,7 +121,7 @@ fn float(
                 Operation::Divide if right.is_zero() => return Err(Fault::ZeroScale),
                 Operation::Divide => quotient(left, right),
             };
-            to_float(result, exponent_bits, mantissa_bits, Rounding::NearestEven).ok_or(Fault::Overflow)
+            to_float(result, format, Rounding::NearestEven).map_err(|_| Fault::Overflow)
         }
     }
 }
