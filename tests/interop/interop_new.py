@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The newest zarr-python with cast-value-rs, the released implementation of `scale_offset` and `cast_value`, against `zarrcast`.
 
-Environment: Python 3.12 or later, zarr>=3.4 (which brings numcodecs), cast-value-rs>=0.5.1, numpy.
+And xarray, which shows the same variables of Zarr v2 and v3.
+
+Environment: Python 3.12 or later, zarr>=3.4 (which brings numcodecs), cast-value-rs>=0.5.1, numpy, xarray.
 """
 
 from casting import cast_value_pairs, scalar_maps
@@ -10,6 +12,7 @@ from numcodecs_chunks import byte_orders_of_version_2, compressors_of_numcodecs,
 from program import run_sections
 from quantised_codecs import quantised_sources, quantised_wrapping
 from scaling import scale_offset_types
+from variables import SECTIONS as VARIABLES
 
 SECTIONS = [
     fixtures_by_zarr_python,
@@ -22,6 +25,7 @@ SECTIONS = [
     filters_of_numcodecs,
     byte_orders_of_version_2,
     compressors_of_numcodecs,
+    *VARIABLES,
 ]
 
 if __name__ == "__main__":
