@@ -243,8 +243,11 @@ impl BoundChain {
         usize::from(self.codecs.first().is_some_and(is_moot))
     }
 
-    /// Refuses bytes that are not as many as the elements of a decoded chunk have.
+    /// Refuses bytes that are not as many as the elements of a decoded chunk have; elements of any size have any number.
     pub fn check_decoded(&self, length: usize) -> Result<(), ChainFault> {
+        if self.decoded.data_type.is_variable_length() {
+            return Ok(());
+        }
         let decoded = Representation::Array(self.decoded.clone());
         let fault = |kind| match self.codecs.first() {
             Some(codec) => codec.fault(0, kind),
