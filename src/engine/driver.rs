@@ -170,11 +170,11 @@ impl Driver {
     ) -> Result<(), ChunkFault> {
         let workspaces: Vec<Mutex<W>> = (0..self.num_threads()).map(|_| Mutex::default()).collect();
         let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
-        let mut first = 0;
-        while first < chunks.len() {
+        let failed_at = AtomicU64::new(u64::MAX);
+        let (mut first, mut waiting) = (0, Vec::new());
+        while first < chunks.len() && failed_at.load(Ordering::Relaxed) == u64::MAX {
             let count = usize::try_from((chunks.len() - first).min(batch)).unwrap_or(0);
-            let failed_at = AtomicU64::new(u64::MAX);
-            let results: Vec<Option<Result<(u64, R), ChunkFault>>> = self.each(count, |item| {
+            let work = |item| {
                 let place = first + item as u64;
                 if place > failed_at.load(Ordering::Relaxed) {
                     return None;
@@ -190,14 +190,33 @@ impl Driver {
                     failed_at.fetch_min(place, Ordering::Relaxed);
                 }
                 Some(result.map(|result| (index, result)).map_err(|fault| ChunkFault { index, fault }))
-            });
-            for result in results.into_iter().flatten() {
-                let (index, result) = result?;
-                fold(index, result);
-            }
+            };
+            // While the threads are at one batch, the one before it is folded.
+            let before = std::mem::take(&mut waiting);
+            let (results, folded) = self.beside(|| self.each(count, work), || fold_all(before, &mut fold));
+            folded?;
+            waiting = results;
             first += count as u64;
         }
-        Ok(())
+        fold_all(waiting, &mut fold)
+    }
+
+    /// Does something by the threads, and meanwhile something else here.
+    fn beside<A: Default + Send, B>(
+        &self,
+        work: impl FnOnce() -> A + Send,
+        meanwhile: impl FnOnce() -> B,
+    ) -> (A, B) {
+        let Some(pool) = &self.pool else {
+            let done = meanwhile();
+            return (work(), done);
+        };
+        let mut result = A::default();
+        let done = pool.in_place_scope(|scope| {
+            scope.spawn(|_| result = work());
+            meanwhile()
+        });
+        (result, done)
     }
 
     /// Does `work` for each chunk, whatever becomes of the others, and gives the results to `fold` in the order of the
@@ -260,6 +279,18 @@ impl Driver {
     }
 }
 
+/// Gives results to `fold` in their order, up to the first fault.
+fn fold_all<R>(
+    results: Vec<Option<Result<(u64, R), ChunkFault>>>,
+    fold: &mut impl FnMut(u64, R),
+) -> Result<(), ChunkFault> {
+    for result in results.into_iter().flatten() {
+        let (index, result) = result?;
+        fold(index, result);
+    }
+    Ok(())
+}
+
 /// Visits a place of a tree; what is below it becomes work of its own, the latest first, so that little waits.
 fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(
     scope: &rayon::Scope<'s>,
@@ -284,7 +315,7 @@ mod tests {
 
     #[test]
     fn driver_folds_in_order_for_any_number_of_threads() {
-        let chunks = ChunkSet::from_indices((0..40_000).filter(|i| i % 3 != 0).collect());
+        let chunks = ChunkSet::from_indices((0..60_000).filter(|i| i % 3 != 0).collect());
         for threads in [1, 2, 5] {
             let driver = Driver::new(threads).unwrap();
             let mut seen = Vec::new();

@@ -129,7 +129,7 @@ impl Value {
             Some(shift_right(wide, exponent.unsigned_abs(), negative, rounding))
         } else if magnitude == 0 {
             Some(0)
-        } else if exponent < 63 {
+        } else if exponent < 64 {
             Some(wide << exponent)
         } else {
             None

@@ -26,6 +26,7 @@ mod rechunk;
 mod resume;
 mod rules;
 mod signals;
+mod small_floats;
 mod transcode;
 mod transcode_options;
 mod two_passes;

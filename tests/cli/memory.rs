@@ -93,8 +93,10 @@ fn peak(mut child: Child, arguments: &[&str]) -> u64 {
     }
 }
 
-fn shards(test: &CliTest, shape: &str, inner: &str) {
+/// The sources of the jobs that are made of `chunks`.
+fn others(test: &CliTest, shape: &str, inner: &str) {
     test.run(["transcode", "-c", inner, "-s", shape, "chunks", "shards"]).succeeds();
+    test.run(["transcode", "--compress", "zstd:1", "chunks", "packed"]).succeeds();
 }
 
 #[test]
@@ -102,8 +104,7 @@ fn peak_stays_within_the_budget_in_every_route_with_64_threads() {
     let test = CliTest::new();
     // 64 chunks of 1 MiB: without a budget 64 threads would hold several times the array.
     planes(&test, "chunks", 64, 512);
-    shards(&test, "8,512,512", "1,256,256");
-    test.run(["transcode", "--compress", "zstd:1", "chunks", "packed"]).succeeds();
+    others(&test, "8,512,512", "1,256,256");
     for (number, Job { source, options, mebibytes, route, passes }) in JOBS.iter().enumerate() {
         let (budget, destination) = (format!("{mebibytes}MiB"), number.to_string());
         let mut arguments = vec!["transcode", "--json", "--threads", "64", "--max-memory", &budget];
@@ -127,7 +128,7 @@ fn peak_stays_within_the_budget_in_every_route_with_64_threads() {
 fn least_budget_that_is_named_will_do_in_every_route() {
     let test = CliTest::new();
     planes(&test, "chunks", 6, 64);
-    shards(&test, "2,64,64", "1,32,32");
+    others(&test, "2,64,64", "1,32,32");
     for (number, Job { source, options, .. }) in JOBS.iter().enumerate() {
         for (variant, verifies) in [&[][..], &["--verify"]].into_iter().enumerate() {
             let run = |budget: u64, destination: &str| {

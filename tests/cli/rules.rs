@@ -14,11 +14,12 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give: other commands say them, or the comparison of `--against`.
-const OF_OTHERS: [Code; 5] = [
+const OF_OTHERS: [Code; 6] = [
     code::NO_STATISTICS,
     code::QUANTIZE_CODE_RESERVED,
     code::QUANTIZE_FILL_VALUE_MOVED,
     code::QUANTIZE_CLAMPED,
+    code::V2_FILL_VALUE_MASKS,
     code::VALUES_DIFFER,
 ];
 

@@ -3,7 +3,8 @@
 
 And xarray, which shows the same variables of Zarr v2 and v3.
 
-Environment: Python 3.12 or later, zarr>=3.4 (which brings numcodecs), cast-value-rs>=0.5.1, numpy, xarray.
+Environment: Python 3.12 or later, zarr>=3.4 (which brings numcodecs), cast-value-rs>=0.5.1, numpy, ml_dtypes>=0.5,
+xarray.
 """
 
 from casting import cast_value_pairs, scalar_maps
@@ -12,6 +13,7 @@ from numcodecs_chunks import byte_orders_of_version_2, compressors_of_numcodecs,
 from program import run_sections
 from quantised_codecs import quantised_sources, quantised_wrapping
 from scaling import scale_offset_types
+from small_floats import small_floats_from_wide, small_floats_scaled, small_floats_to_wide
 from variables import SECTIONS as VARIABLES
 
 SECTIONS = [
@@ -22,6 +24,9 @@ SECTIONS = [
     cast_value_pairs,
     scalar_maps,
     scale_offset_types,
+    small_floats_from_wide,
+    small_floats_to_wide,
+    small_floats_scaled,
     filters_of_numcodecs,
     byte_orders_of_version_2,
     compressors_of_numcodecs,

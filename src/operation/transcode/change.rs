@@ -13,12 +13,14 @@ use crate::pipeline::configuration::cast_value::is_lossy;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// Codecs whose configuration was made for one data type.
-const BOUND_TO_A_TYPE: [&str; 7] = [
+const BOUND_TO_A_TYPE: [&str; 9] = [
     "bitround",
     "cast_value",
     "numcodecs.astype",
+    "numcodecs.bitround",
     "numcodecs.delta",
     "numcodecs.fixedscaleoffset",
+    "numcodecs.packbits",
     "numcodecs.quantize",
     "scale_offset",
 ];

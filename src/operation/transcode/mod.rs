@@ -10,6 +10,7 @@ mod destination;
 pub(super) mod fault;
 #[cfg(test)]
 mod fault_tests;
+mod few_readers;
 pub(super) mod first_pass;
 pub(super) mod layout;
 pub(super) mod measure;

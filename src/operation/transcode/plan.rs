@@ -10,7 +10,7 @@ use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
 use super::verify::kept;
 use super::way::Choice;
-use super::{normalize, regrid, unpack, version_2};
+use super::{few_readers, normalize, regrid, unpack, version_2};
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::data_type::FillValue;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
@@ -217,6 +217,8 @@ impl Planner<'_> {
         if let Some(quantization) = &changed.quantization {
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(packed_warning(quantization));
+        } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
+            warnings.extend(few_readers::warning(&source.pipeline, &destination.pipeline));
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let Work { is_copy, job, comparison } =

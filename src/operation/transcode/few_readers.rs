@@ -1,0 +1,38 @@
+//! Data types that a chain makes new and that few programs read (SEMANTICS: B23).
+
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, code};
+use crate::pipeline::{BoundConfiguration, Pipeline};
+
+/// A warning for the first such type, where the source does not have it anywhere in its chain.
+pub(super) fn warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagnostic> {
+    let (mut known, mut written) = (Vec::new(), Vec::new());
+    collect(source, &mut known);
+    collect(destination, &mut written);
+    let new = written.into_iter().find(|data_type| is_rare(data_type) && !known.contains(data_type))?;
+    let message = format!(
+        "{new} is written: zarr-python cannot open the array, nor a consolidated group that holds it"
+    );
+    Some(
+        Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message)
+            .with_help("zarrs reads it, and tensorstore reads some of these types as an array's own; float16 and uint8 are read everywhere"),
+    )
+}
+
+fn is_rare(data_type: &DataType) -> bool {
+    let is_small = matches!(data_type, DataType::SmallFloat(_) | DataType::ComplexSmallFloat(_));
+    is_small || (data_type.is_sub_byte() && data_type.is_registered())
+}
+
+/// The types of a chunk before and after each codec, also inside shards.
+fn collect(pipeline: &Pipeline, types: &mut Vec<DataType>) {
+    types.push(pipeline.input.data_type.clone());
+    for stage in &pipeline.stages {
+        types.extend(
+            stage.output.as_ref().and_then(|after| after.array()).map(|array| array.data_type.clone()),
+        );
+        if let BoundConfiguration::Sharding(sharding) = &stage.configuration {
+            collect(&sharding.inner, types);
+        }
+    }
+}
