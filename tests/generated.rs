@@ -1,4 +1,5 @@
-//! `completions/` holds what the program generates: shell completions and manual pages.
+//! `completions/` holds what the program generates, shell completions and manual pages, and `docs/data-types.md` what each
+//! data type supports.
 //!
 //! `UPDATE_GENERATED=1 cargo test --test generated` rewrites it.
 
@@ -7,6 +8,22 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+
+#[test]
+fn page_of_data_types_is_what_the_program_generates() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/data-types.md");
+    let generated = zarrcast::operation::data_type_page::data_type_page();
+    if std::env::var_os("UPDATE_GENERATED").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, generated).unwrap();
+        return;
+    }
+    let committed = fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == generated,
+        "docs/data-types.md is stale: run `UPDATE_GENERATED=1 cargo test --test generated` and commit the result"
+    );
+}
 
 #[test]
 fn completions_folder_is_what_the_program_generates() {

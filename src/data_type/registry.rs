@@ -1,6 +1,9 @@
 //! The names that the core specification and the zarr-extensions registry have (its `data-types` folder as of
 //! 2026-07-14).
 
+use super::DataType;
+use crate::metadata::json::Json;
+
 /// Sorted; `r` stands for `r8`, `r16`, and so on.
 const REGISTERED: [&str; 51] = [
     "bfloat16",
@@ -56,6 +59,38 @@ const REGISTERED: [&str; 51] = [
     "uint8",
 ];
 
+/// What the registry's names that need a configuration, or stand for a family, are shown with.
+const CONFIGURED: [(&str, &str); 6] = [
+    ("fixed_length_utf32", r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}"#),
+    ("numpy.datetime64", r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#),
+    ("numpy.timedelta64", r#"{"name":"numpy.timedelta64","configuration":{"unit":"ms","scale_factor":10}}"#),
+    ("r", r#""r24""#),
+    (
+        "struct",
+        r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},{"name":"b","data_type":"bool"}]}}"#,
+    ),
+    ("structured", r#"{"name":"structured","configuration":{"fields":[["a","int16"],["b","bool"]]}}"#),
+];
+
+/// What is read though no registry has it.
+const UNREGISTERED: [&str; 5] = [
+    r#""int12""#,
+    r#""uint10""#,
+    r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#,
+    r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}"#,
+    r#""variable_length_bytes""#,
+];
+
+/// A type for every name of the core and the registry, in order, and those that no registry has.
+pub(super) fn examples() -> impl Iterator<Item = DataType> {
+    let configured =
+        |name: &str| CONFIGURED.iter().find(|entry| entry.0 == name).map(|entry| entry.1.to_owned());
+    let registered =
+        REGISTERED.into_iter().map(move |name| configured(name).unwrap_or_else(|| format!("\"{name}\"")));
+    let all = registered.chain(UNREGISTERED.map(str::to_owned));
+    all.filter_map(|text| DataType::from_metadata(&Json::parse_str(&text).ok()?).ok())
+}
+
 /// Whether the core or the registry has a name.
 pub(super) fn is_registered(name: &str) -> bool {
     REGISTERED.binary_search(&name).is_ok() || is_raw_name(name)
@@ -70,7 +105,13 @@ pub(super) fn is_raw_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data_type::DataType;
+
+    #[test]
+    fn every_name_has_an_example() {
+        let examples: Vec<DataType> = examples().collect();
+        assert_eq!(examples.len(), REGISTERED.len() + UNREGISTERED.len());
+        assert!(examples.iter().all(|data_type| !matches!(data_type, DataType::Other(_))));
+    }
 
     #[test]
     fn registered_names_are_sorted_and_known() {

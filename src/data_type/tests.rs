@@ -146,6 +146,29 @@ fn every_value_of_the_small_floats_comes_back_from_its_shortest_decimal() {
 }
 
 #[test]
+fn every_value_of_complex_small_floats_comes_back_bit_for_bit() {
+    for float in SmallFloat::all() {
+        let data_type = DataType::ComplexSmallFloat(float);
+        assert_eq!(DataType::from_name(&data_type.name()).as_ref(), Some(&data_type));
+        let patterns = 1_u32 << float.bits();
+        for real in 0..patterns {
+            let imaginary = patterns - 1 - real;
+            let component = |bits: u32| {
+                let mut bytes = bits.to_le_bytes()[..float.size()].to_vec();
+                if cfg!(target_endian = "big") {
+                    bytes.reverse();
+                }
+                bytes
+            };
+            let value = FillValue([component(real), component(imaginary)].concat());
+            let json = data_type.fill_value_to_json(&value).unwrap();
+            let read = data_type.fill_value_from_json(&json).unwrap();
+            assert_eq!((read.value, read.notes), (value, vec![]), "{data_type} {real:#x} {json}");
+        }
+    }
+}
+
+#[test]
 fn small_floats_have_the_special_values_of_their_pages() {
     let read = |name: &str, text: &str| {
         let data_type = DataType::from_name(name).unwrap();

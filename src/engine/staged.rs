@@ -70,12 +70,12 @@ impl Staged {
     /// Bytes of the intermediate data of a job, at most.
     pub fn bytes(&self, job: &ObjectJob) -> u64 {
         let Some(layout) = &self.staging.layout else { return 0 };
-        let first = self.first_job(job);
-        let shards = first.overlapped(&self.staging.metadata.chunk_shape).len();
-        let cells = self.second.plan.source_cells();
-        let cells = cells.min(u128::from(shards) * u128::from(layout.sharding.num_inner_chunks()));
+        let (cell, shard) = (self.staging.cell_shape(), &self.staging.metadata.chunk_shape);
+        let shards = most_overlapped(job, shard).min(self.first_job(job).overlapped(shard).len().into());
+        let cells = most_overlapped(job, cell).min(self.second.plan.source_cells());
+        let cells = cells.min(shards.saturating_mul(layout.sharding.num_inner_chunks().into()));
         let bytes = cells.saturating_mul(layout.cell.decoded_bytes().into());
-        let indexes = u128::from(shards).saturating_mul(layout.sharding.index_bytes().into());
+        let indexes = shards.saturating_mul(layout.sharding.index_bytes().into());
         u64::try_from(bytes.saturating_add(indexes)).unwrap_or(u64::MAX)
     }
 
@@ -131,6 +131,14 @@ impl Staged {
     pub fn of_second(ChunkFault { index, fault }: ChunkFault) -> ChunkFault {
         ChunkFault { index, fault: fault.moved(ObjectOf::Source, ObjectOf::Staging) }
     }
+}
+
+/// Boxes of `shape` elements that overlap an object of a job's source that is there, at most: a grid may be far larger
+/// than what is stored.
+fn most_overlapped(job: &ObjectJob, shape: &[u64]) -> u128 {
+    let lengths = job.source.metadata.chunk_shape.iter().zip(shape);
+    let counts = lengths.map(|(length, of)| u128::from(length.div_ceil(*of)) + 1);
+    counts.fold(job.present.len().into(), u128::saturating_mul)
 }
 
 /// A run of a job in two passes.

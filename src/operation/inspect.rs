@@ -35,6 +35,11 @@ use crate::pipeline::Pipeline;
 use contents::{Contents, finding};
 use values::{threads_within, unit_bytes};
 
+/// Whether the values of a type are numbers that `--stats` counts.
+pub(super) fn has_statistics(data_type: &DataType) -> bool {
+    numbers::Numbers::of(data_type).is_some()
+}
+
 /// Reads an array, or a group and what is below it.
 pub fn inspect(
     options: &InspectOptions,

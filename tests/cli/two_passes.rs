@@ -193,3 +193,20 @@ fn run_in_two_passes_goes_on_after_a_fault_in_either_with_another_budget() {
     assert_eq!(run["verify"]["equal"], true);
     assert!(files(&test.path("b")) == expected, "the resumed result differs");
 }
+
+#[test]
+fn intermediate_data_of_a_sparse_array_are_those_of_its_chunks() {
+    let test = CliTest::new();
+    // 8 TB, of which one chunk is stored.
+    test.write(
+        "a/zarr.json",
+        r#"{"zarr_format":3,"node_type":"array","shape":[1000,2000000,2000],"data_type":"int16",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,200,200]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#,
+    );
+    test.write("a/c/500/7000/5", [1; 80_000]);
+    let plan = node(&transcode(&test, "b", &["--dry-run", "-c", "1000,200,2", "--max-memory", "3MB"]));
+    assert_eq!(plan["passes"], 2);
+    assert!(plan["bytes_temporary"].as_u64().unwrap() < 50_000_000, "{plan}");
+}

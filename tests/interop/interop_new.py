@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The newest zarr-python with cast-value-rs, the released implementation of `scale_offset` and `cast_value`, against `zarrcast`.
 
-Environment: Python 3.12 or later, zarr>=3.4 (which brings numcodecs), cast-value-rs>=0.5.1, numpy, ml_dtypes>=0.5.
+And xarray, which shows the same variables of Zarr v2 and v3.
+
+Environment: Python 3.12 or later, zarr>=3.4 (which brings numcodecs), cast-value-rs>=0.5.1, numpy, ml_dtypes>=0.5,
+xarray.
 """
 
 from casting import cast_value_pairs, scalar_maps
@@ -11,6 +14,7 @@ from program import run_sections
 from quantised_codecs import quantised_sources, quantised_wrapping
 from scaling import scale_offset_types
 from small_floats import small_floats_from_wide, small_floats_scaled, small_floats_to_wide
+from variables import SECTIONS as VARIABLES
 
 SECTIONS = [
     fixtures_by_zarr_python,
@@ -26,6 +30,7 @@ SECTIONS = [
     filters_of_numcodecs,
     byte_orders_of_version_2,
     compressors_of_numcodecs,
+    *VARIABLES,
 ]
 
 if __name__ == "__main__":

@@ -153,3 +153,39 @@ fn packbits_writes_the_padding_byte_for_whole_bytes_and_takes_the_small_types_of
     array.store_chunk(&[0], vec![true, false, true, false, false, false, false, false, true]).unwrap();
     assert_eq!(stored(&array, "c/0"), Some(vec![0b101, 1, 7]));
 }
+
+/// Stored bytes that a chain through a small float reads as these values, and writes again.
+fn check_small_float(name: &str, codes: &[u8], values: [f32; 4]) {
+    let cast = json!({"name": "cast_value", "configuration": {"data_type": name}});
+    let scale = json!({"name": "scale_offset", "configuration": {"scale": 2.0}});
+    for rest in [bytes("little"), sharded(&[2], &json!([bytes("little")]))] {
+        let array = open(&metadata("float32", json!(0.5), &[8], &[4], &json!([scale, cast, rest]))).unwrap();
+        array.store_chunk(&[0], values.to_vec()).unwrap();
+        assert_eq!(array.retrieve_chunk::<Vec<f32>>(&[0]).unwrap(), values, "{name}");
+        assert_eq!(array.retrieve_chunk::<Vec<f32>>(&[1]).unwrap(), [0.5; 4], "{name}: an absent chunk");
+        let refused = array.store_chunk(&[1], vec![1e38_f32; 4]);
+        assert_eq!(refused.is_err(), name != "bfloat16", "{name}");
+    }
+    let array =
+        open(&metadata("float32", json!(0.5), &[4], &[4], &json!([scale, cast, bytes("little")]))).unwrap();
+    array.store_chunk(&[0], values.to_vec()).unwrap();
+    assert_eq!(stored(&array, "c/0").unwrap(), codes, "{name}");
+}
+
+#[test]
+fn small_floats_are_targets_of_cast_value() {
+    check_small_float("bfloat16", &[0, 0x40, 0x80, 0xbf, 0, 0, 0xc0, 0x40], [1.0, -0.5, 0.0, 3.0]);
+    check_small_float("float8_e4m3", &[0x40, 0xb8, 0, 0x4c], [1.0, -0.5, 0.0, 3.0]);
+    check_small_float("float8_e5m2fnuz", &[0x44, 0xc0, 0, 0x4a], [1.0, -0.5, 0.0, 3.0]);
+    check_small_float("float6_e2m3fn", &[0x10, 0x28, 0, 0x1c], [1.0, -0.5, 0.0, 3.0]);
+    check_small_float("float4_e2m1fn", &[0x4, 0xa, 0, 0x7], [1.0, -0.5, 0.0, 3.0]);
+}
+
+#[test]
+fn arrays_of_small_floats_are_scaled_in_their_own_arithmetic() {
+    let scale = json!({"name": "scale_offset", "configuration": {"offset": 1.25, "scale": 1.25}});
+    let array =
+        open(&metadata("float8_e4m3", json!(1.25), &[1], &[1], &json!([scale, {"name": "bytes"}]))).unwrap();
+    array.store_chunk(&[0], zarrs::array::ArrayBytes::new_flen(vec![0x4b_u8])).unwrap();
+    assert_eq!(stored(&array, "c/0"), Some(vec![0x4a]), "(5.5 - 1.25) is 4, and 4 * 1.25 is 5");
+}

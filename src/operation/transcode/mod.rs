@@ -8,8 +8,6 @@ mod change;
 mod consolidate;
 mod destination;
 pub(super) mod fault;
-#[cfg(test)]
-mod fault_tests;
 mod few_readers;
 pub(super) mod first_pass;
 pub(super) mod layout;
@@ -29,6 +27,8 @@ mod selection;
 mod site;
 mod staging;
 pub(super) mod survey;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod unpack;
 mod verify;
