@@ -183,3 +183,19 @@ fn shard_inside_a_shard_is_looked_into() {
     let message = result["findings"][1]["message"].as_str().unwrap();
     assert!(message.starts_with("inner chunk [0, 0]: the shard index cannot be decoded"), "{message}");
 }
+
+#[test]
+fn chunk_of_texts_is_right_whatever_its_size_and_wrong_where_its_framing_is() {
+    let test = CliTest::new();
+    let document =
+        ARRAY.replace("\"int16\"", "\"string\"").replace("\"fill_value\":0", "\"fill_value\":\"\"");
+    let document = document
+        .replace("\"bytes\",\"configuration\":{\"endian\":\"little\"}", "\"vlen-utf8\"")
+        .replace(",{\"name\":\"gzip\",\"configuration\":{\"level\":1}}", "");
+    test.write("s/zarr.json", document);
+    test.write("s/c/0", b"\x04\0\0\0\x01\0\0\0a\0\0\0\0\x02\0\0\0\xc3\xbc\0\0\0\0");
+    let (status, result) = validate(&test, "data", &[]);
+    assert_eq!((status, result["errors"].as_u64()), (0, Some(0)), "{result}");
+    test.write("s/c/1", b"\x04\0\0\0\x01\0\0\0a\0\0\0\0\x02\0\0\0\xc3\xbc\0\0\0");
+    assert_eq!(validate(&test, "data", &[]).0, 1);
+}
