@@ -3,6 +3,7 @@
 use super::inspect::has_statistics;
 use crate::data_type::DataType;
 use crate::diagnostic::Diagnostic;
+use crate::element::NumberType;
 use crate::metadata::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::write_dtype;
@@ -51,7 +52,9 @@ pub fn data_type_page() -> String {
 }
 
 fn push_row(page: &mut String, cells: &[String]) {
-    page.push_str(&format!("| {} |\n", cells.join(" | ")));
+    page.push_str("| ");
+    page.push_str(&cells.join(" | "));
+    page.push_str(" |\n");
 }
 
 fn row(data_type: &DataType) -> [String; 8] {
@@ -120,7 +123,7 @@ fn value_codecs(data_type: &DataType) -> Vec<&'static str> {
 }
 
 fn commands(data_type: &DataType) -> Vec<&'static str> {
-    let is_core_float = data_type.number().is_some_and(|number_type| number_type.is_float());
+    let is_core_float = data_type.number().is_some_and(NumberType::is_float);
     let has_distance = data_type.components().is_some() || *data_type == DataType::Bool;
     [
         (data_type.real_number().is_some(), "data-type"),
