@@ -3,6 +3,7 @@
 use super::inspect::has_statistics;
 use crate::data_type::DataType;
 use crate::diagnostic::Diagnostic;
+use crate::element::NumberType;
 use crate::metadata::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::write_dtype;
@@ -16,6 +17,7 @@ What `zarrcast` does with each data type. This page is generated from the code
 (`UPDATE_GENERATED=1 cargo test --test generated`); of types with a configuration, and of families (`r8`, `r16`...; `uint10`,
 `int12`...), one stands for all.
 
+- **v3**: as it is written; `complex_float32` and `complex_float64` are read as `complex64` and `complex128`.
 - **v2**: the `dtype` in Zarr v2, little endian.
 - **bytes**: of an element in memory; of the sizes that do not fill them, the bits that count.
 - **default**: the fill value that is taken where v2 has `null`.
@@ -38,14 +40,21 @@ pub fn data_type_page() -> String {
     let header = ["v3", "v2", "bytes", "default", "also", "to bytes", "values", "commands"];
     push_row(&mut page, &header.map(str::to_owned));
     push_row(&mut page, &header.map(|_| "---".to_owned()));
+    let mut shown = Vec::new();
     for data_type in DataType::examples() {
-        push_row(&mut page, &row(&data_type));
+        // Two names of one type, as `complex64` and `complex_float32` are, make one row.
+        if !shown.contains(&data_type) {
+            push_row(&mut page, &row(&data_type));
+            shown.push(data_type);
+        }
     }
     page
 }
 
 fn push_row(page: &mut String, cells: &[String]) {
-    page.push_str(&format!("| {} |\n", cells.join(" | ")));
+    page.push_str("| ");
+    page.push_str(&cells.join(" | "));
+    page.push_str(" |\n");
 }
 
 fn row(data_type: &DataType) -> [String; 8] {
@@ -114,7 +123,7 @@ fn value_codecs(data_type: &DataType) -> Vec<&'static str> {
 }
 
 fn commands(data_type: &DataType) -> Vec<&'static str> {
-    let is_core_float = data_type.number().is_some_and(|number_type| number_type.is_float());
+    let is_core_float = data_type.number().is_some_and(NumberType::is_float);
     let has_distance = data_type.components().is_some() || *data_type == DataType::Bool;
     [
         (data_type.real_number().is_some(), "data-type"),

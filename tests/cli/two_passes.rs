@@ -205,7 +205,7 @@ fn intermediate_data_of_a_sparse_array_are_those_of_its_chunks() {
         "chunk_key_encoding":{"name":"default"},"fill_value":0,
         "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#,
     );
-    test.write("a/c/500/7000/5", [1; 80_000]);
+    test.write("a/c/500/7000/5", vec![1; 80_000]);
     let plan = node(&transcode(&test, "b", &["--dry-run", "-c", "1000,200,2", "--max-memory", "3MB"]));
     assert_eq!(plan["passes"], 2);
     assert!(plan["bytes_temporary"].as_u64().unwrap() < 50_000_000, "{plan}");

@@ -184,8 +184,8 @@ fn small_floats_are_targets_of_cast_value() {
 #[test]
 fn arrays_of_small_floats_are_scaled_in_their_own_arithmetic() {
     let scale = json!({"name": "scale_offset", "configuration": {"offset": 1.25, "scale": 1.25}});
-    let array =
-        open(&metadata("float8_e4m3", json!(1.25), &[1], &[1], &json!([scale, {"name": "bytes"}]))).unwrap();
+    let array = open(&metadata("float8_e4m3", json!("0x3a"), &[1], &[1], &json!([scale, {"name": "bytes"}])))
+        .unwrap();
     array.store_chunk(&[0], zarrs::array::ArrayBytes::new_flen(vec![0x4b_u8])).unwrap();
     assert_eq!(stored(&array, "c/0"), Some(vec![0x4a]), "(5.5 - 1.25) is 4, and 4 * 1.25 is 5");
 }
