@@ -8,7 +8,7 @@ HEAD = """\
 # Interoperability
 
 What `zarrcast` does with arrays that other programs write. `tests/interop/matrix.py` writes this page and CI compares it: an entry that
-worked has to go on working.
+worked has to go on working, and no other may fail.
 
 Each row is a data type, in {count:,} arrays altogether: with every compressor that its writer has (none, zstd, gzip, zlib, bz2, lz4, lzma,
 five kinds of blosc, crc32c), in C and F order, little and big endian, in format 3 also in shards. The elements are of every bit pattern,
@@ -25,8 +25,8 @@ NaN payloads and not-a-time among them, some chunks are absent, and fill values 
 | read by | who reads the source, and the results of the last three columns: **P** zarr-python 3.1.6, **N** the newest zarr-python, **T** tensorstore |
 
 The last three are judged by other readers: every element has to come back bit for bit. "Refused" is exit status 1 with a message and
-nothing written; "unread" that no program asked reads the result (the newest zarr-python is asked of conversions alone). Where only some arrays of a row are so, their number
-is given. A failure is written in bold, whichever program is at fault; CI takes no new ones.
+nothing written; "unread" that no program asked reads the result (the newest zarr-python is asked of conversions alone). Where only some
+arrays of a row are so, their number is given. A failure is written in bold, whichever program is at fault.
 """
 INITIALS = {"zarr-python 3.1.6": "P", "the newest zarr-python": "N", "tensorstore": "T"}
 
