@@ -67,13 +67,7 @@ pub(super) struct TranscodeArguments {
     destination: PathBuf,
 
     #[command(flatten)]
-    change: ChangeArguments,
-
-    #[command(flatten)]
-    quantize: QuantizeArguments,
-
-    #[command(flatten)]
-    conversion: ConversionArguments,
+    changes: Changes,
 
     #[command(flatten)]
     hierarchy: HierarchyArguments,
@@ -124,7 +118,7 @@ impl TranscodeArguments {
     }
 
     fn into_options(self) -> anyhow::Result<TranscodeOptions> {
-        let changes = changes(self.change, self.quantize, self.conversion)?;
+        let changes = self.changes.into_options()?;
         let hierarchy = self.hierarchy;
         Ok(TranscodeOptions {
             common: self.common.options(),
@@ -143,64 +137,72 @@ impl TranscodeArguments {
     }
 }
 
-/// What is asked to change.
-fn changes(
+/// What is asked to change: of all arrays, or of those of a rule.
+#[derive(Debug, Args)]
+struct Changes {
+    #[command(flatten)]
     change: ChangeArguments,
+
+    #[command(flatten)]
     quantize: QuantizeArguments,
+
+    #[command(flatten)]
     conversion: ConversionArguments,
-) -> anyhow::Result<TranscodeOptions> {
-    check_dependent_options(&change, &quantize, &conversion)?;
-    let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
-    let nan_value = conversion.nan_value;
-    Ok(TranscodeOptions {
-        codecs: change.codecs.map(|document| document.codecs("codecs")).transpose()?,
-        compress: change.compress,
-        chunk_shape: change.chunk_shape,
-        shard_shape: change.shard_shape,
-        data_type: change.data_type,
-        fill_value: change.fill_value,
-        zarr_format: change.zarr_format.map(Format::number),
-        separator: change.separator.map(Separator::from),
-        attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,
-        attributes_append: change
-            .attributes_append
-            .map(|document| document.object("attributes-append"))
-            .transpose()?,
-        dimension_names: change.dimension_names,
-        nan_value: if quantizes { None } else { nan_value.clone() },
-        quantize: if quantizes { Some(quantize.into_options(nan_value.as_ref())?) } else { None },
-        rounding: conversion.rounding.map(Rounding::from),
-        out_of_range: conversion.out_of_range.map(OutOfRange::from),
-        unpack: change.unpack,
-        allow_lossy_cast: conversion.allow_lossy_cast,
-        no_fill_check: conversion.no_fill_check,
-        write_empty_chunks: change.write_empty_chunks,
-        ..TranscodeOptions::default()
-    })
 }
 
-/// Options that say how something is done, without the option that does it, are a mistake.
-fn check_dependent_options(
-    change: &ChangeArguments,
-    quantize: &QuantizeArguments,
-    conversion: &ConversionArguments,
-) -> anyhow::Result<()> {
-    let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
-    let converts = quantizes || change.data_type.is_some();
-    let for_quantize = [
-        ("as", quantize.form.is_some()),
-        ("range", quantize.range.is_some()),
-        ("scale", quantize.scale.is_some()),
-        ("offset", quantize.offset.is_some()),
-        ("missing", quantize.missing.is_some()),
-    ];
-    let for_conversion = [
-        ("nan-value", conversion.nan_value.is_some()),
-        ("rounding", conversion.rounding.is_some()),
-        ("out-of-range", conversion.out_of_range.is_some()),
-    ];
-    super::require(quantizes, &for_quantize, "--quantize or --max-error")?;
-    super::require(converts, &for_conversion, "--quantize, --max-error or --data-type")
+impl Changes {
+    fn into_options(self) -> anyhow::Result<TranscodeOptions> {
+        self.check_dependent_options()?;
+        let Changes { change, quantize, conversion } = self;
+        let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
+        let nan_value = conversion.nan_value;
+        Ok(TranscodeOptions {
+            codecs: change.codecs.map(|document| document.codecs("codecs")).transpose()?,
+            compress: change.compress,
+            chunk_shape: change.chunk_shape,
+            shard_shape: change.shard_shape,
+            data_type: change.data_type,
+            fill_value: change.fill_value,
+            zarr_format: change.zarr_format.map(Format::number),
+            separator: change.separator.map(Separator::from),
+            attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,
+            attributes_append: change
+                .attributes_append
+                .map(|document| document.object("attributes-append"))
+                .transpose()?,
+            dimension_names: change.dimension_names,
+            nan_value: if quantizes { None } else { nan_value.clone() },
+            quantize: if quantizes { Some(quantize.into_options(nan_value.as_ref())?) } else { None },
+            rounding: conversion.rounding.map(Rounding::from),
+            out_of_range: conversion.out_of_range.map(OutOfRange::from),
+            unpack: change.unpack,
+            allow_lossy_cast: conversion.allow_lossy_cast,
+            no_fill_check: conversion.no_fill_check,
+            write_empty_chunks: change.write_empty_chunks,
+            ..TranscodeOptions::default()
+        })
+    }
+
+    /// Options that say how something is done, without the option that does it, are a mistake.
+    fn check_dependent_options(&self) -> anyhow::Result<()> {
+        let Changes { change, quantize, conversion } = self;
+        let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
+        let converts = quantizes || change.data_type.is_some();
+        let for_quantize = [
+            ("as", quantize.form.is_some()),
+            ("range", quantize.range.is_some()),
+            ("scale", quantize.scale.is_some()),
+            ("offset", quantize.offset.is_some()),
+            ("missing", quantize.missing.is_some()),
+        ];
+        let for_conversion = [
+            ("nan-value", conversion.nan_value.is_some()),
+            ("rounding", conversion.rounding.is_some()),
+            ("out-of-range", conversion.out_of_range.is_some()),
+        ];
+        super::require(quantizes, &for_quantize, "--quantize or --max-error")?;
+        super::require(converts, &for_conversion, "--quantize, --max-error or --data-type")
+    }
 }
 
 /// The options of a `--rule`.
@@ -208,13 +210,7 @@ fn check_dependent_options(
 #[command(no_binary_name = true, disable_help_flag = true)]
 struct RuleArguments {
     #[command(flatten)]
-    change: ChangeArguments,
-
-    #[command(flatten)]
-    quantize: QuantizeArguments,
-
-    #[command(flatten)]
-    conversion: ConversionArguments,
+    changes: Changes,
 }
 
 /// Reads `GLOB: OPTIONS`, the options as a shell would split them.
@@ -228,17 +224,17 @@ fn rule(text: &str) -> anyhow::Result<Rule> {
     };
     let pattern = value::pattern(glob).map_err(usage)?;
     let words = shlex::split(words).ok_or_else(|| usage("a quote is not closed".to_owned()))?;
-    let arguments = RuleArguments::try_parse_from(words).map_err(|error| {
+    let RuleArguments { changes } = RuleArguments::try_parse_from(words).map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
         usage(first.trim_start_matches("error: ").to_owned())
     })?;
-    if arguments.change.zarr_format.is_some() {
+    if changes.change.zarr_format.is_some() {
         return Err(
             usage("--zarr-format is for the whole of DEST, not for some of its arrays".to_owned()).into()
         );
     }
-    Ok(Rule { pattern, options: changes(arguments.change, arguments.quantize, arguments.conversion)? })
+    Ok(Rule { pattern, options: changes.into_options()? })
 }
 
 impl QuantizeArguments {

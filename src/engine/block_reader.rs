@@ -56,10 +56,10 @@ pub fn visit_cells<R: Send>(
 ) -> Result<(), ChunkFault> {
     let cells = JobCells::new(job);
     let reader = BlockReader { cells: &cells, encoder: &rechunk.encoder };
-    let buffers: Vec<Mutex<ObjectBuffers>> = (0..driver.num_threads()).map(|_| Mutex::default()).collect();
+    let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
     let mut decoded = DecodedBlock::default();
     let groups = job.overlapped(&rechunk.plan.group_shape());
-    for index in (0..groups.len()).filter_map(|place| groups.nth(place)) {
+    for index in groups.iter() {
         for block in rechunk.plan.blocks(&rechunk.plan.group(index)) {
             let mut workers = Workers::All { driver, buffers: &buffers };
             let visited = reader.read(&block, &job.destination, &mut decoded, &mut workers).and_then(|_| {

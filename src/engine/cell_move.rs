@@ -52,9 +52,8 @@ impl CellMove<'_> {
             return driver.run(&objects, work, |_, report| fold(report)).map_err(located);
         }
         // Too few objects to go round: the threads share the cells of each.
-        let buffers: Vec<Mutex<ObjectBuffers>> =
-            (0..driver.num_threads()).map(|_| Mutex::default()).collect();
-        for index in (0..objects.len()).filter_map(|place| objects.nth(place)) {
+        let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
+        for index in objects.iter() {
             let report = self
                 .part
                 .do_once(index, || self.object(index, &mut Workers::All { driver, buffers: &buffers }))

@@ -75,6 +75,11 @@ impl ChunkSet {
         Some(part.first + part.page.as_ref().map_or(place, |page| page.nth(place)))
     }
 
+    /// The members in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.len).filter_map(|place| self.nth(place))
+    }
+
     /// The members that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &ChunkSet) -> ChunkSet {

@@ -155,6 +155,11 @@ impl Driver {
         }
     }
 
+    /// What its threads keep from one piece of work to the next, one for each.
+    pub(super) fn workspaces<W: Default>(&self) -> Vec<Mutex<W>> {
+        (0..self.num_threads()).map(|_| Mutex::default()).collect()
+    }
+
     /// The place of what the thread that calls keeps.
     fn slot(&self) -> usize {
         if self.pool.is_some() { rayon::current_thread_index().unwrap_or(0) } else { 0 }
@@ -168,7 +173,7 @@ impl Driver {
         work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
-        let workspaces: Vec<Mutex<W>> = (0..self.num_threads()).map(|_| Mutex::default()).collect();
+        let workspaces: Vec<Mutex<W>> = self.workspaces();
         let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
         let failed_at = AtomicU64::new(u64::MAX);
         let (mut first, mut waiting) = (0, Vec::new());
@@ -228,7 +233,7 @@ impl Driver {
         work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(u64, Result<R, Fault>),
     ) {
-        let workspaces: Vec<Mutex<W>> = (0..self.num_threads()).map(|_| Mutex::default()).collect();
+        let workspaces: Vec<Mutex<W>> = self.workspaces();
         let mut first = 0;
         while first < chunks.len() {
             let end = (first + batch.max(1)).min(chunks.len());

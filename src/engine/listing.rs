@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::chunk_set::{ChunkSet, ChunkSetBuilder};
+use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::driver::Driver;
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{EntryKind, LocalNode, StoreError};
@@ -42,7 +42,20 @@ pub fn list(node: &LocalNode, metadata: &ArrayMetadata, driver: &Driver) -> Resu
     walk(node, metadata, driver, false)
 }
 
-/// The same, with the bytes of the chunks.
+/// Removes the chunks of an array that are not in `kept`: an unfinished run may have left some that are not whole.
+pub fn remove_others(
+    node: &LocalNode,
+    metadata: &ArrayMetadata,
+    kept: &ChunkSet,
+    driver: &Driver,
+) -> Result<(), StoreError> {
+    for index in list(node, metadata, driver)?.present.without(kept).iter() {
+        node.remove(&metadata.chunk_key_encoding.key(&position(index, metadata)))?;
+    }
+    Ok(())
+}
+
+/// Lists them with their bytes.
 pub fn list_with_sizes(
     node: &LocalNode,
     metadata: &ArrayMetadata,
@@ -232,7 +245,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let (node, metadata) = (LocalNode::new(folder.path()), metadata(separator));
             let chunks: ChunkSet = (0..120).filter(|index| index % 5 != 0).collect();
-            for index in (0..chunks.len()).filter_map(|place| chunks.nth(place)) {
+            for index in chunks.iter() {
                 let key =
                     metadata.chunk_key_encoding.key(&super::super::chunk_set::position(index, &metadata));
                 node.write(&key, b"seven b").unwrap();

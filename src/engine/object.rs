@@ -210,7 +210,7 @@ impl ObjectJob {
             return ChunkSet::full(total);
         }
         let mut overlapped = ChunkSetBuilder::default();
-        for object in (0..self.present.len()).filter_map(|place| self.present.nth(place)) {
+        for object in self.present.iter() {
             let start = self.source.start_of(object);
             let ends = start.iter().zip(&side.chunk_shape).zip(&side.shape);
             let end = ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();

@@ -96,10 +96,9 @@ impl<'a> RechunkRun<'a> {
             };
             return driver.run(&groups, work, |_, report| fold(report)).map_err(located);
         }
-        let buffers: Vec<Mutex<ObjectBuffers>> =
-            (0..driver.num_threads()).map(|_| Mutex::default()).collect();
+        let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
         let mut block = DecodedBlock::default();
-        for index in (0..groups.len()).filter_map(|place| groups.nth(place)) {
+        for index in groups.iter() {
             let mut workers = Workers::All { driver, buffers: &buffers };
             let report = guarded(|| self.group(index, &mut block, &mut workers, progress))
                 .map_err(|fault| located(ChunkFault { index, fault }))?;

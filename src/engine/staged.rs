@@ -10,7 +10,7 @@ use super::block_reader::JobCells;
 use super::chunk_set::ChunkSet;
 use super::driver::{ChunkFault, Driver, Fault, ObjectOf};
 use super::journal::Part;
-use super::listing::list;
+use super::listing::{list, remove_others};
 use super::object::{ObjectJob, ObjectReport, ObjectWay, Side};
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
@@ -180,16 +180,11 @@ impl StagedRun<'_> {
     /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
     /// an earlier run has not finished.
     fn begin(&self, staging: &Side, part: &Part<'_>, driver: &Driver) -> Result<(), Fault> {
-        let mut document = self.staged.document.to_string_pretty();
-        document.push('\n');
-        if staging.node.read_document(DOCUMENT)?.as_deref() != Some(document.as_bytes()) {
-            staging.node.publish(DOCUMENT, document.as_bytes())?;
+        let document = self.staged.document.to_document();
+        if staging.node.read_document(DOCUMENT)?.as_ref() != Some(&document) {
+            staging.node.publish(DOCUMENT, &document)?;
         }
-        let left = list(&staging.node, &staging.metadata, driver)?.present.without(part.done());
-        for index in (0..left.len()).filter_map(|place| left.nth(place)) {
-            staging.node.remove(&staging.key(index))?;
-        }
-        Ok(())
+        Ok(remove_others(&staging.node, &staging.metadata, part.done(), driver)?)
     }
 }
 

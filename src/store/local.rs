@@ -279,13 +279,7 @@ impl LocalNode {
 
     /// Whether anything stands at the node's path, a dangling link included.
     pub fn exists(&self) -> Result<bool, StoreError> {
-        match std::fs::symlink_metadata(&self.root) {
-            Ok(_) => Ok(true),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Ok(false)
-            }
-            Err(error) => Err(io_error("read", &self.root)(error)),
-        }
+        tree::exists(&self.root)
     }
 
     /// The path with every link resolved; what does not exist yet keeps its name below what does.

@@ -28,6 +28,13 @@ impl Json {
         write_pretty(self, 0, &mut text);
         text
     }
+
+    /// The indented form as the bytes of a document, with a line end.
+    pub fn to_document(&self) -> Vec<u8> {
+        let mut text = self.to_string_pretty();
+        text.push('\n');
+        text.into_bytes()
+    }
 }
 
 /// The compact form.

@@ -23,9 +23,7 @@ pub(super) struct NodeDocument {
 impl NodeDocument {
     /// A document that is written anew.
     pub(super) fn new(json: Json) -> Self {
-        let mut text = json.to_string_pretty();
-        text.push('\n');
-        NodeDocument { bytes: text.into_bytes(), json }
+        NodeDocument { bytes: json.to_document(), json }
     }
 }
 

@@ -1,10 +1,12 @@
 //! A plan carried out: the chunks, then the metadata, then what is reported.
 
+use std::mem::take;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::budget::{Budget, Memory};
+use super::consolidate::with_copies;
 use super::fault::explain_job;
 use super::outcome::{Outcome, Tally, array_result, dry_tally, group_result};
 use super::plan::{Plan, Planner};
@@ -12,7 +14,6 @@ use super::room::{check_room, with_missing_space};
 use super::site::{Claim, Site, cannot_write};
 use super::tree::{Source, SourceArray};
 use super::verify::{Verification, verify};
-use crate::engine::chunk_set;
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::journal::{Fingerprint, Journal, Part};
@@ -42,10 +43,11 @@ pub fn transcode(
     let driver = new_driver(budget.threads(), interrupt)?;
     let mut source = Source::open(options, &driver)?;
     let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
-    let arrays = std::mem::take(&mut source.arrays);
-    let arrays = Planning { budget, interrupt, driver: &driver, progress }.plan(arrays, &site.work)?;
-    let of_arrays = arrays.iter().map(|array| (array.path.as_str(), array.plan.documents.clone())).collect();
-    let documents = source.documents(options, of_arrays)?;
+    let arrays = take(&mut source.arrays);
+    let (work, is_tree) = (&site.work, arrays.len() > 1);
+    let mut arrays = Planning { budget, interrupt, driver: &driver, progress, work, is_tree }.plan(arrays)?;
+    let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
+    let documents = with_copies(options, &source.groups, of_arrays.collect())?;
     let whole = Whole { options, source: &source, arrays: &arrays, documents: &documents };
     if options.dry_run {
         return Ok(whole.result(None, begun));
@@ -61,7 +63,6 @@ pub fn transcode(
 #[derive(Debug)]
 struct PlannedArray {
     path: String,
-    options: TranscodeOptions,
     plan: Plan,
     memory: Memory,
     /// Whether one thread does it.
@@ -74,62 +75,53 @@ struct Planning<'a> {
     interrupt: &'a Interrupt,
     driver: &'a Driver,
     progress: &'a dyn Progress,
+    /// Where they will be.
+    work: &'a LocalNode,
+    is_tree: bool,
 }
 
 impl Planning<'_> {
     /// Settles all arrays: what reads no chunk many at a time, first passes one after the other.
-    fn plan(&self, arrays: Vec<SourceArray>, work: &LocalNode) -> Result<Vec<PlannedArray>, OperationError> {
-        let is_tree = arrays.len() > 1;
+    fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<PlannedArray>, OperationError> {
         let waiting: Vec<Mutex<Option<SourceArray>>> =
             arrays.into_iter().map(|array| Mutex::new(Some(array))).collect();
-        let take = |slot: &Mutex<Option<SourceArray>>, is_due: &dyn Fn(&SourceArray) -> bool| {
+        let due = |slot: &Mutex<Option<SourceArray>>, is_due: &dyn Fn(&SourceArray) -> bool| {
             let mut array = slot.lock().unwrap_or_else(PoisonError::into_inner);
             if array.as_ref().is_some_and(is_due) { array.take() } else { None }
         };
-        let is_quick = |array: &SourceArray| is_tree && array.options.quantize.is_none();
+        let is_quick = |array: &SourceArray| self.is_tree && array.options.quantize.is_none();
         let quick = self.driver.map_plain(&waiting, |slot| {
             let driver = self.driver.alone();
-            take(slot, &is_quick).map(|array| self.plan_array(array, work, &driver, is_tree))
+            due(slot, &is_quick).map(|array| self.plan_array(array, &driver))
         });
         let all = waiting.iter().zip(quick).map(|(slot, planned)| {
-            let rest =
-                || take(slot, &|_| true).map(|array| self.plan_array(array, work, self.driver, is_tree));
+            let rest = || due(slot, &|_| true).map(|array| self.plan_array(array, self.driver));
             planned.or_else(rest)
         });
         all.flatten().collect()
     }
 
-    fn plan_array(
-        &self,
-        array: SourceArray,
-        work: &LocalNode,
-        driver: &Driver,
-        is_tree: bool,
-    ) -> Result<PlannedArray, OperationError> {
+    /// Settles an array; of several, an error says which it is about.
+    fn plan_array(&self, array: SourceArray, driver: &Driver) -> Result<PlannedArray, OperationError> {
         let store = array.opened.store.clone();
-        self.settle(array, work, driver, is_tree)
-            .map_err(|error| if is_tree { error.about(&store) } else { error })
+        let settled = self.settle(array, driver);
+        settled.map_err(|error| if self.is_tree { error.about(&store) } else { error })
     }
 
-    fn settle(
-        &self,
-        array: SourceArray,
-        work: &LocalNode,
-        driver: &Driver,
-        is_tree: bool,
-    ) -> Result<PlannedArray, OperationError> {
+    fn settle(&self, array: SourceArray, driver: &Driver) -> Result<PlannedArray, OperationError> {
         self.interrupt.check().map_err(|_| OperationError::interrupted())?;
         let SourceArray { path, opened, options } = array;
-        let target = if path == "/" { work.clone() } else { work.child(path.trim_start_matches('/')) };
+        let target =
+            if path == "/" { self.work.clone() } else { self.work.child(path.trim_start_matches('/')) };
         let target = target.with_permissions_of(&opened.node, opened.key());
         let is_small =
-            is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
+            self.is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
         let planner = Planner { options: &options, budget, interrupt: self.interrupt, driver };
         let plan = planner.plan(opened, target, self.progress)?;
         let memory = budget.allot(&plan, options.verify)?;
         check_room(&plan)?;
-        Ok(PlannedArray { path, options, plan, memory, is_small })
+        Ok(PlannedArray { path, plan, memory, is_small })
     }
 }
 
@@ -196,7 +188,14 @@ impl Whole<'_> {
         if let Err(error) = self.check_published(&claim) {
             return Err(claim.abandon(error));
         }
-        let writing = Writing { arrays: self.arrays, claim: &claim, driver, budget, progress };
+        let writing = Writing {
+            arrays: self.arrays,
+            claim: &claim,
+            driver,
+            budget,
+            progress,
+            verifies: self.options.verify,
+        };
         let done = writing.chunks().and_then(|tallies| {
             if !claim.is_published {
                 self.copy_other_keys(&claim, driver)?;
@@ -327,6 +326,7 @@ struct Writing<'a> {
     driver: &'a Driver,
     budget: Budget,
     progress: &'a dyn Progress,
+    verifies: bool,
 }
 
 /// One bar for all arrays: what each says of its own beginning and end is not told.
@@ -358,8 +358,7 @@ impl Writing<'_> {
     fn verify(&self) -> Result<Vec<Option<Verification>>, OperationError> {
         self.each(|array, driver| {
             let progress: &dyn Progress = if array.is_small { &Silent } else { self.progress };
-            let verified =
-                array.options.verify.then(|| verify(&array.plan, &array.plan.target, driver, progress));
+            let verified = self.verifies.then(|| verify(&array.plan, &array.plan.target, driver, progress));
             verified.transpose()
         })
     }
@@ -441,13 +440,7 @@ impl Run<'_> {
     /// A run that was interrupted may have left objects that are not whole.
     fn remove_unfinished(&self, part: &Part<'_>) -> Result<(), OperationError> {
         let (node, metadata) = (&self.plan.target, &self.plan.destination.metadata);
-        let left = listing::list(node, metadata, self.driver).map_err(cannot_write)?.present;
-        let unfinished = left.without(part.done());
-        let key = |index| metadata.chunk_key_encoding.key(&chunk_set::position(index, metadata));
-        for index in (0..unfinished.len()).filter_map(|place| unfinished.nth(place)) {
-            node.remove(&key(index)).map_err(cannot_write)?;
-        }
-        Ok(())
+        listing::remove_others(node, metadata, part.done(), self.driver).map_err(cannot_write)
     }
 
     /// Copies objects whose chain cannot be bound here.

@@ -10,13 +10,11 @@ use std::path::{Path, PathBuf};
 use crate::engine::driver::Driver;
 use crate::engine::journal::{FOLDER, Fingerprint, Journal, JournalError};
 use crate::metadata::json::Json;
+use crate::operation::document::NODE_KEYS;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
 use crate::operation::place::local_path;
 use crate::store::{LocalNode, StoreError, tree};
-
-/// The documents that make a folder a node.
-const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,7 +207,7 @@ impl Site {
             }
         };
         let is_published =
-            is_resumed && DOCUMENTS.iter().any(|key| tree::is_file(&self.work.root().join(key)));
+            is_resumed && NODE_KEYS.iter().any(|key| tree::is_file(&self.work.root().join(key)));
         Ok(Claim { site: self, journal, is_resumed, is_published })
     }
 
@@ -418,7 +416,7 @@ fn standing(path: &Path, node: &LocalNode) -> Result<Standing, OperationError> {
     }
     let node = LocalNode::new(path);
     let is_left = Journal::is_at(&node);
-    for key in DOCUMENTS {
+    for key in NODE_KEYS {
         let document = match node.read_document(key) {
             Ok(Some(document)) => document,
             Ok(None) => continue,

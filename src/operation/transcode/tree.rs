@@ -1,8 +1,7 @@
 //! SOURCE as the nodes that are written: a single array, or a group with all that lies below it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::consolidate::{NodeDocuments, with_copies};
 use super::selection::{self, Member};
 use super::version_2::in_v3_form;
 use crate::diagnostic::{Diagnostic, Severity, code};
@@ -131,16 +130,6 @@ impl Source {
             .collect();
         other_keys.sort_unstable();
         Ok(Source { node, document_key, arrays, groups, other_keys, warnings })
-    }
-
-    /// The documents of all nodes as they are written, those of the root last; `of_arrays` are those of the arrays by
-    /// their paths, relative to each.
-    pub(super) fn documents(
-        &self,
-        options: &TranscodeOptions,
-        of_arrays: HashMap<&str, NodeDocuments>,
-    ) -> Result<Vec<(String, Vec<u8>)>, OperationError> {
-        with_copies(options, &self.groups, of_arrays)
     }
 }
 
