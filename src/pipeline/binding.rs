@@ -169,6 +169,12 @@ impl Binding<'_> {
                 let size = size.map_or(BytesSize::Unbounded, BytesSize::Fixed);
                 Some((BoundConfiguration::PackBits(bound), Some(Representation::Bytes(size))))
             }
+            CodecConfiguration::Pcodec(configuration) => {
+                let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
+                let size = self.array.num_elements().and_then(|count| bound.max_encoded_bytes(count));
+                let size = size.map_or(BytesSize::Unbounded, BytesSize::Bounded);
+                Some((BoundConfiguration::Pcodec(bound), Some(Representation::Bytes(size))))
+            }
             CodecConfiguration::ShardingIndexed(configuration) => self.sharding(&configuration),
             CodecConfiguration::Vlen(configuration) => {
                 let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;

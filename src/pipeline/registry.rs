@@ -68,7 +68,7 @@ static ARRAY_TO_BYTES: [Entry; 12] = entries(
     [
         ("bytes", true, true),
         ("n5_default", true, false),
-        ("numcodecs.pcodec", false, false),
+        ("numcodecs.pcodec", false, true),
         ("numcodecs.zfpy", false, false),
         ("packbits", true, true),
         ("sharding_indexed", true, true),

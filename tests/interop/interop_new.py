@@ -3,13 +3,14 @@
 
 And xarray, which shows the same variables of Zarr v2 and v3.
 
-Environment: Python 3.12 or later, zarr>=3.4 (which brings numcodecs), cast-value-rs>=0.5.1, numpy, ml_dtypes>=0.5,
+Environment: Python 3.12 or later, zarr>=3.4, numcodecs[pcodec], cast-value-rs>=0.5.1, numpy, ml_dtypes>=0.5,
 xarray.
 """
 
 from casting import cast_value_pairs, scalar_maps
 from foreign import arrays_by_zarr_python, fixtures_by_zarr_python
 from numcodecs_chunks import byte_orders_of_version_2, compressors_of_numcodecs, filters_of_numcodecs
+from pcodec_chunks import SECTIONS as PCODEC
 from program import run_sections
 from quantised_codecs import quantised_sources, quantised_wrapping
 from scaling import scale_offset_types
@@ -30,6 +31,7 @@ SECTIONS = [
     filters_of_numcodecs,
     byte_orders_of_version_2,
     compressors_of_numcodecs,
+    *PCODEC,
     *VARIABLES,
 ]
 
