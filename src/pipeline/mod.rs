@@ -6,7 +6,7 @@
 mod binding;
 pub mod configuration;
 mod fill;
-mod registry;
+pub mod registry;
 pub mod representation;
 mod size;
 
