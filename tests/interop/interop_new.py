@@ -13,6 +13,7 @@ from numcodecs_chunks import byte_orders_of_version_2, compressors_of_numcodecs,
 from pcodec_chunks import SECTIONS as PCODEC
 from program import run_sections
 from quantised_codecs import quantised_sources, quantised_wrapping
+from real_files import SECTIONS as REAL_FILES
 from scaling import scale_offset_types
 from small_floats import small_floats_from_wide, small_floats_scaled, small_floats_to_wide
 from variables import SECTIONS as VARIABLES
@@ -33,6 +34,7 @@ SECTIONS = [
     compressors_of_numcodecs,
     *PCODEC,
     *VARIABLES,
+    *REAL_FILES,
 ]
 
 if __name__ == "__main__":
