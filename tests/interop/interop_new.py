@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The newest zarr-python with cast-value-rs, the released implementation of `scale_offset` and `cast_value`, against `zarrcast`.
 
-And xarray, which shows the same variables of Zarr v2 and v3.
+And xarray, which shows the same variables of Zarr v2 and v3, made up and real.
 
 Environment: Python 3.12 or later, zarr>=3.4, numcodecs[pcodec], cast-value-rs>=0.5.1, numpy, ml_dtypes>=0.5,
-xarray.
+xarray; netCDF4 and iris-sample-data for the real files.
 """
 
 from casting import cast_value_pairs, scalar_maps
