@@ -36,6 +36,8 @@ const CHECKPOINT_BYTES: u64 = 64 << 30;
 const CHECKPOINT_AFTER: Duration = Duration::from_mins(10);
 /// Longer journals are not read: more than this is not written by runs of any length.
 const MOST_BYTES: u64 = 4 << 30;
+/// No header is longer: it holds a digest of each part of a plan.
+const MOST_HEADER_BYTES: u64 = 64 << 10;
 /// Units are noted in one of so many places, so that threads do not wait for each other.
 const SLOTS: usize = 64;
 
@@ -200,7 +202,8 @@ impl Journal {
 
     /// Whether the run that left its journal in a node was to replace another node by it.
     pub fn replaces_at(node: &LocalNode) -> bool {
-        let text = LogFile::open(&Self::path(node)).ok().flatten().map(|mut log| log.read(MOST_BYTES));
+        let log = LogFile::open(&Self::path(node)).ok().flatten();
+        let text = log.map(|mut log| log.read_beginning(MOST_HEADER_BYTES));
         let Some(Ok(text)) = text else { return false };
         next_line::<Header>(&text, 0).is_some_and(|(header, _)| header.replaces)
     }
@@ -603,6 +606,18 @@ mod tests {
             drop(journal);
             let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
             assert!(journal.part("/").is_done(5));
+        }
+    }
+
+    #[test]
+    fn header_of_a_journal_of_any_length_tells_what_it_replaces() {
+        let (_folder, node) = folder();
+        for replaces in [false, true] {
+            let journal = Journal::begin(&node, &fingerprint("x"), replaces).unwrap();
+            drop(journal);
+            let file = std::fs::File::options().write(true).open(Journal::path(&node)).unwrap();
+            file.set_len(MOST_BYTES + 1).unwrap();
+            assert_eq!(Journal::replaces_at(&node), replaces);
         }
     }
 
