@@ -113,7 +113,8 @@ impl Source {
         if !errors.is_empty() {
             let first = errors[0].location.node.clone().unwrap_or_default();
             errors.truncate(MOST_ERRORS);
-            let at = if first == "/" { store } else { format!("{}{first}", store.trim_end_matches('/')) };
+            let at =
+                if first == "/" { store.clone() } else { format!("{}{first}", store.trim_end_matches('/')) };
             return Err(refusal(&format!("the metadata of `{at}` are in error"), &errors));
         }
         warnings.extend(uncopied_links(&store, &links));
@@ -122,7 +123,7 @@ impl Source {
         let open = |reading| opened(reading).map(in_v3_form);
         let arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
         let coordinates = coordinates(&paths, &arrays, &groups);
-        let arrays = paths
+        let arrays: Vec<SourceArray> = paths
             .into_iter()
             .zip(arrays)
             .map(|(path, opened)| {
@@ -130,6 +131,7 @@ impl Source {
                 SourceArray { path, opened, options }
             })
             .collect();
+        selection::check_applied(options, &arrays, &store)?;
         other_keys.sort_unstable();
         Ok(Source { node, document_key, arrays, groups, other_keys, warnings })
     }
