@@ -66,7 +66,7 @@ pub(super) fn read(
         return None;
     };
     let id = match object.get("id") {
-        Some(Json::String(id)) => id.as_str(),
+        Some(Json::String(id)) => &**id,
         Some(other) => {
             diagnostics.push(fault(code::V2_CODEC, other, "a string", &format!("{pointer}/id")));
             return None;
