@@ -122,11 +122,11 @@ pub(in crate::operation) struct Planner<'a> {
 }
 
 /// What changes in the values.
-struct Changed {
-    change: ValueChange,
-    quantization: Option<Quantization>,
+pub(super) struct Changed {
+    pub(super) change: ValueChange,
+    pub(super) quantization: Option<Quantization>,
     /// What absent elements become, in DEST's data type.
-    absent: Option<FillValue>,
+    pub(super) absent: Option<FillValue>,
 }
 
 impl Planner<'_> {
@@ -373,7 +373,7 @@ impl Planner<'_> {
         let (from, to) = match sides {
             Ok(sides) => sides,
             Err(_) if is_copy => return Ok(Work { is_copy, job: None, comparison: None }),
-            Err(error) => return Err(error),
+            Err(error) => return self.unread_job((source, target, destination), listing, changed, error),
         };
         let quantization = changed.quantization.as_ref();
         let mut choice = Choice {
@@ -410,10 +410,10 @@ impl Planner<'_> {
 }
 
 /// What is done with the objects.
-struct Work {
-    is_copy: bool,
-    job: Option<ObjectJob>,
-    comparison: Option<Rechunk>,
+pub(super) struct Work {
+    pub(super) is_copy: bool,
+    pub(super) job: Option<ObjectJob>,
+    pub(super) comparison: Option<Rechunk>,
 }
 
 /// Writes a quantisation into the draft.
