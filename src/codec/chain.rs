@@ -8,6 +8,7 @@ use super::bytes_to_bytes::{BytesCodec, Contexts};
 use super::element_bytes::ElementBytes;
 use super::fault::ChainFault;
 use super::packbits::PackBits;
+use super::pcodec::Pcodec;
 use super::sharding::BoundSharding;
 use super::transpose::Transpose;
 use super::value_program::Tiles;
@@ -68,6 +69,8 @@ pub enum Codec {
     Reshape,
     /// `packbits`.
     PackBits(PackBits),
+    /// `numcodecs.pcodec`.
+    Pcodec(Pcodec),
     /// `vlen-utf8` or `vlen-bytes`, of which chunks are only proved right.
     Vlen(Vlen),
     /// What cannot be run: chunks are left as it has encoded them.

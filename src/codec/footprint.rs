@@ -20,6 +20,7 @@ impl BoundChain {
         self.codecs().iter().fold(0, |sum, codec| {
             let bytes = match &codec.codec {
                 Codec::BytesToBytes(bytes_codec) => bytes_codec.context_bytes(size_of(&codec.decoded)),
+                Codec::Pcodec(pcodec) => pcodec.context_bytes(size_of(&codec.decoded)),
                 Codec::Sharding(sharding) => {
                     let inner = sharding.inner();
                     inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs().len()))

@@ -7,6 +7,7 @@ pub mod element_bytes;
 pub mod fault;
 mod footprint;
 pub mod packbits;
+pub mod pcodec;
 pub mod plugin;
 mod recoding;
 pub mod region;

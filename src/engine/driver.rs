@@ -298,6 +298,13 @@ impl Driver {
         pool.scope(|scope| visit_below(scope, root, &visit));
     }
 
+    /// Gives back what thousands of small things took, without waiting for it where there are threads.
+    pub fn discard<T: Send + 'static>(&self, things: T) {
+        if let Some(pool) = &self.pool {
+            pool.spawn(move || drop(things));
+        }
+    }
+
     /// Does something with each item, many at a time; the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
         self.each(items.len(), |item| work(&items[item]))

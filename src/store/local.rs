@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::StoreError;
 use super::copy::copy;
@@ -23,8 +23,8 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct LocalNode {
     root: PathBuf,
-    /// Whether the last object that was created needed a new folder: then the next likely does too.
-    makes_folders: Arc<AtomicBool>,
+    /// Objects since the last whose folder was there, where each needed a new one: then the next likely does too.
+    folders_missing: Arc<AtomicU32>,
     /// What is created gets these permissions, less the umask.
     modes: Modes,
 }
@@ -87,7 +87,7 @@ fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
 impl LocalNode {
     /// The node at a directory; nothing is read.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        LocalNode { root: root.into(), makes_folders: Arc::default(), modes: Modes::default() }
+        LocalNode { root: root.into(), folders_missing: Arc::default(), modes: Modes::default() }
     }
 
     /// The node, creating its folders and objects with the permissions of the folder and the document `key` of
@@ -107,7 +107,7 @@ impl LocalNode {
     /// The node in a folder of this one, which creates with the same permissions.
     #[must_use]
     pub fn child(&self, path: &str) -> LocalNode {
-        LocalNode { root: self.root.join(path), makes_folders: Arc::default(), modes: self.modes }
+        LocalNode { root: self.root.join(path), folders_missing: Arc::default(), modes: self.modes }
     }
 
     /// The directory.
@@ -210,17 +210,17 @@ impl LocalNode {
     /// Where each object has a folder of its own, making the folder first saves an attempt for each.
     fn create_file(&self, path: &Path, mode: u32) -> Result<File, StoreError> {
         let folder = path.parent().unwrap_or(&self.root);
-        if self.makes_folders.load(Ordering::Relaxed)
+        if self.folders_missing.load(Ordering::Relaxed) > 1
             && let Err(error) = tree::create_folder(folder, self.modes.folder)
             && error.kind() == io::ErrorKind::AlreadyExists
         {
-            self.makes_folders.store(false, Ordering::Relaxed);
+            self.folders_missing.store(0, Ordering::Relaxed);
         }
         match fault::before(Call::Create, path).and_then(|()| open_new(path, mode)) {
             Ok(file) => Ok(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 tree::create_folders(folder, self.modes.folder).map_err(io_error("create", folder))?;
-                self.makes_folders.store(true, Ordering::Relaxed);
+                self.folders_missing.fetch_add(1, Ordering::Relaxed);
                 open_new(path, mode).map_err(io_error("create", path))
             }
             Err(error) => Err(io_error("create", path)(error)),

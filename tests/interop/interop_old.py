@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """zarr-python 3.1.6, tensorstore, numcodecs and numpy against what `zarrcast` writes, and what it says of values.
 
-Environment: zarr==3.1.6, tensorstore, numcodecs, numpy.
+Environment: zarr==3.1.6, tensorstore, numcodecs[pcodec], numpy.
 """
 
 from conversion import attributes, data_types, fill_values, refusals
@@ -14,6 +14,7 @@ from numcodecs_chunks import (
     filters_of_numcodecs,
     filters_that_lose,
 )
+from pcodec_chunks import SECTIONS as PCODEC
 from program import run_sections
 from quantisation import given_ranges, quantised, special_data
 from rechunking import combined, grids, two_passes
@@ -45,6 +46,7 @@ SECTIONS = [
     filters_in_a_row,
     compressors_of_numcodecs,
     arrays_of_numcodecs,
+    *PCODEC,
     *VERSIONS,
 ]
 

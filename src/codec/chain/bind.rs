@@ -4,6 +4,7 @@ use super::{BindError, Codec};
 use crate::codec::bytes_to_bytes::BytesCodec;
 use crate::codec::element_bytes::ElementBytes;
 use crate::codec::packbits::PackBits;
+use crate::codec::pcodec::Pcodec;
 use crate::codec::sharding::BoundSharding;
 use crate::codec::transpose::Transpose;
 use crate::codec::vlen::Vlen;
@@ -104,6 +105,10 @@ pub(super) fn bind_codec(
         BoundConfiguration::PackBits(configuration) => {
             array()?;
             Codec::PackBits(PackBits::new(*configuration))
+        }
+        BoundConfiguration::Pcodec(configuration) => {
+            array()?;
+            Codec::Pcodec(Pcodec::new(*configuration))
         }
         BoundConfiguration::Sharding(configuration) => {
             Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))

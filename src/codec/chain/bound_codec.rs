@@ -3,6 +3,7 @@
 use super::{BoundCodec, Codec, Workspace};
 use crate::codec::bytes_to_bytes::{BytesCodecError, DecodedSize};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
+use crate::codec::pcodec::PcodecError;
 use crate::codec::value_program::swap;
 use crate::codec::vlen::Vlen;
 use crate::element::NumberType;
@@ -85,6 +86,9 @@ impl BoundCodec {
             Codec::PackBits(codec) => {
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
+            Codec::Pcodec(codec) => {
+                codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
+            }
             Codec::Sharding(codec) => codec.encode(decoded, encoded, ws),
             Codec::BytesToBytes(codec) => codec
                 .encode(decoded, encoded, &mut ws.contexts)
@@ -158,11 +162,14 @@ impl BoundCodec {
             }
             Codec::Vlen(codec) => Self::framing(*codec, encoded, decoded),
             Codec::Unread => Err(not_run()),
-            Codec::PackBits(codec) => {
-                let count = self.decoded.array().and_then(ArrayRepresentation::num_elements).unwrap_or(0);
-                codec
-                    .decode(encoded, crate::codec::region::as_index(count), decoded)
-                    .map_err(|error| ChainFaultKind::Bytes(error.to_string()))
+            Codec::PackBits(codec) => codec
+                .decode(encoded, self.num_elements(), decoded)
+                .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
+            Codec::Pcodec(codec) => {
+                codec.decode(encoded, self.num_elements(), decoded).map_err(|error| match error {
+                    PcodecError::Count { .. } => ChainFaultKind::Length(error.to_string()),
+                    error => ChainFaultKind::Bytes(error.to_string()),
+                })
             }
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
             Codec::BytesToBytes(codec) => {
@@ -178,6 +185,12 @@ impl BoundCodec {
                 })
             }
         }
+    }
+
+    /// Elements of the chunk before it.
+    fn num_elements(&self) -> usize {
+        let count = self.decoded.array().and_then(ArrayRepresentation::num_elements);
+        crate::codec::region::as_index(count.unwrap_or(0))
     }
 
     /// Bytes of the chunk before it, which has a fixed size.

@@ -112,7 +112,7 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
     let has_edges = has_edges(&job.source);
     let converting = match &job.way {
         // Blocks have a plan of their own.
-        ObjectWay::Copy | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) | ObjectWay::Measured(_) => 0,
+        ObjectWay::Rechunk(_) | ObjectWay::Staged(_) | ObjectWay::Measured(_) => 0,
         ObjectWay::Convert(conversion) => convert_bytes(job, conversion, has_edges),
         ObjectWay::Cells(conversion) => {
             let indices = shard_bytes(Some(&job.source), &job.destination);
@@ -123,7 +123,7 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
     };
     let first_pass =
         quantization.map_or(0, |settled| first_pass_bytes(&job.source, &job.destination, settled));
-    let verifying = if verifies && !matches!(job.way, ObjectWay::Copy) {
+    let verifying = if verifies {
         // What is read on both sides, the values as they should be, and absent elements.
         let elements = cell_bytes(&job.source).max(cell_bytes(&job.destination)).saturating_mul(3);
         reading_bytes(&job.source, has_edges)

@@ -51,6 +51,7 @@ fn codec(stage: &Stage, array: Option<&ArrayRepresentation>) -> CodecMetadata {
         | BoundConfiguration::Filter { .. }
         | BoundConfiguration::Reshape
         | BoundConfiguration::PackBits(_)
+        | BoundConfiguration::Pcodec(_)
         | BoundConfiguration::Vlen(_)
         | BoundConfiguration::Other => stage.metadata.clone(),
     }

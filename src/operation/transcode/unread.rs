@@ -41,6 +41,6 @@ impl Planner<'_> {
         }
         let present = listing.present.clone();
         let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
-        Ok(Work { is_copy: false, job: Some(job), comparison: None })
+        Ok(Work { job: Some(job), comparison: None })
     }
 }

@@ -200,7 +200,6 @@ impl Choice<'_> {
 /// The name of a job's route.
 pub(super) fn route(job: &ObjectJob) -> Route {
     match &job.way {
-        ObjectWay::Copy => Route::Copy,
         ObjectWay::Convert(_) => Route::Recode,
         ObjectWay::Cells(conversion) if conversion.is_copy() => Route::Reshard,
         ObjectWay::Measured(measured) if measured.is_copy() => Route::Reshard,
