@@ -125,11 +125,11 @@ pub(in crate::operation) struct Planner<'a> {
 }
 
 /// What changes in the values.
-struct Changed {
-    change: ValueChange,
-    quantization: Option<Quantization>,
+pub(super) struct Changed {
+    pub(super) change: ValueChange,
+    pub(super) quantization: Option<Quantization>,
     /// What absent elements become, in DEST's data type.
-    absent: Option<FillValue>,
+    pub(super) absent: Option<FillValue>,
 }
 
 impl Planner<'_> {
@@ -373,10 +373,18 @@ impl Planner<'_> {
             return Ok(Work { job: None, comparison: None });
         }
         let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
-        let from =
-            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
-        let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
-        let to = side(target.clone(), metadata, &destination.pipeline, &source.store, hoisted, empty)?;
+        let sides =
+            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
+                .and_then(|from| {
+                    let node = target.clone();
+                    let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
+                    let to = side(node, metadata, &destination.pipeline, &source.store, hoisted, empty)?;
+                    Ok((from, to))
+                });
+        let (from, to) = match sides {
+            Ok(sides) => sides,
+            Err(error) => return self.unread_job((source, target, destination), listing, changed, error),
+        };
         let quantization = changed.quantization.as_ref();
         let mut choice = Choice {
             change: &changed.change,
@@ -412,9 +420,9 @@ impl Planner<'_> {
 }
 
 /// What is done with the objects.
-struct Work {
-    job: Option<ObjectJob>,
-    comparison: Option<Rechunk>,
+pub(super) struct Work {
+    pub(super) job: Option<ObjectJob>,
+    pub(super) comparison: Option<Rechunk>,
 }
 
 /// Writes a quantisation into the draft.
