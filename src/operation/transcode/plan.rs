@@ -447,9 +447,9 @@ pub(super) fn build(
     let Some(mut metadata) = members.metadata() else {
         return Err(refusal(&format!("the metadata made from `{store}` are in error"), &found));
     };
-    // No document of v3 says how a filter of v2 takes the elements.
+    // No document of v3 says how a codec of v2 takes the bytes of an element.
     for (read, made) in metadata.codecs.iter_mut().zip(&draft.codecs) {
-        read.view = made.view;
+        read.view.clone_from(&made.view);
     }
     let input = ArrayRepresentation {
         data_type: draft.data_type.clone(),
