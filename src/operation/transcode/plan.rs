@@ -205,6 +205,9 @@ impl Planner<'_> {
             draft.edit_innermost(|chain| compress(chain, compression, size));
         }
         regrid::apply(&mut draft, self.options, &source.metadata, &source.store)?;
+        if self.options.codecs.is_none() {
+            version_2::set_byte_order(&mut draft);
+        }
         self.set_fill_value(&mut draft)?;
         version_2::follow_fill_value(&mut draft, &source);
         let described = draft.attributes();
