@@ -148,8 +148,7 @@ fn chunks_of_an_unknown_codec_are_compressed_anew() {
         assert_eq!(chunks(&test, &d), chunks(&test, &a), "{codec}");
     }
     let codecs = r#"[{"name":"bytes","configuration":{"endian":"big"}}]"#;
-    test.run(["transcode", "--codecs", codecs, "a0", "e"])
-        .fails(1, &["vlen-array", "is not supported"]);
+    test.run(["transcode", "--codecs", codecs, "a0", "e"]).fails(1, &["vlen-array", "is not supported"]);
 }
 
 #[test]
