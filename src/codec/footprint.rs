@@ -31,6 +31,14 @@ impl BoundChain {
         })
     }
 
+    /// What compressors from codec `first` on keep for chunks of so many bytes, be that what the chain says or not.
+    pub(super) fn context_bytes_of(&self, first: usize, bytes: u64) -> u64 {
+        self.codecs()[first..].iter().fold(0, |sum, codec| match &codec.codec {
+            Codec::BytesToBytes(codec) => sum.saturating_add(codec.context_bytes(bytes)),
+            _ => sum,
+        })
+    }
+
     /// The buffers between `steps` codecs that are run one by one.
     pub(super) fn passage_bytes(&self, steps: usize) -> u64 {
         let between = steps.saturating_sub(1).min(2) as u64;

@@ -5,6 +5,7 @@ use super::cell_move::CellMove;
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::driver::{ChunkFault, Driver, Fault};
 use super::journal::Part;
+use super::measured::{Measured, MeasuredRun};
 use super::plan::Block;
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
@@ -42,6 +43,8 @@ pub enum ObjectWay {
     Rechunk(Box<Rechunk>),
     /// The same in two passes.
     Staged(Box<Staged>),
+    /// Cell by cell, where only reading tells how large a cell is.
+    Measured(Box<Measured>),
 }
 
 /// The work on the objects of an array.
@@ -161,6 +164,9 @@ impl ObjectJob {
             }
             ObjectWay::Staged(staged) => {
                 StagedRun { job: self, staged, part }.run(driver, progress, &mut fold)
+            }
+            ObjectWay::Measured(measured) => {
+                MeasuredRun { job: self, measured, source: &cells.source, part }.run(driver, &mut fold)
             }
             ObjectWay::Convert(conversion) => self.run_whole(conversion, driver, progress, part, &mut fold),
         };

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use super::fault::{self, Call};
-use super::local::{io_error, sync_all, write_all};
+use super::local::{io_error, sync_all};
+use super::object::write_all;
 
 /// A file of lines. It is unlocked when it is dropped, or its process ends.
 #[derive(Debug)]

@@ -82,6 +82,7 @@ impl BoundCodec {
                 Ok(())
             }
             Codec::Vlen(codec) => Self::framing(*codec, decoded, encoded),
+            Codec::Unread => Err(not_run()),
             Codec::PackBits(codec) => {
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
@@ -160,6 +161,7 @@ impl BoundCodec {
                 Ok(())
             }
             Codec::Vlen(codec) => Self::framing(*codec, encoded, decoded),
+            Codec::Unread => Err(not_run()),
             Codec::PackBits(codec) => codec
                 .decode(encoded, self.num_elements(), decoded)
                 .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
@@ -170,9 +172,18 @@ impl BoundCodec {
                 })
             }
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
-            Codec::BytesToBytes(codec) => codec
-                .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
-                .map_err(|error| bytes_fault(&error)),
+            Codec::BytesToBytes(codec) => {
+                let size = decoded_size(&self.decoded, ws.room.is_some());
+                let room = ws.room.and_then(|room| usize::try_from(room).ok());
+                let room = room.filter(|room| size.limit() > *room);
+                let bound = room.map_or(size, DecodedSize::AtMost);
+                codec.decode(encoded, decoded, bound, &mut ws.contexts).map_err(|error| match room {
+                    Some(room) if error.is_wrong_length() => {
+                        ChainFaultKind::Room { room: room as u64, found: error.found_length() }
+                    }
+                    _ => bytes_fault(&error),
+                })
+            }
         }
     }
 
@@ -242,8 +253,12 @@ pub(super) fn expect_size(representation: &Representation, found: usize) -> Resu
     if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
 }
 
-/// The size that a bytes->bytes codec may decode to.
-fn decoded_size(decoded: &Representation) -> DecodedSize {
+fn not_run() -> ChainFaultKind {
+    ChainFaultKind::Bytes("this program does not run the codec".to_owned())
+}
+
+/// The size that a bytes->bytes codec may decode to; `has_room` where something else bounds what the chain does not.
+fn decoded_size(decoded: &Representation, has_room: bool) -> DecodedSize {
     match decoded {
         Representation::Bytes(BytesSize::Fixed(bytes)) => {
             DecodedSize::Exact(crate::codec::region::as_index(*bytes))
@@ -251,6 +266,7 @@ fn decoded_size(decoded: &Representation) -> DecodedSize {
         Representation::Bytes(BytesSize::Bounded(bytes)) => {
             DecodedSize::AtMost(crate::codec::region::as_index(*bytes))
         }
+        _ if has_room => DecodedSize::AtMost(usize::MAX),
         _ => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
     }
 }

@@ -33,6 +33,10 @@ pub(in crate::operation) fn explain(
         fault @ Fault::Panic(_) => OperationError::environment(format!("{chunk} cannot be converted"))
             .because(fault)
             .with_help("this is a bug; please report it with the array's zarr.json"),
+        Fault::Memory { needed } => OperationError::environment(format!(
+            "{chunk} takes more memory than there may be: {needed} bytes"
+        ))
+        .with_help(format!("give `--max-memory {needed}` or more")),
         fault @ Fault::Other(_) => {
             OperationError::data(format!("{chunk} cannot be converted")).because(fault)
         }

@@ -67,7 +67,7 @@ fn num_units(plan: &Plan) -> u64 {
     match &job.way {
         ObjectWay::Rechunk(rechunk) => blocks(rechunk),
         ObjectWay::Staged(staged) => blocks(&staged.first).saturating_add(blocks(&staged.second)),
-        ObjectWay::Convert(_) | ObjectWay::Cells(_) => num_written(plan),
+        ObjectWay::Convert(_) | ObjectWay::Cells(_) | ObjectWay::Measured(_) => num_written(plan),
     }
 }
 

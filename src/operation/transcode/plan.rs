@@ -125,11 +125,11 @@ pub(in crate::operation) struct Planner<'a> {
 }
 
 /// What changes in the values.
-struct Changed {
-    change: ValueChange,
-    quantization: Option<Quantization>,
+pub(super) struct Changed {
+    pub(super) change: ValueChange,
+    pub(super) quantization: Option<Quantization>,
     /// What absent elements become, in DEST's data type.
-    absent: Option<FillValue>,
+    pub(super) absent: Option<FillValue>,
 }
 
 impl Planner<'_> {
@@ -208,6 +208,9 @@ impl Planner<'_> {
             draft.edit_innermost(|chain| compress(chain, compression, size));
         }
         regrid::apply(&mut draft, self.options, &source.metadata, &source.store)?;
+        if self.options.codecs.is_none() {
+            version_2::set_byte_order(&mut draft);
+        }
         self.set_fill_value(&mut draft)?;
         version_2::follow_fill_value(&mut draft, &source);
         let described = draft.attributes();
@@ -373,10 +376,18 @@ impl Planner<'_> {
             return Ok(Work { job: None, comparison: None });
         }
         let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
-        let from =
-            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
-        let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
-        let to = side(target.clone(), metadata, &destination.pipeline, &source.store, hoisted, empty)?;
+        let sides =
+            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
+                .and_then(|from| {
+                    let node = target.clone();
+                    let (metadata, empty) = (destination.metadata.clone(), options.write_empty_chunks);
+                    let to = side(node, metadata, &destination.pipeline, &source.store, hoisted, empty)?;
+                    Ok((from, to))
+                });
+        let (from, to) = match sides {
+            Ok(sides) => sides,
+            Err(error) => return self.unread_job((source, target, destination), listing, changed, error),
+        };
         let quantization = changed.quantization.as_ref();
         let mut choice = Choice {
             change: &changed.change,
@@ -412,9 +423,9 @@ impl Planner<'_> {
 }
 
 /// What is done with the objects.
-struct Work {
-    job: Option<ObjectJob>,
-    comparison: Option<Rechunk>,
+pub(super) struct Work {
+    pub(super) job: Option<ObjectJob>,
+    pub(super) comparison: Option<Rechunk>,
 }
 
 /// Writes a quantisation into the draft.
@@ -448,9 +459,9 @@ pub(super) fn build(
     let Some(mut metadata) = members.metadata() else {
         return Err(refusal(&format!("the metadata made from `{store}` are in error"), &found));
     };
-    // No document of v3 says how a filter of v2 takes the elements.
+    // No document of v3 says how a codec of v2 takes the bytes of an element.
     for (read, made) in metadata.codecs.iter_mut().zip(&draft.codecs) {
-        read.view = made.view;
+        read.view.clone_from(&made.view);
     }
     let input = ArrayRepresentation {
         data_type: draft.data_type.clone(),

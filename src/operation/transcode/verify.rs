@@ -5,10 +5,12 @@
 //! is reported beside it, and under quantisation held to its bound.
 
 mod blocks;
+mod measured;
 
 use std::sync::{Mutex, PoisonError};
 
 use self::blocks::staged_values;
+use self::measured::measured_values;
 use super::fault::explain_job;
 use super::plan::Plan;
 use super::quantization::Quantization;
@@ -164,7 +166,7 @@ fn same_bytes(
 pub(super) fn kept(job: &ObjectJob) -> usize {
     match &job.way {
         ObjectWay::Convert(conversion) | ObjectWay::Cells(conversion) => conversion.kept(),
-        ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => 0,
+        ObjectWay::Rechunk(_) | ObjectWay::Staged(_) | ObjectWay::Measured(_) => 0,
     }
 }
 
@@ -183,6 +185,9 @@ fn values(
     let comparison = Comparison::new(plan, job, &source, &destination);
     let compared = match (&job.way, &plan.comparison) {
         (ObjectWay::Staged(staged), _) => staged_values(plan, job, staged, driver, progress),
+        (ObjectWay::Measured(measured), _) => {
+            measured_values(job, measured, driver).map(|compared| (compared, None))
+        }
         (_, Some(rechunk)) => comparison
             .run_over_cells(job, rechunk, driver, progress)
             .map(|compared| (compared, comparison.distinct_codes())),
