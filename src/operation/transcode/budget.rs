@@ -75,7 +75,7 @@ impl Budget {
         /// What the share of a thread leaves for a chunk, at least, where it has not all there is.
         const LEAST: u64 = 1 << 20;
         /// Chunks that take more are done one by one.
-        const MOST: u64 = 256 << 20;
+        const MOST: u64 = 64 << 20;
         let whole = self.bytes();
         if whole <= beside {
             return Err(beside.saturating_add(LEAST));
