@@ -12,6 +12,8 @@ use super::value_program::{ProgramFault, StepOrigin, ValueProgram};
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::unpack::Unpack;
+use crate::metadata::json::Object;
+use crate::metadata::v2::with_little_endian_types;
 use fused::Fused;
 use steps::{array_before, padding};
 
@@ -288,6 +290,11 @@ fn changes_no_value(chain: &BoundChain, first: usize) -> bool {
     })
 }
 
+/// Whether a configuration is that of a filter of numcodecs, whose byte orders mean nothing beside the `view`.
+fn same_filter(name: &str, a: &Object, b: &Object) -> bool {
+    name.starts_with("numcodecs.") && with_little_endian_types(a).same_value(&with_little_endian_types(b))
+}
+
 /// How many codecs lead both chains alike.
 fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
     let alike = |(a, b): &(&super::BoundCodec, &super::BoundCodec)| {
@@ -295,7 +302,9 @@ fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
             && a.metadata.view == b.metadata.view
             && a.decoded == b.decoded
             && match (&a.metadata.configuration, &b.metadata.configuration) {
-                (Some(a), Some(b)) => a.same_value(b),
+                (Some(one), Some(other)) => {
+                    one.same_value(other) || same_filter(&a.metadata.name, one, other)
+                }
                 (a, b) => a.is_none() && b.is_none(),
             }
     };

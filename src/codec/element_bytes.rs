@@ -1,6 +1,6 @@
 //! `bytes` for elements that are not one run of alike components, or that do not use all of their bits.
 
-use crate::data_type::DataType;
+use crate::data_type::{ByteSwap, DataType};
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
 use crate::kernel::cast::Cast;
@@ -9,7 +9,7 @@ use crate::kernel::cast::Cast;
 #[derive(Debug, Clone)]
 pub enum ElementBytes {
     /// Fields of a struct; `None` where their order is this machine's.
-    Fields(Option<Box<DataType>>),
+    Fields(Option<ByteSwap>),
     /// A byte of which the upper bits are ignored: the registry lets a writer leave anything in them.
     LowBits {
         /// The bits that count.
@@ -28,7 +28,7 @@ impl ElementBytes {
         match data_type {
             DataType::Struct(_) => {
                 let is_swapped = big_endian != cfg!(target_endian = "big") && data_type.has_byte_order();
-                Some(ElementBytes::Fields(is_swapped.then(|| Box::new(data_type.clone()))))
+                Some(ElementBytes::Fields(is_swapped.then(|| ByteSwap::of(data_type))))
             }
             DataType::Number(number_type) if is_sub_byte(*number_type) => Some(ElementBytes::LowBits {
                 bits: number_type.bits(),
@@ -40,6 +40,13 @@ impl ElementBytes {
             }
             _ => None,
         }
+    }
+
+    /// The way of a struct of which some fields are big endian.
+    pub(super) fn of_fields(data_type: &DataType, big_endian: &[bool]) -> Self {
+        let is_swapped: Vec<bool> =
+            big_endian.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
+        ElementBytes::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)))
     }
 
     /// Elements to bytes.
@@ -73,8 +80,8 @@ impl ElementBytes {
     fn copy(&self, source: &[u8], target: &mut Vec<u8>) {
         target.clear();
         target.extend_from_slice(source);
-        if let ElementBytes::Fields(Some(data_type)) = self {
-            data_type.swap_elements(target);
+        if let ElementBytes::Fields(Some(swap)) = self {
+            swap.apply(target);
         }
     }
 }
@@ -123,5 +130,10 @@ mod tests {
         assert_eq!(swapped[..13], expected);
         assert_eq!(swapped[13..], expected.map(|byte| byte + 13));
         assert_eq!(decoded(&of(text, cfg!(target_endian = "big")), &stored), stored);
+        let data_type = DataType::from_metadata(&Json::parse_str(text).unwrap()).unwrap();
+        let is_little = cfg!(target_endian = "little");
+        let mixed = ElementBytes::of_fields(&data_type, &[is_little, !is_little, !is_little]);
+        assert_eq!(decoded(&mixed, &stored)[..5], [2, 1, 3, 4, 5]);
+        assert_eq!(decoded(&mixed, &stored)[5..13], stored[5..13]);
     }
 }

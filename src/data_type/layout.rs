@@ -11,6 +11,42 @@ pub struct Run {
     pub count: usize,
 }
 
+/// The components of elements of one size whose bytes are reversed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByteSwap {
+    runs: Vec<Run>,
+    size: usize,
+}
+
+impl ByteSwap {
+    /// Of every component; nothing of types that are not decoded.
+    pub fn of(data_type: &DataType) -> Self {
+        ByteSwap { runs: data_type.runs(), size: data_type.size().unwrap_or(0) }
+    }
+
+    /// Of the fields of a struct that are to be swapped, those of a nested struct in its place; of one that has no entry
+    /// nothing.
+    pub fn of_fields(data_type: &DataType, is_swapped: &[bool]) -> Self {
+        let (mut runs, mut is_swapped) = (Vec::new(), is_swapped.iter().copied());
+        data_type.collect_swapped(&mut is_swapped, &mut runs);
+        ByteSwap { runs, size: data_type.size().unwrap_or(0) }
+    }
+
+    /// Reverses the components of each element; what is left of an element at the end stays.
+    pub fn apply(&self, elements: &mut [u8]) {
+        for element in elements.chunks_exact_mut(self.size.max(1)) {
+            let mut rest = element;
+            for run in &self.runs {
+                let (own, after) = rest.split_at_mut(run.width * run.count);
+                if run.width > 1 {
+                    own.chunks_exact_mut(run.width).for_each(<[u8]>::reverse);
+                }
+                rest = after;
+            }
+        }
+    }
+}
+
 impl DataType {
     /// Bytes of a component, where all of an element's are alike and have a byte order.
     pub fn component_size(&self) -> Option<usize> {
@@ -34,17 +70,17 @@ impl DataType {
 
     /// Reverses the bytes of each component of each element; what is left of an element at the end stays.
     pub fn swap_elements(&self, elements: &mut [u8]) {
-        let runs = self.runs();
-        let Some(size) = self.size().filter(|size| *size > 0) else { return };
-        for element in elements.chunks_exact_mut(size) {
-            let mut rest = element;
-            for run in &runs {
-                let (own, after) = rest.split_at_mut(run.width * run.count);
-                if run.width > 1 {
-                    own.chunks_exact_mut(run.width).for_each(<[u8]>::reverse);
-                }
-                rest = after;
-            }
+        ByteSwap::of(self).apply(elements);
+    }
+
+    /// The runs of the fields that are swapped; all else as single bytes.
+    fn collect_swapped(&self, is_swapped: &mut impl Iterator<Item = bool>, runs: &mut Vec<Run>) {
+        if let DataType::Struct(structure) = self {
+            structure.fields().iter().for_each(|field| field.data_type.collect_swapped(is_swapped, runs));
+        } else if is_swapped.next() == Some(true) {
+            self.collect_runs(runs);
+        } else {
+            push_run(runs, Run { width: 1, count: self.size().unwrap_or(0) });
         }
     }
 
@@ -65,10 +101,14 @@ impl DataType {
             }
             DataType::String | DataType::Bytes { .. } | DataType::Other(_) => return,
         };
-        match runs.last_mut() {
-            Some(last) if last.width == width => last.count += count,
-            _ => runs.push(Run { width, count }),
-        }
+        push_run(runs, Run { width, count });
+    }
+}
+
+fn push_run(runs: &mut Vec<Run>, run: Run) {
+    match runs.last_mut() {
+        Some(last) if last.width == run.width => last.count += run.count,
+        _ => runs.push(run),
     }
 }
 
@@ -100,5 +140,25 @@ mod tests {
             let bytes: usize = runs.iter().map(|(width, count)| width * count).sum();
             assert_eq!(bytes, data_type.size().unwrap_or(0), "{text}");
         }
+    }
+
+    #[test]
+    fn fields_are_swapped_where_it_is_said() {
+        let text = r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},
+            {"name":"b","data_type":{"name":"struct","configuration":{"fields":[
+                {"name":"c","data_type":"complex64"},{"name":"d","data_type":"uint8"}]}}},
+            {"name":"e","data_type":"int16"}]}}"#;
+        let data_type = DataType::from_metadata(&Json::parse_str(text).unwrap()).unwrap();
+        let swapped = |is_swapped: &[bool]| {
+            let mut element: Vec<u8> = (1..=13).collect();
+            ByteSwap::of_fields(&data_type, is_swapped).apply(&mut element);
+            element
+        };
+        assert_eq!(swapped(&[true, false, true, false]), [2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+        assert_eq!(swapped(&[false, true, false, true]), [1, 2, 6, 5, 4, 3, 10, 9, 8, 7, 11, 13, 12]);
+        let mut whole: Vec<u8> = (1..=13).collect();
+        data_type.swap_elements(&mut whole);
+        assert_eq!(swapped(&[true; 4]), whole);
+        assert_eq!(swapped(&[]), (1..=13).collect::<Vec<u8>>());
     }
 }

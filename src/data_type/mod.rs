@@ -20,7 +20,7 @@ use crate::element::{NumberType, SmallFloat};
 use crate::metadata::json::{Json, Object};
 
 pub use fill_value::{FillValue, FillValueError};
-pub use layout::Run;
+pub use layout::{ByteSwap, Run};
 pub use read::DataTypeError;
 pub use scalar::{scalar_argument, value_from_json, value_to_json};
 pub use structure::{Field, StructType};

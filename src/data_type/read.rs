@@ -294,12 +294,21 @@ mod tests {
             "complex_",
             "complex_int8",
             "complex_float8",
-            "float8_e4m3fn",
+            "float8_e4m4",
             "null",
         ] {
             let (data_type, notes) = read(&format!("\"{name}\"")).unwrap();
             assert!(matches!(data_type, DataType::Other(_)), "{name}");
             assert_eq!(notes, ["ZD101"], "{name}");
+        }
+    }
+
+    #[test]
+    fn float8_of_ml_dtypes_alone_is_unregistered() {
+        for (name, size) in [("float8_e4m3fn", 1), ("complex_float8_e4m3fn", 2)] {
+            let (data_type, notes) = read(&format!("\"{name}\"")).unwrap();
+            assert_eq!((data_type.size(), notes), (Some(size), vec!["ZD101"]), "{name}");
+            assert_eq!(data_type.to_metadata(), Json::from(name));
         }
     }
 

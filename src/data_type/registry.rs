@@ -73,9 +73,11 @@ const CONFIGURED: [(&str, &str); 6] = [
 ];
 
 /// What is read though no registry has it.
-const UNREGISTERED: [&str; 5] = [
+const UNREGISTERED: [&str; 7] = [
     r#""int12""#,
     r#""uint10""#,
+    r#""float8_e4m3fn""#,
+    r#""complex_float8_e4m3fn""#,
     r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#,
     r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}"#,
     r#""variable_length_bytes""#,

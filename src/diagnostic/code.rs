@@ -69,9 +69,9 @@ pub const EXPECTATION_UNKNOWN: Code = error("ZM302", "expectation-unknown");
 /// The values are not those of the array that `--against` names.
 pub const VALUES_DIFFER: Code = error("ZM303", "values-differ");
 
-/// The `dtype` of a v2 array is no type string and no list of fields that v2 has.
+/// The `dtype` of a v2 array is no type string and no list of fields that v2 has: its chunks can be copied.
 pub const V2_DTYPE: Code = error("ZM201", "v2-dtype");
-/// A v2 structure has fields of both byte orders, or fields that are arrays: its elements are read as raw bytes.
+/// A v2 structure has fields that are arrays: its elements are read as raw bytes.
 pub const V2_DTYPE_LAYOUT: Code = info("ZM202", "v2-dtype-layout");
 /// The `order` of a v2 array is neither "C" nor "F".
 pub const V2_ORDER: Code = error("ZM211", "v2-order");
@@ -85,6 +85,8 @@ pub const V2_FILL_VALUE_FORM: Code = warning("ZM222", "v2-fill-value-form");
 pub const V2_FILL_VALUE_MASKS: Code = warning("ZM223", "v2-fill-value-masks");
 /// A v2 document has a member that v2 does not have: readers ignore it.
 pub const V2_MEMBER_UNKNOWN: Code = warning("ZM231", "v2-member-unknown");
+/// The `dtype` of a v2 array is a type that tensorstore added: no other reader knows it.
+pub const V2_DTYPE_EXTENSION: Code = warning("ZM240", "v2-dtype-extension");
 
 // ZG: chunk grids
 /// The chunk grid's name is in no registry.
@@ -404,6 +406,7 @@ pub const ALL: &[Code] = &[
     V2_FILL_VALUE_FORM,
     V2_FILL_VALUE_MASKS,
     V2_MEMBER_UNKNOWN,
+    V2_DTYPE_EXTENSION,
     EXPECTATION_NOT_MET,
     EXPECTATION_UNKNOWN,
     VALUES_DIFFER,

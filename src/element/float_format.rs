@@ -20,8 +20,10 @@ pub struct FloatFormat {
 pub enum SpecialValues {
     /// As IEEE 754: the greatest exponent holds infinities and NaN.
     Ieee,
-    /// `fn`: none, every pattern is a finite number.
+    /// `fn` of fewer than 8 bits: none, every pattern is a finite number.
     Finite,
+    /// `fn` of 8 bits: no infinities; all ones beside the sign is NaN.
+    NanAsAllOnes,
     /// `fnuz`: one NaN in the place of -0.
     NanAsNegativeZero,
     /// `fnu`: no sign, no zero and no subnormal numbers; all ones is NaN.
@@ -64,6 +66,16 @@ impl FloatFormat {
         matches!(self.special, SpecialValues::Ieee)
     }
 
+    /// Whether it has -0.0.
+    pub const fn has_negative_zero(self) -> bool {
+        !matches!(self.special, SpecialValues::NanAsNegativeZero | SpecialValues::Unsigned)
+    }
+
+    /// Whether NaN has a sign of its own.
+    pub const fn has_signed_nan(self) -> bool {
+        matches!(self.special, SpecialValues::Ieee | SpecialValues::NanAsAllOnes)
+    }
+
     /// The sign bit; beyond the bits of a format without one.
     pub const fn sign(self) -> u64 {
         1 << (self.exponent_bits + self.fraction_bits)
@@ -79,6 +91,7 @@ impl FloatFormat {
         match self.special {
             SpecialValues::Ieee | SpecialValues::Unsigned => self.infinity() - 1,
             SpecialValues::Finite | SpecialValues::NanAsNegativeZero => self.sign() - 1,
+            SpecialValues::NanAsAllOnes => self.sign() - 2,
         }
     }
 
@@ -87,6 +100,7 @@ impl FloatFormat {
         match self.special {
             SpecialValues::Ieee => Some(self.infinity() | 1 << (self.fraction_bits - 1)),
             SpecialValues::Finite => None,
+            SpecialValues::NanAsAllOnes => Some(self.sign() - 1),
             SpecialValues::NanAsNegativeZero => Some(self.sign()),
             SpecialValues::Unsigned => Some(self.infinity()),
         }
@@ -97,6 +111,7 @@ impl FloatFormat {
         match self.special {
             SpecialValues::Ieee => bits & (self.sign() - 1) > self.infinity(),
             SpecialValues::Finite => false,
+            SpecialValues::NanAsAllOnes => bits & (self.sign() - 1) == self.sign() - 1,
             SpecialValues::NanAsNegativeZero => bits == self.sign(),
             SpecialValues::Unsigned => bits == self.infinity(),
         }
@@ -105,7 +120,9 @@ impl FloatFormat {
     /// Whether bits of the format are 0 or -0.
     pub const fn is_zero(self, bits: u64) -> bool {
         match self.special {
-            SpecialValues::Ieee | SpecialValues::Finite => bits & (self.sign() - 1) == 0,
+            SpecialValues::Ieee | SpecialValues::Finite | SpecialValues::NanAsAllOnes => {
+                bits & (self.sign() - 1) == 0
+            }
             SpecialValues::NanAsNegativeZero => bits == 0,
             SpecialValues::Unsigned => false,
         }

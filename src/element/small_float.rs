@@ -1,4 +1,5 @@
-//! The floats of the registry that no processor has as a number: `bfloat16`, `float8_*`, `float6_*`, `float4_e2m1fn`.
+//! The floats that no processor has as a number: `bfloat16`, `float8_*`, `float6_*`, `float4_e2m1fn` of the registry,
+//! and `float8_e4m3fn`, which tensorstore writes by the name that ml_dtypes gives it.
 //!
 //! One table gives the bits of each; every value of every one of them is a value of `float64`.
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types>
@@ -26,7 +27,7 @@ const fn named(
 }
 
 /// The list.
-static LIST: [Named; 11] = [
+static LIST: [Named; 12] = [
     named("bfloat16", (8, 7), 127, SpecialValues::Ieee),
     named("float4_e2m1fn", (2, 1), 1, SpecialValues::Finite),
     named("float6_e2m3fn", (2, 3), 1, SpecialValues::Finite),
@@ -34,6 +35,7 @@ static LIST: [Named; 11] = [
     named("float8_e3m4", (3, 4), 3, SpecialValues::Ieee),
     named("float8_e4m3", (4, 3), 7, SpecialValues::Ieee),
     named("float8_e4m3b11fnuz", (4, 3), 11, SpecialValues::NanAsNegativeZero),
+    named("float8_e4m3fn", (4, 3), 7, SpecialValues::NanAsAllOnes),
     named("float8_e4m3fnuz", (4, 3), 8, SpecialValues::NanAsNegativeZero),
     named("float8_e5m2", (5, 2), 15, SpecialValues::Ieee),
     named("float8_e5m2fnuz", (5, 2), 16, SpecialValues::NanAsNegativeZero),
@@ -107,7 +109,7 @@ impl SmallFloat {
         match format.special {
             SpecialValues::Ieee => Some(code.min(format.infinity()) | sign),
             SpecialValues::NanAsNegativeZero if code == 0 => Some(0),
-            SpecialValues::Finite | SpecialValues::NanAsNegativeZero => {
+            SpecialValues::Finite | SpecialValues::NanAsAllOnes | SpecialValues::NanAsNegativeZero => {
                 (code <= format.greatest()).then_some(code | sign)
             }
             SpecialValues::Unsigned => (!negative && code <= format.greatest()).then_some(code),
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_those_of_the_registry_pages() {
+    fn patterns_are_those_of_the_registry_pages_and_ml_dtypes() {
         for (name, bits, nan) in [
             ("bfloat16", 16, Some(0x7fc0)),
             ("float4_e2m1fn", 4, None),
@@ -152,6 +154,7 @@ mod tests {
             ("float8_e3m4", 8, Some(0x78)),
             ("float8_e4m3", 8, Some(0x7c)),
             ("float8_e4m3b11fnuz", 8, Some(0x80)),
+            ("float8_e4m3fn", 8, Some(0x7f)),
             ("float8_e4m3fnuz", 8, Some(0x80)),
             ("float8_e5m2", 8, Some(0x7e)),
             ("float8_e5m2fnuz", 8, Some(0x80)),
@@ -159,7 +162,7 @@ mod tests {
         ] {
             assert_eq!((float(name).bits(), float(name).canonical_nan()), (bits, nan), "{name}");
         }
-        assert_eq!(SmallFloat::all().count(), 11);
+        assert_eq!(SmallFloat::all().count(), 12);
     }
 
     #[test]
@@ -175,6 +178,8 @@ mod tests {
             ("float8_e3m4", 0x6f, 15.5),
             ("float8_e4m3", 0x77, 240.0),
             ("float8_e4m3b11fnuz", 0x7f, 30.0),
+            ("float8_e4m3fn", 0x7e, 448.0),
+            ("float8_e4m3fn", 0x81, -(2_f64.powi(-9))),
             ("float8_e4m3fnuz", 0x7f, 240.0),
             ("float8_e5m2", 0x7b, 57344.0),
             ("float8_e5m2fnuz", 0x7f, 57344.0),
@@ -185,6 +190,7 @@ mod tests {
             assert_eq!(float(name).to_f64(bits), Some(value), "{name} {bits:#x}");
         }
         assert_eq!(float("float8_e4m3").to_f64(0x79), None);
+        assert_eq!([0x7f, 0xff].map(|bits| float("float8_e4m3fn").to_f64(bits)), [None, None]);
         assert_eq!(float("float4_e2m1fn").to_f64(0x10), None);
     }
 }

@@ -4,7 +4,7 @@
 //! is the implementation for the elements that the fast loops flag, and what those loops must equal.
 
 use super::{FaultKind, Rounding};
-use crate::element::{ElementType, FloatFormat, NumberType, SpecialValues};
+use crate::element::{ElementType, FloatFormat, NumberType};
 
 /// A number, apart from its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +66,8 @@ impl FloatFormat {
 
     /// A magnitude with its sign; -0 where the format has it.
     const fn signed(self, negative: bool, magnitude: u64) -> u64 {
-        let has_sign = negative && (self.is_negative_zero_a_value() || magnitude != 0);
+        let has_sign = negative && (self.has_negative_zero() || magnitude != 0);
         if has_sign { magnitude | self.sign() } else { magnitude }
-    }
-
-    const fn is_negative_zero_a_value(self) -> bool {
-        matches!(self.special, SpecialValues::Ieee | SpecialValues::Finite)
     }
 
     fn value(self, bits: u64) -> Value {
@@ -79,7 +75,7 @@ impl FloatFormat {
         let fraction = bits & ((1 << self.fraction_bits) - 1);
         if self.is_nan(bits) {
             let payload = if self.is_ieee() { fraction << (52 - self.fraction_bits) } else { 0 };
-            return Value::NotANumber { negative: negative && self.is_ieee(), payload };
+            return Value::NotANumber { negative: negative && self.has_signed_nan(), payload };
         }
         if self.is_ieee() && bits & !self.sign() == self.infinity() {
             return Value::Infinite { negative };
@@ -163,8 +159,8 @@ impl Value {
             Value::Infinite { .. } => return Err(Outside::Infinite),
             Value::NotANumber { negative, payload } => {
                 let nan = format.canonical_nan().ok_or(Outside::NotANumber)?;
-                let kept = payload >> (52 - format.fraction_bits);
-                return Ok(if format.is_ieee() { format.signed(negative, nan | kept) } else { nan });
+                let kept = if format.is_ieee() { payload >> (52 - format.fraction_bits) } else { 0 };
+                return Ok(if format.has_signed_nan() { format.signed(negative, nan | kept) } else { nan });
             }
         };
         let is_unsigned = format.is_unsigned();

@@ -5,7 +5,7 @@
 
 use super::Rounding;
 use super::round::RoundingMode;
-use crate::element::{FloatFormat, SpecialValues};
+use crate::element::FloatFormat;
 
 /// The constants of a small float that is rounded to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,9 +23,10 @@ pub(crate) struct SmallTarget {
     nan: u64,
     /// The bits of a NaN's payload that are kept.
     payload: u64,
-    /// What a negative value has besides; a zero, if it keeps its sign.
+    /// What a negative value has besides; a zero and a NaN, if they keep their sign.
     sign: u64,
     zero_sign: u64,
+    nan_sign: u64,
     is_unsigned: bool,
     has_infinity: bool,
 }
@@ -47,7 +48,8 @@ impl SmallTarget {
             nan: format.canonical_nan().unwrap_or_default(),
             payload: if has_infinity { (1 << format.fraction_bits) - 1 } else { 0 },
             sign,
-            zero_sign: if format.special == SpecialValues::NanAsNegativeZero { 0 } else { sign },
+            zero_sign: if format.has_negative_zero() { sign } else { 0 },
+            nan_sign: if format.has_signed_nan() { sign } else { 0 },
             is_unsigned,
             has_infinity,
         }
@@ -101,8 +103,7 @@ impl SmallTarget {
         let is_nan = magnitude > INFINITY;
         let payload = magnitude >> (52 - self.fraction_bits) & self.payload;
         let sign = if bounded == 0 { self.zero_sign } else { self.sign };
-        // The only NaN of the types that are not of IEEE 754 has no sign of its own.
-        let sign = if is_nan & !self.has_infinity { 0 } else { sign };
+        let sign = if is_nan { self.nan_sign } else { sign };
         let result = if is_nan { self.nan | payload } else { bounded };
         let is_missing = (is_nan & (self.nan == 0)) | ((magnitude == INFINITY) & !self.has_infinity);
         let is_out_of_range = (is_above | is_below) & (magnitude < INFINITY);

@@ -22,17 +22,19 @@ pub struct CodecMetadata {
     pub shorthand: bool,
     /// Where it is, as an RFC 6901 pointer into the document.
     pub pointer: String,
-    /// Of a filter of v2 that takes the elements that reach it for others; v3 has no word for that.
+    /// How a codec of v2 takes the bytes of an element, where v3 has no word for that.
     pub view: Option<View>,
 }
 
-/// How a filter of v2 takes the bytes of an element for an element of its own `dtype`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a codec of v2 takes the bytes of an element.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
-    /// In the order that they have.
+    /// A filter: for an element of its own `dtype`, in the order that they have.
     AsStored,
-    /// In the other byte order.
+    /// A filter: the same, in the other byte order.
     Swapped,
+    /// `bytes` of a struct: which fields are big endian, those of a nested struct in its place.
+    BigEndianFields(Vec<bool>),
 }
 
 impl CodecMetadata {

@@ -18,7 +18,7 @@ What `zarrcast` does with each data type. This page is generated from the code
 `int12`...), one stands for all.
 
 - **v3**: as it is written; `complex_float32` and `complex_float64` are read as `complex64` and `complex128`.
-- **v2**: the `dtype` in Zarr v2, little endian.
+- **v2**: the `dtype` in Zarr v2, little endian; the names without a byte order are tensorstore's, and no other reader's.
 - **bytes**: of an element in memory; of the sizes that do not fill them, the bits that count.
 - **default**: the fill value that is taken where v2 has `null`.
 - **also**: other forms of a fill value that are read and written: `NaN`, the infinities, `NaT`, and the bits in hexadecimal.

@@ -17,14 +17,16 @@ use crate::metadata::v2;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::LocalNode;
 
-/// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16, C18).
-const READ_WITH_A_WARNING: [Code; 6] = [
+/// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16, C18), or copies: a `dtype` that
+/// v2 does not have.
+const READ_WITH_A_WARNING: [Code; 7] = [
     code::ENDIAN_MISSING,
     code::INTEGER_WITH_FRACTION,
     code::INTEGER_AS_STRING,
     code::RAW_AS_BASE64,
     code::STRUCT_FIELD_PAIR,
     code::STRUCT_AS_BASE64,
+    code::V2_DTYPE,
 ];
 
 /// Whether a finding that is an error to `validate` is only a warning to the other commands.
@@ -110,9 +112,10 @@ impl ArrayReading {
             data_type.as_ref().and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
         if zarr_format == 2 {
             let about_form = diagnostics.split_off(own);
-            let is_decoded = data_type
-                .as_ref()
-                .is_some_and(|data_type| data_type.size().is_some() || data_type.is_variable_length());
+            // Of a `dtype` that v2 does not have no more is said than that.
+            let is_unknown = diagnostics.iter().any(|found| found.is(code::V2_DTYPE));
+            let is_read = |data_type: &DataType| data_type.size().is_some() || data_type.is_variable_length();
+            let is_decoded = is_unknown || data_type.as_ref().is_some_and(is_read);
             let about_form = about_form.into_iter().filter(|found| !is_v3_alone(found, is_decoded));
             diagnostics.extend(about_form.map(|found| as_v2(&document, found)));
         }

@@ -15,7 +15,7 @@ use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::scale_offset::ScaleOffset;
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::extension::{CodecMetadata, View};
 
 /// A codec's configuration and the chunk after it; `None` for the latter after a fault.
 pub(super) fn bind(
@@ -265,13 +265,17 @@ impl Binding<'_> {
     }
 
     fn bytes(self, configuration: BytesConfiguration) -> Bound {
+        let size = self.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
+        if let Some(View::BigEndianFields(fields)) = &self.codec.view {
+            let bound = BoundConfiguration::MixedBytes { big_endian: fields.clone() };
+            return Some((bound, Some(Representation::Bytes(size))));
+        }
         let (endian, found) = configuration.bind(&self.array.data_type, self.pointer);
         let is_faulty = found.iter().any(Diagnostic::is_error);
         self.diagnostics.extend(found);
         if is_faulty {
             return None;
         }
-        let size = self.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
         let bound = BoundConfiguration::Bytes { big_endian: endian == Some(Endian::Big) };
         Some((bound, Some(Representation::Bytes(size))))
     }

@@ -60,6 +60,11 @@ pub enum BoundConfiguration {
         /// Whether the stored elements are big endian.
         big_endian: bool,
     },
+    /// `bytes` of a struct of v2 whose fields are not all of one byte order.
+    MixedBytes {
+        /// Which fields are big endian, those of a nested struct in its place.
+        big_endian: Vec<bool>,
+    },
     /// `packbits`.
     PackBits(configuration::BoundPackBits),
     /// `numcodecs.pcodec`.

@@ -113,6 +113,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZM222", include_str!("page/ZM222.md")),
     ("ZM223", include_str!("page/ZM223.md")),
     ("ZM231", include_str!("page/ZM231.md")),
+    ("ZM240", include_str!("page/ZM240.md")),
     ("ZM301", include_str!("page/ZM301.md")),
     ("ZM302", include_str!("page/ZM302.md")),
     ("ZM303", include_str!("page/ZM303.md")),

@@ -35,3 +35,4 @@ mod validate;
 mod validate_levels;
 mod version_2;
 mod version_2_and_3;
+mod version_2_types;

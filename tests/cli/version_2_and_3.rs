@@ -301,19 +301,6 @@ fn data_type_of_v2_changes_with_its_fill_value() {
 }
 
 #[test]
-fn fields_of_both_byte_orders_stay_in_v2() {
-    let test = CliTest::new();
-    let zarray = r#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":[["a","<i2"],["b",">i2"]],"fill_value":"AAAAAA==",
-        "order":"C","filters":null,"compressor":null}"#;
-    test.write("a/.zarray", zarray).write("a/0", [1, 0, 0, 1, 2, 0, 0, 2]);
-    transcode(&test, &["--compress", "zstd:1"]);
-    let written = document(&test, "b/.zarray");
-    assert_eq!(written["dtype"], json!([["a", "<i2"], ["b", ">i2"]]));
-    assert_eq!(written["fill_value"], "AAAAAA==");
-    test.run(["transcode", "--zarr-format", "3", "a", "c"]).fails(1, &["byte order", "help: "]);
-}
-
-#[test]
 fn run_over_v2_is_resumed_only_by_the_same_attributes() {
     let test = array();
     transcode(&test, &[]);

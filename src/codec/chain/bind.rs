@@ -90,6 +90,9 @@ pub(super) fn bind_codec(
                 },
             }
         }
+        BoundConfiguration::MixedBytes { big_endian } => {
+            Codec::ElementBytes(ElementBytes::of_fields(&array()?.data_type, big_endian))
+        }
         BoundConfiguration::BitRound(codec) => Codec::BitRound(*codec),
         BoundConfiguration::Filter { options, swap } => {
             array()?;

@@ -2,7 +2,7 @@
 
 use super::codec::{self, V2Codec, V2Kind};
 use super::dtype::{Dtype, Kind};
-use super::{fill_value, read_format, read_unknown};
+use super::{fill_value, read_format, read_unknown, tensorstore};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::array::ArrayDocument;
 use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape};
@@ -66,6 +66,11 @@ pub fn read_array(document: &Json) -> ArrayDocument {
     }
 }
 
+/// What is to be said of a `dtype` of v2 that only tensorstore reads.
+pub fn extension_finding(dtype: &Json) -> Option<Diagnostic> {
+    Dtype::read(dtype).ok()?.extension().map(tensorstore::finding)
+}
+
 /// Where something that is said of the v3 form stands in a `.zarray`: what a codec has as its `configuration` are
 /// members of the codec itself, and the data type is `dtype`.
 pub fn pointer_into(document: &Json, pointer: &str) -> String {
@@ -91,16 +96,17 @@ fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Dtype> {
     match Dtype::read(json) {
         Ok(dtype) => {
             if !dtype.has_layout() {
-                let message = "`dtype` has fields of both byte orders or fields that are arrays: \
-                               v3 has no such type, and this program reads the elements as raw bytes";
+                let message = "`dtype` has fields that are arrays: v3 has no such type, and this program reads the \
+                               elements as raw bytes";
                 diagnostics.push(Diagnostic::new(code::V2_DTYPE_LAYOUT, message).at_pointer("/dtype"));
             }
+            diagnostics.extend(dtype.extension().map(|name| tensorstore::finding(name).at_pointer("/dtype")));
             Some(dtype)
         }
         Err(reason) => {
             let message = format!("`dtype`: {reason}");
             diagnostics.push(Diagnostic::new(code::V2_DTYPE, message).at_pointer("/dtype"));
-            None
+            Some(Dtype::unknown(json))
         }
     }
 }
@@ -324,7 +330,8 @@ mod tests {
             ("chunks", "[0, 7]", "ZG105"),
             ("chunks", "null", "ZM103"),
             ("dtype", "\"f4\"", "ZM201"),
-            ("dtype", "[[\"a\",\"<f4\"],[\"b\",\">f4\"]]", "ZM202"),
+            ("dtype", "[[\"a\",\"<f4\",[2]]]", "ZM202"),
+            ("dtype", "\"bfloat16\"", "ZM240"),
             ("order", "\"A\"", "ZM211"),
             ("compressor", "\"zlib\"", "ZM212"),
             ("filters", "[{}]", "ZM212"),

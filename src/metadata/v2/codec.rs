@@ -5,7 +5,7 @@
 
 use super::dtype::{ByteOrder, Dtype, Kind};
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::extension::{CodecMetadata, fault};
+use crate::metadata::extension::{CodecMetadata, View, fault};
 use crate::metadata::json::{Json, Object};
 
 /// Ids that turn bytes into bytes, whether they stand among the filters or as the compressor.
@@ -184,6 +184,12 @@ pub(super) fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<
 
 /// The `bytes` codec of elements in this order.
 pub(super) fn bytes(dtype: &Dtype) -> CodecMetadata {
+    if let Some(fields) = dtype.big_endian_fields() {
+        let mut codec = CodecMetadata::new("bytes", None);
+        codec.view = Some(View::BigEndianFields(fields));
+        "/dtype".clone_into(&mut codec.pointer);
+        return codec;
+    }
     let endian = match dtype.order {
         ByteOrder::Big => Some("big"),
         ByteOrder::Little => Some("little"),

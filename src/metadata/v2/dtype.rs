@@ -1,7 +1,8 @@
-//! The `dtype` of a v2 array: numpy's type strings, and lists of named fields.
+//! The `dtype` of a v2 array: numpy's type strings, tensorstore's names, and lists of named fields.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#data-type-encoding>.
 
+use super::tensorstore;
 use crate::data_type::DataType;
 use crate::metadata::extension::View;
 use crate::metadata::json::{Json, Object};
@@ -25,7 +26,7 @@ pub(super) enum ByteOrder {
     None,
     Little,
     Big,
-    /// Fields of different orders: no v3 codec says that.
+    /// Fields of different orders, each with its own: no v3 codec says that.
     Mixed,
 }
 
@@ -47,10 +48,14 @@ pub(super) enum Kind {
     Bytes,
     /// `<U5`.
     Text,
+    /// `|V4`: so many bytes that mean nothing.
+    Raw,
     /// Named fields.
     Struct(Vec<Field>),
     /// `|O`: what it is stands in a filter.
     Object,
+    /// What nobody understands, by a name for it: its chunks can be copied.
+    Unknown(String),
 }
 
 /// A field of a structure.
@@ -97,9 +102,38 @@ impl Dtype {
         let Kind::Simple(data_type) = &self.kind else { return None };
         let name = data_type.as_str();
         match name {
-            Some(name) if name.starts_with('r') => None,
             Some(name) if name.starts_with("complex") => Some(self.size / 2),
             _ => Some(self.size),
+        }
+    }
+
+    /// A type that could not be read.
+    pub(super) fn unknown(json: &Json) -> Dtype {
+        // With the space it is the name of no data type.
+        let name = format!("dtype {}", json.excerpt());
+        Dtype { kind: Kind::Unknown(name), size: 1, order: ByteOrder::None }
+    }
+
+    /// The name of a type that tensorstore alone has, if only of a field.
+    pub(super) fn extension(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Simple(name) => name.as_str().filter(|name| tensorstore::from_name(name).is_some()),
+            Kind::Struct(fields) => fields.iter().find_map(|field| field.dtype.extension()),
+            _ => None,
+        }
+    }
+
+    /// Which fields are big endian, where not all are of one byte order.
+    pub(super) fn big_endian_fields(&self) -> Option<Vec<bool>> {
+        let mut orders = Vec::new();
+        self.collect_orders(&mut orders);
+        (self.order == ByteOrder::Mixed && self.has_layout()).then_some(orders)
+    }
+
+    fn collect_orders(&self, orders: &mut Vec<bool>) {
+        match &self.kind {
+            Kind::Struct(fields) => fields.iter().for_each(|field| field.dtype.collect_orders(orders)),
+            _ => orders.push(self.order == ByteOrder::Big),
         }
     }
 
@@ -113,7 +147,10 @@ impl Dtype {
             Kind::Simple(data_type) => data_type.clone(),
             Kind::Bytes => configured("null_terminated_bytes"),
             Kind::Text => configured("fixed_length_utf32"),
+            // The name that both zarr-pythons read; of the core's, `r32`, neither knows.
+            Kind::Raw => configured("raw_bytes"),
             Kind::Object => Json::from("object"),
+            Kind::Unknown(name) => Json::from(name.as_str()),
             Kind::Struct(_) if !self.has_layout() => Json::from(format!("r{}", self.size * 8)),
             Kind::Struct(fields) => {
                 let field = |field: &Field| {
@@ -126,11 +163,10 @@ impl Dtype {
         }
     }
 
-    /// Whether v3 can say how an element is laid out: no fields that are arrays, none of another byte order.
+    /// Whether v3 can say how an element is laid out: no fields that are arrays.
     pub(super) fn has_layout(&self) -> bool {
-        let arrays = matches!(&self.kind, Kind::Struct(fields)
-            if fields.iter().any(|field| field.is_array || !field.dtype.has_layout()));
-        self.order != ByteOrder::Mixed && !arrays
+        !matches!(&self.kind, Kind::Struct(fields)
+            if fields.iter().any(|field| field.is_array || !field.dtype.has_layout()))
     }
 }
 
@@ -196,8 +232,13 @@ fn subarray_elements(shape: &Json) -> Result<u64, String> {
         .ok_or_else(fault)
 }
 
-/// A type string: byte order, kind, size, and for times the unit in brackets.
+/// A type string: byte order, kind, size, and for times the unit in brackets; or a name of tensorstore's.
 fn simple(text: &str) -> Result<Dtype, String> {
+    if let Some(data_type) = tensorstore::from_name(text) {
+        let order = if data_type.has_byte_order() { ByteOrder::Little } else { ByteOrder::None };
+        let size = data_type.size().map_or(1, |size| size as u64);
+        return Ok(Dtype { kind: Kind::Simple(data_type.to_metadata()), size, order });
+    }
     let found = || Json::from(text).excerpt();
     let mut characters = text.chars();
     let order = match characters.next() {
@@ -256,7 +297,7 @@ fn of_kind(kind: char, size: u64, unit: &str) -> Option<(Kind, u64, u64)> {
         'S' => (Kind::Bytes, size, 1),
         // The size counts code points, of four bytes each.
         'U' => (Kind::Text, size.checked_mul(4)?, 4),
-        'V' if size <= MAX_RAW_SIZE => (named("r")?, size, 1),
+        'V' if size <= MAX_RAW_SIZE => (Kind::Raw, size, 1),
         _ => return None,
     })
 }
@@ -295,7 +336,9 @@ mod tests {
             ("\"<f2\"", "\"float16\""),
             ("\"<f8\"", "\"float64\""),
             ("\"<c8\"", "\"complex64\""),
-            ("\"|V4\"", "\"r32\""),
+            ("\"|V4\"", r#"{"name":"raw_bytes","configuration":{"length_bytes":4}}"#),
+            ("\"bfloat16\"", "\"bfloat16\""),
+            ("\"int2\"", "\"int2\""),
             ("\"<M8[ns]\"", r#"{"name":"numpy.datetime64","configuration":{"unit":"ns","scale_factor":1}}"#),
             (
                 "\">m8[10us]\"",
@@ -307,7 +350,10 @@ mod tests {
                 r#"[["a","<i2"],["b","<f4"]]"#,
                 r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},{"name":"b","data_type":"float32"}]}}"#,
             ),
-            (r#"[["a","<i2"],["b",">f4"]]"#, "\"r48\""),
+            (
+                r#"[["a","<i2"],["b",">f4"]]"#,
+                r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},{"name":"b","data_type":"float32"}]}}"#,
+            ),
             (r#"[["a","<i2",[2,2]]]"#, "\"r64\""),
         ] {
             assert_eq!(data_type(text), expected, "{text}");
@@ -315,9 +361,22 @@ mod tests {
     }
 
     #[test]
+    fn fields_keep_their_byte_orders_where_they_are_not_the_same() {
+        let read = |text: &str| Dtype::read(&Json::parse_str(text).unwrap()).unwrap();
+        let mixed = read(r#"[["a",">i2"],["b",[["c","|u1"],["d","<f4"]]],["e",">U2"]]"#);
+        assert_eq!(mixed.big_endian_fields(), Some(vec![true, false, false, true]));
+        assert_eq!(read(r#"[["a",">i2"],["b",">f4"]]"#).big_endian_fields(), None);
+        assert_eq!(read(r#"[["a",">i2",[2]],["b","<f4"]]"#).big_endian_fields(), None);
+        assert_eq!(read(r#"[["a",">i2"],["b","bfloat16"]]"#).extension(), Some("bfloat16"));
+    }
+
+    #[test]
     fn type_strings_that_numpy_does_not_have_are_refused() {
         for text in [
             "\"f4\"",
+            "\"float32\"",
+            "\"uint4\"",
+            "\"<bfloat16\"",
             "\"=f4\"",
             "\"|f4\"",
             "\"<f3\"",

@@ -3,6 +3,7 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#fill-value-encoding>.
 
 use super::dtype::{ByteOrder, Dtype, Kind};
+use super::tensorstore;
 use crate::data_type::{DataType, FillValue, base64};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
@@ -23,7 +24,10 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
     match &dtype.kind {
         Kind::Simple(name) => match DataType::from_metadata(name) {
             Ok(DataType::Other(_)) | Err(_) => fill_value.clone(),
-            Ok(DataType::Raw(size)) => raw(size, fill_value).unwrap_or_else(|| fill_value.clone()),
+            Ok(data_type) if tensorstore::has_base64_fill(&data_type) => {
+                tensorstore::fill_from_base64(&data_type, fill_value)
+                    .unwrap_or_else(|| invalid(dtype, fill_value, diagnostics))
+            }
             Ok(DataType::Bool) => boolean(fill_value, diagnostics),
             Ok(data_type) => number(&data_type, fill_value, diagnostics),
         },
@@ -47,7 +51,11 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
             _ => invalid(dtype, fill_value, diagnostics),
         },
         Kind::Text if fill_value.as_str().is_none() => invalid(dtype, fill_value, diagnostics),
-        Kind::Text | Kind::Object => fill_value.clone(),
+        Kind::Raw => match fill_value.as_str().and_then(base64::decode) {
+            Some(bytes) if bytes.len() as u64 == dtype.size => fill_value.clone(),
+            _ => invalid(dtype, fill_value, diagnostics),
+        },
+        Kind::Text | Kind::Object | Kind::Unknown(_) => fill_value.clone(),
     }
 }
 
@@ -84,7 +92,9 @@ fn zero(dtype: &Dtype) -> Json {
             let member = |field: &super::dtype::Field| (field.name.clone(), zero(&field.dtype));
             Json::Object(fields.iter().map(member).collect())
         }
+        Kind::Raw => Json::from(base64::encode(&vec![0; as_size(dtype.size)])),
         Kind::Bytes | Kind::Text | Kind::Object => Json::from(""),
+        Kind::Unknown(_) => Json::from(0),
     }
 }
 
@@ -158,9 +168,9 @@ fn from_bytes(dtype: &Dtype, bytes: &[u8]) -> Option<Json> {
             let data_type = DataType::from_metadata(name).ok()?;
             data_type.fill_value_to_json(&FillValue(native(&data_type, dtype.order, bytes))).ok()
         }
-        Kind::Bytes => Some(Json::from(base64::encode(bytes))),
+        Kind::Bytes | Kind::Raw => Some(Json::from(base64::encode(bytes))),
         Kind::Text => text(dtype.order, bytes),
-        Kind::Object => None,
+        Kind::Object | Kind::Unknown(_) => None,
     }
 }
 
@@ -202,13 +212,17 @@ mod tests {
             ("\"<i4\"", "-5", "-5"),
             ("\"|b1\"", "true", "true"),
             ("\"<c8\"", "[1.0, \"NaN\"]", "[1.0,\"NaN\"]"),
-            ("\"|V3\"", "\"AQID\"", "[1,2,3]"),
+            ("\"|V3\"", "\"AQID\"", "\"AQID\""),
+            ("\"bfloat16\"", "\"-Infinity\"", "\"-Infinity\""),
+            ("\"int4\"", "-8", "-8"),
+            ("\"float4_e2m1fn\"", "\"Ag==\"", "1.0"),
             ("\"|S4\"", "\"YWI=\"", "\"YWI=\""),
             ("\"<U2\"", "\"é\"", "\"é\""),
             ("\"<M8[s]\"", "\"NaT\"", "\"NaT\""),
             (r#"[["a","<i2"],["b","|u1"]]"#, "\"//8H\"", r#"{"a":-1,"b":7}"#),
             (r#"[["a",">i2"],["b","|u1"]]"#, "\"AAEH\"", r#"{"a":1,"b":7}"#),
-            (r#"[["a",">i2"],["b","<i2"]]"#, "\"AAEBAA==\"", "[0,1,1,0]"),
+            (r#"[["a",">i2"],["b","<i2"]]"#, "\"AAEBAA==\"", r#"{"a":1,"b":1}"#),
+            (r#"[["a",">i2",[1]],["b","<i2"]]"#, "\"AAEBAA==\"", "[0,1,1,0]"),
             (r#"[["a","<U1"],["b","<M8[s]"]]"#, "\"YQAAAAEAAAAAAAAA\"", r#"{"a":"a","b":1}"#),
         ] {
             assert_eq!(converted(dtype, fill_value), (expected.to_owned(), vec![]), "{dtype} {fill_value}");
@@ -221,7 +235,7 @@ mod tests {
             ("\"<f4\"", "0.0"),
             ("\"<i4\"", "0"),
             ("\"|b1\"", "false"),
-            ("\"|V2\"", "[0,0]"),
+            ("\"|V2\"", "\"AAA=\""),
             ("\"|S4\"", "\"\""),
             ("\"<M8[s]\"", "0"),
             (r#"[["a","<i2"],["b","|S1"]]"#, r#"{"a":0,"b":""}"#),
@@ -245,6 +259,9 @@ mod tests {
             ("\"|S2\"", "\"abc\""),
             ("\"|S2\"", "\"AAAA\""),
             ("\"<U2\"", "1"),
+            ("\"|V2\"", "\"AQID\""),
+            ("\"float4_e2m1fn\"", "1.0"),
+            ("\"bfloat16\"", "\"0x7fc1\""),
             (r#"[["a","<i2"]]"#, "\"AQID\""),
         ] {
             assert_eq!(converted(dtype, fill_value).1, ["ZD201"], "{dtype} {fill_value}");

@@ -8,10 +8,13 @@ mod array;
 mod codec;
 mod dtype;
 mod fill_value;
+mod tensorstore;
 mod write;
 
-pub use array::{pointer_into, read_array};
-pub use write::{NotInV2, V2Chain, write_codecs, write_dtype, write_fill_value};
+pub use array::{extension_finding, pointer_into, read_array};
+pub use write::{
+    NotInV2, V2ByteOrder, V2Chain, with_little_endian_types, write_codecs, write_dtype, write_fill_value,
+};
 
 use super::extension::{fault, type_fault};
 use super::json::{Json, Object};

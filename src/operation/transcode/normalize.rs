@@ -49,6 +49,7 @@ fn codec(stage: &Stage, array: Option<&ArrayRepresentation>) -> CodecMetadata {
         }
         BoundConfiguration::BitRound(_)
         | BoundConfiguration::Filter { .. }
+        | BoundConfiguration::MixedBytes { .. }
         | BoundConfiguration::Reshape
         | BoundConfiguration::PackBits(_)
         | BoundConfiguration::Pcodec(_)

@@ -212,6 +212,9 @@ impl Planner<'_> {
             draft.edit_innermost(|chain| compress(chain, compression, size));
         }
         regrid::apply(&mut draft, self.options, &source.metadata, &source.store)?;
+        if self.options.codecs.is_none() {
+            version_2::set_byte_order(&mut draft);
+        }
         self.set_fill_value(&mut draft)?;
         version_2::follow_fill_value(&mut draft, &source);
         let described = draft.attributes();
@@ -460,9 +463,9 @@ pub(super) fn build(
     let Some(mut metadata) = members.metadata() else {
         return Err(refusal(&format!("the metadata made from `{store}` are in error"), &found));
     };
-    // No document of v3 says how a filter of v2 takes the elements.
+    // No document of v3 says how a codec of v2 takes the bytes of an element.
     for (read, made) in metadata.codecs.iter_mut().zip(&draft.codecs) {
-        read.view = made.view;
+        read.view.clone_from(&made.view);
     }
     let input = ArrayRepresentation {
         data_type: draft.data_type.clone(),

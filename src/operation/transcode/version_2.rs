@@ -9,9 +9,12 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::edit::{codecs_json, set_member};
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::{Json, Object};
-use crate::metadata::v2::{NotInV2, V2Chain, write_codecs, write_dtype, write_fill_value};
+use crate::metadata::v2::{
+    NotInV2, V2ByteOrder, V2Chain, extension_finding, with_little_endian_types, write_codecs, write_dtype,
+    write_fill_value,
+};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
@@ -95,18 +98,48 @@ pub(super) fn set_format(
     if draft.zarr_format == 3 && source.zarr_format == 2 { leave_v2(draft, source) } else { Ok(()) }
 }
 
+/// Stores elements in the byte order that v2 has their type in, where it has but one.
+pub(super) fn set_byte_order(draft: &mut Draft) {
+    let has = |is_big| write_dtype(&draft.data_type, is_big).is_ok();
+    if draft.zarr_format != 2 || has(true) || !has(false) {
+        return;
+    }
+    store_little_endian(draft);
+}
+
+/// Stores elements little endian, and says so in the types of filters.
+fn store_little_endian(draft: &mut Draft) {
+    let mut codecs = std::mem::take(&mut draft.codecs);
+    for codec in &mut codecs {
+        let is_struct = matches!(draft.data_type, DataType::Struct(_));
+        if codec.name == "bytes" && (is_struct || codec.member("endian").is_some()) {
+            codec.configuration = Some(Object::new().with("endian", "little"));
+        } else if let Some(configuration) = &mut codec.configuration {
+            *configuration = with_little_endian_types(configuration);
+        }
+    }
+    draft.keep_codecs(codecs);
+}
+
 /// What only v2 says of an array is left out, or refused.
 fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
     if source.warnings.iter().any(|warning| warning.is(code::V2_DTYPE_LAYOUT)) {
-        let message = format!(
-            "`{}` has fields of both byte orders, or fields that are arrays: no v3 data type says that",
-            source.store
-        );
+        let message = format!("`{}` has fields that are arrays: no v3 data type says that", source.store);
         return Err(OperationError::data(message)
-            .with_help("write the array anew with fields of one byte order, by numpy and zarr-python"));
+            .with_help("write such fields as arrays of their own, by numpy and zarr-python"));
     }
+    if matches!(draft.data_type, DataType::Other(_)) {
+        let message = format!("no v3 data type is known for the `dtype` of `{}`", source.store);
+        return Err(OperationError::data(message).with_help("the array can be copied as Zarr v2"));
+    }
+    let is_mixed = draft.codecs.iter().any(|codec| matches!(codec.view, Some(View::BigEndianFields(_))));
     // In v3 a filter is given values, in whatever order their bytes are stored.
     draft.codecs.iter_mut().for_each(|codec| codec.view = None);
+    // Of what `numcodecs.quantize` is given in big endian, zarr-python 3.1.6 and the newest read different values, by any
+    // `dtype`; fields are of one byte order.
+    if is_mixed || draft.codecs.iter().any(|codec| codec.name == "numcodecs.quantize") {
+        store_little_endian(draft);
+    }
     if matches!(draft.data_type, DataType::Time(_))
         && let Some(fill_value) = draft.fill_value.clone()
     {
@@ -195,6 +228,9 @@ pub(super) fn documents(
         .map_err(|error| refused(source, error))?;
     let writer = Writer { source, draft, original: original.as_ref(), is_fill_given };
     let array = writer.array(described.is_null).map_err(|error| refused(source, error))?;
+    if !source.warnings.iter().any(|known| known.is(code::V2_DTYPE_EXTENSION)) {
+        warnings.extend(array.get("dtype").and_then(extension_finding));
+    }
     let as_text = |document: Json, as_read: Option<&Vec<u8>>| {
         let is_same = |bytes: &&Vec<u8>| Json::parse(bytes).is_ok_and(|read| read == document);
         match as_read.filter(is_same) {
@@ -305,22 +341,28 @@ impl Writer<'_> {
         }
         let as_written = (!is_new).then(|| self.chain(&source.metadata.codecs, &source.data_type));
         let as_written = as_written.and_then(Result::ok);
-        let mut is_big = as_written.as_ref().is_some_and(|chain| chain.is_big);
+        let mut order = as_written.as_ref().map_or(V2ByteOrder::Little, |chain| chain.order.clone());
+        let mut has_same_order = true;
         if is_new || !has_same_type || !has_same_codecs {
             let chain = self.chain(&draft.codecs, &draft.data_type)?;
-            let has_same_order = as_written.as_ref().is_some_and(|written| written.is_big == chain.is_big);
+            has_same_order = as_written.as_ref().is_some_and(|written| written.order == chain.order);
             if is_new || !has_same_type || !has_same_order {
-                set_member(&mut document, "dtype", write_dtype(&draft.data_type, chain.is_big)?);
+                set_member(&mut document, "dtype", write_dtype(&draft.data_type, chain.order.is_big())?);
             }
-            is_big = chain.is_big;
             set_chain(&mut document, &chain, as_written.as_ref());
+            order = chain.order;
         }
-        let keeps_fill =
-            !is_new && !self.is_fill_given && has_same_type && draft.fill_value == source.fill_value;
+        // The bytes of a structure stand in the order of its fields.
+        let has_same_form = has_same_order || !matches!(draft.data_type, DataType::Struct(_));
+        let keeps_fill = !is_new
+            && !self.is_fill_given
+            && has_same_type
+            && has_same_form
+            && draft.fill_value == source.fill_value;
         if is_null {
             set_member(&mut document, "fill_value", Json::Null);
         } else if !keeps_fill {
-            set_member(&mut document, "fill_value", self.fill_value(is_big)?);
+            set_member(&mut document, "fill_value", self.fill_value(&order)?);
         }
         let separator =
             draft.document.pointer("/chunk_key_encoding/configuration/separator").and_then(Json::as_str);
@@ -336,11 +378,11 @@ impl Writer<'_> {
         write_codecs(codecs, data_type, self.source.metadata.shape.len())
     }
 
-    fn fill_value(&self, is_big: bool) -> Result<Json, NotInV2> {
+    fn fill_value(&self, order: &V2ByteOrder) -> Result<Json, NotInV2> {
         let Some(fill_value) = &self.draft.fill_value else {
             return Ok(self.draft.document.get("fill_value").cloned().unwrap_or(Json::Null));
         };
-        let written = write_fill_value(&self.draft.data_type, fill_value, is_big)?;
+        let written = write_fill_value(&self.draft.data_type, fill_value, order)?;
         // A number stays as it is written, where it is.
         let present = self.draft.document.get("fill_value").filter(|json| json.as_number().is_some());
         Ok(present.filter(|_| written.as_number().is_some()).cloned().unwrap_or(written))

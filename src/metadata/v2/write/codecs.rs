@@ -2,20 +2,49 @@
 
 use super::NotInV2;
 use crate::data_type::DataType;
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::{Json, Object};
 
 /// Ids that stand as the compressor; every other codec is a filter.
 const COMPRESSORS: [&str; 10] =
     ["blosc", "bz2", "gzip", "lz4", "lzma", "pcodec", "zfpy", "zlib", "zstandard", "zstd"];
 
+/// In which order the components of an element are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum V2ByteOrder {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+    /// Of a struct: which fields are big endian, those of a nested struct in its place.
+    Fields(Vec<bool>),
+}
+
+impl V2ByteOrder {
+    fn of(codec: &CodecMetadata) -> Self {
+        match &codec.view {
+            Some(View::BigEndianFields(fields)) => V2ByteOrder::Fields(fields.clone()),
+            _ => Self::whole(codec.member("endian").and_then(Json::as_str) == Some("big")),
+        }
+    }
+
+    const fn whole(is_big: bool) -> Self {
+        if is_big { V2ByteOrder::Big } else { V2ByteOrder::Little }
+    }
+
+    /// Whether all components are big endian.
+    pub fn is_big(&self) -> bool {
+        *self == V2ByteOrder::Big
+    }
+}
+
 /// A chain of codecs as v2 has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct V2Chain {
     /// Whether `order` is F.
     pub is_fortran: bool,
-    /// Whether the components of the array's elements are stored big endian.
-    pub is_big: bool,
+    /// The byte order of the array's elements.
+    pub order: V2ByteOrder,
     /// `filters`; null where there are none.
     pub filters: Json,
     /// `compressor`, or null.
@@ -24,16 +53,18 @@ pub struct V2Chain {
 
 /// A chain in v3 form, in encode order, for an array of this rank and type.
 pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize) -> Result<V2Chain, NotInV2> {
-    let (mut is_fortran, mut is_big) = (false, false);
+    let (mut is_fortran, mut order) = (false, V2ByteOrder::Little);
     let mut converted: Vec<Object> = Vec::new();
     for codec in codecs {
         match codec.name.as_str() {
             "transpose" if converted.is_empty() => is_fortran ^= is_reversal(codec, rank)?,
-            "bytes" => is_big = codec.member("endian").and_then(Json::as_str) == Some("big"),
+            "bytes" => order = V2ByteOrder::of(codec),
             _ => converted.push(convert(codec, data_type)?),
         }
     }
-    is_big = order_types(&mut converted, is_big);
+    if !matches!(order, V2ByteOrder::Fields(_)) {
+        order = V2ByteOrder::whole(order_types(&mut converted, order.is_big()));
+    }
     let is_compressor =
         |codec: &Object| codec.get("id").and_then(Json::as_str).is_some_and(|id| COMPRESSORS.contains(&id));
     let compressor = converted.pop_if(|codec| is_compressor(codec)).map_or(Json::Null, Json::from);
@@ -42,7 +73,7 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
     } else {
         Json::Array(converted.into_iter().map(Json::from).collect())
     };
-    Ok(V2Chain { is_fortran, is_big, filters, compressor })
+    Ok(V2Chain { is_fortran, order, filters, compressor })
 }
 
 /// Whether a `transpose` reverses the dimensions; one that leaves them as they are does nothing.
@@ -140,6 +171,17 @@ fn order_types(filters: &mut [Object], is_big: bool) -> bool {
     expected == '>'
 }
 
+/// The configuration of a filter whose types are little endian. Between the codecs of v3 their byte order means nothing.
+pub fn with_little_endian_types(configuration: &Object) -> Object {
+    let mut little = configuration.clone();
+    for name in ["dtype", "astype", "decode_dtype", "encode_dtype"] {
+        if is_text(&little, name) {
+            set_order(&mut little, name, '<');
+        }
+    }
+    little
+}
+
 fn is_text(filter: &Object, name: &str) -> bool {
     filter.get(name).is_some_and(|json| json.as_str().is_some())
 }
@@ -181,7 +223,7 @@ mod tests {
             {"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle","typesize":2,"blocksize":0}}]"#,
         )
         .unwrap();
-        assert!(chain.is_fortran && !chain.is_big);
+        assert!(chain.is_fortran && !chain.order.is_big());
         let filters = r#"[{"id":"fixedscaleoffset","offset":0,"scale":10,"dtype":"<f8","astype":">i2"},{"id":"shuffle","elementsize":2}]"#;
         let compressor = r#"{"id":"blosc","cname":"zstd","clevel":3,"shuffle":2,"blocksize":0}"#;
         assert_eq!(members(&chain), (filters.to_owned(), compressor.to_owned()));
@@ -194,7 +236,7 @@ mod tests {
             {"name":"crc32c"}]"#,
         )
         .unwrap();
-        assert!(chain.is_big && !chain.is_fortran);
+        assert!(chain.order.is_big() && !chain.is_fortran);
         assert_eq!(
             members(&chain),
             (r#"[{"id":"zstd","level":1},{"id":"crc32c"}]"#.to_owned(), "null".to_owned())

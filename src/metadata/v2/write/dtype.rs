@@ -3,6 +3,7 @@
 use super::NotInV2;
 use crate::data_type::{DataType, StructType, TimeType};
 use crate::metadata::json::Json;
+use crate::metadata::v2::tensorstore;
 
 /// A data type as numpy names it, its components in this byte order.
 pub fn write_dtype(data_type: &DataType, is_big: bool) -> Result<Json, NotInV2> {
@@ -21,6 +22,13 @@ fn fields(structure: &StructType, is_big: bool) -> Result<Json, NotInV2> {
 }
 
 fn type_string(data_type: &DataType, is_big: bool) -> Result<String, NotInV2> {
+    if let Some(name) = tensorstore::name_of(data_type) {
+        if is_big && data_type.has_byte_order() {
+            return Err(NotInV2::new(format!("the data type `{name}` in big endian"))
+                .with_help("give `bytes` with \"endian\": \"little\" in --codecs"));
+        }
+        return Ok(name.to_owned());
+    }
     let (kind, size) = match data_type {
         DataType::Bool => ('b', 1),
         DataType::Number(number) if number.is_whole() && matches!(number.bits(), 8 | 16 | 32 | 64) => {
@@ -90,6 +98,9 @@ mod tests {
             "\"|S10\"",
             "\">U5\"",
             "\"|V4\"",
+            "\"bfloat16\"",
+            "\"int2\"",
+            "\"float8_e4m3fn\"",
             r#"[["a","<i2"],["b",[["c","<f4"],["d","|S3"]]]]"#,
             r#"[["a",">U2"],["b","|u1"]]"#,
         ] {
@@ -102,7 +113,8 @@ mod tests {
 
     #[test]
     fn types_that_numpy_has_not_are_refused_by_name() {
-        for name in ["int4", "uint2", "bfloat16", "float8_e4m3", "uint10", "complex_float16", "mine"] {
+        for name in ["uint4", "uint2", "float8_e4m3", "uint10", "complex_float16", "complex_bfloat16", "mine"]
+        {
             let data_type = DataType::from_metadata(&Json::from(name)).unwrap();
             let error = write_dtype(&data_type, false).unwrap_err();
             assert!(error.to_string().contains(&format!("`{name}`")), "{error}");

@@ -4,7 +4,7 @@ mod codecs;
 mod dtype;
 mod fill_value;
 
-pub use codecs::{V2Chain, write_codecs};
+pub use codecs::{V2ByteOrder, V2Chain, with_little_endian_types, write_codecs};
 pub use dtype::write_dtype;
 pub use fill_value::write_fill_value;
 

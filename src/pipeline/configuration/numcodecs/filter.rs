@@ -114,7 +114,7 @@ impl NumcodecsConfiguration {
             return self.fault(&message, codec);
         }
         let encoded = self.filter.encoded.clone().unwrap_or_else(|| decoded.clone());
-        let is_swapped = codec.view.is_some_and(|view| view == View::Swapped);
+        let is_swapped = codec.view == Some(View::Swapped);
         let mut bound = BoundFilter {
             options: None,
             swap: decoded.size().filter(|size| is_swapped && *size > 1),
