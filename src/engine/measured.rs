@@ -260,3 +260,40 @@ pub fn each_cell(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amplification_counts_the_parts_that_cells_are_cut_into() {
+        for (length, from, to) in
+            [(10, 4, 2), (10, 2, 4), (10, 4, 4), (12, 4, 6), (13, 5, 3), (1, 7, 9), (0, 1, 1)]
+        {
+            let cells = |of: u64| (0..length).map(move |index| index / of);
+            let mut parts: Vec<(u64, u64)> = cells(from).zip(cells(to)).collect();
+            parts.dedup();
+            let wanted = if length == 0 { 1.0 } else { parts.len() as f64 / length.div_ceil(from) as f64 };
+            assert_eq!(axis_amplification(length, from, to), wanted, "{length} {from} {to}");
+        }
+    }
+
+    #[test]
+    fn objects_that_do_not_fit_a_share_are_done_with_all_there_is() {
+        let driver = Driver::new(3).unwrap();
+        let allowance = Allowance { share: 100, whole: 300, beside: 10 };
+        let work = |needs: u64| {
+            move |buffers: &mut MeasuredBuffers, index: u64| {
+                buffers.next();
+                let bytes = if index % 7 == 3 { needs } else { 90 };
+                buffers.take(bytes, 0).map(|()| index)
+            }
+        };
+        let mut done = Vec::new();
+        allowance.run(&driver, &ChunkSet::full(50), work(290), |index| done.push(index)).unwrap();
+        done.sort_unstable();
+        assert_eq!(done, (0..50).collect::<Vec<_>>());
+        let fault = allowance.run(&driver, &ChunkSet::full(50), work(291), |_| {}).unwrap_err();
+        assert!(fault.index == 3 && matches!(fault.fault, Fault::Memory { needed: 301 }), "{fault:?}");
+    }
+}

@@ -143,9 +143,10 @@ fn long_words(test: &CliTest, name: &str, length: usize) {
 fn chunks_that_grow_without_bound_keep_to_the_budget() {
     let test = CliTest::new();
     long_words(&test, "a", 48 << 20);
-    for (number, options) in [&["--compress", "gzip:1"][..], &["-c", "2"], &["-c", "3", "--compress", "none", "--verify"]]
-        .into_iter()
-        .enumerate()
+    for (number, options) in
+        [&["--compress", "gzip:1"][..], &["-c", "2"], &["-c", "3", "--compress", "none", "--verify"]]
+            .into_iter()
+            .enumerate()
     {
         let run = |budget: &str, destination: &str| {
             let mut arguments = vec!["transcode", "--json", "--threads", "4", "--max-memory", budget];
@@ -160,9 +161,8 @@ fn chunks_that_grow_without_bound_keep_to_the_budget() {
         };
         // What one chunk takes is told; a second one of the same cell is met only when the first is there.
         let (mut budget, mut tries) = (named(&refused), 0);
-        let destination = number.to_string();
         loop {
-            let run = run(&budget, &destination);
+            let run = run(&budget, &format!("{number}-{tries}"));
             if run.status == 0 {
                 break;
             }
