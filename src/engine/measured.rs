@@ -44,6 +44,9 @@ impl Measured {
 
     /// How often cells of the source are needed, in the mean.
     pub fn read_amplification(&self, source: &Side, destination: &Side) -> f64 {
+        if source.metadata.shape.contains(&0) {
+            return 1.0;
+        }
         let cells = source.cell_shape().iter().zip(destination.cell_shape());
         let axes = source.metadata.shape.iter().zip(cells).filter(|_| matches!(self.way, CellWay::Elements));
         axes.map(|(length, (from, to))| axis_amplification(*length, *from, *to)).product()
@@ -108,7 +111,7 @@ impl Allowance {
             }
         };
         driver.run::<MeasuredBuffers, Option<R>>(objects, in_share, |_, done| {
-            done.into_iter().for_each(&mut fold)
+            done.into_iter().for_each(&mut fold);
         })?;
         let too_large = too_large.into_inner().unwrap_or_else(PoisonError::into_inner);
         let alone = |buffers: &mut MeasuredBuffers, index| {

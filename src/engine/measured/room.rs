@@ -15,6 +15,9 @@ const KEPT: usize = 128 << 10;
 /// The same of what all compressors hold.
 const KEPT_CONTEXTS: u64 = 512 << 10;
 
+/// Cells that a thread keeps taken apart, at most: they are looked for one by one.
+const MOST_CELLS: usize = 256;
+
 /// What a thread may hold beside the cell that it does.
 pub const BETWEEN_CELLS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
 
@@ -140,6 +143,9 @@ impl MeasuredBuffers {
 
     /// Keeps a cell, whose bytes are taken, as the last.
     pub(super) fn keep(&mut self, cell: DecodedCell) {
+        if self.cells.len() >= MOST_CELLS {
+            self.drop_cell();
+        }
         self.cells.push_back(cell);
     }
 
@@ -185,7 +191,7 @@ impl MeasuredBuffers {
         valid: &[u64],
         fill: &[u8],
     ) -> Result<(), Fault> {
-        const ENCODING: usize = usize::MAX;
+        const ENCODING: usize = usize::MAX - 1;
         // What comes of it is no longer than what went in by much.
         let bytes = chain.framed_bytes(elements, fill);
         let cost = self.cost(ENCODING, bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));

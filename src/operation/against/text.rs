@@ -104,10 +104,10 @@ pub(super) fn compare(
     let fills = [&from, &to]
         .map(|side| side.chain.decoded().fill_value.as_ref().map_or(Vec::new(), |fill| fill.0.clone()));
     if rest > 0 && fills[0] != fills[1] {
-        let first = (0..).find(|index| !objects.contains(*index)).map(|index| from.start_of(index));
-        let first =
-            first.map(|at| Tally { elements: 0, differing: rest, first: Some(Place { at, values: fills }) });
-        first.into_iter().for_each(|tally| all.add(tally));
+        let absent = (0..from.metadata.num_chunks()).find(|index| !objects.contains(*index));
+        if let Some(at) = absent.map(|index| from.start_of(index)) {
+            all.add(Tally { elements: 0, differing: rest, first: Some(Place { at, values: fills }) });
+        }
     }
     Ok(all.result(elements, &a.data_type))
 }
