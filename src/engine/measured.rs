@@ -276,7 +276,9 @@ mod tests {
             let cells = |of: u64| (0..length).map(move |index| index / of);
             let mut parts: Vec<(u64, u64)> = cells(from).zip(cells(to)).collect();
             parts.dedup();
-            let wanted = if length == 0 { 1.0 } else { parts.len() as f64 / length.div_ceil(from) as f64 };
+            let count = |number: u64| f64::from(u32::try_from(number).unwrap());
+            let wanted =
+                if length == 0 { 1.0 } else { count(parts.len() as u64) / count(length.div_ceil(from)) };
             assert_eq!(axis_amplification(length, from, to), wanted, "{length} {from} {to}");
         }
     }
