@@ -32,7 +32,7 @@ fn words(test: &CliTest, name: &str, fill_value: &str) {
     test.write(&format!("{name}/zarr.json"), document);
     let of = |first: usize| (first..first + 4).map(word).collect::<Vec<_>>();
     test.write(&format!("{name}/c/0"), chunk(&of(0)));
-    let last: Vec<String> = of(8).into_iter().take(2).chain(["".to_owned(), "beyond".to_owned()]).collect();
+    let last: Vec<String> = of(8).into_iter().take(2).chain([String::new(), "beyond".to_owned()]).collect();
     test.write(&format!("{name}/c/2"), chunk(&last));
 }
 
