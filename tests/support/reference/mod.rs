@@ -40,7 +40,7 @@ pub(crate) enum Special {
     Ieee,
     /// "No infinity or NaN values."
     Nothing,
-    /// ml_dtypes: no infinities, and NaN where all bits but the sign are ones.
+    /// `ml_dtypes`: no infinities, and NaN where all bits but the sign are ones.
     NanForAllOnes,
     /// "No infinity, NaN represented by `0b1000'0000`", and so no -0.
     NanForNegativeZero,
@@ -54,7 +54,7 @@ impl Kind {
     pub(crate) const F64: Kind = Kind::float(11, 52, 1023, Special::Ieee);
     pub(crate) const BF16: Kind = Kind::float(8, 7, 127, Special::Ieee);
 
-    /// The floats that only the registry has, and `float8_e4m3fn` of ml_dtypes.
+    /// The floats that only the registry has, and `float8_e4m3fn` of `ml_dtypes`.
     pub(crate) const SMALL: [(&str, Kind); 12] = [
         ("bfloat16", Kind::BF16),
         ("float4_e2m1fn", Kind::float(2, 1, 1, Special::Nothing)),
