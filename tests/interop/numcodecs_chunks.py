@@ -163,7 +163,9 @@ def wrapped(values, offset, scale, other):
     if scaled.dtype.kind != "f" or other[0] == "f":
         return np.ones(values.shape, bool)
     least, beyond = WRAPS[other]
-    return (scaled.round() >= least) & (scaled.round() < beyond)
+    # A bound that is compared with a float16 would become one.
+    scaled = scaled.round().astype("f8")
+    return (scaled >= least) & (scaled < beyond)
 
 
 def version_2(path, values, **members):
