@@ -1,5 +1,5 @@
-//! `completions/` holds what the program generates, shell completions and manual pages, and `docs/data-types.md` what each
-//! data type supports.
+//! `completions/` holds what the program generates, shell completions and manual pages, `docs/data-types.md` what each
+//! data type supports, and `docs/codecs.md` which codecs there are.
 //!
 //! `UPDATE_GENERATED=1 cargo test --test generated` rewrites it.
 
@@ -11,8 +11,17 @@ use std::path::Path;
 
 #[test]
 fn page_of_data_types_is_what_the_program_generates() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/data-types.md");
     let generated = zarrcast::operation::data_type_page::data_type_page();
+    expect_page("docs/data-types.md", &generated);
+}
+
+#[test]
+fn page_of_codecs_is_what_the_program_generates() {
+    expect_page("docs/codecs.md", &zarrcast::operation::codec_page::codec_page());
+}
+
+fn expect_page(name: &str, generated: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("UPDATE_GENERATED").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, generated).unwrap();
@@ -21,7 +30,7 @@ fn page_of_data_types_is_what_the_program_generates() {
     let committed = fs::read_to_string(path).unwrap_or_default();
     assert!(
         committed == generated,
-        "docs/data-types.md is stale: run `UPDATE_GENERATED=1 cargo test --test generated` and commit the result"
+        "{name} is stale: run `UPDATE_GENERATED=1 cargo test --test generated` and commit the result"
     );
 }
 

@@ -79,7 +79,7 @@ pub(super) fn extents(text: &str) -> Result<Extents, String> {
 pub(super) fn scalar(text: &str) -> Result<Json, String> {
     let bare = text.trim();
     if matches!(bare, "NaN" | "Infinity" | "+Infinity" | "-Infinity") || bare.starts_with("0x") {
-        return Ok(Json::String(bare.to_owned()));
+        return Ok(Json::from(bare));
     }
     Json::parse_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))
 }
@@ -161,7 +161,7 @@ pub(super) fn data_type(text: &str) -> Result<DataType, String> {
     let metadata = if text.trim_start().starts_with(['{', '"']) {
         Json::parse_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))?
     } else {
-        Json::String(text.to_owned())
+        Json::from(text)
     };
     match DataType::from_metadata(&metadata) {
         Ok(data_type) if data_type.size().is_some() => Ok(data_type),

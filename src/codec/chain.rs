@@ -8,6 +8,7 @@ use super::bytes_to_bytes::{BytesCodec, Contexts};
 use super::element_bytes::ElementBytes;
 use super::fault::ChainFault;
 use super::packbits::PackBits;
+use super::pcodec::Pcodec;
 use super::sharding::BoundSharding;
 use super::transpose::Transpose;
 use super::value_program::Tiles;
@@ -17,7 +18,7 @@ use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::{Delta, ElementFilter};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::metadata::extension::CodecMetadata;
-use crate::pipeline::{ArrayRepresentation, Pipeline, Representation};
+use crate::pipeline::{ArrayRepresentation, BytesSize, Pipeline, Representation};
 use bind::{bind_codec, check_size};
 use bound_codec::expect_size;
 
@@ -68,8 +69,12 @@ pub enum Codec {
     Reshape,
     /// `packbits`.
     PackBits(PackBits),
+    /// `numcodecs.pcodec`.
+    Pcodec(Pcodec),
     /// `vlen-utf8` or `vlen-bytes`, of which chunks are only proved right.
     Vlen(Vlen),
+    /// What cannot be run: chunks are left as it has encoded them.
+    Unread,
     /// `sharding_indexed`.
     Sharding(Box<BoundSharding>),
     /// A bytes->bytes codec.
@@ -106,6 +111,8 @@ pub struct Workspace {
     pub tiles: Tiles,
     /// Compressor contexts.
     pub contexts: Contexts,
+    /// The most bytes that there is room for, where only the data tell how many they decode to.
+    pub room: Option<u64>,
     pub(super) inner: Option<Box<Workspace>>,
 }
 
@@ -113,6 +120,14 @@ impl Workspace {
     /// The workspace of the chain inside a shard.
     pub(super) fn inner(&mut self) -> &mut Workspace {
         self.inner.get_or_insert_default()
+    }
+
+    /// Gives buffers back that are larger than this.
+    pub fn trim(&mut self, bytes: usize) {
+        self.buffers
+            .iter_mut()
+            .filter(|buffer| buffer.capacity() > bytes)
+            .for_each(|buffer| *buffer = Vec::new());
     }
 }
 
@@ -151,6 +166,12 @@ impl BoundChain {
         Self::bind_elements(pipeline, ElementSize::Any)
     }
 
+    /// The same for chunks that are not decoded to elements: any data type will do, and codecs that cannot be run are
+    /// [`Codec::Unread`].
+    pub fn bind_unread(pipeline: &Pipeline) -> Result<Self, BindError> {
+        Self::bind_elements(pipeline, ElementSize::Unread)
+    }
+
     pub(super) fn bind_elements(pipeline: &Pipeline, elements: ElementSize) -> Result<Self, BindError> {
         let decoded = pipeline.input.clone();
         check_size(&decoded, elements)?;
@@ -159,14 +180,21 @@ impl BoundChain {
         for (place, stage) in pipeline.stages.iter().enumerate() {
             let unsupported =
                 |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
-            let encoded = stage.output.clone().ok_or_else(|| unsupported(String::new()))?;
+            let unread = elements == ElementSize::Unread;
+            let encoded = stage
+                .output
+                .clone()
+                .or_else(|| unread.then_some(Representation::Bytes(BytesSize::Unbounded)));
+            let encoded = encoded.ok_or_else(|| unsupported(String::new()))?;
             if let Representation::Array(array) = &encoded {
                 check_size(array, elements)?;
             }
-            let codec = bind_codec(stage, &before, elements).map_err(|error| match error {
-                BindError::Unsupported { because, .. } => unsupported(because),
-                other => other,
-            })?;
+            let codec = match bind_codec(stage, &before, elements) {
+                Ok(codec) => codec,
+                Err(_) if unread => Codec::Unread,
+                Err(BindError::Unsupported { because, .. }) => return Err(unsupported(because)),
+                Err(error) => return Err(error),
+            };
             codecs.push(BoundCodec {
                 name: stage.name.clone(),
                 metadata: stage.metadata.clone(),

@@ -45,6 +45,14 @@ pub enum ChainFaultKind {
     /// A bytes->bytes codec decodes to another length than the chain expects.
     #[error("{0}")]
     Length(String),
+    /// A chunk decodes to more than there is room for.
+    #[error("there is room for {room} decoded bytes, and {}", found.map_or("more are found".to_owned(), |found| format!("{found} are found")))]
+    Room {
+        /// Bytes that there is room for.
+        room: u64,
+        /// What it decodes to, where the codec tells that.
+        found: Option<u64>,
+    },
     /// A shard index that does not fit its shard.
     #[error("{0}")]
     Shard(String),

@@ -20,6 +20,7 @@ impl BoundChain {
         self.codecs().iter().fold(0, |sum, codec| {
             let bytes = match &codec.codec {
                 Codec::BytesToBytes(bytes_codec) => bytes_codec.context_bytes(size_of(&codec.decoded)),
+                Codec::Pcodec(pcodec) => pcodec.context_bytes(size_of(&codec.decoded)),
                 Codec::Sharding(sharding) => {
                     let inner = sharding.inner();
                     inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs().len()))
@@ -27,6 +28,14 @@ impl BoundChain {
                 _ => 0,
             };
             sum.saturating_add(bytes)
+        })
+    }
+
+    /// What compressors from codec `first` on keep for chunks of so many bytes, be that what the chain says or not.
+    pub(super) fn context_bytes_of(&self, first: usize, bytes: u64) -> u64 {
+        self.codecs()[first..].iter().fold(0, |sum, codec| match &codec.codec {
+            Codec::BytesToBytes(codec) => sum.saturating_add(codec.context_bytes(bytes)),
+            _ => sum,
         })
     }
 

@@ -7,7 +7,9 @@ pub mod element_bytes;
 pub mod fault;
 mod footprint;
 pub mod packbits;
+pub mod pcodec;
 pub mod plugin;
+mod recoding;
 pub mod region;
 pub mod sharding;
 pub mod transpose;
@@ -17,6 +19,7 @@ pub mod vlen;
 pub use chain::{BindError, BoundChain, BoundCodec, Codec, Workspace};
 pub use conversion::Conversion;
 pub use fault::{ChainFault, ChainFaultKind};
+pub use recoding::Recoding;
 pub use sharding::BoundSharding;
 
 /// Whether bytes are nothing but repetitions of one element.

@@ -142,7 +142,7 @@ impl DataType {
             DataType::FixedBytes(bytes) => length(bytes.size),
             DataType::FixedUtf32(code_points) => length(code_points * 4),
             DataType::Struct(structure) => structure.to_configuration(),
-            plain => return Json::String(plain.name()),
+            plain => return Json::from(plain.name()),
         };
         Object::new().with("name", self.name()).with("configuration", configuration).into()
     }

@@ -41,7 +41,7 @@ pub(super) fn float_to_json(float: FloatType, bits: u64) -> Json {
             return Json::from(name);
         }
     }
-    Json::String(format!("0x{bits:0width$x}", width = float.size() * 2))
+    Json::from(format!("0x{bits:0width$x}", width = float.size() * 2))
 }
 
 /// A value as an argument of the command line: JSON text, or a bare `NaN`, `Infinity` or `-Infinity`.
@@ -99,7 +99,7 @@ pub(super) fn float_from_json(float: FloatType, json: &Json) -> Result<Read<u64>
             }
             bits
         }
-        Json::String(text) => match text.as_str() {
+        Json::String(text) => match &**text {
             "NaN" => float.canonical_nan(),
             "Infinity" => float.infinity(false),
             "-Infinity" => float.infinity(true),

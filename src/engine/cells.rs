@@ -12,7 +12,7 @@ use crate::codec::BoundChain;
 use crate::codec::chain::Workspace;
 use crate::codec::region::ravel;
 use crate::codec::sharding::IndexEntry;
-use crate::store::ObjectReader;
+use crate::store::{ObjectReader, StoreError};
 
 /// Shards that are kept open, with their indexes, at most.
 pub const MOST_OPEN_SHARDS: usize = 16;
@@ -120,7 +120,8 @@ impl<'a> CellSource<'a> {
         self.present.is_none_or(|present| present.contains(object))
     }
 
-    /// Reads an encoded cell into `bytes`; false where it is absent.
+    /// Reads an encoded cell into `bytes`; false where it is absent. More than the workspace has room for, or else
+    /// than the chain can make, is a fault.
     pub fn read(&self, cell: &[u64], bytes: &mut Vec<u8>, workspace: &mut Workspace) -> Result<bool, Fault> {
         let (object, inside) = self.side.object_of(cell);
         if !self.may_hold(object) {
@@ -152,7 +153,13 @@ impl<'a> CellSource<'a> {
         let side = self.side;
         let Some(layout) = &side.layout else {
             let key = side.key(object);
-            let found = side.node.read_into(&key, side.chain.max_encoded_bytes(), bytes)?;
+            let bound = workspace.room.unwrap_or_else(|| side.chain.max_encoded_bytes());
+            let found = side.node.read_into(&key, bound, bytes).map_err(|error| match error {
+                StoreError::TooLarge { found, .. } if workspace.room.is_some() => {
+                    Fault::Memory { needed: found }
+                }
+                error => Fault::Store(error),
+            })?;
             return if found || self.present.is_none() { Ok(found) } else { Err(went_away(&key)) };
         };
         let shard = self.open(object, bytes, workspace)?;
@@ -163,11 +170,14 @@ impl<'a> CellSource<'a> {
             None => layout.read_entry(reader, number, bytes, workspace)?,
         };
         let Some((offset, length)) = entry else { return Ok(false) };
-        let bound = layout.cell.max_encoded_bytes();
+        let bound = workspace.room.unwrap_or_else(|| layout.cell.max_encoded_bytes());
         if length > bound {
-            return Err(Fault::Other(format!(
-                "inner chunk {inside:?} holds {length} bytes, at most {bound} expected"
-            )));
+            return Err(match workspace.room {
+                Some(_) => Fault::Memory { needed: length },
+                None => Fault::Other(format!(
+                    "inner chunk {inside:?} holds {length} bytes, at most {bound} expected"
+                )),
+            });
         }
         reader.read_at(offset, length, bytes)?;
         Ok(true)

@@ -31,6 +31,12 @@ pub enum Fault {
     /// Something else about the chunk.
     #[error("{0}")]
     Other(String),
+    /// There is too little memory for it.
+    #[error("{needed} bytes of memory are needed")]
+    Memory {
+        /// As far as is known.
+        needed: u64,
+    },
     /// A bug, here or in a library.
     #[error("an internal error: {0}")]
     Panic(String),
@@ -70,6 +76,15 @@ impl Fault {
         }
     }
 
+    /// Whether more memory would do.
+    pub fn is_of_memory(&self) -> bool {
+        match self {
+            Fault::Memory { .. } => true,
+            Fault::At { fault, .. } => fault.is_of_memory(),
+            _ => false,
+        }
+    }
+
     /// The fault as one of an object of the source, unless its object is known.
     pub(super) fn of_source(self, index: u64) -> Fault {
         self.of(ObjectOf::Source, index)
@@ -78,6 +93,11 @@ impl Fault {
     /// The fault as one of an object of the destination, unless its object is known.
     pub(super) fn of_destination(self, index: u64) -> Fault {
         self.of(ObjectOf::Destination, index)
+    }
+
+    /// The fault as one of an object of the source, or of the destination.
+    pub fn in_object(self, is_source: bool, index: u64) -> Fault {
+        if is_source { self.of_source(index) } else { self.of_destination(index) }
     }
 
     fn of(self, of: ObjectOf, index: u64) -> Fault {
@@ -276,6 +296,13 @@ impl Driver {
             return;
         };
         pool.scope(|scope| visit_below(scope, root, &visit));
+    }
+
+    /// Gives back what thousands of small things took, without waiting for it where there are threads.
+    pub fn discard<T: Send + 'static>(&self, things: T) {
+        if let Some(pool) = &self.pool {
+            pool.spawn(move || drop(things));
+        }
     }
 
     /// Does something with each item, many at a time; the results in order.

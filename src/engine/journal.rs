@@ -5,21 +5,22 @@
 //! that, since the system still has the bytes. A machine that dies does; so after another boot only what a checkpoint
 //! follows is believed, before which everything was synced. A line that is torn, and what follows it, does not count.
 
+mod fingerprint;
+mod line;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+pub use fingerprint::Fingerprint;
+use line::{Counted, Header, Known, Line, next_line, read, to_line};
 
 use super::chunk_set::ChunkSet;
 use super::driver::Fault;
 use super::object::ObjectReport;
-use crate::kernel::quantize::QuantizeFigures;
 use crate::store::log::Lock;
 use crate::store::{LocalNode, LogFile, StoreError, tree};
 
@@ -36,51 +37,10 @@ const CHECKPOINT_BYTES: u64 = 64 << 30;
 const CHECKPOINT_AFTER: Duration = Duration::from_mins(10);
 /// Longer journals are not read: more than this is not written by runs of any length.
 const MOST_BYTES: u64 = 4 << 30;
+/// No header is longer: it holds a digest of each part of a plan.
+const MOST_HEADER_BYTES: u64 = 64 << 10;
 /// Units are noted in one of so many places, so that threads do not wait for each other.
 const SLOTS: usize = 64;
-
-/// What a plan is told apart by: named parts, each as a digest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fingerprint {
-    /// The version of the program: another may write other bytes.
-    program: String,
-    /// Digests by the names of what they were made of.
-    plan: BTreeMap<String, String>,
-}
-
-impl Fingerprint {
-    /// The fingerprint of a plan, from the texts of its parts, each in pieces.
-    pub fn new<'a>(parts: impl IntoIterator<Item = (&'a str, Vec<&'a [u8]>)>) -> Self {
-        let digest = |text: Vec<&[u8]>| {
-            let mut digest = Sha256::new();
-            for piece in text {
-                // Pieces are told apart by their lengths.
-                digest.update((piece.len() as u64).to_le_bytes());
-                digest.update(piece);
-            }
-            digest.finalize().iter().fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            })
-        };
-        let plan = parts.into_iter().map(|(name, text)| (name.to_owned(), digest(text))).collect();
-        Fingerprint { program: env!("CARGO_PKG_VERSION").to_owned(), plan }
-    }
-
-    /// The names of what differs from another plan.
-    fn differences(&self, other: &Fingerprint) -> Vec<String> {
-        let mut names: Vec<String> = self
-            .plan
-            .iter()
-            .filter(|(name, digest)| other.plan.get(*name) != Some(digest))
-            .map(|(name, _)| name.clone())
-            .collect();
-        if self.program != other.program {
-            names.push(format!("the version of zarrcast ({} then)", other.program));
-        }
-        names
-    }
-}
 
 /// A journal cannot be begun or gone on with.
 #[derive(Debug, thiserror::Error)]
@@ -97,46 +57,6 @@ pub enum JournalError {
         /// In what.
         differences: Vec<String>,
     },
-}
-
-#[derive(Serialize, Deserialize)]
-struct Header {
-    schema: String,
-    fingerprint: Fingerprint,
-    /// Whether the node takes the place of another when it is whole.
-    replaces: bool,
-    boot: Option<String>,
-}
-
-/// Every line but the first.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Line {
-    /// What follows was written after another boot.
-    Boot(Option<String>),
-    /// All before it is durable.
-    Checkpoint,
-    /// Finished units.
-    Done { part: String, units: Vec<Range<u64>>, counted: Counted },
-}
-
-/// An [`ObjectReport`] as it is noted; floats by their bits.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Counted {
-    written: u64,
-    bytes_read: u64,
-    bytes_written: u64,
-    count: u64,
-    nan: u64,
-    clamped: u64,
-    float_bits: [u64; 4],
-}
-
-/// What was done of a part.
-#[derive(Debug, Default, Clone)]
-struct Known {
-    units: Vec<Range<u64>>,
-    report: ObjectReport,
 }
 
 /// Units that have no line yet.
@@ -200,7 +120,8 @@ impl Journal {
 
     /// Whether the run that left its journal in a node was to replace another node by it.
     pub fn replaces_at(node: &LocalNode) -> bool {
-        let text = LogFile::open(&Self::path(node)).ok().flatten().map(|mut log| log.read(MOST_BYTES));
+        let log = LogFile::open(&Self::path(node)).ok().flatten();
+        let text = log.map(|mut log| log.read_beginning(MOST_HEADER_BYTES));
         let Some(Ok(text)) = text else { return false };
         next_line::<Header>(&text, 0).is_some_and(|(header, _)| header.replaces)
     }
@@ -420,43 +341,6 @@ impl<'a> Part<'a> {
     }
 }
 
-impl Counted {
-    fn of(report: &ObjectReport) -> Self {
-        let figures = &report.figures;
-        let floats = [
-            figures.max_abs_error,
-            figures.max_abs_error_clamped,
-            figures.sum_of_squares,
-            figures.normalizer,
-        ];
-        Counted {
-            written: report.written,
-            bytes_read: report.bytes_read,
-            bytes_written: report.bytes_written,
-            count: figures.count,
-            nan: figures.nan,
-            clamped: figures.clamped,
-            float_bits: floats.map(f64::to_bits),
-        }
-    }
-
-    fn report(&self) -> ObjectReport {
-        let [max_abs_error, max_abs_error_clamped, sum_of_squares, normalizer] =
-            self.float_bits.map(f64::from_bits);
-        let figures = QuantizeFigures {
-            count: self.count,
-            nan: self.nan,
-            clamped: self.clamped,
-            max_abs_error,
-            max_abs_error_clamped,
-            sum_of_squares,
-            normalizer,
-        };
-        let Counted { written, bytes_read, bytes_written, .. } = *self;
-        ObjectReport { written, bytes_read, bytes_written, bytes_temporary: 0, figures }
-    }
-}
-
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -469,51 +353,6 @@ fn lock(log: &LogFile) -> Result<(), JournalError> {
         Lock::Held | Lock::Unsupported => Ok(()),
         Lock::Elsewhere => Err(JournalError::Locked),
     }
-}
-
-fn to_line(value: &impl Serialize) -> String {
-    let mut line = serde_json::to_string(value).unwrap_or_default();
-    line.push('\n');
-    line
-}
-
-/// The whole line at a place, and where the next begins; `None` where it is torn or no line of a journal.
-fn next_line<T: for<'a> Deserialize<'a>>(text: &[u8], start: usize) -> Option<(T, usize)> {
-    let length = text[start..].iter().position(|byte| *byte == b'\n')?;
-    let line = serde_json::from_slice(&text[start..start + length]).ok()?;
-    Some((line, start + length + 1))
-}
-
-/// What the lines after the header say that can be believed, the length of those, and whether the last of them was
-/// written after the present boot.
-fn read(
-    text: &[u8],
-    first: usize,
-    begun: Option<&String>,
-    now: Option<&String>,
-) -> (BTreeMap<String, Known>, u64, bool) {
-    let is_now = |boot: Option<&String>| boot.is_some() && boot == now;
-    let mut known: BTreeMap<String, Known> = BTreeMap::new();
-    let mut since_checkpoint = Vec::new();
-    let (mut place, mut believed, mut is_same_boot) = (first, first, is_now(begun));
-    while let Some((line, next)) = next_line::<Line>(text, place) {
-        place = next;
-        let mut is_durable = false;
-        match line {
-            Line::Boot(boot) => is_same_boot = is_now(boot.as_ref()),
-            Line::Done { part, units, counted } => since_checkpoint.push((part, units, counted.report())),
-            Line::Checkpoint => is_durable = true,
-        }
-        if is_same_boot || is_durable {
-            believed = next;
-            for (part, units, report) in since_checkpoint.drain(..) {
-                let all = known.entry(part).or_default();
-                all.units.extend(units);
-                all.report.add(&report);
-            }
-        }
-    }
-    (known, believed as u64, is_same_boot)
 }
 
 /// Ranges in order, those that touch as one.
@@ -531,140 +370,4 @@ fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests make and look at files")]
-mod tests {
-    use super::*;
-
-    fn fingerprint(options: &str) -> Fingerprint {
-        Fingerprint::new([("source", vec![b"a".as_slice()]), ("options", vec![options.as_bytes()])])
-    }
-
-    fn counted(bytes: u64) -> ObjectReport {
-        let mut report = ObjectReport { written: 1, bytes_written: bytes, ..ObjectReport::default() };
-        report.figures.sum_of_squares = 0.1;
-        report
-    }
-
-    fn folder() -> (tempfile::TempDir, LocalNode) {
-        let folder = tempfile::tempdir().unwrap();
-        let node = LocalNode::new(folder.path());
-        (folder, node)
-    }
-
-    /// The text of the journal, and the same with the lines of another boot.
-    fn rewrite(node: &LocalNode, change: impl Fn(String) -> String) {
-        let path = Journal::path(node);
-        let mut log = LogFile::open(&path).unwrap().unwrap();
-        let text = String::from_utf8(log.read(1 << 20).unwrap()).unwrap();
-        log.truncate(0).unwrap();
-        log.append(change(text).as_bytes()).unwrap();
-    }
-
-    #[test]
-    fn journal_taken_up_knows_finished_units_and_what_was_counted() {
-        let (_folder, node) = folder();
-        let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-        for unit in [3, 0, 1, 7] {
-            journal.part("/a").finished(unit..unit + 1, &counted(10)).unwrap();
-        }
-        journal.part("/b").finished(5..9, &counted(1)).unwrap();
-        journal.flush().unwrap();
-        drop(journal);
-        let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-        let part = journal.part("/a");
-        let done: Vec<u64> = (0..10).filter(|unit| part.is_done(*unit)).collect();
-        assert_eq!(done, [0, 1, 3, 7]);
-        assert_eq!(part.before().bytes_written, 40);
-        assert_eq!(part.before().figures.sum_of_squares, 0.1 + 0.1 + 0.1 + 0.1);
-        assert!(journal.part("/b").is_done(8) && !journal.part("/b").is_done(9));
-        assert_eq!((journal.num_units(), journal.bytes_written()), (8, 41));
-        journal.remove().unwrap();
-        assert!(!Journal::is_at(&node));
-    }
-
-    #[test]
-    fn torn_line_and_what_follows_it_do_not_count() {
-        let (_folder, node) = folder();
-        let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-        journal.part("/").finished(0..1, &counted(1)).unwrap();
-        journal.flush().unwrap();
-        journal.part("/").finished(1..2, &counted(1)).unwrap();
-        journal.flush().unwrap();
-        drop(journal);
-        let whole = std::fs::read(Journal::path(&node)).unwrap();
-        let first_two = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1;
-        for cut in first_two..whole.len() {
-            std::fs::write(Journal::path(&node), &whole[..cut]).unwrap();
-            let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-            let part = journal.part("/");
-            assert!(part.is_done(0) && !part.is_done(1), "cut at {cut}");
-            // What is noted next follows whole lines.
-            part.finished(5..6, &counted(1)).unwrap();
-            journal.flush().unwrap();
-            drop(journal);
-            let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-            assert!(journal.part("/").is_done(5));
-        }
-    }
-
-    #[test]
-    fn header_that_is_torn_is_no_journal() {
-        let (_folder, node) = folder();
-        Journal::begin(&node, &fingerprint("x"), false).unwrap();
-        rewrite(&node, |text| text[..text.len() / 2].to_owned());
-        assert!(Journal::resume(&node, &fingerprint("x")).unwrap().is_none());
-        // It is begun anew, whatever stands there.
-        assert!(Journal::begin(&node, &fingerprint("y"), false).is_ok());
-        assert!(Journal::resume(&node, &fingerprint("y")).unwrap().is_some());
-    }
-
-    #[test]
-    fn units_after_the_last_checkpoint_of_another_boot_are_done_again() {
-        let (_folder, node) = folder();
-        let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-        journal.part("/").finished(0..4, &counted(1)).unwrap();
-        journal.checkpoint().unwrap();
-        journal.part("/").finished(4..6, &counted(1)).unwrap();
-        journal.flush().unwrap();
-        drop(journal);
-        let boot = tree::boot_id().unwrap();
-        rewrite(&node, |text| text.replace(&boot, "another"));
-        for _ in 0..2 {
-            let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-            let part = journal.part("/");
-            assert!(part.is_done(3) && !part.is_done(4));
-            assert_eq!(part.before().bytes_written, 1);
-        }
-        let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-        journal.part("/").finished(4..5, &counted(1)).unwrap();
-        journal.flush().unwrap();
-        drop(journal);
-        assert!(Journal::resume(&node, &fingerprint("x")).unwrap().unwrap().part("/").is_done(4));
-    }
-
-    #[test]
-    fn other_plan_and_other_run_are_refused() {
-        let (_folder, node) = folder();
-        let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-        assert!(matches!(Journal::resume(&node, &fingerprint("x")), Err(JournalError::Locked)));
-        assert!(matches!(Journal::begin(&node, &fingerprint("x"), false), Err(JournalError::Locked)));
-        drop(journal);
-        let refused = Journal::resume(&node, &fingerprint("y")).unwrap_err();
-        assert_eq!(refused.to_string(), "what differs: options");
-    }
-
-    #[test]
-    fn line_that_cannot_be_written_leaves_whole_lines() {
-        use crate::store::fault::injection::{Failure, Injection};
-        let (folder, node) = folder();
-        let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-        journal.part("/").finished(0..1, &counted(1)).unwrap();
-        let injection = Injection::new(folder.path(), [(0, Failure::ShortWrite)]);
-        assert!(journal.flush().is_err());
-        drop(injection);
-        journal.part("/").finished(7..8, &counted(1)).unwrap();
-        journal.flush().unwrap();
-        drop(journal);
-        let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-        assert!(journal.part("/").is_done(7) && !journal.part("/").is_done(0));
-    }
-}
+mod tests;

@@ -12,6 +12,7 @@ pub mod interrupt;
 pub mod journal;
 pub mod key_scan;
 pub mod listing;
+pub mod measured;
 pub mod object;
 pub mod plan;
 pub mod progress;

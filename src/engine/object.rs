@@ -5,6 +5,7 @@ use super::cell_move::CellMove;
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::driver::{ChunkFault, Driver, Fault};
 use super::journal::Part;
+use super::measured::{Measured, MeasuredRun};
 use super::plan::Block;
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
@@ -34,8 +35,6 @@ pub struct Side {
 /// What is done with each stored object.
 #[derive(Debug, Clone)]
 pub enum ObjectWay {
-    /// The encoded bytes move as they are.
-    Copy,
     /// Decoded and encoded whole.
     Convert(Box<Conversion>),
     /// Cell by cell, where both sides have the same cells, in the same objects or in others.
@@ -44,6 +43,8 @@ pub enum ObjectWay {
     Rechunk(Box<Rechunk>),
     /// The same in two passes.
     Staged(Box<Staged>),
+    /// Cell by cell, where only reading tells how large a cell is.
+    Measured(Box<Measured>),
 }
 
 /// The work on the objects of an array.
@@ -164,7 +165,10 @@ impl ObjectJob {
             ObjectWay::Staged(staged) => {
                 StagedRun { job: self, staged, part }.run(driver, progress, &mut fold)
             }
-            ObjectWay::Copy | ObjectWay::Convert(_) => self.run_whole(driver, progress, part, &mut fold),
+            ObjectWay::Measured(measured) => {
+                MeasuredRun { job: self, measured, source: &cells.source, part }.run(driver, &mut fold)
+            }
+            ObjectWay::Convert(conversion) => self.run_whole(conversion, driver, progress, part, &mut fold),
         };
         let indexes = ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() };
         let noted = part.finished(0..0, &indexes);
@@ -172,9 +176,10 @@ impl ObjectJob {
         run.and(noted.map_err(|fault| ChunkFault { index: 0, fault }))
     }
 
-    /// Objects that are copied or converted whole.
+    /// Objects that are converted whole.
     fn run_whole(
         &self,
+        conversion: &Conversion,
         driver: &Driver,
         progress: &dyn Progress,
         part: &Part<'_>,
@@ -186,7 +191,7 @@ impl ObjectJob {
         driver.run::<ObjectBuffers, ObjectReport>(
             objects,
             |buffers, index| {
-                let report = part.do_once(index, || self.object(buffers, index))?;
+                let report = part.do_once(index, || self.convert(conversion, buffers, index))?;
                 progress.advance(object_bytes);
                 Ok(report)
             },
@@ -240,17 +245,6 @@ impl ObjectJob {
     pub fn num_filled(&self) -> u64 {
         let total: u64 = self.destination.metadata.num_chunks();
         if self.absent_element.is_some() { total.saturating_sub(self.present.len()) } else { 0 }
-    }
-
-    fn object(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
-        let keys = Keys { source: self.source.key(index), destination: self.destination.key(index) };
-        if let ObjectWay::Convert(conversion) = &self.way {
-            return self.convert(conversion, buffers, index, &keys);
-        }
-        let bound = self.source.chain.max_encoded_bytes();
-        let keys = (keys.source.as_str(), keys.destination.as_str());
-        let bytes = self.destination.node.copy_from(&self.source.node, keys, bound)?;
-        Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..ObjectReport::default() })
     }
 
     /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache.
@@ -324,8 +318,8 @@ impl ObjectJob {
         conversion: &Conversion,
         buffers: &mut ObjectBuffers,
         index: u64,
-        keys: &Keys,
     ) -> Result<ObjectReport, Fault> {
+        let keys = Keys { source: self.source.key(index), destination: self.destination.key(index) };
         let mut report = ObjectReport::default();
         if !self.present.contains(index) {
             return self.fill_object(conversion, buffers, &keys.destination);
@@ -333,7 +327,7 @@ impl ObjectJob {
         let start = self.source.start_of(index);
         let valid = self.source.cropped(&start, &self.source.metadata.chunk_shape);
         if let (None, Some(sizes)) = (&valid, conversion.streams()) {
-            return self.stream(conversion, sizes, buffers, keys, &start);
+            return self.stream(conversion, sizes, buffers, &keys, &start);
         }
         let key = &keys.source;
         if !self.source.node.read_into(key, self.source.chain.max_encoded_bytes(), &mut buffers.read)? {

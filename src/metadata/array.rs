@@ -177,7 +177,7 @@ fn read_dimension_names(
     for (index, element) in elements.iter().enumerate() {
         match element {
             Json::Null => names.push(None),
-            Json::String(name) => names.push(Some(name.clone())),
+            Json::String(name) => names.push(Some(name.to_string())),
             other if diagnostics.len() < MAX_FAULTS => {
                 diagnostics.push(type_fault(other, "a string or null", &format!("{pointer}/{index}")));
             }

@@ -28,7 +28,7 @@ impl Consolidated {
             return None;
         };
         match object.get("kind") {
-            Some(Json::String(kind)) if kind == "inline" => {}
+            Some(Json::String(kind)) if &**kind == "inline" => {}
             other => {
                 let found = other.map_or_else(|| "nothing".to_owned(), Json::excerpt);
                 let message = format!("expected the kind \"inline\" of consolidated metadata, found {found}");

@@ -174,7 +174,7 @@ impl Extension {
 
 fn read_name(object: &Object, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
     match object.get("name") {
-        Some(Json::String(name)) => Some(name.clone()),
+        Some(Json::String(name)) => Some(name.to_string()),
         Some(other) => {
             diagnostics.push(type_fault(other, "a string", &format!("{pointer}/name")));
             None

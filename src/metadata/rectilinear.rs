@@ -45,7 +45,7 @@ pub(super) fn read(
         reader.fault(code::GRID_CONFIGURATION, POINTER, message);
     }
     match configuration.get("kind") {
-        Some(Json::String(kind)) if kind == "inline" => {}
+        Some(Json::String(kind)) if &**kind == "inline" => {}
         found => {
             let found = found.map_or_else(|| "nothing".to_owned(), Json::excerpt);
             let message = format!("expected \"inline\" as `kind`, found {found}");

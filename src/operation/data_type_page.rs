@@ -32,7 +32,7 @@ Every type is inspected, validated, and copied byte for byte; so are types that 
 ";
 
 /// The codecs that turn elements into bytes.
-const TO_BYTES: [&str; 4] = ["bytes", "packbits", "vlen-utf8", "vlen-bytes"];
+const TO_BYTES: [&str; 5] = ["bytes", "packbits", "numcodecs.pcodec", "vlen-utf8", "vlen-bytes"];
 
 /// The page, in Markdown.
 pub fn data_type_page() -> String {

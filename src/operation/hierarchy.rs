@@ -93,10 +93,24 @@ pub fn read_hierarchy(
         // Says what is missing.
         super::open::open_documents(&folder, &start.name())?;
     }
-    let mut hierarchy = walk::walk(&start, &root, driver);
+    Ok(read_from(&start, &root, None, driver))
+}
+
+/// The same of a store whose own documents are read already.
+pub fn read_hierarchy_below(
+    store: &Path,
+    documents: Documents,
+    driver: &Driver,
+) -> Result<Hierarchy, OperationError> {
+    let root = LocalNode::new(local_path(store));
+    Ok(read_from(&Place::new(store, None)?, &root, Some(documents), driver))
+}
+
+fn read_from(start: &Place, root: &LocalNode, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
+    let mut hierarchy = walk::walk(start, root, documents, driver);
     hierarchy.nodes.sort_by(|a, b| compare_paths(&a.place.path, &b.place.path));
     consolidated::check(&mut hierarchy.nodes);
-    Ok(hierarchy)
+    hierarchy
 }
 
 /// The order of paths: name by name, so that a group comes right before what is in it.
@@ -109,34 +123,30 @@ fn read_node(
     place: &Place,
     node: LocalNode,
 ) -> Result<Option<(NodeContent, Vec<Diagnostic>)>, OperationError> {
-    let unreadable = |error: DocumentError| {
-        OperationError::environment(format!("`{}` cannot be read", place.name())).because(error)
-    };
     match read_documents(&node) {
         Ok(None) => Ok(None),
-        Ok(Some(documents)) => content(place, node, documents)
-            .map(|content| Some((content, Vec::new())))
-            .map_err(|error| unreadable(error.into())),
+        Ok(Some(documents)) => Ok(Some((content(place, node, documents)?, Vec::new()))),
         Err(error) => match error.diagnostic() {
             Some(found) => {
                 let mut found = vec![found];
                 place.locate(&mut found, "zarr.json");
                 Ok(Some((NodeContent::Broken, found)))
             }
-            None => Err(unreadable(error)),
+            None => Err(unreadable(place, error)),
         },
     }
 }
 
-fn content(
-    place: &Place,
-    node: LocalNode,
-    documents: Documents,
-) -> Result<NodeContent, crate::store::StoreError> {
+fn unreadable(place: &Place, error: DocumentError) -> OperationError {
+    OperationError::environment(format!("`{}` cannot be read", place.name())).because(error)
+}
+
+fn content(place: &Place, node: LocalNode, documents: Documents) -> Result<NodeContent, OperationError> {
     Ok(if documents.kind == NodeKind::Array {
         NodeContent::Array(Box::new(ArrayReading::of(place.clone(), node, documents)))
     } else {
-        NodeContent::Group(Box::new(GroupReading::of(place.clone(), node, documents)?))
+        let group = GroupReading::of(place.clone(), node, documents);
+        NodeContent::Group(Box::new(group.map_err(|error| unreadable(place, error.into()))?))
     })
 }
 

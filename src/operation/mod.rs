@@ -3,6 +3,7 @@
 pub mod against;
 pub mod apply_codec;
 pub mod apply_codec_result;
+pub mod codec_page;
 pub mod data_type_page;
 pub mod document;
 pub mod error;

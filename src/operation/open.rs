@@ -114,8 +114,8 @@ impl ArrayReading {
             let about_form = diagnostics.split_off(own);
             // Of a `dtype` that v2 does not have no more is said than that.
             let is_unknown = diagnostics.iter().any(|found| found.is(code::V2_DTYPE));
-            let has_size = data_type.as_ref().is_some_and(|data_type| data_type.size().is_some());
-            let is_decoded = is_unknown || has_size;
+            let is_read = |data_type: &DataType| data_type.size().is_some() || data_type.is_variable_length();
+            let is_decoded = is_unknown || data_type.as_ref().is_some_and(is_read);
             let about_form = about_form.into_iter().filter(|found| !is_v3_alone(found, is_decoded));
             diagnostics.extend(about_form.map(|found| as_v2(&document, found)));
         }
@@ -357,14 +357,21 @@ pub fn refusal(message: &str, errors: &[Diagnostic]) -> OperationError {
 
 /// Binds a pipeline; what cannot be run is said with the store's name.
 pub fn bind(pipeline: &Pipeline, store: &str) -> Result<BoundChain, OperationError> {
-    BoundChain::bind(pipeline).map_err(|error| {
-        let help = match &error {
-            BindError::Unsupported { .. } => "copying without options keeps such chunks as they are",
-            BindError::DataType(_) => "arrays of this type can be copied without options",
-            BindError::TooLarge { .. } => "check `chunk_grid` in its metadata",
-        };
-        OperationError::data(format!("the chunks of `{store}` cannot be decoded"))
-            .because(error)
-            .with_help(help)
-    })
+    BoundChain::bind(pipeline).map_err(|error| undecoded(error, store))
+}
+
+/// Binds a pipeline for chunks that are not decoded to elements.
+pub fn bind_unread(pipeline: &Pipeline, store: &str) -> Result<BoundChain, OperationError> {
+    BoundChain::bind_unread(pipeline).map_err(|error| undecoded(error, store))
+}
+
+fn undecoded(error: BindError, store: &str) -> OperationError {
+    let help = match &error {
+        BindError::Unsupported { .. } => {
+            "copying keeps such chunks as they are, and `--compress` what the codec has made"
+        }
+        BindError::DataType(_) => "arrays of this type can be copied, and `--compress` compresses them anew",
+        BindError::TooLarge { .. } => "check `chunk_grid` in its metadata",
+    };
+    OperationError::data(format!("the chunks of `{store}` cannot be decoded")).because(error).with_help(help)
 }

@@ -68,8 +68,9 @@ fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Ve
         let found = Diagnostic::new(code, message).with_help("not every reader can decode the array");
         diagnostics.push(found.at_pointer(codec.pointer.clone()));
     }
-    if entry.is_some_and(|entry| !entry.is_decoded) {
-        let message = format!("the codec {name} is not decoded by this program");
+    if let Some(entry) = entry.filter(|entry| !entry.is_decoded) {
+        let reason = entry.reason().map_or_else(String::new, |reason| format!(": {reason}"));
+        let message = format!("the codec {name} is not decoded by this program{reason}");
         let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message)
             .with_help("the array can be copied as it is; its chunks are not looked into");
         diagnostics.push(found.at_pointer(codec.pointer.clone()));
@@ -168,6 +169,12 @@ impl Binding<'_> {
                 let size = self.array.num_elements().and_then(|count| packed_size(&bound, count));
                 let size = size.map_or(BytesSize::Unbounded, BytesSize::Fixed);
                 Some((BoundConfiguration::PackBits(bound), Some(Representation::Bytes(size))))
+            }
+            CodecConfiguration::Pcodec(configuration) => {
+                let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
+                let size = self.array.num_elements().and_then(|count| bound.max_encoded_bytes(count));
+                let size = size.map_or(BytesSize::Unbounded, BytesSize::Bounded);
+                Some((BoundConfiguration::Pcodec(bound), Some(Representation::Bytes(size))))
             }
             CodecConfiguration::ShardingIndexed(configuration) => self.sharding(&configuration),
             CodecConfiguration::Vlen(configuration) => {

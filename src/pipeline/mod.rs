@@ -6,7 +6,7 @@
 mod binding;
 pub mod configuration;
 mod fill;
-mod registry;
+pub mod registry;
 pub mod representation;
 mod size;
 
@@ -67,6 +67,8 @@ pub enum BoundConfiguration {
     },
     /// `packbits`.
     PackBits(configuration::BoundPackBits),
+    /// `numcodecs.pcodec`.
+    Pcodec(configuration::BoundPcodec),
     /// `vlen-utf8` or `vlen-bytes`.
     Vlen(configuration::VlenConfiguration),
     /// `sharding_indexed`.

@@ -27,11 +27,28 @@ impl CodecKind {
 
 /// What is known of a codec by its name alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) name: &'static str,
-    pub(super) kind: CodecKind,
-    pub(super) is_registered: bool,
-    pub(super) is_decoded: bool,
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it turns into what.
+    pub kind: CodecKind,
+    /// Whether the core specification or the registry has its name.
+    pub is_registered: bool,
+    /// Whether this program decodes it.
+    pub is_decoded: bool,
+}
+
+impl Entry {
+    /// Why this program does not decode the codec, where there is more to say than that it does not.
+    pub fn reason(self) -> Option<&'static str> {
+        match self.name {
+            "zfp" | "numcodecs.zfpy" => Some("the library zfp is not built in: it needs cmake and libclang"),
+            "zarrs.gdeflate" => {
+                Some("the library gdeflate is not built in: it reads beyond the end of a damaged chunk")
+            }
+            _ => None,
+        }
+    }
 }
 
 const fn entries<const N: usize>(kind: CodecKind, names: [(&'static str, bool, bool); N]) -> [Entry; N] {
@@ -68,7 +85,7 @@ static ARRAY_TO_BYTES: [Entry; 12] = entries(
     [
         ("bytes", true, true),
         ("n5_default", true, false),
-        ("numcodecs.pcodec", false, false),
+        ("numcodecs.pcodec", false, true),
         ("numcodecs.zfpy", false, false),
         ("packbits", true, true),
         ("sharding_indexed", true, true),
@@ -111,7 +128,8 @@ pub(super) fn find(name: &str) -> Option<Entry> {
     all().find(|entry| entry.name == name)
 }
 
-fn all() -> impl Iterator<Item = Entry> {
+/// Every codec of the list, by what it turns into what.
+pub fn all() -> impl Iterator<Item = Entry> {
     ARRAY_TO_ARRAY.iter().chain(&ARRAY_TO_BYTES).chain(&BYTES_TO_BYTES).copied()
 }
 

@@ -107,7 +107,7 @@ pub fn json(json: &Json) -> String {
                 && text.len() <= MAX_JSON_BYTES
                 && text.chars().all(|c| c.is_ascii_graphic() && c != '"') =>
         {
-            text.clone()
+            text.to_string()
         }
         other => json_text(other),
     }

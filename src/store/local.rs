@@ -5,16 +5,17 @@
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::StoreError;
 use super::copy::copy;
+use super::entry::{EntryKind, FolderListing, LinkTarget, describe};
 use super::fault::{self, Call};
-use super::tree;
+use super::object::{ObjectReader, ObjectWriter, fill, write_all};
+use super::{StoreError, tree};
 
 /// Documents larger than this are not read: 64 MiB.
 pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
@@ -23,8 +24,8 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct LocalNode {
     root: PathBuf,
-    /// Whether the last object that was created needed a new folder: then the next likely does too.
-    makes_folders: Arc<AtomicBool>,
+    /// Objects since the last whose folder was there, where each needed a new one: then the next likely does too.
+    folders_missing: Arc<AtomicU32>,
     /// What is created gets these permissions, less the umask.
     modes: Modes,
 }
@@ -45,20 +46,6 @@ impl Default for Modes {
 pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_path_buf();
     move |source| StoreError::Io { action, path, source }
-}
-
-/// What stands at a path that is no regular file.
-fn describe(file_type: std::fs::FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    if file_type.is_dir() {
-        "a folder"
-    } else if file_type.is_fifo() {
-        "a FIFO"
-    } else if file_type.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    }
 }
 
 /// Opens a regular file for reading, with what is known of it; `None` where nothing is.
@@ -87,7 +74,7 @@ fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
 impl LocalNode {
     /// The node at a directory; nothing is read.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        LocalNode { root: root.into(), makes_folders: Arc::default(), modes: Modes::default() }
+        LocalNode { root: root.into(), folders_missing: Arc::default(), modes: Modes::default() }
     }
 
     /// The node, creating its folders and objects with the permissions of the folder and the document `key` of
@@ -107,7 +94,7 @@ impl LocalNode {
     /// The node in a folder of this one, which creates with the same permissions.
     #[must_use]
     pub fn child(&self, path: &str) -> LocalNode {
-        LocalNode { root: self.root.join(path), makes_folders: Arc::default(), modes: self.modes }
+        LocalNode { root: self.root.join(path), folders_missing: Arc::default(), modes: self.modes }
     }
 
     /// The directory.
@@ -210,17 +197,17 @@ impl LocalNode {
     /// Where each object has a folder of its own, making the folder first saves an attempt for each.
     fn create_file(&self, path: &Path, mode: u32) -> Result<File, StoreError> {
         let folder = path.parent().unwrap_or(&self.root);
-        if self.makes_folders.load(Ordering::Relaxed)
+        if self.folders_missing.load(Ordering::Relaxed) > 1
             && let Err(error) = tree::create_folder(folder, self.modes.folder)
             && error.kind() == io::ErrorKind::AlreadyExists
         {
-            self.makes_folders.store(false, Ordering::Relaxed);
+            self.folders_missing.store(0, Ordering::Relaxed);
         }
         match fault::before(Call::Create, path).and_then(|()| open_new(path, mode)) {
             Ok(file) => Ok(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 tree::create_folders(folder, self.modes.folder).map_err(io_error("create", folder))?;
-                self.makes_folders.store(true, Ordering::Relaxed);
+                self.folders_missing.fetch_add(1, Ordering::Relaxed);
                 open_new(path, mode).map_err(io_error("create", path))
             }
             Err(error) => Err(io_error("create", path)(error)),
@@ -385,30 +372,6 @@ fn open_new(path: &Path, mode: u32) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)
 }
 
-/// Reads until the buffer is full or the file ends; how many bytes were read.
-fn fill(file: &mut File, buffer: &mut [u8], path: &Path) -> Result<usize, StoreError> {
-    fault::before(Call::Read, path).map_err(io_error("read", path))?;
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(io_error("read", path)(error)),
-        }
-    }
-    Ok(filled)
-}
-
-/// Writes bytes to a file; all of them, or it is an error.
-pub(super) fn write_all(file: &mut File, bytes: &[u8], path: &Path) -> Result<(), StoreError> {
-    let written = fault::before_write(path, bytes.len()).and_then(|allowed| {
-        file.write_all(&bytes[..allowed])?;
-        if allowed == bytes.len() { Ok(()) } else { Err(rustix::io::Errno::NOSPC.into()) }
-    });
-    written.map_err(io_error("write", path))
-}
-
 /// Makes a file or a folder durable.
 pub(super) fn sync_all(file: &File, path: &Path) -> Result<(), StoreError> {
     fault::before(Call::Sync, path).and_then(|()| file.sync_all()).map_err(io_error("sync", path))
@@ -423,113 +386,4 @@ pub struct Room {
     pub block_bytes: u64,
     /// Files that can be made.
     pub files: u64,
-}
-
-/// What stands at a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A folder.
-    Folder,
-    /// A regular file.
-    File,
-    /// A symbolic link, wherever it leads.
-    Link,
-    /// None of these: "a FIFO", "a socket".
-    Other(&'static str),
-    /// Whatever it is, its name is no UTF-8, and so no key.
-    Unnamed,
-}
-
-impl EntryKind {
-    fn of(file_type: std::fs::FileType) -> Self {
-        if file_type.is_file() {
-            EntryKind::File
-        } else if file_type.is_dir() {
-            EntryKind::Folder
-        } else if file_type.is_symlink() {
-            EntryKind::Link
-        } else {
-            EntryKind::Other(describe(file_type))
-        }
-    }
-}
-
-/// What a folder holds, by keys relative to the node.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FolderListing {
-    /// Its folders.
-    pub folders: Vec<String>,
-    /// Its regular files.
-    pub files: Vec<String>,
-    /// Its symbolic links, wherever they lead.
-    pub links: Vec<String>,
-    /// What is neither, with what it is: "a FIFO", "a socket".
-    pub others: Vec<(String, &'static str)>,
-    /// Names that are no UTF-8, and so no keys, as well as they can be shown.
-    pub unnamed: Vec<String>,
-}
-
-/// What a link leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinkTarget {
-    /// A folder, not an object.
-    pub is_folder: bool,
-    /// It lies in the node's own folder.
-    pub is_inside: bool,
-}
-
-/// An object that is read in parts.
-#[derive(Debug)]
-pub struct ObjectReader {
-    file: File,
-    length: u64,
-    path: PathBuf,
-}
-
-impl ObjectReader {
-    /// Its size in bytes when it was opened.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// Reads `length` bytes from `offset` into `bytes` (replaced). The range must lie inside the object.
-    pub fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        let inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
-        let size = usize::try_from(length).ok().filter(|_| inside).ok_or_else(|| StoreError::TooLarge {
-            path: self.path.clone(),
-            found: length,
-            bound: self.length,
-        })?;
-        bytes.resize(size, 0);
-        fault::before(Call::Read, &self.path)
-            .and_then(|()| self.file.read_exact_at(bytes, offset))
-            .map_err(io_error("read", &self.path))
-    }
-}
-
-impl ObjectReader {
-    /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
-    pub fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        fill(&mut self.file, piece, &self.path)
-    }
-}
-
-/// An object that is written in order.
-#[derive(Debug)]
-pub struct ObjectWriter {
-    file: File,
-    path: PathBuf,
-}
-
-impl ObjectWriter {
-    /// Appends bytes.
-    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        write_all(&mut self.file, bytes, &self.path)
-    }
-
-    /// Overwrites bytes at the start of the object.
-    pub fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.seek(SeekFrom::Start(0)).map_err(io_error("write", &self.path))?;
-        write_all(&mut self.file, bytes, &self.path)
-    }
 }

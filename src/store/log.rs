@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use super::fault::{self, Call};
-use super::local::{io_error, sync_all, write_all};
+use super::local::{io_error, sync_all};
+use super::object::write_all;
 
 /// A file of lines. It is unlocked when it is dropped, or its process ends.
 #[derive(Debug)]
@@ -81,6 +82,11 @@ impl LogFile {
         if found > max_bytes {
             return Err(StoreError::TooLarge { path: self.path.clone(), found, bound: max_bytes });
         }
+        self.read_beginning(max_bytes)
+    }
+
+    /// Its first bytes, at most `max_bytes`.
+    pub fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::new();
         fault::before(Call::Read, &self.path)
             .and_then(|()| self.file.seek(SeekFrom::Start(0)))
@@ -141,5 +147,6 @@ mod tests {
         log.append(b"three\n").unwrap();
         assert_eq!(log.read(100).unwrap(), b"one\ntwo\nthree\n");
         assert!(log.read(5).is_err());
+        assert_eq!(log.read_beginning(5).unwrap(), b"one\nt");
     }
 }

@@ -1,15 +1,19 @@
 //! Where arrays lie. Only this row touches files.
 
 mod copy;
+mod entry;
 pub(crate) mod fault;
 pub mod file;
 pub mod local;
 pub mod log;
 pub mod machine;
+mod object;
 pub mod tree;
 
-pub use local::{EntryKind, FolderListing, LinkTarget, LocalNode, ObjectReader, ObjectWriter};
+pub use entry::{EntryKind, FolderListing, LinkTarget};
+pub use local::LocalNode;
 pub use log::LogFile;
+pub use object::{ObjectReader, ObjectWriter};
 
 use std::path::PathBuf;
 

@@ -141,6 +141,21 @@ fn pattern_that_matches_nothing_is_1_and_one_that_is_none_is_2() {
 }
 
 #[test]
+fn option_that_applies_to_no_array_is_1() {
+    let test = tree();
+    for (options, said) in [
+        (["--exclude=**/temperature", "--exclude=**/salt", "--quantize=uint8"].as_slice(), "no float array"),
+        (&["--unpack"], "no array to unpack"),
+        (&["-c", "x=2,tme=5"], "`tme`"),
+        (&["-s", "x=2,tme=5", "-c", "x=1"], "`tme`"),
+    ] {
+        let run = test.run(["transcode"].iter().chain(options).chain(&["a", "b"]));
+        run.fails(1, &[said, "help: "]);
+        assert!(!test.exists("b"));
+    }
+}
+
+#[test]
 fn lengths_by_name_go_to_the_arrays_that_have_the_dimension() {
     let test = tree();
     let found = routes(test.run(["transcode", "--json", "-c", "x=2", "a", "b"]));

@@ -30,6 +30,7 @@ mod small_floats;
 mod transcode;
 mod transcode_options;
 mod two_passes;
+mod unread;
 mod validate;
 mod validate_levels;
 mod version_2;

@@ -105,7 +105,7 @@ fn bfloat16_is_little_endian_in_v2() {
 }
 
 #[test]
-fn array_of_an_unknown_dtype_is_copied_byte_for_byte_and_nothing_else() {
+fn array_of_an_unknown_dtype_is_copied_and_compressed_anew_and_nothing_else() {
     for dtype in ["\"<f16\"", "\"float8_e8m0fnu\"", "\"float32\"", r#"[["a","<i2"],["b","|O"]]"#, "7"] {
         let test = array(dtype, "0", &[1, 2, 3]);
         let found = test.run(["validate", "--level", "data", "--json", "a"]);
@@ -117,12 +117,17 @@ fn array_of_an_unknown_dtype_is_copied_byte_for_byte_and_nothing_else() {
         let result = transcode(&test, &[], ["a", "b"]);
         assert_eq!(codes(&result["warnings"]), ["ZM201"], "{dtype}");
         assert_eq!(test.all_files("b"), test.all_files("a"), "{dtype}");
-        for options in [["--zarr-format", "3"], ["--compress", "zstd:1"], ["--chunk-shape", "2"]] {
+        for options in [["--zarr-format", "3"], ["--data-type", "int32"], ["--chunk-shape", "2"]] {
             let run = test.run(["transcode"].iter().chain(&options).chain(&["a", "c"]));
             assert_eq!(run.status, 1, "{options:?}");
             assert!(run.error.contains("`a`") && run.error.contains("error: "), "{}", run.error);
             assert!(!test.exists("c"), "{options:?}");
         }
+        // Compressors need not know what they compress.
+        transcode(&test, &["--compress", "zstd:1"], ["a", "c"]);
+        assert_eq!(document(&test, "c/.zarray")["dtype"], document(&test, "a/.zarray")["dtype"]);
+        transcode(&test, &["--compress", "none"], ["c", "d"]);
+        assert_eq!(test.read("d/0"), test.read("a/0"), "{dtype}");
     }
 }
 

@@ -62,6 +62,11 @@ fn lz4_and_lzma_bombs_are_survived() {
 }
 
 #[test]
+fn pcodec_bombs_are_survived() {
+    survive("pcodec", &bombs::pcodec::cases());
+}
+
+#[test]
 fn blosc_bombs_are_survived() {
     survive("blosc", &bombs::blosc::cases());
 }

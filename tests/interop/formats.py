@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The reports of `zarrcast validate` against published schemas.
+"""Results against published schemas.
 
-Environment: jsonschema, xmlschema. SARIF 2.1.0 and JUnit XML by the schemas in tests/schemas, `--json` by
-schemas/validate.schema.json, over every store of fixtures/invalid and valid ones.
+Environment: jsonschema, xmlschema. `zarrcast validate`: SARIF 2.1.0 and JUnit XML by the schemas in tests/schemas, over every
+store of fixtures/invalid and valid ones. `--json` of each command by its schema in schemas/, which describes every member.
 """
 
 import base64
@@ -11,11 +11,21 @@ import json
 import jsonschema
 import xmlschema
 from program import FIXTURES, run_sections
+from referencing import Registry, Resource
 
 ROOT = FIXTURES.parent
 SARIF = json.loads((ROOT / "tests/schemas/sarif-2.1.0.schema.json").read_text())
 JUNIT = ROOT / "tests/schemas/junit-jenkins.xsd"
 VALIDATE = json.loads((ROOT / "schemas/validate.schema.json").read_text())
+# Of more dimensions than one, with some chunks absent, in shards, quantised, and below groups.
+RESULTS_OF = [
+    "zarr-python_3.1.6_float64",
+    "zarr-python_3.1.6_missing_chunks_nan",
+    "zarr-python_3.1.6_sharded_index_end",
+    "zarr-python_3.1.6_type_complex64",
+    "zarr-python_3.4.2_float32_as_uint8",
+    "zarr-python_3.1.6_scalar",
+]
 
 
 def content(value):
@@ -73,6 +83,106 @@ def json_documents(tally, zarrcast, place):
         assert document["against"]["nodes"]
 
 
+def closed(schema):
+    """The same schema, by which a member that it does not describe is a fault."""
+    if isinstance(schema, list):
+        return [closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    members = {name: closed(value) for name, value in schema.items()}
+    return members | ({"additionalProperties": False} if "properties" in schema and "type" in schema else {})
+
+
+def validator_of(command):
+    """What holds the result of a command to its schema."""
+    schema = json.loads((ROOT / f"schemas/{command}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    registry = Registry().with_resource("validate.schema.json", Resource.from_contents(closed(VALIDATE)))
+    return jsonschema.Draft202012Validator(closed(schema), registry=registry)
+
+
+def documents_of(zarrcast, *arguments):
+    """The document of a run that ends with 0 or 1."""
+    process = zarrcast.run(*arguments, "--json")
+    assert process.returncode in (0, 1), process.stderr
+    return json.loads(process.stdout)
+
+
+def inspect_documents(tally, zarrcast, place):
+    """Every store, damaged ones too, and everything that can be asked for."""
+    validator = validator_of("inspect")
+    for name, _, folder in stores(place):
+        with tally.case("inspect", name):
+            process = zarrcast.run("inspect", "--json", folder)
+            assert process.returncode in (0, 1) or not process.stdout, process.stderr
+            if process.stdout:
+                validator.validate(json.loads(process.stdout))
+    for name in RESULTS_OF:
+        folder = FIXTURES / "valid" / name
+        rank = len(json.loads((folder / "zarr.json").read_text())["shape"])
+        chunk = ["--chunk", ",".join("0" * rank)] if rank else []
+        for options in (["--stats", "--histogram", "4", *chunk], ["--suggest", "uint8"], ["--preview"]):
+            with tally.case("inspect", name, options):
+                process = zarrcast.run("inspect", "--json", *options, folder)
+                assert process.returncode in (0, 1, 2), process.stderr
+                if process.stdout:
+                    validator.validate(json.loads(process.stdout))
+    for name in ("zarr-python_3.1.6_group", "zarr-python_3.1.6_group_consolidated"):
+        with tally.case("inspect", name):
+            document = documents_of(zarrcast, "inspect", FIXTURES / "valid" / name)
+            validator.validate(document)
+            assert document["nodes"]
+
+
+def transcode_documents(tally, zarrcast, place):
+    """Every route, plans and what was done."""
+    validator = validator_of("transcode")
+    routes = {
+        "copy": [],
+        "recode": ["--compress", "zstd:1"],
+        "rechunk": ["--chunk-shape", "7,9"],
+        "reshard": ["--shard-shape", "none"],
+        "quantised": ["--quantize", "uint8", "--missing", "auto"],
+        "CF": ["--quantize", "uint16", "--as", "cf"],
+        "version 2": ["--zarr-format", "2"],
+    }
+    for name in [*RESULTS_OF, "zarr-python_3.1.6_group"]:
+        for number, (route, options) in enumerate(routes.items()):
+            for more in (["--dry-run"], ["--verify"]):
+                with tally.case("transcode", name, route, more):
+                    arguments = [*options, *more, FIXTURES / "valid" / name, place / f"{name} {number}"]
+                    process = zarrcast.run("transcode", "--json", *arguments)
+                    # Not every array takes every way.
+                    assert process.returncode == 0 or not process.stdout.strip(), process.stderr
+                    if process.returncode == 0:
+                        validator.validate(json.loads(process.stdout))
+
+
+def apply_codec_documents(tally, zarrcast, place):
+    """Either direction, with times, a comparison and a fill value."""
+    validator = validator_of("apply-codec")
+    chain = [
+        {"name": "scale_offset", "configuration": {"offset": 1, "scale": 2}},
+        {"name": "cast_value", "configuration": {"data_type": "int16"}},
+        {"name": "bytes", "configuration": {"endian": "little"}},
+        {"name": "zstd", "configuration": {"level": 1, "checksum": True}},
+    ]
+    typed = ["--codecs", json.dumps(chain), "--data-type", "float32", "--shape", "2,4", "--fill-value", "1"]
+    (place / "in").write_bytes(bytes(32))
+    for name, options in {
+        "encode": [place / "in", place / "out"],
+        "decode": ["--decode", place / "out", place / "back"],
+        "round trip": ["--round-trip", "--repeat", "2", place / "in"],
+        "stages": ["--stages", place / "in", place / "again"],
+    }.items():
+        with tally.case("apply-codec", name):
+            validator.validate(documents_of(zarrcast, "apply-codec", *typed, *options))
+    for name in RESULTS_OF[:3]:
+        with tally.case("apply-codec", name):
+            like = ["--decode", "--like", FIXTURES / "valid" / name, "--chunk", "0,0"]
+            validator.validate(documents_of(zarrcast, "apply-codec", *like, place / f"{name} chunk"))
+
+
 def sarif_logs(tally, zarrcast, place):
     validator = jsonschema.Draft7Validator(SARIF, format_checker=jsonschema.FormatChecker())
     for name, level, folder in stores(place):
@@ -117,4 +227,15 @@ def stores_that_are_missing(tally, zarrcast, place):
 
 
 if __name__ == "__main__":
-    run_sections(__doc__.splitlines()[0], [json_documents, sarif_logs, junit_reports, stores_that_are_missing])
+    run_sections(
+        __doc__.splitlines()[0],
+        [
+            json_documents,
+            inspect_documents,
+            transcode_documents,
+            apply_codec_documents,
+            sarif_logs,
+            junit_reports,
+            stores_that_are_missing,
+        ],
+    )

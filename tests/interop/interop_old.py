@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """zarr-python 3.1.6, tensorstore, numcodecs and numpy against what `zarrcast` writes, and what it says of values.
 
-Environment: zarr==3.1.6, tensorstore, numcodecs, numpy.
+Environment: zarr==3.1.6, tensorstore, numcodecs[pcodec], numpy.
 """
 
 from conversion import attributes, data_types, fill_values, refusals
@@ -15,6 +15,7 @@ from numcodecs_chunks import (
     filters_that_lose,
     fixed_scale_offset_wraps,
 )
+from pcodec_chunks import SECTIONS as PCODEC
 from program import run_sections
 from quantisation import given_ranges, quantised, special_data
 from rechunking import combined, grids, two_passes
@@ -47,6 +48,7 @@ SECTIONS = [
     filters_in_a_row,
     compressors_of_numcodecs,
     arrays_of_numcodecs,
+    *PCODEC,
     *VERSIONS,
 ]
 

@@ -30,6 +30,14 @@ impl BytesCodecError {
     pub fn is_wrong_length(&self) -> bool {
         matches!(self, BytesCodecError::Data { fault: Fault::Length { .. } | Fault::TooLong { .. }, .. })
     }
+
+    /// The length that the bytes decode to, where that is wrong and known.
+    pub fn found_length(&self) -> Option<u64> {
+        match self {
+            BytesCodecError::Data { fault: Fault::Length { found, .. }, .. } => Some(*found),
+            _ => None,
+        }
+    }
 }
 
 /// What is wrong with the data of a codec.

@@ -4,6 +4,7 @@ use super::{BindError, Codec};
 use crate::codec::bytes_to_bytes::BytesCodec;
 use crate::codec::element_bytes::ElementBytes;
 use crate::codec::packbits::PackBits;
+use crate::codec::pcodec::Pcodec;
 use crate::codec::sharding::BoundSharding;
 use crate::codec::transpose::Transpose;
 use crate::codec::vlen::Vlen;
@@ -22,11 +23,14 @@ pub(in crate::codec) enum ElementSize {
     Fixed,
     /// Of any.
     Any,
+    /// Not looked at: what cannot be run is bound all the same, to be left as it is.
+    Unread,
 }
 
 pub(super) fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> Result<(), BindError> {
     let Some(bytes) = array.data_type.size() else {
         return match array.num_elements() {
+            _ if elements == ElementSize::Unread => Ok(()),
             Some(_) if elements == ElementSize::Any && array.data_type.is_variable_length() => Ok(()),
             _ => Err(BindError::DataType(array.data_type.to_string())),
         };
@@ -70,7 +74,9 @@ pub(super) fn bind_codec(
         BoundConfiguration::Transpose { order } => {
             let array = array()?;
             let of_any_size = || unsupported(" for elements of any length".to_owned());
-            let size = array.data_type.size().ok_or_else(of_any_size)?;
+            // Of elements that are not looked at only the order counts.
+            let unread = (elements == ElementSize::Unread).then_some(1);
+            let size = array.data_type.size().or(unread).ok_or_else(of_any_size)?;
             let bound = Transpose::new(&array.shape, order, size);
             Codec::Transpose(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
@@ -103,6 +109,10 @@ pub(super) fn bind_codec(
             array()?;
             Codec::PackBits(PackBits::new(*configuration))
         }
+        BoundConfiguration::Pcodec(configuration) => {
+            array()?;
+            Codec::Pcodec(Pcodec::new(*configuration))
+        }
         BoundConfiguration::Sharding(configuration) => {
             Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))
         }
@@ -110,7 +120,7 @@ pub(super) fn bind_codec(
             let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
             Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
-        BoundConfiguration::Vlen(configuration) if elements == ElementSize::Any => Codec::Vlen(Vlen {
+        BoundConfiguration::Vlen(configuration) if elements != ElementSize::Fixed => Codec::Vlen(Vlen {
             num_elements: array()?.num_elements().unwrap_or(u64::MAX),
             is_text: *configuration == VlenConfiguration::Utf8,
         }),

@@ -3,6 +3,7 @@
 use super::{BoundCodec, Codec, Workspace};
 use crate::codec::bytes_to_bytes::{BytesCodecError, DecodedSize};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
+use crate::codec::pcodec::PcodecError;
 use crate::codec::value_program::swap;
 use crate::codec::vlen::Vlen;
 use crate::element::NumberType;
@@ -81,7 +82,11 @@ impl BoundCodec {
                 Ok(())
             }
             Codec::Vlen(codec) => Self::framing(*codec, decoded, encoded),
+            Codec::Unread => Err(not_run()),
             Codec::PackBits(codec) => {
+                codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
+            }
+            Codec::Pcodec(codec) => {
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
             Codec::Sharding(codec) => codec.encode(decoded, encoded, ws),
@@ -156,17 +161,36 @@ impl BoundCodec {
                 Ok(())
             }
             Codec::Vlen(codec) => Self::framing(*codec, encoded, decoded),
-            Codec::PackBits(codec) => {
-                let count = self.decoded.array().and_then(ArrayRepresentation::num_elements).unwrap_or(0);
-                codec
-                    .decode(encoded, crate::codec::region::as_index(count), decoded)
-                    .map_err(|error| ChainFaultKind::Bytes(error.to_string()))
+            Codec::Unread => Err(not_run()),
+            Codec::PackBits(codec) => codec
+                .decode(encoded, self.num_elements(), decoded)
+                .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
+            Codec::Pcodec(codec) => {
+                codec.decode(encoded, self.num_elements(), decoded).map_err(|error| match error {
+                    PcodecError::Count { .. } => ChainFaultKind::Length(error.to_string()),
+                    error => ChainFaultKind::Bytes(error.to_string()),
+                })
             }
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
-            Codec::BytesToBytes(codec) => codec
-                .decode(encoded, decoded, decoded_size(&self.decoded), &mut ws.contexts)
-                .map_err(|error| bytes_fault(&error)),
+            Codec::BytesToBytes(codec) => {
+                let size = decoded_size(&self.decoded, ws.room.is_some());
+                let room = ws.room.and_then(|room| usize::try_from(room).ok());
+                let room = room.filter(|room| size.limit() > *room);
+                let bound = room.map_or(size, DecodedSize::AtMost);
+                codec.decode(encoded, decoded, bound, &mut ws.contexts).map_err(|error| match room {
+                    Some(room) if error.is_wrong_length() => {
+                        ChainFaultKind::Room { room: room as u64, found: error.found_length() }
+                    }
+                    _ => bytes_fault(&error),
+                })
+            }
         }
+    }
+
+    /// Elements of the chunk before it.
+    fn num_elements(&self) -> usize {
+        let count = self.decoded.array().and_then(ArrayRepresentation::num_elements);
+        crate::codec::region::as_index(count.unwrap_or(0))
     }
 
     /// Bytes of the chunk before it, which has a fixed size.
@@ -229,8 +253,12 @@ pub(super) fn expect_size(representation: &Representation, found: usize) -> Resu
     if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
 }
 
-/// The size that a bytes->bytes codec may decode to.
-fn decoded_size(decoded: &Representation) -> DecodedSize {
+fn not_run() -> ChainFaultKind {
+    ChainFaultKind::Bytes("this program does not run the codec".to_owned())
+}
+
+/// The size that a bytes->bytes codec may decode to; `has_room` where something else bounds what the chain does not.
+fn decoded_size(decoded: &Representation, has_room: bool) -> DecodedSize {
     match decoded {
         Representation::Bytes(BytesSize::Fixed(bytes)) => {
             DecodedSize::Exact(crate::codec::region::as_index(*bytes))
@@ -238,6 +266,7 @@ fn decoded_size(decoded: &Representation) -> DecodedSize {
         Representation::Bytes(BytesSize::Bounded(bytes)) => {
             DecodedSize::AtMost(crate::codec::region::as_index(*bytes))
         }
+        _ if has_room => DecodedSize::AtMost(usize::MAX),
         _ => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
     }
 }

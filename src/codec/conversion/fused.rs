@@ -28,7 +28,7 @@ pub(super) struct Fused {
 }
 
 impl Fused {
-    /// A fused pass, where both chains are made of value codecs, transposes and `bytes` or `packbits`.
+    /// A fused pass, where both chains are made of value codecs, transposes and `bytes`, `packbits` or `numcodecs.pcodec`.
     pub(super) fn plan(
         source: &BoundChain,
         destination: &BoundChain,
@@ -40,7 +40,7 @@ impl Fused {
         let fusible = |chain: &BoundChain, place: usize| {
             matches!(
                 chain.codecs().get(place).map(|c| &c.codec),
-                Some(Codec::Bytes { .. } | Codec::PackBits(_))
+                Some(Codec::Bytes { .. } | Codec::PackBits(_) | Codec::Pcodec(_))
             )
         };
         if !fusible(source, source_bytes) || !fusible(destination, destination_bytes) {

@@ -7,6 +7,8 @@ mod parse;
 mod serde_value;
 mod write;
 
+use std::sync::Arc;
+
 pub use error::{JsonError, JsonErrorKind, Limits};
 pub use number::{Decimal, Number};
 pub use object::Object;
@@ -20,8 +22,8 @@ pub enum Json {
     Bool(bool),
     /// A number, by its literal.
     Number(Number),
-    /// A string, unescaped.
-    String(String),
+    /// A string, unescaped. A clone shares it, as one of an object shares its members.
+    String(Arc<str>),
     /// An array.
     Array(Vec<Json>),
     /// An object.
@@ -121,7 +123,7 @@ impl Json {
             Json::Array(_) | Json::Object(_) => return self.kind().to_owned(),
             // A long string is cut before it is escaped.
             Json::String(string) => {
-                Json::String(string.chars().take(MAX_CHARACTERS + 1).collect()).to_string_compact()
+                Json::from(string.chars().take(MAX_CHARACTERS + 1).collect::<String>()).to_string_compact()
             }
             Json::Number(number) => number.literal().chars().take(MAX_CHARACTERS + 1).collect(),
             scalar => scalar.to_string_compact(),
@@ -136,8 +138,22 @@ impl Json {
     /// RFC 6901 pointers to the members whose name is given more than once in their object, each once.
     pub fn duplicates(&self) -> Vec<String> {
         let mut found = Vec::new();
+        // Mostly there are none, and no pointer is needed.
+        if !self.has_duplicates() {
+            return found;
+        }
         collect_duplicates(self, &mut String::new(), &mut found);
         found
+    }
+
+    fn has_duplicates(&self) -> bool {
+        match self {
+            Json::Array(elements) => elements.iter().any(Json::has_duplicates),
+            Json::Object(object) => {
+                object.has_duplicates() || object.iter().any(|(_, it)| it.has_duplicates())
+            }
+            _ => false,
+        }
     }
 
     /// Whether two values mean the same: numbers by exact value (`1.0` is `1`, `-0` is not `0`), members in any
@@ -209,13 +225,13 @@ impl From<bool> for Json {
 
 impl From<&str> for Json {
     fn from(value: &str) -> Self {
-        Json::String(value.to_owned())
+        Json::String(value.into())
     }
 }
 
 impl From<String> for Json {
     fn from(value: String) -> Self {
-        Json::String(value)
+        Json::String(value.into())
     }
 }
 

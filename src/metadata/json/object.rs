@@ -101,6 +101,21 @@ impl Object {
         Some(removed)
     }
 
+    /// Whether a name is given more than once.
+    pub(super) fn has_duplicates(&self) -> bool {
+        // Few names are compared sooner than hashed.
+        const FEW: usize = 16;
+        let members = self.members();
+        if members.len() <= FEW {
+            let is_repeated = |(index, (name, _)): (usize, &(String, Json))| {
+                members[..index].iter().any(|(earlier, _)| earlier == name)
+            };
+            return members.iter().enumerate().any(is_repeated);
+        }
+        let mut seen = HashSet::with_capacity(members.len());
+        !self.names().all(|name| seen.insert(name))
+    }
+
     /// The names that are given more than once, each once.
     pub fn duplicates(&self) -> Vec<&str> {
         let mut seen = HashSet::new();
@@ -126,7 +141,9 @@ impl Object {
 
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
-        self.members() == other.members()
+        let are_shared = |(a, b): (&Arc<_>, &Arc<_>)| Arc::ptr_eq(a, b);
+        self.members.as_ref().zip(other.members.as_ref()).is_some_and(are_shared)
+            || self.members() == other.members()
     }
 }
 

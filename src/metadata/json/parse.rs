@@ -3,6 +3,8 @@
 //! Written by hand, because `serde_json` hands out number literals only as `RawValue`, and to reach those inside a
 //! document each level has to be scanned again: time grows with depth times size.
 
+use std::borrow::Cow;
+
 use super::{Json, JsonError, JsonErrorKind, Limits, Number, Object};
 
 impl Json {
@@ -27,7 +29,8 @@ impl Json {
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|error| JsonError::at(bytes, error.valid_up_to(), JsonErrorKind::NotUtf8))?;
-        let mut parser = Parser { text, position: 0, values: 0, limits };
+        let (members, elements) = (Vec::new(), Vec::new());
+        let mut parser = Parser { text, position: 0, values: 0, limits, members, elements };
         parser.document().map_err(|Fault { offset, kind }| JsonError::at(bytes, offset, kind))
     }
 }
@@ -44,9 +47,13 @@ struct Parser<'a> {
     position: usize,
     values: usize,
     limits: Limits,
+    /// Members and elements of the lists that are open, the innermost last: each list is made with room for no more
+    /// than it holds. A million lists of one element with room for four would take thrice their memory.
+    members: Vec<(String, Json)>,
+    elements: Vec<Json>,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     fn document(&mut self) -> Result<Json, Fault> {
         self.skip_white_space();
         if self.peek().is_none() {
@@ -71,14 +78,14 @@ impl Parser<'_> {
             }
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
-            Some(b'"') => Ok(Json::String(self.string()?)),
+            Some(b'"') => Ok(Json::String(self.string()?.into())),
             Some(b'-' | b'0'..=b'9') => self.number(),
             _ => self.word(),
         }
     }
 
     fn object(&mut self, depth: usize) -> Result<Json, Fault> {
-        let mut members = Vec::new();
+        let first = self.members.len();
         self.position += 1;
         self.skip_white_space();
         if self.eat(b'}') {
@@ -89,34 +96,33 @@ impl Parser<'_> {
             if self.peek() != Some(b'"') {
                 return Err(self.expected("a member's name in double quotes"));
             }
-            let name = self.string()?;
+            let name = self.string()?.into_owned();
             self.skip_white_space();
             if !self.eat(b':') {
                 return Err(self.expected("`:`"));
             }
             self.skip_white_space();
             let value = self.value(depth + 1)?;
-            members.push((name, value));
+            self.members.push((name, value));
             if self.end_of_list(b'}', "`,` or `}`")? {
-                return Ok(Json::Object(members.into_iter().collect()));
+                return Ok(Json::Object(self.members.drain(first..).collect()));
             }
         }
     }
 
     fn array(&mut self, depth: usize) -> Result<Json, Fault> {
-        let mut elements = Vec::new();
+        let first = self.elements.len();
         self.position += 1;
         self.skip_white_space();
         if self.eat(b']') {
-            return Ok(Json::Array(elements));
+            return Ok(Json::Array(Vec::new()));
         }
         loop {
             self.skip_white_space();
-            elements.push(self.value(depth + 1)?);
+            let element = self.value(depth + 1)?;
+            self.elements.push(element);
             if self.end_of_list(b']', "`,` or `]`")? {
-                // A list of one element has room for four: a million of them would take thrice their memory.
-                elements.shrink_to_fit();
-                return Ok(Json::Array(elements));
+                return Ok(Json::Array(self.elements.drain(first..).collect()));
             }
         }
     }
@@ -186,24 +192,26 @@ impl Parser<'_> {
         Ok(count)
     }
 
-    fn string(&mut self) -> Result<String, Fault> {
+    fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
         self.position += 1;
-        let mut string = String::new();
+        let mut string = Cow::default();
         loop {
-            let rest = &self.text[self.position..];
+            let text: &'a str = self.text;
+            let rest = &text[self.position..];
             let special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < b' ';
             let Some(plain) = rest.as_bytes().iter().position(special) else {
                 self.position = self.text.len();
                 return Err(self.fault(JsonErrorKind::End("the closing quote of a string")));
             };
-            string.push_str(&rest[..plain]);
+            // What has no escape is a piece of the text.
+            string += &rest[..plain];
             self.position += plain;
             match rest.as_bytes()[plain] {
                 b'"' => {
                     self.position += 1;
                     return Ok(string);
                 }
-                b'\\' => string.push(self.escape()?),
+                b'\\' => string.to_mut().push(self.escape()?),
                 control => return Err(self.fault(JsonErrorKind::ControlCharacter(control))),
             }
         }

@@ -15,7 +15,7 @@ impl Json {
             Json::Null => Value::Null,
             Json::Bool(value) => Value::Bool(*value),
             Json::Number(number) => number_to_value(number),
-            Json::String(string) => Value::String(string.clone()),
+            Json::String(string) => Value::String(string.to_string()),
             Json::Array(elements) => Value::Array(elements.iter().map(Json::to_value).collect()),
             Json::Object(object) => Value::Object(
                 object.iter().map(|(name, value)| (name.to_owned(), value.to_value())).collect(),
@@ -52,7 +52,7 @@ impl From<&Value> for Json {
             Value::Null => Json::Null,
             Value::Bool(value) => Json::Bool(*value),
             Value::Number(number) => Json::Number(Number::from_valid(&number.to_string())),
-            Value::String(string) => Json::String(string.clone()),
+            Value::String(string) => Json::from(string.as_str()),
             Value::Array(elements) => Json::Array(elements.iter().map(Json::from).collect()),
             Value::Object(members) => {
                 Json::Object(members.iter().map(|(name, value)| (name.clone(), Json::from(value))).collect())

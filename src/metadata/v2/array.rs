@@ -190,7 +190,10 @@ impl Chain {
             };
             match kind {
                 V2Kind::BytesToBytes => to_bytes(&mut codecs, &stored, &mut is_bytes),
-                V2Kind::ArrayToBytes => is_bytes = true,
+                V2Kind::ArrayToBytes => {
+                    diagnostics.extend(codec::big_endian_fault(&metadata, &stored));
+                    is_bytes = true;
+                }
                 V2Kind::ArrayToArray => {}
             }
             if dtype.kind == Kind::Object {
@@ -202,9 +205,15 @@ impl Chain {
             }
             codecs.push(metadata);
         }
-        to_bytes(&mut codecs, &stored, &mut is_bytes);
         let compressor =
             compressor.and_then(|json| codec::read(json, "/compressor", stored.size, diagnostics));
+        // Some compressors take the elements as they are.
+        match &compressor {
+            Some(codec) if codec.kind == V2Kind::ArrayToBytes => {
+                diagnostics.extend(codec::big_endian_fault(&codec.metadata, &stored));
+            }
+            _ => to_bytes(&mut codecs, &stored, &mut is_bytes),
+        }
         codecs.extend(compressor.map(|codec| codec.metadata));
         Chain { data_type, codecs }
     }
@@ -278,6 +287,26 @@ mod tests {
         assert_eq!(codecs[0].member("order").unwrap().to_string_compact(), "[1,0]");
         assert_eq!(codecs[2].member("endian").and_then(Json::as_str), Some("little"));
         assert_eq!(codecs[4].member("typesize").and_then(Json::as_u64), Some(2));
+    }
+
+    #[test]
+    fn compressors_of_elements_need_no_codec_in_front() {
+        for (filters, compressor, expected) in [
+            ("null", r#"{"id":"pcodec"}"#, ["numcodecs.pcodec"].as_slice()),
+            (
+                r#"[{"id":"delta","dtype":"<i4"}]"#,
+                r#"{"id":"pcodec"}"#,
+                &["numcodecs.delta", "numcodecs.pcodec"],
+            ),
+            (r#"[{"id":"pcodec"}]"#, r#"{"id":"zlib","level":1}"#, &["numcodecs.pcodec", "numcodecs.zlib"]),
+        ] {
+            let members = [("dtype", "\"<i4\""), ("fill_value", "0"), ("filters", filters)];
+            let (document, codes) = read_with(&[&members[..], &[("compressor", compressor)]].concat());
+            assert!(codes.is_empty(), "{codes:?}");
+            assert_eq!(names(&document).iter().map(|codec| codec.0).collect::<Vec<_>>(), expected);
+        }
+        let (_, codes) = read_with(&[("dtype", "\">f4\""), ("compressor", r#"{"id":"pcodec"}"#)]);
+        assert_eq!(codes, ["ZM212"]);
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub(super) fn read(
         return None;
     };
     let id = match object.get("id") {
-        Some(Json::String(id)) => id.as_str(),
+        Some(Json::String(id)) => &**id,
         Some(other) => {
             diagnostics.push(fault(code::V2_CODEC, other, "a string", &format!("{pointer}/id")));
             return None;
@@ -168,6 +168,18 @@ fn blosc(mut configuration: Object, item_size: u64) -> Object {
         configuration.insert("typesize", if item_size <= 255 { item_size.max(1) } else { 1 });
     }
     configuration
+}
+
+/// numcodecs gives elements to these codecs as they lie in memory, and takes what comes back for elements of the same
+/// order: of big-endian ones it writes no chunk, and reads other numbers than any that was written.
+pub(super) fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<Diagnostic> {
+    let takes_numbers = matches!(codec.name.as_str(), "numcodecs.pcodec" | "numcodecs.zfpy");
+    (takes_numbers && stored.order == ByteOrder::Big).then(|| {
+        let message = format!("`{}` takes no big-endian elements", codec.name);
+        Diagnostic::new(code::V2_CODEC, message)
+            .with_help("a `dtype` or `astype` that starts with `<` is what it can have been written for")
+            .at_pointer(codec.pointer.clone())
+    })
 }
 
 /// The `bytes` codec of elements in this order.

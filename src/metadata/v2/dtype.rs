@@ -191,10 +191,10 @@ fn structure(elements: &[Json], num_fields: &mut usize) -> Result<Dtype, String>
                 ));
             }
         };
-        if name.is_empty() || fields.iter().any(|field| field.name == *name) {
+        if name.is_empty() || fields.iter().any(|field| *field.name == **name) {
             return Err(format!(
                 "expected a field name that is not there yet, found {}",
-                Json::from(name.as_str()).excerpt()
+                Json::from(&**name).excerpt()
             ));
         }
         let dtype = read(dtype, num_fields)?;
@@ -209,7 +209,7 @@ fn structure(elements: &[Json], num_fields: &mut usize) -> Result<Dtype, String>
         if dtype.kind == Kind::Object {
             return Err(format!("the field {name:?} is of an object type, which has no fixed size"));
         }
-        fields.push(Field { name: name.clone(), dtype, is_array: shape.is_some() });
+        fields.push(Field { name: name.to_string(), dtype, is_array: shape.is_some() });
     }
     Ok(Dtype { kind: Kind::Struct(fields), size, order })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Hierarchy, MAX_DEPTH, Node, NodeContent, check_name, read_node};
+use super::{Documents, Hierarchy, MAX_DEPTH, Node, NodeContent, check_name, content, read_node};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::listing::DOCUMENT_KEYS;
@@ -32,13 +32,18 @@ struct Bare {
     listing: FolderListing,
 }
 
-/// Reads every node from `start` down.
-pub(super) fn walk(start: &Place, root: &LocalNode, driver: &Driver) -> Hierarchy {
+/// Reads every node from `start` down, whose documents may have been read already.
+pub(super) fn walk(
+    start: &Place,
+    root: &LocalNode,
+    documents: Option<Documents>,
+    driver: &Driver,
+) -> Hierarchy {
     let (mut nodes, mut failures, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     let mut level = vec![Folder { place: start.clone(), parent_format: None, lenient: false }];
+    let mut visited = vec![visit(root, start, documents)];
     let mut depth = 0;
     while !level.is_empty() {
-        let visited = driver.map_plain(&level, |folder| visit(root, &folder.place));
         let mut next = Vec::new();
         for (folder, visited) in level.into_iter().zip(visited) {
             let Visited { node, mut listing } = match visited {
@@ -70,6 +75,7 @@ pub(super) fn walk(start: &Place, root: &LocalNode, driver: &Driver) -> Hierarch
         }
         depth += 1;
         level = if depth > MAX_DEPTH { Vec::new() } else { next };
+        visited = driver.map_plain(&level, |folder| visit(root, &folder.place, None));
     }
     place_bare(bare, &mut nodes);
     failures.sort_by(|a, b| super::compare_paths(&a.0, &b.0));
@@ -100,13 +106,16 @@ fn push_members(
     next.extend(names.map(member));
 }
 
-fn visit(root: &LocalNode, place: &Place) -> Result<Visited, OperationError> {
+fn visit(root: &LocalNode, place: &Place, documents: Option<Documents>) -> Result<Visited, OperationError> {
     let folder = LocalNode::new(if place.is_root() {
         root.root().to_path_buf()
     } else {
         root.root().join(place.relative())
     });
-    let node = read_node(place, folder)?;
+    let node = match documents {
+        Some(documents) => Some((content(place, folder, documents)?, Vec::new())),
+        None => read_node(place, folder)?,
+    };
     // What lies in the folder of an array is listed when its chunks are.
     let listing = if matches!(node, Some((NodeContent::Array(_), _))) {
         FolderListing::default()

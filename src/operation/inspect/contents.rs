@@ -104,7 +104,7 @@ impl Contents<'_> {
             Err(fault) => {
                 let chunk = position(fault.index, &self.source.metadata);
                 let key = self.side.key(fault.index);
-                let error = explain(fault, self.side, &self.source.store, None);
+                let error = explain(fault, &self.side.metadata, &self.source.store, None);
                 result.warnings.push(finding(error, code::CHUNK_CORRUPT)?.at_key(key).at_chunk(chunk));
                 Ok(false)
             }

@@ -131,7 +131,7 @@ impl Drawn<'_> {
             OperationError::environment(format!("`{store}` cannot be listed")).because(error)
         })?;
         let picture = preview.read(&objects, driver, progress);
-        let mut picture = picture.map_err(|fault| explain(fault, side, store, None))?;
+        let mut picture = picture.map_err(|fault| explain(fault, &side.metadata, store, None))?;
         let fill_value = source.fill_value.as_ref().map_or(f64::NAN, |fill| numbers.value(fill.as_bytes()));
         picture.fill_absent(fill_value, &down, &right);
         Ok(result(source, slice, &picture, is_mean))

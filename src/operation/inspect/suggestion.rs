@@ -39,7 +39,8 @@ pub(super) fn suggest(
     progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
     let figures = measure::figures(side, &listing.present, &quantization, driver, progress);
     progress.finish();
-    let figures = figures.map_err(|found| fault::explain(found, side, &source.store, Some(&quantization)))?;
+    let figures =
+        figures.map_err(|found| fault::explain(found, &side.metadata, &source.store, Some(&quantization)))?;
     let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > figures.count);
     let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
     let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();

@@ -5,6 +5,7 @@ use super::quantization::Quantization;
 use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
 use crate::engine::cells::MOST_OPEN_SHARDS;
+use crate::engine::measured::Allowance;
 use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
 use crate::engine::shard::ShardLayout;
 use crate::operation::error::OperationError;
@@ -68,6 +69,23 @@ impl Budget {
         self.threads
     }
 
+    /// The memory of a run that measures chunks as it reads them, of which each thread holds `beside` bytes whatever
+    /// the chunk; the least budget where there is too little.
+    pub(super) fn allowance(self, beside: u64) -> Result<Allowance, u64> {
+        /// What the share of a thread leaves for a chunk, at least, where it has not all there is.
+        const LEAST: u64 = 1 << 20;
+        /// Chunks that take more are done one by one.
+        const MOST: u64 = 256 << 20;
+        let whole = self.bytes();
+        if whole <= beside {
+            return Err(beside.saturating_add(LEAST));
+        }
+        let allowed = usize::try_from(whole / beside.saturating_add(LEAST)).unwrap_or(usize::MAX);
+        let threads = self.threads.min(allowed).max(1);
+        let share = (whole / threads as u64).min(beside.saturating_add(MOST));
+        Ok(Allowance { share, whole, beside })
+    }
+
     /// As many threads as there is room for; an error where there is none for a single one.
     pub(super) fn allot(self, plan: &Plan, verifies: bool) -> Result<Memory, OperationError> {
         // Where blocks are compared their plan has what that takes.
@@ -88,10 +106,13 @@ impl Budget {
 
 /// The most bytes that a thread holds at once, in whatever pass takes most, but for those over blocks.
 pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, verifies: bool) -> u64 {
+    if let ObjectWay::Measured(measured) = &job.way {
+        return measured.allowance.share;
+    }
     let has_edges = has_edges(&job.source);
     let converting = match &job.way {
         // Blocks have a plan of their own.
-        ObjectWay::Copy | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => 0,
+        ObjectWay::Rechunk(_) | ObjectWay::Staged(_) | ObjectWay::Measured(_) => 0,
         ObjectWay::Convert(conversion) => convert_bytes(job, conversion, has_edges),
         ObjectWay::Cells(conversion) => {
             let indices = shard_bytes(Some(&job.source), &job.destination);
@@ -102,7 +123,7 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
     };
     let first_pass =
         quantization.map_or(0, |settled| first_pass_bytes(&job.source, &job.destination, settled));
-    let verifying = if verifies && !matches!(job.way, ObjectWay::Copy) {
+    let verifying = if verifies {
         // What is read on both sides, the values as they should be, and absent elements.
         let elements = cell_bytes(&job.source).max(cell_bytes(&job.destination)).saturating_mul(3);
         reading_bytes(&job.source, has_edges)

@@ -128,11 +128,16 @@ impl<'a> Writing<'a> {
         documents.push(self.as_read(".zgroup", &self.group.document)?);
         if let Some(consolidated) = self.group.consolidated.as_ref().filter(|_| self.consolidates)
             && let Some(bytes) = self.read(CONSOLIDATED_KEY)?
-            && let Ok(json) = Json::parse(&bytes)
         {
-            let document = match copies(consolidated, &self.copied_in_version_2(&documents)) {
-                None => NodeDocument { json, bytes },
-                Some(copies) => NodeDocument::new(with_member(&json, "metadata", copies.into())),
+            let copies = copies(consolidated, &self.copied_in_version_2(&documents));
+            let document = if let Some(copies) = copies {
+                let json = Json::parse(&bytes);
+                let json =
+                    json.unwrap_or_else(|_| Object::new().with("zarr_consolidated_format", 1_u64).into());
+                NodeDocument::new(with_member(&json, "metadata", copies.into()))
+            } else {
+                // Nobody asks what it holds: it is no document that is copied.
+                NodeDocument { json: Json::Null, bytes }
             };
             documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
         }

@@ -39,6 +39,16 @@ impl Draft {
         }
     }
 
+    /// Whether nothing was changed.
+    pub(super) fn is_as_read(&self, source: &OpenedArray) -> bool {
+        !self.new_chain
+            && self.zarr_format == source.zarr_format
+            && self.document == source.document
+            && self.codecs == source.metadata.codecs
+            && self.data_type == source.data_type
+            && self.fill_value == source.fill_value
+    }
+
     /// Puts another chain in the place of the present one.
     pub(super) fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
         set_member(&mut self.document, "codecs", codecs_json(&codecs));

@@ -5,26 +5,24 @@ use crate::codec::fault::element_help;
 use crate::codec::{ChainFault, ChainFaultKind};
 use crate::engine::chunk_set::position;
 use crate::engine::driver::{ChunkFault, Fault, ObjectOf};
-use crate::engine::object::{ObjectJob, Side};
+use crate::engine::object::ObjectJob;
 use crate::kernel::FaultKind;
+use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 
-/// The error of an operation on `store` that ended at a chunk.
+/// The error of an operation on `store`, an array of this metadata, that ended at a chunk.
 pub(in crate::operation) fn explain(
     fault: ChunkFault,
-    side: &Side,
+    metadata: &ArrayMetadata,
     store: &str,
     quantization: Option<&Quantization>,
 ) -> OperationError {
-    let chunk = format!(
-        "chunk {:?} (`{}`) of `{store}`",
-        position(fault.index, &side.metadata),
-        side.key(fault.index)
-    );
+    let position = position(fault.index, metadata);
+    let chunk = format!("chunk {position:?} (`{}`) of `{store}`", metadata.chunk_key_encoding.key(&position));
     match fault.fault {
         // Of an object of SOURCE; others are told apart before.
         Fault::At { index, fault, .. } => {
-            explain(ChunkFault { index, fault: *fault }, side, store, quantization)
+            explain(ChunkFault { index, fault: *fault }, metadata, store, quantization)
         }
         Fault::Store(error) if !error.is_data_fault() => {
             OperationError::environment(format!("{chunk} cannot be read or written")).because(error)
@@ -35,6 +33,10 @@ pub(in crate::operation) fn explain(
         fault @ Fault::Panic(_) => OperationError::environment(format!("{chunk} cannot be converted"))
             .because(fault)
             .with_help("this is a bug; please report it with the array's zarr.json"),
+        Fault::Memory { needed } => OperationError::environment(format!(
+            "{chunk} takes more memory than there may be: {needed} bytes"
+        ))
+        .with_help(format!("give `--max-memory {needed}` or more")),
         fault @ Fault::Other(_) => {
             OperationError::data(format!("{chunk} cannot be converted")).because(fault)
         }
@@ -51,15 +53,16 @@ pub(super) fn explain_job(
     match fault.fault {
         Fault::At { of: ObjectOf::Destination, index, fault } => {
             let destination = job.destination.node.root().display().to_string();
-            explain(ChunkFault { index, fault: *fault }, &job.destination, &destination, quantization)
+            let metadata = &job.destination.metadata;
+            explain(ChunkFault { index, fault: *fault }, metadata, &destination, quantization)
         }
         Fault::At { of: ObjectOf::Staging, index, fault } => {
             let staging = job.staging();
             let side = staging.as_ref().unwrap_or(&job.source);
             let folder = side.node.root().display().to_string();
-            explain(ChunkFault { index, fault: *fault }, side, &folder, None)
+            explain(ChunkFault { index, fault: *fault }, &side.metadata, &folder, None)
         }
-        _ => explain(fault, &job.source, store, quantization),
+        _ => explain(fault, &job.source.metadata, store, quantization),
     }
 }
 

@@ -78,7 +78,7 @@ impl FirstPass<'_> {
         self.progress.start("first pass", Some(present.len().saturating_mul(side.chunk_bytes())));
         let survey = surveyor.run(driver, self.progress);
         self.progress.finish();
-        survey.map_err(|fault| explain(fault, side, &source.store, None))
+        survey.map_err(|fault| explain(fault, &side.metadata, &source.store, None))
     }
 
     /// The greatest error of a quantisation, measured over all stored data without writing anything.
@@ -95,6 +95,6 @@ impl FirstPass<'_> {
         let store = side.node.root().display().to_string();
         figures
             .map(|figures| figures.max_abs_error)
-            .map_err(|fault| explain(fault, side, &store, Some(quantization)))
+            .map_err(|fault| explain(fault, &side.metadata, &store, Some(quantization)))
     }
 }

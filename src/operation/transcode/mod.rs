@@ -31,6 +31,7 @@ pub(super) mod survey;
 mod tests;
 mod tree;
 mod unpack;
+mod unread;
 mod verify;
 mod version_2;
 mod way;

@@ -52,6 +52,7 @@ fn codec(stage: &Stage, array: Option<&ArrayRepresentation>) -> CodecMetadata {
         | BoundConfiguration::MixedBytes { .. }
         | BoundConfiguration::Reshape
         | BoundConfiguration::PackBits(_)
+        | BoundConfiguration::Pcodec(_)
         | BoundConfiguration::Vlen(_)
         | BoundConfiguration::Other => stage.metadata.clone(),
     }

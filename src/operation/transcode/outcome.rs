@@ -47,7 +47,7 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
     let bytes_temporary = plan.bytes_temporary();
     let mut tally = Tally { bytes_read: plan.listing.present_bytes, bytes_temporary, ..Tally::default() };
     tally.written = num_written(plan);
-    let bytes_written = if plan.is_copy { Some(tally.bytes_read) } else { fixed_bytes(plan) };
+    let bytes_written = if plan.job.is_none() { Some(tally.bytes_read) } else { fixed_bytes(plan) };
     (tally, bytes_written)
 }
 
@@ -67,7 +67,7 @@ fn num_units(plan: &Plan) -> u64 {
     match &job.way {
         ObjectWay::Rechunk(rechunk) => blocks(rechunk),
         ObjectWay::Staged(staged) => blocks(&staged.first).saturating_add(blocks(&staged.second)),
-        ObjectWay::Copy | ObjectWay::Convert(_) | ObjectWay::Cells(_) => num_written(plan),
+        ObjectWay::Convert(_) | ObjectWay::Cells(_) | ObjectWay::Measured(_) => num_written(plan),
     }
 }
 

@@ -40,9 +40,7 @@ pub(super) struct Plan {
     pub destination: Planned,
     /// Its keys.
     pub listing: Listing,
-    /// Encoded objects move as they are.
-    pub is_copy: bool,
-    /// The work on the objects; `None` where a copy needs no chain.
+    /// The work on the objects; `None` where they are copied as they are, which needs no chain.
     pub job: Option<ObjectJob>,
     /// How `--verify` reads SOURCE, where DEST's objects are others.
     pub comparison: Option<Rechunk>,
@@ -78,6 +76,11 @@ impl Plan {
     pub(super) fn keys(&self, index: u64) -> [String; 2] {
         [&self.source.metadata, &self.destination.metadata]
             .map(|metadata| metadata.chunk_key_encoding.key(&chunk_set::position(index, metadata)))
+    }
+
+    /// Bytes of a decoded object of SOURCE, which progress counts; `None` where its elements have no fixed size.
+    pub(super) fn object_bytes(&self) -> Option<u64> {
+        self.source.pipeline.input.num_bytes()
     }
 
     /// The passes over blocks, where the job goes from one grid to another, and the comparison after it.
@@ -122,11 +125,11 @@ pub(in crate::operation) struct Planner<'a> {
 }
 
 /// What changes in the values.
-struct Changed {
-    change: ValueChange,
-    quantization: Option<Quantization>,
+pub(super) struct Changed {
+    pub(super) change: ValueChange,
+    pub(super) quantization: Option<Quantization>,
     /// What absent elements become, in DEST's data type.
-    absent: Option<FillValue>,
+    pub(super) absent: Option<FillValue>,
 }
 
 impl Planner<'_> {
@@ -224,8 +227,7 @@ impl Planner<'_> {
             warnings.extend(few_readers::warning(&source.pipeline, &destination.pipeline));
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
-        let Work { is_copy, job, comparison } =
-            self.job(&source, &target, &destination, &listing, changed)?;
+        let Work { job, comparison } = self.work(&source, &target, &destination, &listing, changed)?;
         let documents = if draft.zarr_format == 2 {
             let (documents, found) =
                 version_2::documents(&source, &draft, self.options.fill_value.is_some())?;
@@ -239,7 +241,6 @@ impl Planner<'_> {
             target,
             destination,
             listing,
-            is_copy,
             job,
             comparison,
             change,
@@ -301,6 +302,14 @@ impl Planner<'_> {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Planned, OperationError> {
         let store = &source.store;
+        if draft.is_as_read(source) {
+            return Ok(Planned {
+                zarr_format: draft.zarr_format,
+                document: draft.document.clone(),
+                metadata: source.metadata.clone(),
+                pipeline: source.pipeline.clone(),
+            });
+        }
         let (metadata, pipeline, found) = build(draft, store)?;
         let (mut errors, mut lenient): (Vec<_>, Vec<_>) = found.into_iter().partition(Diagnostic::is_error);
         let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
@@ -344,7 +353,7 @@ impl Planner<'_> {
     }
 
     /// The work on the objects.
-    fn job(
+    fn work(
         &self,
         source: &OpenedArray,
         target: &LocalNode,
@@ -363,7 +372,9 @@ impl Planner<'_> {
         let unchanged = matches!(changed.change, ValueChange::None);
         let same_grid = source.metadata.chunk_shape == destination.metadata.chunk_shape;
         let is_copy = same_grid && same_chain && same_type && unchanged && (keeps_fill || is_whole);
-        let absent_stays = keeps_fill || is_copy;
+        if is_copy {
+            return Ok(Work { job: None, comparison: None });
+        }
         let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
         let sides =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)
@@ -375,8 +386,7 @@ impl Planner<'_> {
                 });
         let (from, to) = match sides {
             Ok(sides) => sides,
-            Err(_) if is_copy => return Ok(Work { is_copy, job: None, comparison: None }),
-            Err(error) => return Err(error),
+            Err(error) => return self.unread_job((source, target, destination), listing, changed, error),
         };
         let quantization = changed.quantization.as_ref();
         let mut choice = Choice {
@@ -389,12 +399,12 @@ impl Planner<'_> {
             verifies: options.verify,
             resumes: options.resume,
         };
-        let way = if is_copy { ObjectWay::Copy } else { choice.way(&from, &to)? };
-        let absent_element = changed.absent.filter(|_| writes_absent || !absent_stays).map(|fill| fill.0);
+        let way = choice.way(&from, &to)?;
+        let absent_element = changed.absent.filter(|_| writes_absent || !keeps_fill).map(|fill| fill.0);
         let present = listing.present.clone();
         let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
         choice.elsewhere = unit_bytes(&job, quantization, false);
-        let is_told = is_copy || depends_on_one_element(job.destination.cell_chain(), kept(&job));
+        let is_told = depends_on_one_element(job.destination.cell_chain(), kept(&job));
         if options.verify && !is_told {
             let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
             return Err(OperationError::data(message).with_help(
@@ -408,15 +418,14 @@ impl Planner<'_> {
             _ if same_grid || !options.verify => None,
             _ => Some(choice.rechunk(&job.source, &job.destination)?),
         };
-        Ok(Work { is_copy, job: Some(job), comparison })
+        Ok(Work { job: Some(job), comparison })
     }
 }
 
 /// What is done with the objects.
-struct Work {
-    is_copy: bool,
-    job: Option<ObjectJob>,
-    comparison: Option<Rechunk>,
+pub(super) struct Work {
+    pub(super) job: Option<ObjectJob>,
+    pub(super) comparison: Option<Rechunk>,
 }
 
 /// Writes a quantisation into the draft.

@@ -17,9 +17,11 @@ use crate::operation::error::OperationError;
 /// Each takes a block and a file at the least; what they hold may take more.
 pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
     let filled = plan.job.as_ref().map_or(0, ObjectJob::num_filled);
+    let mut temporary = plan.bytes_temporary();
     // Of a run that is taken up again some are there already.
-    let is_begun = matches!(left_document(&plan.target), Ok(Some(_)));
-    let temporary = if is_begun { 0 } else { plan.bytes_temporary() };
+    if temporary > 0 && matches!(left_document(&plan.target), Ok(Some(_))) {
+        temporary = 0;
+    }
     if filled == 0 && temporary == 0 {
         return Ok(());
     }

@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use super::budget::{Budget, Memory};
 use super::consolidate::with_copies;
-use super::fault::explain_job;
+use super::fault::{explain, explain_job};
 use super::outcome::{Outcome, Tally, array_result, dry_tally, group_result};
 use super::plan::{Plan, Planner};
 use super::room::{check_room, with_missing_space};
 use super::site::{Claim, Site, cannot_write};
 use super::tree::{Source, SourceArray};
 use super::verify::{Verification, verify};
-use crate::engine::driver::{Driver, Fault};
+use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::journal::{Fingerprint, Journal, Part};
 use crate::engine::listing;
@@ -56,7 +56,9 @@ pub fn transcode(
         interrupt.begin(format!("`{}`", site.shown())).map_err(|_| OperationError::interrupted())?;
     let claim = site.claim(&whole.fingerprint())?;
     let outcomes = whole.write(claim, &driver, budget, progress)?;
-    Ok(whole.result(Some(outcomes), begun))
+    let result = whole.result(Some(outcomes), begun);
+    driver.discard((source, arrays, documents));
+    Ok(result)
 }
 
 /// An array that is settled.
@@ -397,9 +399,8 @@ impl Writing<'_> {
 
 /// Bytes that are decoded, in all passes; `None` where that is not known.
 fn array_bytes(plan: &Plan) -> Option<u64> {
-    let job = plan.job.as_ref()?;
-    let once = plan.listing.present.len().saturating_mul(job.source.chunk_bytes());
-    let passes = if job.staging().is_some() { 2 } else { 1 };
+    let once = plan.listing.present.len().saturating_mul(plan.object_bytes()?);
+    let passes = if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) { 2 } else { 1 };
     Some(once.saturating_mul(passes))
 }
 
@@ -429,7 +430,7 @@ impl Run<'_> {
 
     fn run(&self, part: &Part<'_>, fold: impl FnMut(ObjectReport)) -> Result<(), Ended> {
         let Run { plan, driver, progress, .. } = self;
-        let Some(job) = &plan.job else { return Ok(self.copy_unread(part, fold)?) };
+        let Some(job) = &plan.job else { return Ok(self.copy(part, fold)?) };
         job.run(driver, *progress, part, fold).map_err(|fault| {
             let is_for_good = fault.fault.is_of_value();
             let error = explain_job(fault, job, &plan.source.store, plan.quantization.as_ref());
@@ -443,29 +444,25 @@ impl Run<'_> {
         listing::remove_others(node, metadata, part.done(), self.driver).map_err(cannot_write)
     }
 
-    /// Copies objects whose chain cannot be bound here.
-    fn copy_unread(&self, part: &Part<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), OperationError> {
+    /// Copies objects as they are.
+    fn copy(&self, part: &Part<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), OperationError> {
         let plan = self.plan;
-        // Of what an unknown codec wrote nothing is known; of others twice the bound, as for chains that are bound.
-        let bound = plan.source.pipeline.output().and_then(|encoded| encoded.max_bytes());
-        let bound = bound.map_or(u64::MAX, |bytes| bytes.saturating_mul(2).saturating_add(1 << 20));
+        let object_bytes = plan.object_bytes();
+        // Of what an unknown codec wrote nothing is known; others are allowed twice the decoded object and a mebibyte.
+        let bound = plan.source.pipeline.output().map_or(u64::MAX, |encoded| {
+            let allowance =
+                object_bytes.map_or(u64::MAX, |bytes| bytes.saturating_mul(2).saturating_add(1 << 20));
+            encoded.max_bytes().map_or(allowance, |bytes| bytes.max(allowance))
+        });
         let work = |(): &mut (), index| {
             part.do_once(index, || {
                 let [from, to] = plan.keys(index);
                 let bytes = plan.target.copy_from(&plan.source.node, (&from, &to), bound)?;
-                self.progress.advance(bytes);
+                self.progress.advance(object_bytes.unwrap_or(bytes));
                 Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..Default::default() })
             })
         };
-        self.driver.run(&plan.listing.present, work, |_, report| fold(report)).map_err(|fault| {
-            match fault.fault {
-                Fault::Interrupted(_) => OperationError::interrupted(),
-                cause => {
-                    let ([key, _], store) = (plan.keys(fault.index), &plan.source.store);
-                    OperationError::environment(format!("chunk `{key}` of `{store}` cannot be copied"))
-                        .because(cause)
-                }
-            }
-        })
+        let copied = self.driver.run(&plan.listing.present, work, |_, report| fold(report));
+        copied.map_err(|fault| explain(fault, &plan.source.metadata, &plan.source.store, None))
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use glob::{MatchOptions, Pattern};
 
+use super::tree::SourceArray;
 use super::unpack;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
@@ -47,6 +48,46 @@ pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), Op
     Ok(())
 }
 
+/// What was asked for applies to some array; else what was meant is not there.
+pub(super) fn check_applied(
+    options: &TranscodeOptions,
+    arrays: &[SourceArray],
+    store: &str,
+) -> Result<(), OperationError> {
+    let any =
+        |applies: &dyn Fn(&TranscodeOptions) -> bool| arrays.iter().any(|array| applies(&array.options));
+    if options.quantize.is_some() && !any(&|chosen| chosen.quantize.is_some()) {
+        return Err(OperationError::data(format!("`{store}` has no float array to quantise"))
+            .with_help("coordinates are quantised where `--include` names them"));
+    }
+    if options.unpack && !any(&|chosen| chosen.unpack) {
+        return Err(OperationError::data(format!("`{store}` has no array to unpack"))
+            .with_help("packed arrays have the attribute `scale_factor` or `add_offset`"));
+    }
+    let shard_shape = match &options.shard_shape {
+        Some(ShardRequest::Shape(shape)) => Some(shape),
+        _ => None,
+    };
+    for (option, shape) in [("--chunk-shape", options.chunk_shape.as_ref()), ("--shard-shape", shard_shape)] {
+        let Some(ShapeRequest::Named(named)) = shape else { continue };
+        let is_known = |name: &&(String, u64)| {
+            let has = |array: &SourceArray| dimension_names(&array.opened).any(|own| own == name.0);
+            arrays.iter().any(has)
+        };
+        if let Some((name, _)) = named.iter().find(|name| !is_known(name)) {
+            return Err(OperationError::data(format!(
+                "{option} names the dimension `{name}`, which no array of `{store}` has"
+            ))
+            .with_help("`zarrcast inspect` shows the names of an array's dimensions"));
+        }
+    }
+    Ok(())
+}
+
+fn dimension_names(array: &OpenedArray) -> impl Iterator<Item = &str> {
+    array.metadata.dimension_names.iter().flatten().flatten().map(String::as_str)
+}
+
 fn is_left(options: &TranscodeOptions, path: &str) -> bool {
     let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| takes(pattern, path));
     (options.include.is_empty() || any(&options.include)) && !any(&options.exclude)
@@ -87,8 +128,7 @@ pub(super) fn options_for(
 
 /// Of lengths by the names of dimensions those of the array's own.
 fn keep_dimensions(options: &mut TranscodeOptions, source: &OpenedArray) {
-    let own: Vec<&str> =
-        source.metadata.dimension_names.iter().flatten().flatten().map(String::as_str).collect();
+    let own: Vec<&str> = dimension_names(source).collect();
     let keep = |request: ShapeRequest| match request {
         ShapeRequest::Named(named) => {
             let named: Vec<_> = named.into_iter().filter(|(name, _)| own.contains(&name.as_str())).collect();

@@ -298,6 +298,45 @@ fn recode_survives_every_failure() {
     try_decoding("recode inside shards", &sharded(), &change);
 }
 
+/// A 4 x 4 array of text in chunks of 2 x 2, one of them absent.
+fn text() -> Files {
+    let mut files = plain("");
+    let document = files.get_mut(Path::new("zarr.json")).unwrap();
+    let text = String::from_utf8(document.clone()).unwrap();
+    let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+    let text = text.replace("float32", "string").replace("\"fill_value\":0", "\"fill_value\":\"none\"");
+    *document = text.replace(bytes, r#"{"name":"vlen-utf8"}"#).into_bytes();
+    for (name, chunk) in files.iter_mut().filter(|(name, _)| name.starts_with("c")) {
+        let words: Vec<String> = (0..4).map(|index| format!("{}", name.display()).repeat(index)).collect();
+        *chunk = 4_u32.to_le_bytes().to_vec();
+        for word in words {
+            chunk.extend(u32::try_from(word.len()).unwrap().to_le_bytes());
+            chunk.extend(word.bytes());
+        }
+    }
+    files
+}
+
+fn text_in_shards() -> Files {
+    let change = TranscodeOptions {
+        shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
+        ..TranscodeOptions::default()
+    };
+    let scene = Scene::new(&text(), &change, false);
+    scene.run(false).unwrap();
+    scene.destination()
+}
+
+#[test]
+fn text_survives_every_failure() {
+    let compress =
+        TranscodeOptions { compress: Some(Compression::Zstd { level: 1 }), ..TranscodeOptions::default() };
+    try_decoding("recode of text", &text(), &TranscodeOptions { verify: true, ..compress.clone() });
+    try_decoding("recode of text inside shards", &text_in_shards(), &compress);
+    let out = TranscodeOptions { shard_shape: Some(ShardRequest::None), ..TranscodeOptions::default() };
+    try_decoding("text out of shards", &text_in_shards(), &out);
+}
+
 #[test]
 fn quantisation_survives_every_failure() {
     let quantize = QuantizeOptions { max_error: Some(1.0), ..QuantizeOptions::default() };

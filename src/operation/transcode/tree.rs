@@ -7,9 +7,10 @@ use super::version_2::in_v3_form;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::driver::Driver;
 use crate::metadata::group::NodeKind;
+use crate::operation::document::Documents;
 use crate::operation::error::OperationError;
 use crate::operation::group::GroupReading;
-use crate::operation::hierarchy::{NodeContent, read_hierarchy};
+use crate::operation::hierarchy::{NodeContent, read_hierarchy_below};
 use crate::operation::open::{OpenedArray, lower, open_documents, opened, read_array_of, refusal};
 use crate::operation::options::TranscodeOptions;
 use crate::operation::place::{Place, local_path};
@@ -54,7 +55,7 @@ impl Source {
         let documents = open_documents(&node, &place.name())?;
         let document_key = documents.key;
         if documents.kind == NodeKind::Group {
-            return Self::open_group(options, node, document_key, driver);
+            return Self::open_group(options, node, documents, driver);
         }
         selection::check(options, &[""])?;
         let opened = in_v3_form(opened(read_array_of(place, node.clone(), documents))?);
@@ -72,11 +73,12 @@ impl Source {
     fn open_group(
         options: &TranscodeOptions,
         node: LocalNode,
-        document_key: &'static str,
+        documents: Documents,
         driver: &Driver,
     ) -> Result<Self, OperationError> {
         let store = options.source.display().to_string();
-        let hierarchy = read_hierarchy(&options.source, None, driver)?;
+        let document_key = documents.key;
+        let hierarchy = read_hierarchy_below(&options.source, documents, driver)?;
         if let Some(failure) = hierarchy.failures.into_iter().next() {
             return Err(failure);
         }
@@ -111,7 +113,8 @@ impl Source {
         if !errors.is_empty() {
             let first = errors[0].location.node.clone().unwrap_or_default();
             errors.truncate(MOST_ERRORS);
-            let at = if first == "/" { store } else { format!("{}{first}", store.trim_end_matches('/')) };
+            let at =
+                if first == "/" { store.clone() } else { format!("{}{first}", store.trim_end_matches('/')) };
             return Err(refusal(&format!("the metadata of `{at}` are in error"), &errors));
         }
         warnings.extend(uncopied_links(&store, &links));
@@ -120,7 +123,7 @@ impl Source {
         let open = |reading| opened(reading).map(in_v3_form);
         let arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
         let coordinates = coordinates(&paths, &arrays, &groups);
-        let arrays = paths
+        let arrays: Vec<SourceArray> = paths
             .into_iter()
             .zip(arrays)
             .map(|(path, opened)| {
@@ -128,6 +131,7 @@ impl Source {
                 SourceArray { path, opened, options }
             })
             .collect();
+        selection::check_applied(options, &arrays, &store)?;
         other_keys.sort_unstable();
         Ok(Source { node, document_key, arrays, groups, other_keys, warnings })
     }

@@ -5,10 +5,12 @@
 //! is reported beside it, and under quantisation held to its bound.
 
 mod blocks;
+mod measured;
 
 use std::sync::{Mutex, PoisonError};
 
 use self::blocks::staged_values;
+use self::measured::measured_values;
 use super::fault::explain_job;
 use super::plan::Plan;
 use super::quantization::Quantization;
@@ -78,11 +80,11 @@ pub(super) fn verify(
 ) -> Result<Verification, OperationError> {
     let present = &plan.listing.present;
     let passes = if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) { 2 } else { 1 };
-    let bytes = plan.job.as_ref().map_or(0, |job| job.source.chunk_bytes().saturating_mul(passes));
-    progress.start("verify", Some(present.len().saturating_mul(bytes)));
+    let bytes = plan.object_bytes().map(|bytes| bytes.saturating_mul(passes));
+    progress.start("verify", bytes.map(|bytes| bytes.saturating_mul(present.len())));
     let verified = match &plan.job {
-        Some(job) if !matches!(job.way, ObjectWay::Copy) => values(plan, job, driver, progress),
-        _ => copies(plan, destination, driver, progress),
+        Some(job) => values(plan, job, driver, progress),
+        None => copies(plan, destination, driver, progress),
     };
     progress.finish();
     let verification = verified?;
@@ -114,7 +116,9 @@ fn copies(
         let (source, written) = (plan.source.node.open(&from)?, destination.open(&to)?);
         match (source, written) {
             (Some(mut source), Some(mut written)) => {
-                same_bytes(&mut source, &mut written, pieces, |bytes| progress.advance(bytes))
+                let (equal, bytes) = same_bytes(&mut source, &mut written, pieces)?;
+                progress.advance(plan.object_bytes().unwrap_or(bytes));
+                Ok(equal)
             }
             (source, written) => Ok(source.is_none() && written.is_none()),
         }
@@ -136,24 +140,24 @@ fn copies(
     Ok(Verification { result, distinct_codes: None, warning: None })
 }
 
-/// Whether two objects hold the same bytes, read piece by piece.
+/// Whether two objects hold the same bytes, read piece by piece; how many.
 fn same_bytes(
     source: &mut ObjectReader,
     written: &mut ObjectReader,
     pieces: &mut [Vec<u8>; 2],
-    advance: impl Fn(u64),
-) -> Result<bool, Fault> {
+) -> Result<(bool, u64), Fault> {
     let [a, b] = pieces;
     a.resize(PIECE, 0);
     b.resize(PIECE, 0);
+    let mut bytes = 0;
     loop {
         let (read, back) = (source.read_next(a)?, written.read_next(b)?);
-        advance(read as u64);
+        bytes += read as u64;
         if a[..read] != b[..back] {
-            return Ok(false);
+            return Ok((false, bytes));
         }
         if read == 0 {
-            return Ok(true);
+            return Ok((true, bytes));
         }
     }
 }
@@ -162,7 +166,7 @@ fn same_bytes(
 pub(super) fn kept(job: &ObjectJob) -> usize {
     match &job.way {
         ObjectWay::Convert(conversion) | ObjectWay::Cells(conversion) => conversion.kept(),
-        ObjectWay::Copy | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => 0,
+        ObjectWay::Rechunk(_) | ObjectWay::Staged(_) | ObjectWay::Measured(_) => 0,
     }
 }
 
@@ -181,6 +185,9 @@ fn values(
     let comparison = Comparison::new(plan, job, &source, &destination);
     let compared = match (&job.way, &plan.comparison) {
         (ObjectWay::Staged(staged), _) => staged_values(plan, job, staged, driver, progress),
+        (ObjectWay::Measured(measured), _) => {
+            measured_values(job, measured, driver).map(|compared| (compared, None))
+        }
         (_, Some(rechunk)) => comparison
             .run_over_cells(job, rechunk, driver, progress)
             .map(|compared| (compared, comparison.distinct_codes())),

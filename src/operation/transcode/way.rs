@@ -3,8 +3,9 @@
 use super::budget::{BASE_BYTES, Budget, ENTRY_BYTES, has_edges, open_bytes, reading_bytes, shard_bytes};
 use super::staging::{Begun, begun, staging};
 use crate::codec::conversion::ValueChange;
-use crate::codec::{BindError, Conversion};
+use crate::codec::{BindError, Conversion, Recoding};
 use crate::engine::CellEncoder;
+use crate::engine::measured::{BETWEEN_CELLS, CellWay, Measured};
 use crate::engine::object::{ObjectJob, ObjectWay, Side};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagedCosts, StagedPlan, StagingShape};
 use crate::engine::rechunk::{Rechunk, Schedule};
@@ -67,6 +68,19 @@ impl Choice<'_> {
             return Ok(ObjectWay::Convert(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
         self.blocks(from, to)
+    }
+
+    /// The way of objects that are not decoded; `None` where there is none.
+    pub(super) fn unread_way(&self, from: &Side, to: &Side) -> Result<Option<ObjectWay>, OperationError> {
+        if !matches!(self.change, ValueChange::None) || from.cell_shape() != to.cell_shape() {
+            return Ok(None);
+        }
+        let Some(recoding) = Recoding::new(from.cell_chain(), to.cell_chain()) else { return Ok(None) };
+        let beside = [BASE_BYTES, BETWEEN_CELLS, shard_bytes(Some(from), to)];
+        let allowance = self.budget.allowance(beside.into_iter().fold(0, u64::saturating_add));
+        let allowance = allowance.map_err(|least| self.too_small(least, to))?;
+        let way = CellWay::Recode(Box::new(recoding));
+        Ok(Some(ObjectWay::Measured(Box::new(Measured { way, allowance }))))
     }
 
     /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
@@ -186,12 +200,16 @@ impl Choice<'_> {
 /// The name of a job's route.
 pub(super) fn route(job: &ObjectJob) -> Route {
     match &job.way {
-        ObjectWay::Copy => Route::Copy,
         ObjectWay::Convert(_) => Route::Recode,
         ObjectWay::Cells(conversion) if conversion.is_copy() => Route::Reshard,
-        ObjectWay::Cells(_) if job.source.metadata.chunk_shape == job.destination.metadata.chunk_shape => {
+        ObjectWay::Measured(measured) if measured.is_copy() => Route::Reshard,
+        ObjectWay::Cells(_) | ObjectWay::Measured(_)
+            if job.source.metadata.chunk_shape == job.destination.metadata.chunk_shape =>
+        {
             Route::Recode
         }
-        ObjectWay::Cells(_) | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => Route::Rechunk,
+        ObjectWay::Cells(_) | ObjectWay::Measured(_) | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => {
+            Route::Rechunk
+        }
     }
 }

@@ -133,7 +133,9 @@ impl Object<'_, '_> {
 fn code_of(fault: &ChainFault) -> Code {
     match &fault.kind {
         ChainFaultKind::Element { .. } => code::CHUNK_VALUE,
-        ChainFaultKind::Size { .. } | ChainFaultKind::Length(_) => code::CHUNK_LENGTH,
+        ChainFaultKind::Size { .. } | ChainFaultKind::Length(_) | ChainFaultKind::Room { .. } => {
+            code::CHUNK_LENGTH
+        }
         ChainFaultKind::Shard(_) => code::SHARD_INDEX,
         ChainFaultKind::Bytes(_) | ChainFaultKind::Store(_) => code::CHUNK_CORRUPT,
     }

@@ -17,6 +17,7 @@ mod members;
 pub mod nested;
 pub mod numcodecs;
 pub mod packbits;
+pub mod pcodec;
 pub mod reshape;
 pub mod scale_offset;
 pub mod sharding_indexed;
@@ -39,6 +40,7 @@ pub use lzma::LzmaConfiguration;
 pub use nested::{ConditionalConfiguration, N5DefaultConfiguration};
 pub use numcodecs::{BoundFilter, NumcodecsConfiguration};
 pub use packbits::{BoundPackBits, PackBitsConfiguration, PaddingEncoding};
+pub use pcodec::{BoundPcodec, PcodecConfiguration};
 pub use reshape::ReshapeConfiguration;
 pub use scale_offset::{BoundScaleOffset, ScaleOffsetConfiguration};
 pub use sharding_indexed::{IndexLocation, ShardingIndexedConfiguration};
@@ -67,6 +69,8 @@ pub enum CodecConfiguration {
     Bytes(BytesConfiguration),
     /// `packbits`, array to bytes.
     PackBits(PackBitsConfiguration),
+    /// `numcodecs.pcodec`, array to bytes.
+    Pcodec(PcodecConfiguration),
     /// `sharding_indexed`, array to bytes.
     ShardingIndexed(ShardingIndexedConfiguration),
     /// `vlen-utf8` and `vlen-bytes`, array to bytes.
@@ -121,6 +125,7 @@ impl CodecConfiguration {
             "vlen-bytes" => wrap(VlenConfiguration::Bytes.parse(configuration, pointer), Self::Vlen),
             "zfp" => wrap(zfp::parse(configuration, pointer), Self::Zfp),
             "n5_default" => wrap(nested::parse_n5_default(configuration, pointer), Self::N5Default),
+            "numcodecs.pcodec" => wrap(pcodec::parse(configuration, pointer), Self::Pcodec),
             "numcodecs.lzma" => wrap(lzma::parse(configuration, pointer), Self::Lzma),
             "conditional" => wrap(nested::parse_conditional(configuration, pointer), Self::Conditional),
             name => wrap(numcodecs::parse(name, configuration, pointer)?, Self::Numcodecs),

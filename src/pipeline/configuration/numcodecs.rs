@@ -54,7 +54,7 @@ const LOCATION: Form = Form::Choice(&["start", "end"]);
 const LEVEL: Form = Form::Integer(-1, 9);
 
 /// Beside those that have a file of their own.
-static TABLES: [Table; 19] = [
+static TABLES: [Table; 18] = [
     table("numcodecs.adler32", &["location"], &[LOCATION], 0),
     table("numcodecs.astype", &["encode_dtype", "decode_dtype"], &[Form::DataType, Form::DataType], 1),
     table(
@@ -89,19 +89,6 @@ static TABLES: [Table; 19] = [
     ),
     table("numcodecs.lz4", &["acceleration"], &[Form::Integer(i32::MIN as i64, i32::MAX as i64)], 0),
     table("numcodecs.packbits", &[], &[], 0),
-    table(
-        "numcodecs.pcodec",
-        &["level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order", "equal_pages_up_to"],
-        &[
-            Form::Integer(0, 12),
-            Form::Choice(&["auto", "classic"]),
-            Form::Choice(&["auto", "no_op", "none", "try_consecutive", "try_lookback"]),
-            Form::Choice(&["equal_pages_up_to"]),
-            Form::Integer(0, 7),
-            Form::Integer(1, i64::MAX),
-        ],
-        0,
-    ),
     table(
         "numcodecs.quantize",
         &["digits", "dtype", "astype"],

@@ -5,6 +5,7 @@ pub(crate) mod bz2;
 pub(crate) mod chained;
 pub(crate) mod gzip;
 pub(crate) mod lz4_and_lzma;
+pub(crate) mod pcodec;
 pub(crate) mod zlib;
 pub(crate) mod zstd;
 

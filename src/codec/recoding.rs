@@ -1,0 +1,95 @@
+//! From an encoded chunk of one chain to that of another where only bytes->bytes codecs differ: chunks are not decoded
+//! to elements, whatever these are and whatever has encoded them.
+
+use super::chain::{BoundChain, BoundCodec, Codec, Workspace};
+use super::fault::{ChainFault, ChainFaultKind};
+use crate::pipeline::Representation;
+
+/// A way from one chain to another.
+#[derive(Debug, Clone)]
+pub struct Recoding {
+    source: BoundChain,
+    destination: BoundChain,
+    /// How many codecs lead both chains alike.
+    keep: usize,
+}
+
+impl Recoding {
+    /// Plans it for chunks of the same shape; `None` where a codec differs that cannot be run, or takes elements.
+    pub fn new(source: &BoundChain, destination: &BoundChain) -> Option<Self> {
+        let (from, to) = (source.decoded(), destination.decoded());
+        if from.data_type != to.data_type || from.shape != to.shape {
+            return None;
+        }
+        let alike = |(a, b): &(&BoundCodec, &BoundCodec)| a.metadata.same_value(&b.metadata);
+        let keep = source.codecs().iter().zip(destination.codecs()).take_while(alike).count();
+        let is_run = |chain: &BoundChain| {
+            chain.codecs()[keep..].iter().all(|codec| matches!(codec.codec, Codec::BytesToBytes(_)))
+        };
+        // A chain of codecs that are all unknown has an end, too: what it gives is bytes.
+        let gives_bytes = |chain: &BoundChain| keep > 0 && before(chain, keep).array().is_none();
+        let is_possible = gives_bytes(source) && is_run(source) && is_run(destination);
+        is_possible.then(|| Recoding { source: source.clone(), destination: destination.clone(), keep })
+    }
+
+    /// Whether encoded chunks stay what they are.
+    pub fn is_copy(&self) -> bool {
+        self.keep == self.source.codecs().len() && self.keep == self.destination.codecs().len()
+    }
+
+    /// The chain that is written.
+    pub fn destination(&self) -> &BoundChain {
+        &self.destination
+    }
+
+    /// Undoes what differs in a chunk of either side, and proves that what is left is whole, where that can be told.
+    pub fn undo(
+        &self,
+        is_source: bool,
+        encoded: &[u8],
+        kept: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFault> {
+        let chain = if is_source { &self.source } else { &self.destination };
+        chain.decode_to(self.keep, encoded, kept, workspace)?;
+        let place = self.keep - 1;
+        match &chain.codecs()[place].codec {
+            Codec::Vlen(codec) => codec.check(kept).map_err(|error| ChainFault {
+                place: place.to_string().into(),
+                codec: chain.codecs()[place].name.clone(),
+                kind: ChainFaultKind::Bytes(error.to_string()),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does what the destination has in its place.
+    pub fn redo(
+        &self,
+        kept: &[u8],
+        encoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFault> {
+        self.destination.encode_from(self.keep, kept, encoded, workspace)
+    }
+
+    /// How many buffers of about the size of the chunk are held at a time while it is undone and redone.
+    pub fn num_buffers(&self) -> u64 {
+        let steps = |chain: &BoundChain| chain.codecs().len() - self.keep;
+        2 + steps(&self.source).max(steps(&self.destination)).saturating_sub(1).min(2) as u64
+    }
+
+    /// What the codecs hold beside the buffers for chunks of so many bytes.
+    pub fn context_bytes(&self, bytes: u64) -> u64 {
+        let of = |chain: &BoundChain| chain.context_bytes_of(self.keep, bytes);
+        of(&self.source).saturating_add(of(&self.destination))
+    }
+}
+
+/// The chunk in front of codec `place`.
+fn before(chain: &BoundChain, place: usize) -> Representation {
+    match chain.codecs().get(place) {
+        Some(codec) => codec.decoded.clone(),
+        None => chain.encoded(),
+    }
+}

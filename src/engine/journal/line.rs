@@ -1,0 +1,132 @@
+//! The lines of a journal: a header, finished units with what was counted over them, checkpoints.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::Fingerprint;
+use crate::engine::object::ObjectReport;
+use crate::kernel::quantize::QuantizeFigures;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Header {
+    pub(super) schema: String,
+    pub(super) fingerprint: Fingerprint,
+    /// Whether the node takes the place of another when it is whole.
+    pub(super) replaces: bool,
+    pub(super) boot: Option<String>,
+}
+
+/// Every line but the first.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    /// What follows was written after another boot.
+    Boot(Option<String>),
+    /// All before it is durable.
+    Checkpoint,
+    /// Finished units.
+    Done { part: String, units: Vec<Range<u64>>, counted: Counted },
+}
+
+/// An [`ObjectReport`] as it is noted; floats by their bits.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Counted {
+    pub(super) written: u64,
+    pub(super) bytes_read: u64,
+    pub(super) bytes_written: u64,
+    pub(super) count: u64,
+    pub(super) nan: u64,
+    pub(super) clamped: u64,
+    pub(super) float_bits: [u64; 4],
+}
+
+/// What was done of a part.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Known {
+    pub(super) units: Vec<Range<u64>>,
+    pub(super) report: ObjectReport,
+}
+
+impl Counted {
+    pub(super) fn of(report: &ObjectReport) -> Self {
+        let figures = &report.figures;
+        let floats = [
+            figures.max_abs_error,
+            figures.max_abs_error_clamped,
+            figures.sum_of_squares,
+            figures.normalizer,
+        ];
+        Counted {
+            written: report.written,
+            bytes_read: report.bytes_read,
+            bytes_written: report.bytes_written,
+            count: figures.count,
+            nan: figures.nan,
+            clamped: figures.clamped,
+            float_bits: floats.map(f64::to_bits),
+        }
+    }
+
+    pub(super) fn report(&self) -> ObjectReport {
+        let [max_abs_error, max_abs_error_clamped, sum_of_squares, normalizer] =
+            self.float_bits.map(f64::from_bits);
+        let figures = QuantizeFigures {
+            count: self.count,
+            nan: self.nan,
+            clamped: self.clamped,
+            max_abs_error,
+            max_abs_error_clamped,
+            sum_of_squares,
+            normalizer,
+        };
+        let Counted { written, bytes_read, bytes_written, .. } = *self;
+        ObjectReport { written, bytes_read, bytes_written, bytes_temporary: 0, figures }
+    }
+}
+
+pub(super) fn to_line(value: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(value).unwrap_or_default();
+    line.push('\n');
+    line
+}
+
+/// The whole line at a place, and where the next begins; `None` where it is torn or no line of a journal.
+pub(super) fn next_line<T: for<'a> Deserialize<'a>>(text: &[u8], start: usize) -> Option<(T, usize)> {
+    let length = text[start..].iter().position(|byte| *byte == b'\n')?;
+    let line = serde_json::from_slice(&text[start..start + length]).ok()?;
+    Some((line, start + length + 1))
+}
+
+/// What the lines after the header say that can be believed, the length of those, and whether the last of them was
+/// written after the present boot.
+pub(super) fn read(
+    text: &[u8],
+    first: usize,
+    begun: Option<&String>,
+    now: Option<&String>,
+) -> (BTreeMap<String, Known>, u64, bool) {
+    let is_now = |boot: Option<&String>| boot.is_some() && boot == now;
+    let mut known: BTreeMap<String, Known> = BTreeMap::new();
+    let mut since_checkpoint = Vec::new();
+    let (mut place, mut believed, mut is_same_boot) = (first, first, is_now(begun));
+    while let Some((line, next)) = next_line::<Line>(text, place) {
+        place = next;
+        let mut is_durable = false;
+        match line {
+            Line::Boot(boot) => is_same_boot = is_now(boot.as_ref()),
+            Line::Done { part, units, counted } => since_checkpoint.push((part, units, counted.report())),
+            Line::Checkpoint => is_durable = true,
+        }
+        if is_same_boot || is_durable {
+            believed = next;
+            for (part, units, report) in since_checkpoint.drain(..) {
+                let all = known.entry(part).or_default();
+                all.units.extend(units);
+                all.report.add(&report);
+            }
+        }
+    }
+    (known, believed as u64, is_same_boot)
+}

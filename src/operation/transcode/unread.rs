@@ -1,0 +1,46 @@
+//! The work on arrays whose chunks have no size that the metadata tell: elements of any length, and what a codec that
+//! is not run here has encoded.
+
+use super::layout::unread_side;
+use super::plan::{Changed, Planned, Planner, Work};
+use super::way::Choice;
+use crate::engine::listing::Listing;
+use crate::engine::object::ObjectJob;
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::store::LocalNode;
+
+impl Planner<'_> {
+    /// The work on the objects; `refusal` where there is no way for them.
+    pub(super) fn unread_job(
+        &self,
+        (source, target, destination): (&OpenedArray, &LocalNode, &Planned),
+        listing: &Listing,
+        changed: Changed,
+        refusal: OperationError,
+    ) -> Result<Work, OperationError> {
+        let (node, metadata) = (source.node.clone(), source.metadata.clone());
+        let from = unread_side(node, metadata, &source.pipeline, &source.store)?;
+        let to =
+            unread_side(target.clone(), destination.metadata.clone(), &destination.pipeline, &source.store)?;
+        let choice = Choice {
+            change: &changed.change,
+            write_empty: self.options.write_empty_chunks,
+            store: &source.store,
+            budget: self.budget,
+            elsewhere: 0,
+            verifies: self.options.verify,
+            resumes: self.options.resume,
+        };
+        let Some(way) = choice.unread_way(&from, &to)? else { return Err(refusal) };
+        let fill = &destination.pipeline.input.fill_value;
+        let absent_element = changed.absent.filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
+        let is_whole = listing.present.len() == from.metadata.num_chunks() && from.layout.is_none();
+        if absent_element.is_some() && !is_whole {
+            return Err(refusal);
+        }
+        let present = listing.present.clone();
+        let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
+        Ok(Work { job: Some(job), comparison: None })
+    }
+}

@@ -1,0 +1,191 @@
+//! `transcode` of arrays whose chunks are not decoded to elements of a size: text and bytes of any length, and what a
+//! codec wrote that this program does not run.
+
+use std::collections::BTreeMap;
+
+use super::support::CliTest;
+
+/// A chunk of `vlen-utf8` and `vlen-bytes`.
+fn chunk<S: AsRef<[u8]>>(elements: &[S]) -> Vec<u8> {
+    let length = |length: usize| u32::try_from(length).unwrap().to_le_bytes();
+    let mut bytes = length(elements.len()).to_vec();
+    for element in elements {
+        bytes.extend(length(element.as_ref().len()));
+        bytes.extend(element.as_ref());
+    }
+    bytes
+}
+
+/// The word at a place: of any length, none too.
+fn word(number: usize) -> String {
+    "né ".repeat(number % 4) + &number.to_string().repeat(number % 3)
+}
+
+/// An array of 10 words in chunks of 4, of which the second is absent.
+fn words(test: &CliTest, name: &str, fill_value: &str) {
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[10],"data_type":"string",
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},
+        "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},"fill_value":"{fill_value}",
+        "codecs":[{{"name":"vlen-utf8"}}],"dimension_names":["x"],"attributes":{{"n":1.0}}}}"#
+    );
+    test.write(&format!("{name}/zarr.json"), document);
+    let of = |first: usize| (first..first + 4).map(word).collect::<Vec<_>>();
+    test.write(&format!("{name}/c/0"), chunk(&of(0)));
+    let last: Vec<String> = of(8).into_iter().take(2).chain(["".to_owned(), "beyond".to_owned()]).collect();
+    test.write(&format!("{name}/c/2"), chunk(&last));
+}
+
+/// The stored chunks of an array.
+fn chunks(test: &CliTest, name: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut files = test.all_files(name);
+    files.retain(|key, _| !key.ends_with("zarr.json") && !key.starts_with('.'));
+    files
+}
+
+/// Runs each of these one after the other, the first on `a`; where the last leads to.
+fn through(test: &CliTest, steps: &[&[&str]]) -> String {
+    let mut source = "a".to_owned();
+    for (number, options) in steps.iter().enumerate() {
+        let destination = format!("step{number}");
+        let mut arguments = vec!["transcode", "-q", "--verify"];
+        arguments.extend_from_slice(options);
+        arguments.extend([source.as_str(), destination.as_str()]);
+        test.run(arguments).succeeds();
+        source = destination;
+    }
+    source
+}
+
+#[test]
+fn text_compressed_anew_comes_back_bit_for_bit() {
+    let test = CliTest::new();
+    words(&test, "a", "");
+    let steps: [&[&str]; 6] = [
+        &["--compress", "zstd:1"],
+        &["--compress", "blosc:lz4:5:shuffle"],
+        &[
+            "--codecs",
+            r#"[{"name":"vlen-utf8"},{"name":"gzip","configuration":{"level":1}},{"name":"crc32c"}]"#,
+        ],
+        &["--compress", "zstd:19", "--zarr-format", "2"],
+        &["--compress", "gzip:3", "--zarr-format", "3"],
+        &["--compress", "none"],
+    ];
+    let last = through(&test, &steps);
+    assert!(chunks(&test, &last).values().eq(chunks(&test, "a").values()));
+    assert!(
+        chunks(&test, "step0")
+            .values()
+            .zip(chunks(&test, "a").values())
+            .all(|(packed, plain)| packed != plain)
+    );
+    test.run(["validate", "-q", "--level", "data", "step0", "step1", "step2", "step3"]).succeeds();
+}
+
+#[test]
+fn text_in_shards_is_compressed_anew_inside_them() {
+    let test = CliTest::new();
+    words(&test, "a", "");
+    let into: &[&str] = &["-s", "8", "--compress", "zstd:1"];
+    let last = through(&test, &[into, &["--compress", "gzip:1"], &["--compress", "none", "-s", "none"]]);
+    assert_eq!(chunks(&test, &last), chunks(&test, "a"));
+    let report = test.run(["transcode", "--json", "--compress", "zstd:5", "step0", "b"]).succeeds().json();
+    assert_eq!(report["nodes"][0]["route"], "recode");
+    test.run(["validate", "-q", "--level", "data", "step0", "step1"]).succeeds();
+}
+
+#[test]
+fn text_moves_into_shards_and_out_as_it_is_encoded() {
+    let test = CliTest::new();
+    words(&test, "a", "");
+    for (source, options, destination) in
+        [("a", ["-s", "12"], "b"), ("b", ["-s", "8"], "c"), ("c", ["-s", "none"], "d")]
+    {
+        let mut arguments = vec!["transcode", "--json", "--verify"];
+        arguments.extend(options);
+        arguments.extend([source, destination]);
+        let report = test.run(arguments).succeeds().json();
+        assert_eq!(
+            (&report["nodes"][0]["route"], &report["nodes"][0]["verify"]["equal"]),
+            (&"reshard".into(), &true.into())
+        );
+    }
+    assert_eq!(chunks(&test, "d"), chunks(&test, "a"));
+}
+
+#[test]
+fn chunks_of_an_unknown_codec_are_compressed_anew() {
+    let test = CliTest::new();
+    let document = |codecs: &str, data_type: &str, fill_value: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[8],"data_type":{data_type},
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},"fill_value":{fill_value},
+            "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},"codecs":[{codecs}]}}"#
+        )
+    };
+    for (number, (codec, data_type, fill_value)) in [
+        (r#"{"name":"vlen-array","configuration":{"dtype":"<i4"}}"#, r#""float32""#, "0.0"),
+        (r#"{"name":"example.unknown"}"#, r#""float32""#, "0.0"),
+        (r#"{"name":"bytes"},{"name":"example.unknown"}"#, r#""uint8""#, "0"),
+        (r#"{"name":"zarrs.vlen"}"#, r#""string""#, r#""""#),
+        (r#"{"name":"bytes"}"#, r#"{"name":"example.type"}"#, r#"[1,{"a":2}]"#),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = |part: &str| format!("{part}{number}");
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(name);
+        test.write(&format!("{a}/zarr.json"), document(codec, data_type, fill_value));
+        test.write(&format!("{a}/c/1"), "whatever ".repeat(100));
+        for (source, compression, destination) in [(&a, "zstd:1", &b), (&b, "gzip:1", &c), (&c, "none", &d)] {
+            let run =
+                test.run(["transcode", "--json", "--verify", "--compress", compression, source, destination]);
+            assert_eq!(run.status, 0, "{codec}: {}", run.error);
+            assert_eq!(run.json()["nodes"][0]["route"], "recode", "{codec}");
+        }
+        assert!(test.read(&format!("{b}/c/1")).len() < 100, "{codec}");
+        assert_eq!(chunks(&test, &d), chunks(&test, &a), "{codec}");
+    }
+    let codecs = r#"[{"name":"bytes","configuration":{"endian":"big"}}]"#;
+    test.run(["transcode", "--codecs", codecs, "a0", "e"]).fails(1, &["vlen-array", "is not supported"]);
+}
+
+#[test]
+fn tree_with_a_text_coordinate_is_compressed_as_a_whole() {
+    let test = CliTest::new();
+    test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    words(&test, "a/words", "");
+    let numbers = r#"{"zarr_format":3,"node_type":"array","shape":[10],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},
+        "chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"codecs":[{"name":"bytes"}]}"#;
+    test.write("a/numbers/zarr.json", numbers).write("a/numbers/c/0", [1, 2, 3, 4]);
+    let report =
+        test.run(["transcode", "--json", "--verify", "--compress", "zstd:1", "a", "b"]).succeeds().json();
+    let routes: Vec<_> = report["nodes"].as_array().unwrap().iter().map(|node| &node["route"]).collect();
+    assert_eq!(routes, ["metadata", "recode", "recode"]);
+    assert_eq!(report["nodes"][2]["destination"]["codecs"][1]["name"], "zstd");
+}
+
+#[test]
+fn damaged_text_is_an_error_that_names_its_chunk() {
+    let test = CliTest::new();
+    words(&test, "a", "");
+    test.write("a/c/2", &chunk(&["one", "two"])[..12]);
+    test.run(["transcode", "--compress", "zstd:1", "a", "b"])
+        .fails(1, &["`c/2`", "vlen-utf8", "2 elements found, 4 expected"]);
+    assert!(!test.exists("b/zarr.json"));
+}
+
+#[test]
+fn result_is_the_same_for_any_number_of_threads() {
+    let test = CliTest::new();
+    words(&test, "a", "");
+    let run = |threads: &str, destination: &str| {
+        let fixed =
+            ["transcode", "-q", "--compress", "zstd:3", "-s", "8", "--threads", threads, "a", destination];
+        test.run(fixed).succeeds();
+        test.all_files(destination)
+    };
+    assert_eq!(run("1", "b"), run("7", "c"));
+}
