@@ -13,6 +13,7 @@ from numcodecs_chunks import (
     filters_in_a_row,
     filters_of_numcodecs,
     filters_that_lose,
+    fixed_scale_offset_wraps,
 )
 from pcodec_chunks import SECTIONS as PCODEC
 from program import run_sections
@@ -43,6 +44,7 @@ SECTIONS = [
     suggestions,
     filters_of_numcodecs,
     filters_that_lose,
+    fixed_scale_offset_wraps,
     byte_orders_of_version_2,
     filters_in_a_row,
     compressors_of_numcodecs,
