@@ -102,7 +102,7 @@ static BYTES_TO_BYTES: [Entry; 19] = entries(
     CodecKind::BytesToBytes,
     [
         ("blosc", true, true),
-        ("conditional", true, false),
+        ("conditional", true, true),
         ("crc32c", true, true),
         ("gzip", true, true),
         ("numcodecs.adler32", false, true),

@@ -118,6 +118,7 @@ fn garbage() -> Vec<Case> {
         ("zstd", r#"{"level":1,"checksum":true}"#),
         ("gzip", r#"{"level":1}"#),
         ("blosc", r#"{"cname":"zstd","clevel":5,"shuffle":"bitshuffle","typesize":1,"blocksize":0}"#),
+        ("conditional", r#"{"codecs":[{"name":"gzip","configuration":{"level":1}}],"header_bits":8}"#),
         ("numcodecs.zlib", r#"{"level":1}"#),
         ("numcodecs.bz2", r#"{"level":1}"#),
         ("numcodecs.lz4", r#"{"acceleration":1}"#),

@@ -21,6 +21,7 @@ from quantisation import given_ranges, quantised, special_data
 from rechunking import combined, grids, two_passes
 from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
 from versions import SECTIONS as VERSIONS
+from words import SECTIONS as WORDS
 
 SECTIONS = [
     fixtures_hold_what_is_expected,
@@ -50,6 +51,7 @@ SECTIONS = [
     arrays_of_numcodecs,
     *PCODEC,
     *VERSIONS,
+    *WORDS,
 ]
 
 if __name__ == "__main__":

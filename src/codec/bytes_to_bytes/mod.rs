@@ -7,6 +7,7 @@
 mod blosc;
 mod bz2;
 mod checksum;
+mod conditional;
 mod deflate;
 mod error;
 mod foreign;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use zarrs::array::BytesToBytesCodecTraits;
 
 use self::checksum::{Checksum, Location};
+use self::conditional::Conditional;
 use crate::diagnostic::Diagnostic;
 use crate::metadata::CodecMetadata;
 use crate::metadata::json::Object;
@@ -50,6 +52,7 @@ enum Kind {
     Lzma(LzmaConfiguration),
     Shuffle { element_size: usize },
     Checksum(Checksum, Location),
+    Conditional(Conditional),
     Foreign(Arc<dyn BytesToBytesCodecTraits>),
 }
 
@@ -109,6 +112,7 @@ impl BytesCodec {
                 checksum.encode(*location, decoded, encoded);
                 Ok(())
             }
+            Kind::Conditional(codec) => codec.encode(decoded, encoded, contexts),
             Kind::Foreign(codec) => foreign::encode(codec.as_ref(), decoded, encoded),
         };
         result.map_err(|fault| fault.of_codec(&self.name))
@@ -135,6 +139,7 @@ impl BytesCodec {
                 bound.check(encoded.len()).and_then(|()| shuffle::decode(*element_size, encoded, decoded))
             }
             Kind::Checksum(checksum, location) => checksum.decode(*location, encoded, decoded, bound),
+            Kind::Conditional(codec) => codec.decode(encoded, decoded, bound, contexts),
             Kind::Foreign(codec) => foreign::decode(codec.as_ref(), encoded, decoded, bound),
         };
         result.and_then(|()| bound.check(decoded.len())).map_err(|fault| fault.of_codec(&self.name))
@@ -150,6 +155,7 @@ impl BytesCodec {
             Kind::Lz4 { .. } => lz4::CONTEXT_BYTES,
             Kind::Lzma(configuration) => lzma::context_bytes(configuration, decoded),
             Kind::Shuffle { .. } | Kind::Checksum(..) => 0,
+            Kind::Conditional(codec) => codec.context_bytes(decoded),
             // Such codecs return their bytes in a buffer of their own.
             Kind::Foreign(_) => decoded,
         }
@@ -167,6 +173,7 @@ impl BytesCodec {
             Kind::Lzma(_) => EncodedSize::Unbounded,
             Kind::Shuffle { .. } => decoded,
             Kind::Checksum(..) => decoded.plus(checksum::SIZE as u64),
+            Kind::Conditional(codec) => codec.encoded_size(decoded),
             Kind::Foreign(codec) => foreign::encoded_size(codec.as_ref(), decoded),
         }
     }
@@ -179,6 +186,9 @@ impl Kind {
             CodecConfiguration::Gzip(configuration) => Kind::Gzip { level: configuration.level },
             CodecConfiguration::Blosc(configuration) => Kind::Blosc(*configuration),
             CodecConfiguration::Lzma(configuration) => Kind::Lzma(configuration.clone()),
+            CodecConfiguration::Conditional(configuration) => {
+                Kind::Conditional(Conditional::new(configuration)?)
+            }
             CodecConfiguration::Crc32c(_) => Kind::Checksum(Checksum::Crc32c, Location::End),
             _ => return Err("it does not turn bytes into bytes".to_owned()),
         })

@@ -12,6 +12,11 @@ use crate::metadata::json::Json;
 
 /// Of those that zarrs does not have.
 const OWN: &[(&str, &str)] = &[
+    (
+        "conditional",
+        r#"{"codecs": [{"name": "gzip", "configuration": {"level": 1}}, {"name": "crc32c"}, {"name": "numcodecs.lz4"}]}"#,
+    ),
+    ("conditional", r#"{"codecs": [{"name": "numcodecs.zlib"}], "header_bits": 32}"#),
     ("numcodecs.adler32", r#"{"location": "end"}"#),
     ("numcodecs.jenkins_lookup3", r#"{"initval": 7}"#),
     ("numcodecs.lz4", r#"{"acceleration": 1}"#),

@@ -1,4 +1,4 @@
-//! Codecs that hold codecs and are not decoded here: `n5_default` and `conditional`.
+//! Codecs that hold codecs: `n5_default`, which is not decoded here, and `conditional`.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs>
 
