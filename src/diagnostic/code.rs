@@ -156,6 +156,8 @@ pub const DATA_TYPE_SUB_BYTE: Code = warning("ZD104", "data-type-sub-byte");
 pub const DATA_TYPE_LEGACY: Code = warning("ZD105", "data-type-legacy");
 /// A field of `struct` is a pair instead of an object of name and data type.
 pub const STRUCT_FIELD_PAIR: Code = error("ZD106", "struct-field-pair");
+/// `transcode` writes a data type of the specification that zarr-python does not read (`r32`).
+pub const DATA_TYPE_UNREAD: Code = warning("ZD107", "data-type-unread");
 /// The fill value is no value of the data type.
 pub const FILL_VALUE_INVALID: Code = error("ZD201", "fill-value-invalid");
 /// An integer is written with a fraction or an exponent (`5.0`, `1e3`).
@@ -340,6 +342,7 @@ pub const ALL: &[Code] = &[
     DATA_TYPE_SUB_BYTE,
     DATA_TYPE_LEGACY,
     STRUCT_FIELD_PAIR,
+    DATA_TYPE_UNREAD,
     FILL_VALUE_INVALID,
     INTEGER_WITH_FRACTION,
     INTEGER_AS_STRING,

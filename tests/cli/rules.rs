@@ -14,7 +14,8 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give: other commands say them, or the comparison of `--against`.
-const OF_OTHERS: [Code; 6] = [
+const OF_OTHERS: [Code; 7] = [
+    code::DATA_TYPE_UNREAD,
     code::NO_STATISTICS,
     code::QUANTIZE_CODE_RESERVED,
     code::QUANTIZE_FILL_VALUE_MOVED,

@@ -132,15 +132,24 @@ fn array_of_an_unknown_dtype_is_copied_and_compressed_anew_and_nothing_else() {
 }
 
 #[test]
-fn raw_bytes_get_the_name_that_zarr_python_reads() {
+fn raw_bytes_get_the_name_of_the_core_or_that_of_zarr_python() {
     let test = array("\"|V2\"", "\"AQI=\"", &[1, 2, 3, 4, 5, 6, 7, 8]);
-    transcode(&test, &["--zarr-format", "3"], ["a", "b"]);
-    let written = document(&test, "b/zarr.json");
-    assert_eq!(written["data_type"], json!({"name": "raw_bytes", "configuration": {"length_bytes": 2}}));
-    assert_eq!(written["fill_value"], "AQI=");
-    transcode(&test, &["--zarr-format", "2"], ["b", "c"]);
-    let written = document(&test, "c/.zarray");
-    assert_eq!((&written["dtype"], &written["fill_value"]), (&json!("|V2"), &json!("AQI=")));
+    let of_zarr_python = json!({"name": "raw_bytes", "configuration": {"length_bytes": 2}});
+    let asked = of_zarr_python.to_string();
+    for (more, data_type, fill_value, codes_of_warnings) in [
+        ([].as_slice(), json!("r16"), json!([1, 2]), ["ZD107"].as_slice()),
+        (&["--data-type", &asked], of_zarr_python.clone(), json!("AQI="), &["ZD101"]),
+    ] {
+        let options: Vec<&str> = ["--overwrite", "--zarr-format", "3"].iter().chain(more).copied().collect();
+        let result = transcode(&test, &options, ["a", "b"]);
+        assert_eq!(codes(&result["warnings"]), codes_of_warnings);
+        let written = document(&test, "b/zarr.json");
+        assert_eq!((&written["data_type"], &written["fill_value"]), (&data_type, &fill_value));
+        assert_eq!(test.read("b/0"), test.read("a/0"));
+        transcode(&test, &["--overwrite", "--zarr-format", "2"], ["b", "c"]);
+        let written = document(&test, "c/.zarray");
+        assert_eq!((&written["dtype"], &written["fill_value"]), (&json!("|V2"), &json!("AQI=")));
+    }
 }
 
 /// `[(1, 2, 3), (4, 5, 6), ...]` of a big, a nested little and a nested big field.

@@ -142,10 +142,10 @@ impl Dtype {
             Kind::Simple(data_type) => data_type.clone(),
             Kind::Bytes => configured("null_terminated_bytes"),
             Kind::Text => configured("fixed_length_utf32"),
-            // The name that both zarr-pythons read; of the core's, `r32`, neither knows.
-            Kind::Raw => configured("raw_bytes"),
             Kind::Object => Json::from("object"),
             Kind::Unknown(name) => Json::from(name.as_str()),
+            // The core specification's name, which no zarr-python reads.
+            Kind::Raw => Json::from(format!("r{}", self.size * 8)),
             Kind::Struct(_) if !self.has_layout() => Json::from(format!("r{}", self.size * 8)),
             Kind::Struct(fields) => {
                 let field = |field: &Field| {
@@ -245,7 +245,7 @@ mod tests {
             ("\"<f2\"", "\"float16\""),
             ("\"<f8\"", "\"float64\""),
             ("\"<c8\"", "\"complex64\""),
-            ("\"|V4\"", r#"{"name":"raw_bytes","configuration":{"length_bytes":4}}"#),
+            ("\"|V4\"", "\"r32\""),
             ("\"bfloat16\"", "\"bfloat16\""),
             ("\"int2\"", "\"int2\""),
             ("\"<M8[ns]\"", r#"{"name":"numpy.datetime64","configuration":{"unit":"ns","scale_factor":1}}"#),

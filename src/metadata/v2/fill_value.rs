@@ -31,6 +31,10 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
             Ok(DataType::Bool) => boolean(fill_value, diagnostics),
             Ok(data_type) => number(&data_type, fill_value, diagnostics),
         },
+        Kind::Raw => {
+            let size = usize::try_from(dtype.size).unwrap_or(usize::MAX);
+            raw(size, fill_value).unwrap_or_else(|| invalid(dtype, fill_value, diagnostics))
+        }
         Kind::Struct(_) if !dtype.has_layout() => {
             let size = usize::try_from(dtype.size).unwrap_or(usize::MAX);
             raw(size, fill_value).unwrap_or_else(|| invalid(dtype, fill_value, diagnostics))
@@ -51,10 +55,6 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
             _ => invalid(dtype, fill_value, diagnostics),
         },
         Kind::Text if fill_value.as_str().is_none() => invalid(dtype, fill_value, diagnostics),
-        Kind::Raw => match fill_value.as_str().and_then(base64::decode) {
-            Some(bytes) if bytes.len() as u64 == dtype.size => fill_value.clone(),
-            _ => invalid(dtype, fill_value, diagnostics),
-        },
         Kind::Text | Kind::Object | Kind::Unknown(_) => fill_value.clone(),
     }
 }
@@ -92,7 +92,7 @@ fn zero(dtype: &Dtype) -> Json {
             let member = |field: &super::dtype::Field| (field.name.clone(), zero(&field.dtype));
             Json::Object(fields.iter().map(member).collect())
         }
-        Kind::Raw => Json::from(base64::encode(&vec![0; as_size(dtype.size)])),
+        Kind::Raw => integers(&vec![0; as_size(dtype.size)]),
         Kind::Bytes | Kind::Text | Kind::Object => Json::from(""),
         Kind::Unknown(_) => Json::from(0),
     }
@@ -148,7 +148,11 @@ fn is_hexadecimal(fill_value: &Json) -> bool {
 /// Bytes in base64 as the list of integers that v3 has.
 fn raw(size: usize, fill_value: &Json) -> Option<Json> {
     let bytes = base64::decode(fill_value.as_str()?).filter(|bytes| bytes.len() == size)?;
-    Some(Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect()))
+    Some(integers(&bytes))
+}
+
+fn integers(bytes: &[u8]) -> Json {
+    Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect())
 }
 
 /// An element from its bytes.
@@ -168,7 +172,8 @@ fn from_bytes(dtype: &Dtype, bytes: &[u8]) -> Option<Json> {
             let data_type = DataType::from_metadata(name).ok()?;
             data_type.fill_value_to_json(&FillValue(native(&data_type, dtype.order, bytes))).ok()
         }
-        Kind::Bytes | Kind::Raw => Some(Json::from(base64::encode(bytes))),
+        Kind::Raw => Some(integers(bytes)),
+        Kind::Bytes => Some(Json::from(base64::encode(bytes))),
         Kind::Text => text(dtype.order, bytes),
         Kind::Object | Kind::Unknown(_) => None,
     }
@@ -212,7 +217,7 @@ mod tests {
             ("\"<i4\"", "-5", "-5"),
             ("\"|b1\"", "true", "true"),
             ("\"<c8\"", "[1.0, \"NaN\"]", "[1.0,\"NaN\"]"),
-            ("\"|V3\"", "\"AQID\"", "\"AQID\""),
+            ("\"|V3\"", "\"AQID\"", "[1,2,3]"),
             ("\"bfloat16\"", "\"-Infinity\"", "\"-Infinity\""),
             ("\"int4\"", "-8", "-8"),
             ("\"float4_e2m1fn\"", "\"Ag==\"", "1.0"),
@@ -235,7 +240,7 @@ mod tests {
             ("\"<f4\"", "0.0"),
             ("\"<i4\"", "0"),
             ("\"|b1\"", "false"),
-            ("\"|V2\"", "\"AAA=\""),
+            ("\"|V2\"", "[0,0]"),
             ("\"|S4\"", "\"\""),
             ("\"<M8[s]\"", "0"),
             (r#"[["a","<i2"],["b","|S1"]]"#, r#"{"a":0,"b":""}"#),

@@ -1,7 +1,9 @@
 //! Data types that a chain makes new and that few programs read (SEMANTICS: B23).
 
+use super::destination::Draft;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
+use crate::operation::open::OpenedArray;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// A warning for the first such type, where the source does not have it anywhere in its chain.
@@ -17,6 +19,22 @@ pub(super) fn warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagn
         Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message)
             .with_help("zarrs reads it, and tensorstore reads some of these types as an array's own; float16 and uint8 are read everywhere"),
     )
+}
+
+/// A warning where raw bytes of v2 get the name that the core specification has for them in v3 (SEMANTICS: A6).
+pub(super) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnostic> {
+    let DataType::Raw(size) = &draft.data_type else { return None };
+    if source.zarr_format == draft.zarr_format || draft.zarr_format != 3 {
+        return None;
+    }
+    let message = format!(
+        "{} is written, as the core specification has it, which no zarr-python reads",
+        draft.data_type
+    );
+    let help = format!(
+        "for zarr-python: `--data-type '{{\"name\":\"raw_bytes\",\"configuration\":{{\"length_bytes\":{size}}}}}'`"
+    );
+    Some(Diagnostic::new(code::DATA_TYPE_UNREAD, message).with_help(help))
 }
 
 fn is_rare(data_type: &DataType) -> bool {

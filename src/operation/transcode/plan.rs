@@ -223,6 +223,7 @@ impl Planner<'_> {
         if self.options.fill_value.is_none() {
             version_2::mask_by_fill_value(&mut draft, &source)?;
         }
+        warnings.extend(few_readers::raw_warning(&source, &draft));
         let destination = self.check(&mut draft, &source, &mut warnings)?;
         if let Some(quantization) = &changed.quantization {
             warnings.extend(quantization.warnings.iter().cloned());
