@@ -4,6 +4,7 @@ pub mod bytes_to_bytes;
 pub mod chain;
 pub mod conversion;
 pub mod element_bytes;
+pub mod elements;
 pub mod fault;
 mod footprint;
 pub mod packbits;

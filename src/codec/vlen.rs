@@ -60,6 +60,11 @@ pub enum VlenError {
 impl Vlen {
     /// Proves that bytes are a chunk.
     pub fn check(self, encoded: &[u8]) -> Result<(), VlenError> {
+        self.each(encoded, |_, _| {})
+    }
+
+    /// The same, and gives `visit` the offset and the length of each element.
+    pub fn each(self, encoded: &[u8], mut visit: impl FnMut(usize, u32)) -> Result<(), VlenError> {
         let truncated = |element| VlenError::Truncated { found: encoded.len(), element };
         let (count, mut rest) = length(encoded).ok_or_else(|| truncated(0))?;
         if u64::from(count) != self.num_elements {
@@ -74,6 +79,7 @@ impl Vlen {
             if self.is_text && std::str::from_utf8(bytes).is_err() {
                 return Err(VlenError::Text { element });
             }
+            visit(encoded.len() - after.len(), length);
             rest = following;
         }
         if rest.is_empty() { Ok(()) } else { Err(VlenError::Trailing { bytes: rest.len() }) }

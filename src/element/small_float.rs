@@ -1,5 +1,5 @@
 //! The floats that no processor has as a number: `bfloat16`, `float8_*`, `float6_*`, `float4_e2m1fn` of the registry,
-//! and `float8_e4m3fn`, which tensorstore writes by the name that ml_dtypes gives it.
+//! and `float8_e4m3fn`, which tensorstore writes by the name that `ml_dtypes` gives it.
 //!
 //! One table gives the bits of each; every value of every one of them is a value of `float64`.
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types>

@@ -96,6 +96,7 @@ impl Fault {
     }
 
     /// The fault as one of an object of the source, or of the destination.
+    #[must_use]
     pub fn in_object(self, is_source: bool, index: u64) -> Fault {
         if is_source { self.of_source(index) } else { self.of_destination(index) }
     }

@@ -2,6 +2,7 @@
 //! run here. Their cells (inner chunks, or chunks without shards) are done one by one, each held to what memory there
 //! is; those that do not fit a thread's share are done at the end, one after the other, with all of it.
 
+mod elements;
 mod room;
 
 use std::sync::{Mutex, PoisonError};
@@ -14,9 +15,12 @@ use super::driver::{ChunkFault, Driver, Fault};
 use super::interrupt::Interrupt;
 use super::journal::Part;
 use super::object::{ObjectJob, ObjectReport, Side};
+use super::plan::Block;
 use crate::codec::Recoding;
+use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::region::advance;
 
+pub use elements::ElementReader;
 pub use room::{BETWEEN_CELLS, MeasuredBuffers};
 
 /// How the cells of an array are made.
@@ -24,6 +28,10 @@ pub use room::{BETWEEN_CELLS, MeasuredBuffers};
 pub struct Measured {
     /// From cell to cell.
     pub way: CellWay,
+    /// Puts cells of the destination together, where that can be done.
+    pub destination: Option<VlenChain>,
+    /// Whether cells of nothing but the fill value are written.
+    pub write_empty: bool,
     /// What memory there is.
     pub allowance: Allowance,
 }
@@ -33,6 +41,33 @@ impl Measured {
     pub fn is_copy(&self) -> bool {
         matches!(&self.way, CellWay::Recode(recoding) if recoding.is_copy())
     }
+
+    /// How often cells of the source are needed, in the mean.
+    pub fn read_amplification(&self, source: &Side, destination: &Side) -> f64 {
+        if source.metadata.shape.contains(&0) {
+            return 1.0;
+        }
+        let cells = source.cell_shape().iter().zip(destination.cell_shape());
+        let axes = source.metadata.shape.iter().zip(cells).filter(|_| matches!(self.way, CellWay::Elements));
+        axes.map(|(length, (from, to))| axis_amplification(*length, *from, *to)).product()
+    }
+}
+
+/// In how many parts the cells of an axis are cut by those of the other side, in the mean.
+#[expect(clippy::cast_precision_loss, reason = "a figure that is shown")]
+fn axis_amplification(length: u64, from: u64, to: u64) -> f64 {
+    if length == 0 || from == 0 || to == 0 {
+        return 1.0;
+    }
+    let (mut divisor, mut rest) = (from, to);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    let common = (from / divisor).checked_mul(to).map_or(0, |multiple| (length - 1) / multiple);
+    let (cells, others) = (length.div_ceil(from), length.div_ceil(to));
+    // Each boundary of either side cuts once; those of both are one.
+    let parts = cells.saturating_add(others).saturating_sub(1).saturating_sub(common);
+    parts as f64 / cells as f64
 }
 
 /// What becomes of a cell.
@@ -40,6 +75,8 @@ impl Measured {
 pub enum CellWay {
     /// Only bytes->bytes codecs differ.
     Recode(Box<Recoding>),
+    /// Elements are taken from the cells that hold them, and put together anew.
+    Elements,
 }
 
 /// The memory of a run, in bytes.
@@ -74,7 +111,7 @@ impl Allowance {
             }
         };
         driver.run::<MeasuredBuffers, Option<R>>(objects, in_share, |_, done| {
-            done.into_iter().for_each(&mut fold)
+            done.into_iter().for_each(&mut fold);
         })?;
         let too_large = too_large.into_inner().unwrap_or_else(PoisonError::into_inner);
         let alone = |buffers: &mut MeasuredBuffers, index| {
@@ -101,8 +138,10 @@ impl MeasuredRun<'_> {
     /// Writes every object of the destination.
     pub(super) fn run(&self, driver: &Driver, fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
         let objects = self.job.overlapped(&self.job.destination.metadata.chunk_shape);
+        let reader = ElementReader::new(self.source, 0);
+        let reader = reader.as_ref();
         let work = |buffers: &mut MeasuredBuffers, object| {
-            self.part.do_once(object, || self.object(object, buffers, driver.interrupt()))
+            self.part.do_once(object, || self.object(object, reader, buffers, driver.interrupt()))
         };
         // What happened to no object in particular happened to the one that was written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
@@ -112,6 +151,7 @@ impl MeasuredRun<'_> {
     fn object(
         &self,
         object: u64,
+        reader: Option<&ElementReader<'_>>,
         buffers: &mut MeasuredBuffers,
         interrupt: &Interrupt,
     ) -> Result<ObjectReport, Fault> {
@@ -121,8 +161,10 @@ impl MeasuredRun<'_> {
         each_cell(destination, object, |inside, cell| {
             interrupt.check()?;
             buffers.next();
-            let encoded = match &self.measured.way {
-                CellWay::Recode(recoding) => self.recode(recoding, cell, buffers, &mut report)?,
+            let encoded = match (&self.measured.way, reader) {
+                (CellWay::Recode(recoding), _) => self.recode(recoding, cell, buffers, &mut report)?,
+                (CellWay::Elements, Some(reader)) => self.compose(reader, cell, buffers, &mut report)?,
+                (CellWay::Elements, None) => return Err(not_taken_apart()),
             };
             encoded.map_or(Ok(()), |encoded| writer.write(inside, Encoded::whole(encoded), &mut report))
         })?;
@@ -141,7 +183,12 @@ impl MeasuredRun<'_> {
         let source = &self.job.source;
         let located = |fault: Fault| fault.of_source(source.object_of(cell).0);
         if !buffers.read(self.source, cell)? {
-            return Ok(None);
+            let Some(absent) = &self.job.absent_element else { return Ok(None) };
+            let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
+            let nothing = vec![0; cell.len().max(1)];
+            let elements = VlenElements { bytes: absent.clone(), places: Vec::new() };
+            buffers.encode(chain, &elements, &nothing, absent)?;
+            return Ok(Some(&buffers.written));
         }
         report.bytes_read += buffers.encoded.len() as u64;
         if recoding.is_copy() {
@@ -151,6 +198,38 @@ impl MeasuredRun<'_> {
         buffers.redo(recoding).map_err(located)?;
         Ok(Some(&buffers.written))
     }
+
+    /// A cell of elements from wherever they lie; `None` where all are the fill value.
+    fn compose<'b>(
+        &self,
+        reader: &ElementReader<'_>,
+        cell: &[u64],
+        buffers: &'b mut MeasuredBuffers,
+        report: &mut ObjectReport,
+    ) -> Result<Option<&'b [u8]>, Fault> {
+        let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
+        let block = block_of(&self.job.destination, cell);
+        let (elements, bytes) = reader.read(&block, buffers)?;
+        report.bytes_read += bytes;
+        if !self.measured.write_empty && elements.are_all(chain.fill_value()) {
+            return Ok(None);
+        }
+        let valid: Vec<u64> = block.start.iter().zip(&block.end).map(|(start, end)| end - start).collect();
+        buffers.encode(chain, &elements, &valid, chain.fill_value())?;
+        Ok(Some(&buffers.written))
+    }
+}
+
+fn not_taken_apart() -> Fault {
+    Fault::Other("its chunks are not taken apart".to_owned())
+}
+
+/// The part of a cell that lies inside the array.
+pub fn block_of(side: &Side, cell: &[u64]) -> Block {
+    let start = side.start_of_cell(cell);
+    let ends = start.iter().zip(side.cell_shape()).zip(&side.metadata.shape);
+    let end = ends.map(|((start, length), whole)| start.saturating_add(*length).min(*whole)).collect();
+    Block { start, end }
 }
 
 /// Calls `visit` with the position of each cell of an object that lies inside the array, at least in part: in the
@@ -182,5 +261,44 @@ pub fn each_cell(
         if !advance(&mut place, &counts) {
             return Ok(());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amplification_counts_the_parts_that_cells_are_cut_into() {
+        for (length, from, to) in
+            [(10, 4, 2), (10, 2, 4), (10, 4, 4), (12, 4, 6), (13, 5, 3), (1, 7, 9), (0, 1, 1)]
+        {
+            let cells = |of: u64| (0..length).map(move |index| index / of);
+            let mut parts: Vec<(u64, u64)> = cells(from).zip(cells(to)).collect();
+            parts.dedup();
+            let count = |number: u64| f64::from(u32::try_from(number).unwrap());
+            let wanted =
+                if length == 0 { 1.0 } else { count(parts.len() as u64) / count(length.div_ceil(from)) };
+            assert_eq!(axis_amplification(length, from, to), wanted, "{length} {from} {to}");
+        }
+    }
+
+    #[test]
+    fn objects_that_do_not_fit_a_share_are_done_with_all_there_is() {
+        let driver = Driver::new(3).unwrap();
+        let allowance = Allowance { share: 100, whole: 300, beside: 10 };
+        let work = |needs: u64| {
+            move |buffers: &mut MeasuredBuffers, index: u64| {
+                buffers.next();
+                let bytes = if index % 7 == 3 { needs } else { 90 };
+                buffers.take(bytes, 0).map(|()| index)
+            }
+        };
+        let mut done = Vec::new();
+        allowance.run(&driver, &ChunkSet::full(50), work(290), |index| done.push(index)).unwrap();
+        done.sort_unstable();
+        assert_eq!(done, (0..50).collect::<Vec<_>>());
+        let fault = allowance.run(&driver, &ChunkSet::full(50), work(291), |_| {}).unwrap_err();
+        assert!(fault.index == 3 && matches!(fault.fault, Fault::Memory { needed: 301 }), "{fault:?}");
     }
 }

@@ -124,7 +124,8 @@ fn value_codecs(data_type: &DataType) -> Vec<&'static str> {
 
 fn commands(data_type: &DataType) -> Vec<&'static str> {
     let is_core_float = data_type.number().is_some_and(NumberType::is_float);
-    let has_distance = data_type.components().is_some() || *data_type == DataType::Bool;
+    let has_distance =
+        data_type.components().is_some() || *data_type == DataType::Bool || data_type.is_variable_length();
     [
         (data_type.real_number().is_some(), "data-type"),
         (is_core_float, "quantize"),

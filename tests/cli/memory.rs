@@ -124,6 +124,63 @@ fn peak_stays_within_the_budget_in_every_route_with_64_threads() {
     }
 }
 
+/// Text of three chunks, each a word of so many bytes, as `vlen-utf8` and then `zstd` make it.
+fn long_words(test: &CliTest, name: &str, length: usize) {
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[3],"data_type":"string","fill_value":"",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},
+        "chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"codecs":[{"name":"vlen-utf8"}]}"#;
+    test.write("plain/zarr.json", document);
+    for chunk in 0..3 {
+        let mut bytes = 1_u32.to_le_bytes().to_vec();
+        bytes.extend(u32::try_from(length).unwrap().to_le_bytes());
+        bytes.resize(8 + length, b'a');
+        test.write(&format!("plain/c/{chunk}"), bytes);
+    }
+    test.run(["transcode", "-q", "--compress", "zstd:1", "plain", name]).succeeds();
+}
+
+#[test]
+fn chunks_that_grow_without_bound_keep_to_the_budget() {
+    let test = CliTest::new();
+    long_words(&test, "a", 48 << 20);
+    for (number, options) in
+        [&["--compress", "gzip:1"][..], &["-c", "2"], &["-c", "3", "--compress", "none", "--verify"]]
+            .into_iter()
+            .enumerate()
+    {
+        let run = |budget: &str, destination: &str| {
+            let mut arguments = vec!["transcode", "--json", "--threads", "4", "--max-memory", budget];
+            arguments.extend_from_slice(options);
+            arguments.extend(["a", destination]);
+            test.run(arguments)
+        };
+        let refused = run("40MiB", "none").fails(3, &["bytes", "--max-memory "]);
+        assert!(!test.exists("none"), "{}", refused.error);
+        let named = |run: &super::support::Run| -> String {
+            run.error.split("--max-memory ").last().unwrap().split('`').next().unwrap().to_owned()
+        };
+        // What one chunk takes is told; a second one of the same cell is met only when the first is there.
+        let (mut budget, mut tries) = (named(&refused), 0);
+        loop {
+            let run = run(&budget, &format!("{number}-{tries}"));
+            if run.status == 0 {
+                break;
+            }
+            budget = named(&run.fails(3, &["--max-memory "]));
+            tries += 1;
+            assert!(tries < 12, "{options:?}");
+        }
+        let mebibytes = budget.parse::<u64>().unwrap() >> 20;
+        let arguments = ["transcode", "--json", "--threads", "4", "--max-memory", &budget];
+        let mut arguments = arguments.to_vec();
+        arguments.extend_from_slice(options);
+        arguments.extend(["a", "again"]);
+        let (_, kibibytes) = measured(&test, &arguments);
+        assert!(kibibytes <= (mebibytes << 10) + BESIDE, "{options:?}: {budget}: a peak of {kibibytes} KiB");
+        std::fs::remove_dir_all(test.path("again")).unwrap();
+    }
+}
+
 #[test]
 fn least_budget_that_is_named_will_do_in_every_route() {
     let test = CliTest::new();

@@ -146,12 +146,27 @@ fn transcode_writes_codecs_of_numcodecs_whatever_stands_beyond_the_edge() {
 #[test]
 fn transcode_names_the_element_that_numcodecs_would_lose() {
     let test = floats();
-    let run = test.run(["transcode", "-q", "--codecs", &to_codes("2"), "a", "b"]);
+    let codecs = r#"[{"name":"numcodecs.astype","configuration":{"encode_dtype":"|u1","decode_dtype":"<f4"}},
+        {"name":"bytes"}]"#;
+    test.write("a/c/0", [1.0_f32, 2.6, 3.0, 256.0].map(f32::to_le_bytes).concat());
+    let run = test.run(["transcode", "-q", "--codecs", codecs, "a", "b"]);
     assert_eq!(run.status, 1);
-    for part in ["element [3]", "250 leaves the range of uint8", "numcodecs loses such a value"] {
+    for part in ["element [3]", "256 leaves the range of uint8", "numcodecs loses such a value"] {
         assert!(run.error.contains(part), "{part}: {}", run.error);
     }
     assert!(!test.exists("b/zarr.json"));
+}
+
+#[test]
+fn fixedscaleoffset_wraps_as_numcodecs_does() {
+    let test = floats();
+    test.run(["transcode", "-q", "--codecs", &to_codes("2"), "a", "b"]).succeeds();
+    // 250 times 2, less 256.
+    assert_eq!(test.read("b/c/0"), [2, 5, 6, 244]);
+    test.write("a/c/0", [1.0_f32, 2.6, 3.0, 2e9].map(f32::to_le_bytes).concat());
+    let run = test.run(["transcode", "-q", "--codecs", &to_codes("2"), "a", "c"]);
+    assert_eq!(run.status, 1);
+    assert!(run.error.contains("element [3]") && run.error.contains("leaves the range"), "{}", run.error);
 }
 
 #[test]

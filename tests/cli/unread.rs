@@ -32,7 +32,7 @@ fn words(test: &CliTest, name: &str, fill_value: &str) {
     test.write(&format!("{name}/zarr.json"), document);
     let of = |first: usize| (first..first + 4).map(word).collect::<Vec<_>>();
     test.write(&format!("{name}/c/0"), chunk(&of(0)));
-    let last: Vec<String> = of(8).into_iter().take(2).chain(["".to_owned(), "beyond".to_owned()]).collect();
+    let last: Vec<String> = of(8).into_iter().take(2).chain([String::new(), "beyond".to_owned()]).collect();
     test.write(&format!("{name}/c/2"), chunk(&last));
 }
 
@@ -188,4 +188,103 @@ fn result_is_the_same_for_any_number_of_threads() {
         test.all_files(destination)
     };
     assert_eq!(run("1", "b"), run("7", "c"));
+}
+
+/// A 5 x 6 array of words in chunks of 2 x 4, of which one is absent, reversed in order where it is.
+fn table(test: &CliTest, name: &str, codecs: &str, fill_value: &str) {
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[5,6],"data_type":"string",
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2,4]}}}},
+        "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},"fill_value":"{fill_value}",
+        "codecs":{codecs}}}"#
+    );
+    test.write(&format!("{name}/zarr.json"), document);
+    let is_reversed = codecs.contains("transpose");
+    for (row, column) in [(0, 0), (0, 1), (1, 0), (2, 0), (2, 1)] {
+        let at = |index: usize| if is_reversed { (index % 2, index / 2) } else { (index / 4, index % 4) };
+        let elements: Vec<String> = (0..8)
+            .map(|index| {
+                let (y, x) = (row * 2 + at(index).0, column * 4 + at(index).1);
+                if y < 5 && x < 6 { word(y * 6 + x) } else { "beyond".to_owned() }
+            })
+            .collect();
+        test.write(&format!("{name}/c/{row}/{column}"), chunk(&elements));
+    }
+}
+
+const FORWARD: &str = r#"[{"name":"vlen-utf8"}]"#;
+const REVERSED: &str = r#"[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"vlen-utf8"}]"#;
+
+#[test]
+fn text_is_written_in_any_other_chunks_and_shards() {
+    for (codecs, fill_value) in [(FORWARD, ""), (FORWARD, "none"), (REVERSED, "none")] {
+        let test = CliTest::new();
+        table(&test, "a", codecs, fill_value);
+        for (number, options) in [
+            &["-c", "1,1"][..],
+            &["-c", "5,6", "--compress", "zstd:1"],
+            &["-c", "3,5"],
+            &["-c", "2,3", "-s", "4,6"],
+            &["-c", "4,1", "-s", "8,3", "--write-empty-chunks"],
+            &["--codecs", REVERSED],
+            &["--codecs", FORWARD, "-c", "0,0"],
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let run = |threads: &str, source: &str, destination: &str, options: &[&str]| {
+                let mut arguments = vec!["transcode", "--json", "--verify", "--threads", threads];
+                arguments.extend_from_slice(options);
+                arguments.extend([source, destination]);
+                let report = test.run(arguments).succeeds().json();
+                let verified = &report["nodes"][0]["verify"];
+                assert_eq!((&verified["equal"], &verified["elements"]), (&true.into(), &30.into()));
+            };
+            let [there, alike, back] = ["b", "c", "d"].map(|name| format!("{name}{number}"));
+            run("1", "a", &there, options);
+            run("5", "a", &alike, options);
+            assert_eq!(test.all_files(&there), test.all_files(&alike), "{options:?}");
+            test.run(["validate", "-q", "--against", "a", &there]).succeeds();
+            let codecs = if codecs == FORWARD { FORWARD } else { REVERSED };
+            run("2", &there, &back, &["-c", "2,4", "-s", "none", "--codecs", codecs]);
+            test.run(["validate", "-q", "--against", &back, "a"]).succeeds();
+        }
+    }
+}
+
+#[test]
+fn chunks_of_nothing_but_the_fill_value_are_left_out() {
+    let test = CliTest::new();
+    words(&test, "a", "none");
+    test.write("a/c/0", chunk(&["none", "none", "one", "two"]));
+    test.run(["transcode", "-q", "-c", "2", "a", "b"]).succeeds();
+    assert_eq!(chunks(&test, "b").into_keys().collect::<Vec<_>>(), ["c/1", "c/4"]);
+    test.run(["transcode", "-q", "-c", "2", "--write-empty-chunks", "a", "c"]).succeeds();
+    assert_eq!(test.read("c/c/0"), chunk(&["none", "none"]));
+    assert_eq!(test.read("c/c/4"), chunk(&[word(8), word(9)]));
+}
+
+#[test]
+fn absent_text_keeps_its_fill_value_under_another() {
+    let test = CliTest::new();
+    words(&test, "a", "old");
+    test.run(["transcode", "-q", "--verify", "-f", "\"new\"", "a", "b"]).succeeds();
+    assert_eq!(test.read("b/c/1"), chunk(&["old"; 4]));
+    test.run(["validate", "-q", "--against", "a", "b"]).succeeds();
+}
+
+#[test]
+fn against_names_the_first_text_that_differs() {
+    let test = CliTest::new();
+    words(&test, "a", "x");
+    words(&test, "b", "x");
+    test.write("b/c/2", chunk(&[word(8).as_str(), "other", "", ""]));
+    let report = test.run(["validate", "--json", "--against", "b", "a"]);
+    assert_eq!(report.status, 1, "{}", report.error);
+    let node = &report.json()["against"]["nodes"][0];
+    assert_eq!((&node["differing"], &node["at"]), (&1.into(), &serde_json::json!([9])));
+    assert_eq!((&node["value"], &node["other_value"]), (&word(9).into(), &"other".into()));
+    words(&test, "c", "y");
+    let report = test.run(["validate", "--json", "--against", "c", "a"]);
+    assert_eq!(report.json()["against"]["nodes"][0]["differing"], 4);
 }

@@ -31,7 +31,9 @@ fn codes(found: &Value) -> Vec<&str> {
 }
 
 /// dtype, fill value in v2 and in v3, a chunk, and the least and greatest of its elements.
-const OF_TENSORSTORE: [(&str, &str, &str, &[u8], [f64; 2]); 6] = [
+type Case = (&'static str, &'static str, &'static str, &'static [u8], [f64; 2]);
+
+const OF_TENSORSTORE: [Case; 6] = [
     ("bfloat16", "\"NaN\"", "\"NaN\"", &[0x80, 0x3f, 0, 0xc0, 0, 0, 0x40, 0x40], [-2.0, 3.0]),
     ("int4", "-8", "-8", &[0x0f, 0xf8, 7, 0], [-8.0, 7.0]),
     ("int2", "1", "1", &[3, 0xfe, 1, 0], [-2.0, 1.0]),

@@ -17,6 +17,8 @@ from real_files import SECTIONS as REAL_FILES
 from scaling import scale_offset_types
 from small_floats import small_floats_from_wide, small_floats_scaled, small_floats_to_wide
 from variables import SECTIONS as VARIABLES
+from words import SECTIONS as WORDS
+from words import WITH_XARRAY
 
 SECTIONS = [
     fixtures_by_zarr_python,
@@ -35,6 +37,8 @@ SECTIONS = [
     *PCODEC,
     *VARIABLES,
     *REAL_FILES,
+    *WORDS,
+    *WITH_XARRAY,
 ]
 
 if __name__ == "__main__":

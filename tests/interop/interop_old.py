@@ -13,6 +13,7 @@ from numcodecs_chunks import (
     filters_in_a_row,
     filters_of_numcodecs,
     filters_that_lose,
+    fixed_scale_offset_wraps,
 )
 from pcodec_chunks import SECTIONS as PCODEC
 from program import run_sections
@@ -20,6 +21,7 @@ from quantisation import given_ranges, quantised, special_data
 from rechunking import combined, grids, two_passes
 from recoding import codec_chains, compress_specifications, copies, fixtures_hold_what_is_expected
 from versions import SECTIONS as VERSIONS
+from words import SECTIONS as WORDS
 
 SECTIONS = [
     fixtures_hold_what_is_expected,
@@ -42,12 +44,14 @@ SECTIONS = [
     suggestions,
     filters_of_numcodecs,
     filters_that_lose,
+    fixed_scale_offset_wraps,
     byte_orders_of_version_2,
     filters_in_a_row,
     compressors_of_numcodecs,
     arrays_of_numcodecs,
     *PCODEC,
     *VERSIONS,
+    *WORDS,
 ]
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ WRITERS = [
     Writer("tensorstore, format 3", "tensorstore-3", 3),
     Writer("Filters of numcodecs, format 2", "numcodecs", 2),
 ]
-# What is read again; the newest zarr-python, much like the other, reads the first two.
+# What is read again; of what others wrote the newest zarr-python, much like the other, reads the first two.
 READ = ["source", "convert", "recompress", "rechunk"]
 
 
@@ -71,7 +71,7 @@ class Matrix:
     def read(self, request):
         """Let a reader read the source and the results of a writer; its answers by operation and path."""
         reader, writer = request
-        operations = ["source", "convert"] if reader.startswith("the newest") else READ
+        operations = ["source", "convert"] if reader.startswith("the newest") and not writer.newest else READ
         asked = {operation: [str(path) for path in self.places(writer, operation).values() if path.exists()] for operation in operations}
         stem = f"{writer.folder} by {reader}"
         questions, answers = self.folder / f"{stem} questions", self.folder / f"{stem} answers"

@@ -25,8 +25,8 @@ NaN payloads and not-a-time among them, some chunks are absent, and fill values 
 | read by | who reads the source, and the results of the last three columns: **P** zarr-python 3.1.6, **N** the newest zarr-python, **T** tensorstore |
 
 The last three are judged by other readers: every element has to come back bit for bit. "Refused" is exit status 1 with a message and
-nothing written; "unread" that no program asked reads the result (the newest zarr-python is asked of conversions alone). Where only some
-arrays of a row are so, their number is given. A failure is written in bold, whichever program is at fault.
+nothing written; "unread" that no program asked reads the result (the newest zarr-python is asked of conversions, and of what it wrote
+itself). Where only some arrays of a row are so, their number is given. A failure is written in bold, whichever program is at fault.
 """
 INITIALS = {"zarr-python 3.1.6": "P", "the newest zarr-python": "N", "tensorstore": "T"}
 

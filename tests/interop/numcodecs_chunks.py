@@ -114,7 +114,7 @@ def filters_that_lose(tally, zarrcast, folder):
     cases = [
         ("delta", numbers, numcodecs.Delta("i2", "i1")),
         ("astype", numbers, numcodecs.AsType("u1", "i2")),
-        ("fixedscaleoffset", numbers.astype("f4"), numcodecs.FixedScaleOffset(0, 1, "f4", "u1")),
+        ("fixedscaleoffset", numbers.astype("f4"), numcodecs.FixedScaleOffset(0, 1e9, "f4", "u1")),
         ("NaN", np.array([1, 2, np.nan, 4], "f4"), numcodecs.FixedScaleOffset(0, 1, "f4", "u1")),
         ("quantize", np.array([1, 2, 3e38, 4], "f4"), numcodecs.Quantize(3, "f4")),
     ]
@@ -125,6 +125,47 @@ def filters_that_lose(tally, zarrcast, folder):
             chain = ["--codecs", codecs, "--data-type", name_of(values.dtype), "--shape", "4"]
             message = zarrcast.status(1, "apply-codec", *chain, folder / "in", folder / "out")
             assert "[2]" in message and codec.codec_id in message, message
+
+
+# How far numpy wraps a float to an integer type: C leaves the cast of others to the machine.
+WRAPS = {f"{sign}{size}": (-(2.0 ** (63 if size == 8 else 31)), 2.0 ** max(63 if size == 8 else 31, 8 * size if sign == "u" else 0)) for sign in "iu" for size in (1, 2, 4, 8)}
+
+
+def fixed_scale_offset_wraps(tally, zarrcast, folder):
+    """`fixedscaleoffset` of values that fit and that do not, from every type to every other, in both byte orders."""
+    kinds = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]
+    for place, (kind, other, order) in enumerate(product(kinds, kinds, "<>")):
+        random = np.random.default_rng(place)
+        for offset, scale, size in [(0, 10, 1e2), (5, 1, 1e5), (-1.5, 2.5, 1e9), (100, 3, 1e15)]:
+            with tally.case("fixedscaleoffset", order, kind, other, offset, scale), np.errstate(all="ignore"):
+                values = random_values(random, np.dtype(kind), size)
+                codec = numcodecs.FixedScaleOffset(offset, scale, f"{order}{kind}", f"{order}{other}")
+                values = values[wrapped(values, offset, scale, other)]
+                expected = codec.encode(values.astype(f"{order}{kind}")).astype(f"<{other}")
+                codecs = json.dumps([{"name": "numcodecs.fixedscaleoffset", "configuration": config(codec)}])
+                (folder / "in").write_bytes(values.tobytes())
+                chain = ["--codecs", codecs, "--data-type", name_of(values.dtype), "--shape", values.size]
+                zarrcast.ok("apply-codec", *chain, folder / "in", folder / "out")
+                same_bits(np.frombuffer((folder / "out").read_bytes(), f"<{other}"), expected, "encoded")
+
+
+def random_values(random, kind, size):
+    """Integers of every size, floats around one."""
+    if kind.kind == "f":
+        return (random.standard_normal(60) * size).astype(kind)
+    bounds = np.iinfo(kind)
+    return (random.integers(bounds.min, bounds.max, 60, kind, endpoint=True) // random.choice([1, 1 << 4 * kind.itemsize])).astype(kind)
+
+
+def wrapped(values, offset, scale, other):
+    """Which values numpy itself casts to the type by what C defines."""
+    scaled = (values - offset) * scale
+    if scaled.dtype.kind != "f" or other[0] == "f":
+        return np.ones(values.shape, bool)
+    least, beyond = WRAPS[other]
+    # A bound that is compared with a float16 would become one.
+    scaled = scaled.round().astype("f8")
+    return (scaled >= least) & (scaled < beyond)
 
 
 def version_2(path, values, **members):

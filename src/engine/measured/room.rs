@@ -1,10 +1,11 @@
 //! What a thread holds while it does cells whose size only reading tells, counted as it grows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::codec::bytes_to_bytes::Contexts;
 use crate::codec::chain::Workspace;
-use crate::codec::{ChainFaultKind, Recoding};
+use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
+use crate::codec::{ChainFault, ChainFaultKind, Recoding};
 use crate::engine::cells::CellSource;
 use crate::engine::driver::Fault;
 
@@ -13,6 +14,9 @@ const KEPT: usize = 128 << 10;
 
 /// The same of what all compressors hold.
 const KEPT_CONTEXTS: u64 = 512 << 10;
+
+/// Cells that a thread keeps taken apart, at most: they are looked for one by one.
+const MOST_CELLS: usize = 256;
 
 /// What a thread may hold beside the cell that it does.
 pub const BETWEEN_CELLS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
@@ -45,6 +49,24 @@ impl Room {
     }
 }
 
+/// A cell that was taken apart.
+#[derive(Debug)]
+pub(super) struct DecodedCell {
+    /// Whose it is.
+    pub(super) number: usize,
+    /// Its position.
+    pub(super) cell: Vec<u64>,
+    pub(super) elements: VlenElements,
+    /// Its encoded bytes.
+    pub(super) encoded: u64,
+}
+
+impl DecodedCell {
+    fn bytes(&self) -> u64 {
+        self.elements.bytes.capacity() as u64 + self.elements.places.capacity() as u64 * PLACE_BYTES
+    }
+}
+
 /// What a thread keeps from cell to cell.
 #[derive(Debug, Default)]
 pub struct MeasuredBuffers {
@@ -53,8 +75,10 @@ pub struct MeasuredBuffers {
     beside: u64,
     /// What compressors held for a cell, at most.
     held_contexts: u64,
-    /// What they hold for chunks of up to 2^n bytes.
-    known_contexts: BTreeMap<u32, u64>,
+    /// What they hold for chunks of up to 2^n bytes, by the number of what is done.
+    known_contexts: BTreeMap<(usize, u32), u64>,
+    /// Cells that were taken apart, the latest last.
+    cells: VecDeque<DecodedCell>,
     /// An encoded cell of the source.
     pub encoded: Vec<u8>,
     /// The same without the codecs that differ.
@@ -84,37 +108,125 @@ impl MeasuredBuffers {
             self.workspace.contexts = Contexts::new();
             self.held_contexts = 0;
         }
-        self.room.held = self.beside;
+        // Cells that are kept leave most of the room to the others.
+        while self.cells_bytes() > self.room.bytes / 4 {
+            self.cells.pop_front();
+        }
+        self.room.held = self.beside.saturating_add(self.cells_bytes());
+    }
+
+    fn cells_bytes(&self) -> u64 {
+        self.cells.iter().map(DecodedCell::bytes).sum()
+    }
+
+    /// Takes so many bytes, if they are free, or would be without cells that are only kept: all but the last few.
+    pub(super) fn take(&mut self, bytes: u64, last: usize) -> Result<(), Fault> {
+        while bytes > self.room.left() && self.cells.len() > last {
+            self.drop_cell();
+        }
+        self.room.take(bytes)
+    }
+
+    fn drop_cell(&mut self) {
+        let dropped = self.cells.pop_front().map_or(0, |cell| cell.bytes());
+        self.room.held = self.room.held.saturating_sub(dropped);
+    }
+
+    /// Makes a cell the last, if it is kept; its encoded bytes.
+    pub(super) fn recall(&mut self, number: usize, cell: &[u64]) -> Option<u64> {
+        let place = self.cells.iter().position(|kept| kept.number == number && kept.cell == cell)?;
+        let kept = self.cells.remove(place)?;
+        let encoded = kept.encoded;
+        self.cells.push_back(kept);
+        Some(encoded)
+    }
+
+    /// Keeps a cell, whose bytes are taken, as the last.
+    pub(super) fn keep(&mut self, cell: DecodedCell) {
+        if self.cells.len() >= MOST_CELLS {
+            self.drop_cell();
+        }
+        self.cells.push_back(cell);
+    }
+
+    /// An element of the last cell.
+    pub(super) fn last_element(&self, index: usize) -> &[u8] {
+        self.cells.back().map_or(&[], |cell| cell.elements.element(index))
+    }
+
+    /// Undoes the codecs of the encoded cell that turn bytes into bytes. Of what it takes only that is held which
+    /// comes of it.
+    pub(super) fn decode(&mut self, chain: &VlenChain, number: usize) -> Result<Vec<u8>, Fault> {
+        let buffers = chain.num_buffers();
+        let mut framed = Vec::new();
+        let undone = loop {
+            self.workspace.room = Some(self.room.left() / buffers);
+            match chain.undo(&self.encoded, &mut framed, &mut self.workspace) {
+                Err(fault) if !self.cells.is_empty() && matches!(fault.kind, ChainFaultKind::Room { .. }) => {
+                    self.drop_cell();
+                }
+                undone => break undone,
+            }
+        };
+        let context_bytes = |bytes| chain.context_bytes(bytes);
+        undone.map_err(|fault| self.as_memory(fault, number, buffers, context_bytes))?;
+        framed.shrink_to_fit();
+        let cost = self.cost(number, framed.len() as u64, buffers, context_bytes);
+        self.take(cost, 0)?;
+        let encoded = self.encoded.len() as u64;
+        if self.encoded.capacity() > KEPT {
+            self.encoded = Vec::new();
+        }
+        self.workspace.trim(KEPT);
+        let held = self.room.held.saturating_sub(cost).saturating_sub(encoded);
+        self.room.held = held.saturating_add(framed.len() as u64);
+        Ok(framed)
+    }
+
+    /// Encodes a cell of elements that fill a box of shape `valid` at its origin; the others are `fill`.
+    pub fn encode(
+        &mut self,
+        chain: &VlenChain,
+        elements: &VlenElements,
+        valid: &[u64],
+        fill: &[u8],
+    ) -> Result<(), Fault> {
+        const ENCODING: usize = usize::MAX - 1;
+        // What comes of it is no longer than what went in by much.
+        let bytes = chain.framed_bytes(elements, fill);
+        let cost = self.cost(ENCODING, bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));
+        self.take(cost, 0)?;
+        self.kept.clear();
+        let size = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.kept.try_reserve_exact(size).map_err(|_| Fault::Memory { needed: bytes })?;
+        chain.frame(elements, valid, fill, &mut self.kept)?;
+        Ok(chain.redo(&self.kept, &mut self.written, &mut self.workspace)?)
     }
 
     /// Reads an encoded cell; false where it is absent.
     pub fn read(&mut self, source: &CellSource<'_>, cell: &[u64]) -> Result<bool, Fault> {
-        self.workspace.room = Some(self.room.left());
-        if !source
-            .read(cell, &mut self.encoded, &mut self.workspace)
-            .map_err(|fault| self.with_held(fault))?
-        {
-            return Ok(false);
+        loop {
+            self.workspace.room = Some(self.room.left());
+            match source.read(cell, &mut self.encoded, &mut self.workspace) {
+                Err(fault) if !self.cells.is_empty() && fault.is_of_memory() => self.drop_cell(),
+                Err(fault) => return Err(self.with_held(fault)),
+                Ok(false) => return Ok(false),
+                Ok(true) => {
+                    self.take(self.encoded.len() as u64, 0)?;
+                    return Ok(true);
+                }
+            }
         }
-        self.room.take(self.encoded.len() as u64)?;
-        Ok(true)
     }
 
     /// Undoes the codecs of the encoded cell that differ, those of the source or those of the destination.
     pub fn undo(&mut self, recoding: &Recoding, is_source: bool) -> Result<(), Fault> {
+        const RECODING: usize = usize::MAX;
         self.workspace.room = Some(self.room.left() / recoding.num_buffers());
         let undone = recoding.undo(is_source, &self.encoded, &mut self.kept, &mut self.workspace);
-        if let Err(fault) = undone {
-            return Err(match fault.kind {
-                // Where the codec does not tell, twice as much may do.
-                ChainFaultKind::Room { room, found } => {
-                    let cost = self.cost(recoding, found.unwrap_or_else(|| room.saturating_mul(2)));
-                    self.room.missing(cost)
-                }
-                _ => Fault::Chain(fault),
-            });
-        }
-        let cost = self.cost(recoding, self.kept.len() as u64);
+        let context_bytes = |bytes| recoding.context_bytes(bytes);
+        undone.map_err(|fault| self.as_memory(fault, RECODING, recoding.num_buffers(), context_bytes))?;
+        let cost = self.cost(RECODING, self.kept.len() as u64, recoding.num_buffers(), context_bytes);
         self.room.take(cost)
     }
 
@@ -123,13 +235,32 @@ impl MeasuredBuffers {
         Ok(recoding.redo(&self.kept, &mut self.written, &mut self.workspace)?)
     }
 
-    /// What it takes to recode a chunk of so many bytes.
-    fn cost(&mut self, recoding: &Recoding, bytes: u64) -> u64 {
+    /// What buffers for a chunk of so many bytes take, and the codecs beside them.
+    fn cost(&mut self, number: usize, bytes: u64, buffers: u64, context_bytes: impl Fn(u64) -> u64) -> u64 {
         let size = bytes.max(1).ilog2() + 1;
-        let contexts = self.known_contexts.entry(size);
-        let contexts = *contexts.or_insert_with(|| recoding.context_bytes(2_u64.saturating_pow(size)));
+        let contexts = self.known_contexts.entry((number, size));
+        let contexts = *contexts.or_insert_with(|| context_bytes(2_u64.saturating_pow(size)));
         self.held_contexts = self.held_contexts.max(contexts);
-        bytes.saturating_mul(recoding.num_buffers()).saturating_add(contexts)
+        bytes.saturating_mul(buffers).saturating_add(contexts)
+    }
+
+    /// The fault of a chunk that there is no room for; any other stays what it is.
+    fn as_memory(
+        &mut self,
+        fault: ChainFault,
+        number: usize,
+        buffers: u64,
+        context_bytes: impl Fn(u64) -> u64,
+    ) -> Fault {
+        match fault.kind {
+            // Where the codec does not tell, twice as much may do.
+            ChainFaultKind::Room { room, found } => {
+                let bytes = found.unwrap_or_else(|| room.saturating_mul(2));
+                let cost = self.cost(number, bytes, buffers, context_bytes);
+                self.room.missing(cost)
+            }
+            _ => Fault::Chain(fault),
+        }
     }
 
     /// A fault of memory, with what is held already.

@@ -23,6 +23,14 @@ pub struct Block {
     pub end: Vec<u64>,
 }
 
+impl Block {
+    /// The array's indices of an element of it, by its place in C order.
+    pub fn position(&self, place: u64) -> Vec<u64> {
+        let shape: Vec<u64> = self.start.iter().zip(&self.end).map(|(start, end)| end - start).collect();
+        unravel(place, &shape).iter().zip(&self.start).map(|(index, start)| index + start).collect()
+    }
+}
+
 impl RechunkPlan {
     /// How many groups there are; no two write to the same object.
     pub fn num_groups(&self) -> u64 {

@@ -1,15 +1,19 @@
 //! `astype` of numpy between numbers, and the pass over tiles that ends or begins with it.
 
+use super::number::Real;
 use crate::element::NumberType;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::tile::{TileBuffer, for_each_tile};
 use crate::kernel::{ElementFault, FaultKind, OutOfRange, Rounding};
+use crate::with_float;
 
 /// What becomes of a value that the target cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Excess {
-    /// As numpy has it: integers wrap, floats become infinite.
+    /// As numpy has it: integers wrap, floats become infinite. A float outside of an integer type is a fault.
     Numpy,
+    /// The same, and a float wraps to an integer type as far as numpy does: within 32 bits, of 64-bit types within 64.
+    Wrapping,
     /// Integers may wrap where wrapping back restores them; anything else is a fault.
     Reversible,
     /// A fault.
@@ -20,6 +24,8 @@ pub(super) enum Excess {
 #[derive(Debug, Clone)]
 pub(super) struct NumpyCast {
     cast: Option<Cast>,
+    /// The integers that floats wrap from; another is a fault.
+    wraps: Option<NumberType>,
 }
 
 impl NumpyCast {
@@ -27,9 +33,11 @@ impl NumpyCast {
         let are_integers = !source.is_float() && !target.is_float();
         let narrows = target.bits() < source.bits();
         let is_signed = target.element().is_signed_integer();
+        let wraps = (excess == Excess::Wrapping && source.is_float() && !target.is_float()).then_some(target);
         let (source, out_of_range) = match excess {
-            Excess::Numpy if are_integers => (source, OutOfRange::Wrap),
-            Excess::Numpy if target.is_float() => (source, OutOfRange::Clamp),
+            Excess::Numpy | Excess::Wrapping if are_integers => (source, OutOfRange::Wrap),
+            Excess::Numpy | Excess::Wrapping if target.is_float() => (source, OutOfRange::Clamp),
+            Excess::Wrapping => (source, OutOfRange::Wrap),
             // 65535 as an int16 is -1, which an int8 can hold and bring back.
             Excess::Reversible if are_integers && narrows => {
                 (NumberType::integer(is_signed, source.bits()).unwrap_or(source), OutOfRange::Error)
@@ -39,7 +47,7 @@ impl NumpyCast {
         };
         let rounding = if target.is_float() { Rounding::NearestEven } else { Rounding::TowardsZero };
         let options = CastOptions { source, target, rounding, out_of_range, scalar_map: Vec::new() };
-        NumpyCast { cast: (source != target).then(|| Cast::new(options)) }
+        NumpyCast { cast: (source != target).then(|| Cast::new(options)), wraps }
     }
 
     /// Casts elements, as many as both slices hold.
@@ -49,6 +57,9 @@ impl NumpyCast {
             target[..length].copy_from_slice(&source[..length]);
             return Ok(());
         };
+        if let Some(target) = self.wraps {
+            with_float!(cast.options().source.element(), T => check_wrapping::<T>(source, target), else Ok(()))?;
+        }
         cast.convert(source, target).map_err(|fault| match fault.kind {
             // There is no `out_of_range` that could be chosen.
             FaultKind::OutOfRange => ElementFault { kind: FaultKind::Overflow, ..fault },
@@ -75,6 +86,23 @@ impl NumpyCast {
             arithmetic(source, results).map_err(at)?;
             self.convert(results, target).map_err(at)
         })
+    }
+}
+
+/// Refuses finite floats that numpy does not wrap to an integer type: C leaves their cast undefined. It goes through a
+/// signed integer of 32 bits, or of 64 for types of as many, unless the type itself holds the value.
+fn check_wrapping<T: Real>(source: &[u8], target: NumberType) -> Result<(), ElementFault> {
+    let through = if target.size() == 8 { 63 } else { 31 };
+    let unsigned = if target.element().is_signed_integer() { 0 } else { target.bits() };
+    let (least, beyond) = (-2_f64.powi(through), 2_f64.powi(through.max(unsigned.cast_signed())));
+    let source = bytemuck::try_cast_slice::<u8, T>(source).unwrap_or_default();
+    let is_undefined = |value: &T| {
+        let value = value.to_f64().trunc();
+        value.is_finite() && !(least..beyond).contains(&value)
+    };
+    match source.iter().position(is_undefined) {
+        Some(index) => Err(ElementFault { kind: FaultKind::Overflow, index }),
+        None => Ok(()),
     }
 }
 

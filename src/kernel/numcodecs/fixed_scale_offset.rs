@@ -2,7 +2,8 @@
 //! last (SEMANTICS: A1.10).
 //!
 //! Floats calculate in their own type. Integers stay integers where the numbers of the configuration are integers of
-//! the same type; a quotient of integers, and what meets a float, is float64.
+//! the same type, and wrap; a quotient of integers, and what meets a float, is float64. What does not fit `astype` wraps,
+//! too, or becomes infinite, as numpy has it: nothing but NaN, infinities and what is too far off to wrap is a fault.
 
 use half::f16;
 
@@ -10,7 +11,7 @@ use super::PythonNumber;
 use super::cast::{Excess, NumpyCast, map_elements};
 use super::number::{Number, Real};
 use crate::element::{ElementType, NumberType};
-use crate::kernel::{ElementFault, FaultKind};
+use crate::kernel::ElementFault;
 use crate::{with_element, with_float, with_integer};
 
 /// A bound `fixedscaleoffset`.
@@ -39,9 +40,9 @@ fn float(number: PythonNumber) -> f64 {
 }
 
 /// The integer of a type that a number of a configuration is.
-fn integer<T: Number>(number: PythonNumber) -> Option<i128> {
+fn integer<T: Number>(number: PythonNumber) -> Option<T> {
     match number {
-        PythonNumber::Integer(integer) => T::from_integer(integer).map(|_| integer),
+        PythonNumber::Integer(integer) => T::from_integer(integer),
         PythonNumber::Float(_) => None,
     }
 }
@@ -56,7 +57,7 @@ impl FixedScaleOffset {
             let stays = integer::<T>(offset).is_some() && integer::<T>(scale).is_some();
             if stays { decoded } else { quotient(decoded) }
         });
-        let encode = NumpyCast::new(between, encoded, Excess::Fault);
+        let encode = NumpyCast::new(between, encoded, Excess::Wrapping);
         let decode = NumpyCast::new(quotient(encoded), decoded, Excess::Numpy);
         FixedScaleOffset { decoded, encoded, offset, scale, encode, decode }
     }
@@ -69,42 +70,27 @@ impl FixedScaleOffset {
         with_integer!(
             self.decoded.element(),
             T => match (integer::<T>(self.offset), integer::<T>(self.scale)) {
-                (Some(offset), Some(scale)) => self.encode_integers::<T>(offset, scale, decoded, encoded),
+                (Some(offset), Some(scale)) => {
+                    let times_scale = |value: T| value.minus(offset).times(scale);
+                    self.encode_by::<T, T>(decoded, encoded, times_scale)
+                }
                 (offset, _) => self.encode_as_float64::<T>(offset, decoded, encoded),
             },
             else with_float!(
                 self.decoded.element(),
                 T => {
                     let (offset, scale) = (T::nearest(float(self.offset)), T::nearest(float(self.scale)));
-                    self.encode_by::<T, T>(decoded, encoded, |value| {
-                        let scaled = value.minus(offset).times(scale).rounded();
-                        if scaled.is_finite() || !value.is_finite() { Ok(scaled) } else { Err(FaultKind::Overflow) }
-                    })
+                    self.encode_by::<T, T>(decoded, encoded, |value| value.minus(offset).times(scale).rounded())
                 },
                 else Ok(())
             )
         )
     }
 
-    /// Calculates exactly: where numpy would wrap is a fault.
-    fn encode_integers<T: Number>(
-        &self,
-        offset: i128,
-        scale: i128,
-        decoded: &[u8],
-        encoded: &mut [u8],
-    ) -> Result<(), ElementFault> {
-        self.encode_by::<T, T>(decoded, encoded, |value| {
-            let difference = value.to_integer().and_then(|value| T::from_integer(value.checked_sub(offset)?));
-            let product = difference.and_then(|difference| difference.to_integer()?.checked_mul(scale));
-            product.and_then(T::from_integer).ok_or(FaultKind::Overflow)
-        })
-    }
-
     /// Integers that meet a float: with an integer of their type first, as integers.
     fn encode_as_float64<T: Number>(
         &self,
-        offset: Option<i128>,
+        offset: Option<T>,
         decoded: &[u8],
         encoded: &mut [u8],
     ) -> Result<(), ElementFault> {
@@ -112,12 +98,9 @@ impl FixedScaleOffset {
         self.encode_by::<T, f64>(decoded, encoded, |value| {
             let difference = match offset {
                 None => value.to_f64() - float(self.offset),
-                Some(offset) => {
-                    let exact = value.to_integer().and_then(|value| value.checked_sub(offset));
-                    exact.and_then(T::from_integer).ok_or(FaultKind::Overflow)?.to_f64()
-                }
+                Some(offset) => value.minus(offset).to_f64(),
             };
-            Ok((difference * scale).rounded())
+            (difference * scale).rounded()
         })
     }
 
@@ -125,13 +108,13 @@ impl FixedScaleOffset {
         &self,
         decoded: &[u8],
         encoded: &mut [u8],
-        mut scale: impl FnMut(S) -> Result<I, FaultKind>,
+        scale: impl Fn(S) -> I,
     ) -> Result<(), ElementFault> {
         self.encode.after(
             (decoded, size_of::<S>()),
             (encoded, self.encoded.size()),
             size_of::<I>(),
-            |source, target| map_elements::<S, I>(source, target, &mut scale),
+            |source, target| map_elements::<S, I>(source, target, |value| Ok(scale(value))),
         )
     }
 

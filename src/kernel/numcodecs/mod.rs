@@ -3,8 +3,8 @@
 //! Python's numbers of a configuration are weak (NEP 50): they take the type of the array, except that a float meets
 //! integers in float64. A cast is C's: an integer wraps, a float loses its fraction. Where C leaves a cast undefined
 //! (a float outside of an integer type, NaN) numpy's result depends on the machine: here it is a fault, on both ways.
-//! Encoding refuses more, of which numcodecs says that "no checks are made and data may become corrupted": an integer
-//! that would come back as another, and a finite number that becomes infinite.
+//! Encoding by all but `fixedscaleoffset` (SEMANTICS: A1.10) refuses more, of which numcodecs says that "no checks are made
+//! and data may become corrupted": an integer that would come back as another, and a finite number that becomes infinite.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/>
 

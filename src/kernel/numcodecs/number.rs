@@ -10,6 +10,8 @@ pub(super) trait Number: Element {
     fn plus(self, other: Self) -> Self;
     /// Their difference; integers wrap.
     fn minus(self, other: Self) -> Self;
+    /// Their product; integers wrap.
+    fn times(self, other: Self) -> Self;
     /// The nearest float64.
     fn to_f64(self) -> f64;
     /// The integer that it is; `None` for floats.
@@ -22,8 +24,6 @@ pub(super) trait Number: Element {
 pub(super) trait Real: Number {
     /// The nearest to a float64, as a weak Python float becomes one of the array's type.
     fn nearest(value: f64) -> Self;
-    /// Their product.
-    fn times(self, other: Self) -> Self;
     /// Their quotient.
     fn over(self, other: Self) -> Self;
     /// The nearest integer, ties to even.
@@ -40,6 +40,9 @@ macro_rules! integers {
             }
             fn minus(self, other: Self) -> Self {
                 self.wrapping_sub(other)
+            }
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
             }
             #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "rounding once is the contract")]
             fn to_f64(self) -> f64 {
@@ -64,6 +67,9 @@ macro_rules! floats {
             fn minus(self, other: Self) -> Self {
                 self - other
             }
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
             fn to_f64(self) -> f64 {
                 let $value = self;
                 $to_f64
@@ -80,9 +86,6 @@ macro_rules! floats {
             #[allow(clippy::cast_possible_truncation, reason = "rounding once is the contract")]
             fn nearest($value: f64) -> Self {
                 $nearest
-            }
-            fn times(self, other: Self) -> Self {
-                self * other
             }
             fn over(self, other: Self) -> Self {
                 self / other

@@ -121,12 +121,6 @@ fn what_would_not_come_back_is_named_when_it_is_encoded() {
     // A sum of floats does not wrap back.
     assert_eq!(delta::<u16, f32>(&[5, 6, 4]), fault(FaultKind::Overflow, 2));
     assert_eq!(delta::<i16, f32>(&[5, 6, 4]), Ok(vec![5.0, 1.0, -2.0]));
-    let to_byte = scale_offset::<f32, u8>(Integer(0), Integer(10));
-    assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, 25.6]), fault(FaultKind::Overflow, 1));
-    assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, f32::NAN]), fault(FaultKind::NotANumber, 1));
-    assert_eq!(encoded::<f32, u8>(&to_byte, &[f32::INFINITY]), fault(FaultKind::Infinite, 0));
-    let integers = scale_offset::<i16, i16>(Integer(-30_000), Integer(1));
-    assert_eq!(encoded::<i16, i16>(&integers, &[2767, 2768]), fault(FaultKind::Overflow, 1));
     // 2^17 is infinite as a float16.
     assert_eq!(
         encoded::<half::f16, half::f16>(&quantize::<half::f16, half::f16>(5), &[half::f16::ONE]),
@@ -136,6 +130,30 @@ fn what_would_not_come_back_is_named_when_it_is_encoded() {
         as_type(NumpyType::Number(of(ElementType::Int16)), NumpyType::Number(of(ElementType::UInt8)));
     assert_eq!(encoded::<i16, u8>(&narrow, &[255, 256]), fault(FaultKind::Overflow, 1));
     assert_eq!(encoded::<i16, u8>(&narrow, &[-1]), fault(FaultKind::Overflow, 0));
+}
+
+#[test]
+fn fixed_scale_offset_wraps_what_numpy_wraps() {
+    let to_byte = scale_offset::<f32, u8>(Integer(0), Integer(10));
+    let far = encoded::<f32, u8>(&to_byte, &[1.0, 25.6, -0.1, 214_748_352.0]);
+    assert_eq!(far, Ok(vec![10, 0, 255, 128]));
+    assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, 214_748_368.0]), fault(FaultKind::Overflow, 1));
+    assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, f32::NAN]), fault(FaultKind::NotANumber, 1));
+    assert_eq!(encoded::<f32, u8>(&to_byte, &[f32::INFINITY]), fault(FaultKind::Infinite, 0));
+    let to_u32 = scale_offset::<f64, u32>(Integer(0), Integer(1));
+    assert_eq!(encoded::<f64, u32>(&to_u32, &[-1.0, 4_294_967_295.0]), Ok(vec![u32::MAX, u32::MAX]));
+    assert_eq!(encoded::<f64, u32>(&to_u32, &[4_294_967_296.0]), fault(FaultKind::Overflow, 0));
+    let to_i32 = scale_offset::<f64, i32>(Integer(0), Integer(1));
+    assert_eq!(encoded::<f64, i32>(&to_i32, &[-2_147_483_648.0]), Ok(vec![i32::MIN]));
+    assert_eq!(encoded::<f64, i32>(&to_i32, &[0.0, 2_147_483_648.0]), fault(FaultKind::Overflow, 1));
+    let to_u64 = scale_offset::<f64, u64>(Integer(0), Integer(1));
+    assert_eq!(encoded::<f64, u64>(&to_u64, &[-1.0]), Ok(vec![u64::MAX]));
+    assert_eq!(encoded::<f64, u64>(&to_u64, &[2_f64.powi(64)]), fault(FaultKind::Overflow, 0));
+    let integers = scale_offset::<i16, i16>(Integer(-30_000), Integer(1));
+    assert_eq!(encoded::<i16, i16>(&integers, &[2767, 2768]), Ok(vec![32_767, -32_768]));
+    let halves = scale_offset::<half::f16, half::f16>(Integer(0), Integer(10));
+    let big = half::f16::from_f32(10_000.0);
+    assert_eq!(encoded::<half::f16, half::f16>(&halves, &[big]), Ok(vec![half::f16::INFINITY]));
 }
 
 #[test]
@@ -186,17 +204,14 @@ proptest! {
     }
 
     #[test]
-    fn fixed_scale_offset_of_integers_is_exact(
+    fn fixed_scale_offset_of_integers_wraps(
         values in proptest::collection::vec(any::<i32>(), 0..50),
         offset in any::<i32>(), scale in -5_i32..6,
     ) {
         let filter = scale_offset::<i32, i16>(Integer(offset.into()), Integer(scale.into()));
-        let exact = |value: &i32| {
-            let difference = i32::try_from(i64::from(*value) - i64::from(offset)).ok()?;
-            i16::try_from(difference.checked_mul(scale)?).ok()
-        };
-        let expected: Option<Vec<i16>> = values.iter().map(exact).collect();
-        prop_assert_eq!(encoded::<i32, i16>(&filter, &values).ok(), expected);
+        let exact = |value: &i32| ((i64::from(*value) - i64::from(offset)) * i64::from(scale)) as i16;
+        let expected: Vec<i16> = values.iter().map(exact).collect();
+        prop_assert_eq!(encoded::<i32, i16>(&filter, &values), Ok(expected));
     }
 
     #[test]

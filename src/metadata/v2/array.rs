@@ -40,7 +40,7 @@ pub fn read_array(document: &Json) -> ArrayDocument {
     let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
     let chunk_grid =
         required(object, "chunks", found).and_then(|json| read_chunks(json, shape.as_deref(), found));
-    let dtype = required(object, "dtype", found).and_then(|json| read_dtype(json, found));
+    let dtype = required(object, "dtype", found).map(|json| read_dtype(json, found));
     let compressor = required(object, "compressor", found).filter(|json| !json.is_null());
     let written_fill_value = required(object, "fill_value", found);
     let fill_value =
@@ -92,23 +92,20 @@ fn read_chunks(json: &Json, shape: Option<&[u64]>, diagnostics: &mut Vec<Diagnos
     fits.then_some(ChunkGrid::Regular { chunk_shape })
 }
 
-fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Dtype> {
-    match Dtype::read(json) {
-        Ok(dtype) => {
-            if !dtype.has_layout() {
-                let message = "`dtype` has fields that are arrays: v3 has no such type, and this program reads the \
-                               elements as raw bytes";
-                diagnostics.push(Diagnostic::new(code::V2_DTYPE_LAYOUT, message).at_pointer("/dtype"));
-            }
-            diagnostics.extend(dtype.extension().map(|name| tensorstore::finding(name).at_pointer("/dtype")));
-            Some(dtype)
-        }
-        Err(reason) => {
-            let message = format!("`dtype`: {reason}");
-            diagnostics.push(Diagnostic::new(code::V2_DTYPE, message).at_pointer("/dtype"));
-            Some(Dtype::unknown(json))
-        }
+/// One that cannot be read is [`Dtype::unknown`].
+fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Dtype {
+    let dtype = Dtype::read(json).unwrap_or_else(|reason| {
+        let message = format!("`dtype`: {reason}");
+        diagnostics.push(Diagnostic::new(code::V2_DTYPE, message).at_pointer("/dtype"));
+        Dtype::unknown(json)
+    });
+    if !dtype.has_layout() {
+        let message = "`dtype` has fields that are arrays: v3 has no such type, and this program reads the \
+                       elements as raw bytes";
+        diagnostics.push(Diagnostic::new(code::V2_DTYPE_LAYOUT, message).at_pointer("/dtype"));
     }
+    diagnostics.extend(dtype.extension().map(|name| tensorstore::finding(name).at_pointer("/dtype")));
+    dtype
 }
 
 /// Whether the order is F.

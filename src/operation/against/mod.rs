@@ -4,6 +4,7 @@
 
 mod array;
 mod block;
+mod text;
 mod value;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::path::Path;
 
 use super::error::{FaultClass, OperationError};
 use super::hierarchy::{Node, NodeContent, compare_paths, read_hierarchy};
-use super::open::open_array;
+use super::open::{OpenedArray, open_array};
 use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
 use super::place::Place;
 use super::progress::Progress;
@@ -97,7 +98,16 @@ impl Comparison<'_> {
         progress: &dyn Progress,
     ) -> Result<AgainstNode, OperationError> {
         let threads = driver.num_threads();
-        let sides = [self.store, self.against.other.as_path()].map(|store| self.open(store, path, driver));
+        let stores = [self.store, self.against.other.as_path()];
+        let sides = match stores.map(|store| self.open(store, path)) {
+            [Ok(a), Ok(b)] if text::is_comparable(&a.data_type, &b.data_type) => {
+                return text::compare([&a, &b], self.common, driver).or_else(|error| match error.class() {
+                    FaultClass::Data => Ok(not_compared(describe(&error))),
+                    _ => Err(error),
+                });
+            }
+            opened => opened.map(|opened| opened.and_then(|array| Readable::new(array, driver))),
+        };
         let (a, b) = match sides {
             [Ok(a), Ok(b)] => (a, b),
             [Err(error), _] | [_, Err(error)] if error.class() == FaultClass::Data => {
@@ -118,12 +128,11 @@ impl Comparison<'_> {
         pair.compare(driver, progress)
     }
 
-    fn open(&self, store: &Path, path: &str, driver: &Driver) -> Result<Readable, OperationError> {
+    fn open(&self, store: &Path, path: &str) -> Result<OpenedArray, OperationError> {
         let below = self.node.unwrap_or_default().trim_matches('/');
         let node = format!("{below}{path}");
         let node = node.trim_matches('/');
-        let array = open_array(store, (!node.is_empty()).then_some(node))?;
-        Readable::new(array, driver)
+        open_array(store, (!node.is_empty()).then_some(node))
     }
 
     /// As many threads as `--max-memory` allows.

@@ -13,7 +13,7 @@ use crate::operation::options::CommonOptions;
 use crate::store::machine::available_memory;
 
 /// What a thread needs apart from chunks: pieces of files, indices, tiles.
-pub(super) const BASE_BYTES: u64 = 512 << 10;
+pub(in crate::operation) const BASE_BYTES: u64 = 512 << 10;
 
 /// What an entry of an index without checksum takes: as it is listed, and encoded three times.
 pub(super) const ENTRY_BYTES: u64 = size_of::<IndexEntry>() as u64 + 3 * 16;
@@ -71,11 +71,11 @@ impl Budget {
 
     /// The memory of a run that measures chunks as it reads them, of which each thread holds `beside` bytes whatever
     /// the chunk; the least budget where there is too little.
-    pub(super) fn allowance(self, beside: u64) -> Result<Allowance, u64> {
+    pub(in crate::operation) fn allowance(self, beside: u64) -> Result<Allowance, u64> {
         /// What the share of a thread leaves for a chunk, at least, where it has not all there is.
         const LEAST: u64 = 1 << 20;
         /// Chunks that take more are done one by one.
-        const MOST: u64 = 256 << 20;
+        const MOST: u64 = 64 << 20;
         let whole = self.bytes();
         if whole <= beside {
             return Err(beside.saturating_add(LEAST));

@@ -98,6 +98,10 @@ impl Plan {
         match self.job.as_ref().map(|job| &job.way) {
             Some(ObjectWay::Rechunk(rechunk)) => rechunk.plan.read_amplification(),
             Some(ObjectWay::Staged(staged)) => staged.read_amplification(),
+            Some(ObjectWay::Measured(measured)) => self
+                .job
+                .as_ref()
+                .map_or(1.0, |job| measured.read_amplification(&job.source, &job.destination)),
             _ => 1.0,
         }
     }

@@ -335,6 +335,18 @@ fn text_survives_every_failure() {
     try_decoding("recode of text inside shards", &text_in_shards(), &compress);
     let out = TranscodeOptions { shard_shape: Some(ShardRequest::None), ..TranscodeOptions::default() };
     try_decoding("text out of shards", &text_in_shards(), &out);
+    let rechunk = TranscodeOptions {
+        chunk_shape: Some(shape(&[1, 1])),
+        shard_shape: Some(ShardRequest::Shape(shape(&[1, 4]))),
+        verify: true,
+        ..TranscodeOptions::default()
+    };
+    try_decoding("rechunk of text", &text(), &rechunk);
+    let filled = TranscodeOptions {
+        fill_value: Some(Json::parse_str("\"new\"").unwrap()),
+        ..TranscodeOptions::default()
+    };
+    try_all("fill value of text", &text(), &filled);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::layout::unread_side;
 use super::plan::{Changed, Planned, Planner, Work};
 use super::way::Choice;
 use crate::engine::listing::Listing;
-use crate::engine::object::ObjectJob;
+use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::store::LocalNode;
@@ -36,7 +36,9 @@ impl Planner<'_> {
         let fill = &destination.pipeline.input.fill_value;
         let absent_element = changed.absent.filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
         let is_whole = listing.present.len() == from.metadata.num_chunks() && from.layout.is_none();
-        if absent_element.is_some() && !is_whole {
+        // Absent chunks become such as hold the old fill value, if anybody here can write them.
+        let can_fill = matches!(&way, ObjectWay::Measured(measured) if measured.destination.is_some());
+        if absent_element.is_some() && !is_whole && !can_fill {
             return Err(refusal);
         }
         let present = listing.present.clone();

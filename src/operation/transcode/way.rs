@@ -3,6 +3,7 @@
 use super::budget::{BASE_BYTES, Budget, ENTRY_BYTES, has_edges, open_bytes, reading_bytes, shard_bytes};
 use super::staging::{Begun, begun, staging};
 use crate::codec::conversion::ValueChange;
+use crate::codec::elements::VlenChain;
 use crate::codec::{BindError, Conversion, Recoding};
 use crate::engine::CellEncoder;
 use crate::engine::measured::{BETWEEN_CELLS, CellWay, Measured};
@@ -70,17 +71,28 @@ impl Choice<'_> {
         self.blocks(from, to)
     }
 
-    /// The way of objects that are not decoded; `None` where there is none.
+    /// The way of objects that are not decoded to elements of one size; `None` where there is none.
     pub(super) fn unread_way(&self, from: &Side, to: &Side) -> Result<Option<ObjectWay>, OperationError> {
-        if !matches!(self.change, ValueChange::None) || from.cell_shape() != to.cell_shape() {
+        if !matches!(self.change, ValueChange::None) {
             return Ok(None);
         }
-        let Some(recoding) = Recoding::new(from.cell_chain(), to.cell_chain()) else { return Ok(None) };
+        let (source, written) = (from.cell_chain(), to.cell_chain());
+        let same_cells = from.cell_shape() == to.cell_shape();
+        let recoding = Recoding::new(source, written).filter(|_| same_cells);
+        let destination = VlenChain::of(written);
+        let is_taken_apart = destination.is_some()
+            && VlenChain::of(source).is_some()
+            && source.decoded().data_type == written.decoded().data_type;
+        let way = match recoding {
+            Some(recoding) => CellWay::Recode(Box::new(recoding)),
+            None if is_taken_apart => CellWay::Elements,
+            None => return Ok(None),
+        };
         let beside = [BASE_BYTES, BETWEEN_CELLS, shard_bytes(Some(from), to)];
         let allowance = self.budget.allowance(beside.into_iter().fold(0, u64::saturating_add));
         let allowance = allowance.map_err(|least| self.too_small(least, to))?;
-        let way = CellWay::Recode(Box::new(recoding));
-        Ok(Some(ObjectWay::Measured(Box::new(Measured { way, allowance }))))
+        let write_empty = self.write_empty;
+        Ok(Some(ObjectWay::Measured(Box::new(Measured { way, destination, write_empty, allowance }))))
     }
 
     /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
@@ -202,12 +214,12 @@ pub(super) fn route(job: &ObjectJob) -> Route {
     match &job.way {
         ObjectWay::Convert(_) => Route::Recode,
         ObjectWay::Cells(conversion) if conversion.is_copy() => Route::Reshard,
-        ObjectWay::Measured(measured) if measured.is_copy() => Route::Reshard,
         ObjectWay::Cells(_) | ObjectWay::Measured(_)
             if job.source.metadata.chunk_shape == job.destination.metadata.chunk_shape =>
         {
             Route::Recode
         }
+        ObjectWay::Measured(measured) if measured.is_copy() => Route::Reshard,
         ObjectWay::Cells(_) | ObjectWay::Measured(_) | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => {
             Route::Rechunk
         }

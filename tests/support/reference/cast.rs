@@ -93,19 +93,23 @@ fn low_64_bits(value: u128) -> u64 {
     u64::try_from(value & u128::from(u64::MAX)).expect("masked to 64 bits")
 }
 
-/// A NaN in another float type: the sign, the leading bits of the payload, and quiet; or the only one that there is.
+/// A NaN in another float type: the sign, the leading bits of the payload, and quiet; or as much of that as both have.
 fn nan(bits: u64, source: Kind, target: Float) -> Result<u64, Fault> {
     let Kind::Float(source) = source else { unreachable!("integers have no NaN") };
     let canonical = canonical_nan(target).ok_or(Fault::NotANumber)?;
-    if source.special != Special::Ieee || target.special != Special::Ieee {
+    if [source, target].iter().any(|float| !matches!(float.special, Special::Ieee | Special::NanForAllOnes)) {
         return Ok(canonical);
     }
     let negative = bits >> (source.exponent_bits + source.mantissa_bits) == 1;
+    let sign = u64::from(negative) << (target.exponent_bits + target.mantissa_bits);
+    if source.special != Special::Ieee || target.special != Special::Ieee {
+        return Ok(canonical | sign);
+    }
     let fraction = bits & mask(source.mantissa_bits);
     let payload = if target.mantissa_bits >= source.mantissa_bits {
         fraction << (target.mantissa_bits - source.mantissa_bits)
     } else {
         fraction >> (source.mantissa_bits - target.mantissa_bits)
     };
-    Ok(canonical | payload | u64::from(negative) << (target.exponent_bits + target.mantissa_bits))
+    Ok(canonical | payload | sign)
 }

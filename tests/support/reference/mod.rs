@@ -40,6 +40,8 @@ pub(crate) enum Special {
     Ieee,
     /// "No infinity or NaN values."
     Nothing,
+    /// `ml_dtypes`: no infinities, and NaN where all bits but the sign are ones.
+    NanForAllOnes,
     /// "No infinity, NaN represented by `0b1000'0000`", and so no -0.
     NanForNegativeZero,
     /// "No sign bit", "no zero, no infinity, NaN represented by `0b1111'1111`", "no subnormal numbers".
@@ -52,8 +54,8 @@ impl Kind {
     pub(crate) const F64: Kind = Kind::float(11, 52, 1023, Special::Ieee);
     pub(crate) const BF16: Kind = Kind::float(8, 7, 127, Special::Ieee);
 
-    /// The floats that only the registry has.
-    pub(crate) const SMALL: [(&str, Kind); 11] = [
+    /// The floats that only the registry has, and `float8_e4m3fn` of `ml_dtypes`.
+    pub(crate) const SMALL: [(&str, Kind); 12] = [
         ("bfloat16", Kind::BF16),
         ("float4_e2m1fn", Kind::float(2, 1, 1, Special::Nothing)),
         ("float6_e2m3fn", Kind::float(2, 3, 1, Special::Nothing)),
@@ -61,6 +63,7 @@ impl Kind {
         ("float8_e3m4", Kind::float(3, 4, 3, Special::Ieee)),
         ("float8_e4m3", Kind::float(4, 3, 7, Special::Ieee)),
         ("float8_e4m3b11fnuz", Kind::float(4, 3, 11, Special::NanForNegativeZero)),
+        ("float8_e4m3fn", Kind::float(4, 3, 7, Special::NanForAllOnes)),
         ("float8_e4m3fnuz", Kind::float(4, 3, 8, Special::NanForNegativeZero)),
         ("float8_e5m2", Kind::float(5, 2, 15, Special::Ieee)),
         ("float8_e5m2fnuz", Kind::float(5, 2, 16, Special::NanForNegativeZero)),

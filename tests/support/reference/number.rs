@@ -100,6 +100,9 @@ fn float_number(bits: u64, float: Float) -> Number {
     if special == Special::Ieee && biased == mask(exponent_bits) {
         return if fraction == 0 { Number::Infinite { negative } } else { Number::Nan };
     }
+    if special == Special::NanForAllOnes && biased == mask(exponent_bits) && fraction == mask(mantissa_bits) {
+        return Number::Nan;
+    }
     if special == Special::NanForNegativeZero && negative && biased == 0 && fraction == 0 {
         return Number::Nan;
     }
@@ -177,7 +180,7 @@ fn greatest(float: Float) -> u64 {
     match special {
         Special::Nothing | Special::NanForNegativeZero => all,
         Special::Ieee => (mask(exponent_bits) << mantissa_bits) - 1,
-        Special::Unsigned => all - 1,
+        Special::Unsigned | Special::NanForAllOnes => all - 1,
     }
 }
 
@@ -211,6 +214,7 @@ pub(crate) fn canonical_nan(float: Float) -> Option<u64> {
         }
         Special::Nothing => None,
         Special::NanForNegativeZero => Some(1 << (float.exponent_bits + float.mantissa_bits)),
+        Special::NanForAllOnes => Some(mask(float.exponent_bits + float.mantissa_bits)),
         Special::Unsigned => Some(mask(float.exponent_bits)),
     }
 }

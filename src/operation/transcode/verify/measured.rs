@@ -4,8 +4,9 @@ use super::Compared;
 use crate::codec::Recoding;
 use crate::engine::cells::CellSource;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::measured::{CellWay, Measured, MeasuredBuffers, each_cell};
-use crate::engine::object::{ObjectJob, Side};
+use crate::engine::measured::{CellWay, ElementReader, Measured, MeasuredBuffers, block_of, each_cell};
+use crate::engine::object::ObjectJob;
+use crate::engine::plan::Block;
 
 /// Compares the cells of both sides.
 pub(super) fn measured_values(
@@ -15,18 +16,25 @@ pub(super) fn measured_values(
 ) -> Result<Compared, ChunkFault> {
     let (source, written) =
         (CellSource::new(&job.source, Some(&job.present)), CellSource::new(&job.destination, None));
+    let readers = (ElementReader::new(&source, 0), ElementReader::new(&written, 1));
     let objects = job.overlapped(&job.destination.metadata.chunk_shape);
     let mut all = Compared::default();
     let work = |buffers: &mut MeasuredBuffers, object| {
         let mut compared = Compared::default();
         each_cell(&job.destination, object, |_, cell| {
             driver.interrupt().check()?;
-            let elements = elements_of(&job.destination, cell);
-            compared.elements += elements;
-            let CellWay::Recode(recoding) = &measured.way;
-            if !is_same(recoding, [&source, &written], cell, buffers)? {
-                compared.differing += elements;
-            }
+            buffers.next();
+            let block = block_of(&job.destination, cell);
+            let count = block.start.iter().zip(&block.end).map(|(start, end)| end - start).product::<u64>();
+            compared.elements += count;
+            compared.differing += match (&readers, &measured.way) {
+                ((Some(from), Some(to)), _) => differing(from, to, &block, buffers)?,
+                (_, CellWay::Recode(recoding)) => {
+                    let is_same = is_same(recoding, [&source, &written], cell, buffers)?;
+                    if is_same { 0 } else { count }
+                }
+                (_, CellWay::Elements) => count,
+            };
             Ok(())
         })?;
         Ok(compared)
@@ -35,10 +43,17 @@ pub(super) fn measured_values(
     Ok(all)
 }
 
-/// Elements of a cell that lie inside the array.
-fn elements_of(side: &Side, cell: &[u64]) -> u64 {
-    let valid = side.cropped(&side.start_of_cell(cell), side.cell_shape());
-    valid.as_deref().unwrap_or_else(|| side.cell_shape()).iter().product()
+/// How many elements of a box differ.
+fn differing(
+    from: &ElementReader<'_>,
+    to: &ElementReader<'_>,
+    block: &Block,
+    buffers: &mut MeasuredBuffers,
+) -> Result<u64, Fault> {
+    let (expected, _) = from.read(block, buffers)?;
+    let (found, _) = to.read(block, buffers)?;
+    let count = expected.places.len();
+    Ok((0..count).filter(|index| expected.element(*index) != found.element(*index)).count() as u64)
 }
 
 /// Whether what no codec has changed is the same on both sides.
@@ -50,7 +65,6 @@ fn is_same(
 ) -> Result<bool, Fault> {
     let of_source = |fault: Fault| fault.in_object(true, source.side().object_of(cell).0);
     let of_written = |fault: Fault| fault.in_object(false, written.side().object_of(cell).0);
-    buffers.next();
     let is_there = buffers.read(source, cell).map_err(of_source)?;
     if is_there {
         buffers.undo(recoding, true).map_err(of_source)?;

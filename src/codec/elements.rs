@@ -1,0 +1,222 @@
+//! Elements of any length: a chunk of `vlen-utf8` or `vlen-bytes` taken apart, and put together again.
+
+use super::chain::{BoundChain, Codec, Workspace};
+use super::fault::{ChainFault, ChainFaultKind};
+use super::region::{advance, as_index, ravel};
+use super::vlen::Vlen;
+
+/// Where an element lies in bytes, and how long it is.
+pub type ElementPlace = (usize, u32);
+
+/// Bytes that the place of an element takes.
+pub const PLACE_BYTES: u64 = size_of::<ElementPlace>() as u64;
+
+/// Elements in C order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VlenElements {
+    /// Their bytes, in any order.
+    pub bytes: Vec<u8>,
+    /// Where each lies in them.
+    pub places: Vec<ElementPlace>,
+}
+
+impl VlenElements {
+    /// An element.
+    pub fn element(&self, index: usize) -> &[u8] {
+        self.places
+            .get(index)
+            .map_or(&[], |(offset, length)| &self.bytes[*offset..*offset + *length as usize])
+    }
+
+    /// Whether all are the same as this one.
+    pub fn are_all(&self, element: &[u8]) -> bool {
+        (0..self.places.len()).all(|index| self.element(index) == element)
+    }
+}
+
+/// A chain whose chunks are taken apart: `transpose` any number of times, `vlen-utf8` or `vlen-bytes`, and codecs that
+/// turn bytes into bytes.
+#[derive(Debug, Clone)]
+pub struct VlenChain {
+    chain: BoundChain,
+    /// The place of the array->bytes codec.
+    place: usize,
+    vlen: Vlen,
+    /// The array's dimension at each dimension of what is encoded.
+    order: Vec<usize>,
+}
+
+impl VlenChain {
+    /// The chain, if it is one.
+    pub fn of(chain: &BoundChain) -> Option<Self> {
+        let place = chain.codecs().iter().position(|codec| matches!(codec.codec, Codec::Vlen(_)))?;
+        let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
+        for codec in &chain.codecs()[..place] {
+            let Codec::Transpose(transpose) = &codec.codec else { return None };
+            order = transpose.order().iter().map(|dimension| order[*dimension]).collect();
+        }
+        let is_run = |codec: &super::BoundCodec| matches!(codec.codec, Codec::BytesToBytes(_));
+        let Codec::Vlen(vlen) = chain.codecs()[place].codec else { return None };
+        let rest_is_run = chain.codecs()[place + 1..].iter().all(is_run);
+        rest_is_run.then(|| VlenChain { chain: chain.clone(), place, vlen, order })
+    }
+
+    /// The chain.
+    pub fn chain(&self) -> &BoundChain {
+        &self.chain
+    }
+
+    /// The fill value of the array; nothing, where it has none.
+    pub fn fill_value(&self) -> &[u8] {
+        self.chain.decoded().fill_value.as_ref().map_or(&[], |fill| &fill.0)
+    }
+
+    /// How far apart elements that follow each other along each dimension of the array are in what is encoded.
+    pub fn strides(&self) -> Vec<usize> {
+        let mut strides = vec![1; self.order.len()];
+        let mut stride = 1_usize;
+        for dimension in self.order.iter().rev() {
+            strides[*dimension] = stride;
+            stride = stride.saturating_mul(as_index(self.chain.decoded().shape[*dimension]));
+        }
+        strides
+    }
+
+    /// Undoes the codecs that turn bytes into bytes.
+    pub fn undo(
+        &self,
+        encoded: &[u8],
+        framed: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFault> {
+        self.chain.decode_to(self.place + 1, encoded, framed, workspace)
+    }
+
+    /// Where the elements lie, in the order in which they are encoded.
+    pub fn places(&self, framed: &[u8], places: &mut Vec<ElementPlace>) -> Result<(), ChainFault> {
+        let found = self.vlen.each(framed, |offset, length| places.push((offset, length)));
+        found.map_err(|error| self.fault(error.to_string()))
+    }
+
+    /// Elements of a chunk.
+    pub fn num_elements(&self) -> u64 {
+        self.vlen.num_elements
+    }
+
+    /// Bytes of a chunk of these elements before any codec turns bytes into bytes; what is missing is `fill`.
+    pub fn framed_bytes(&self, elements: &VlenElements, fill: &[u8]) -> u64 {
+        let lengths =
+            elements.places.iter().fold(0_u64, |sum, (_, length)| sum.saturating_add(u64::from(*length)));
+        let missing = self.vlen.num_elements.saturating_sub(elements.places.len() as u64);
+        let framing = self.vlen.num_elements.saturating_mul(4).saturating_add(4);
+        lengths.saturating_add(missing.saturating_mul(fill.len() as u64)).saturating_add(framing)
+    }
+
+    /// Puts a chunk together of the elements of its box of shape `valid` at its origin; the others are `fill`.
+    pub fn frame(
+        &self,
+        elements: &VlenElements,
+        valid: &[u64],
+        fill: &[u8],
+        framed: &mut Vec<u8>,
+    ) -> Result<(), ChainFault> {
+        let too_many = || self.fault("more elements than 32 bits can count".to_owned());
+        let count = u32::try_from(self.vlen.num_elements).map_err(|_| too_many())?;
+        framed.clear();
+        framed.extend(count.to_le_bytes());
+        let shape: Vec<u64> =
+            self.order.iter().map(|dimension| self.chain.decoded().shape[*dimension]).collect();
+        let (mut encoded, mut position) = (vec![0; shape.len()], vec![0; shape.len()]);
+        for _ in 0..count {
+            for (index, dimension) in encoded.iter().zip(&self.order) {
+                position[*dimension] = *index;
+            }
+            let is_inside = !elements.places.is_empty()
+                && position.iter().zip(valid).all(|(index, length)| index < length);
+            let element = if is_inside { elements.element(as_index(ravel(&position, valid))) } else { fill };
+            framed.extend(u32::try_from(element.len()).map_err(|_| too_many())?.to_le_bytes());
+            framed.extend_from_slice(element);
+            advance(&mut encoded, &shape);
+        }
+        Ok(())
+    }
+
+    /// Does the codecs that turn bytes into bytes.
+    pub fn redo(
+        &self,
+        framed: &[u8],
+        encoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFault> {
+        self.chain.encode_from(self.place + 1, framed, encoded, workspace)
+    }
+
+    /// How many buffers of about the size of the chunk are held at a time on either way, what comes of it included.
+    pub fn num_buffers(&self) -> u64 {
+        let steps = self.chain.codecs().len() - self.place - 1;
+        1 + steps.saturating_sub(1).min(2) as u64
+    }
+
+    /// What the codecs hold beside them for chunks of so many bytes.
+    pub fn context_bytes(&self, bytes: u64) -> u64 {
+        self.chain.context_bytes_of(self.place + 1, bytes)
+    }
+
+    fn fault(&self, reason: String) -> ChainFault {
+        let codec = self.chain.codecs()[self.place].name.clone();
+        ChainFault { place: self.place.to_string().into(), codec, kind: ChainFaultKind::Bytes(reason) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data_type::{DataType, FillValue};
+    use crate::metadata::extension::read_codecs;
+    use crate::metadata::json::Json;
+    use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+
+    fn chain(codecs: &str, shape: &[u64]) -> VlenChain {
+        let codecs = read_codecs(&Json::parse_str(codecs).unwrap(), "", &mut Vec::new()).unwrap();
+        let fill_value = Some(FillValue(b"-".to_vec()));
+        let input = ArrayRepresentation { data_type: DataType::String, shape: shape.to_vec(), fill_value };
+        let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "", &mut Vec::new());
+        VlenChain::of(&BoundChain::bind_unread(&pipeline).unwrap()).unwrap()
+    }
+
+    fn words(words: &[&str]) -> VlenElements {
+        let mut elements = VlenElements::default();
+        for word in words {
+            elements.places.push((elements.bytes.len(), u32::try_from(word.len()).unwrap()));
+            elements.bytes.extend(word.bytes());
+        }
+        elements
+    }
+
+    #[test]
+    fn chunk_put_together_comes_apart_in_every_order() {
+        let elements = words(&["a", "bb", "", "dddd"]);
+        for (codecs, expected) in [
+            (r#"[{"name":"vlen-utf8"},{"name":"crc32c"}]"#, ["a", "bb", "-", "", "dddd", "-"]),
+            (
+                r#"[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"vlen-utf8"}]"#,
+                ["a", "", "bb", "dddd", "-", "-"],
+            ),
+        ] {
+            let chain = chain(codecs, &[2, 3]);
+            let (mut framed, mut encoded, mut back) = (Vec::new(), Vec::new(), Vec::new());
+            let mut workspace = Workspace::default();
+            chain.frame(&elements, &[2, 2], chain.fill_value(), &mut framed).unwrap();
+            assert_eq!(framed.len() as u64, chain.framed_bytes(&elements, chain.fill_value()));
+            chain.redo(&framed, &mut encoded, &mut workspace).unwrap();
+            chain.undo(&encoded, &mut back, &mut workspace).unwrap();
+            let mut read = VlenElements { bytes: back, places: Vec::new() };
+            chain.places(&read.bytes, &mut read.places).unwrap();
+            let found: Vec<_> = (0..6).map(|index| read.element(index)).collect();
+            assert_eq!(found, expected.map(str::as_bytes), "{codecs}");
+            let strides = chain.strides();
+            assert_eq!(read.element(strides[0] + strides[1]), b"dddd");
+            assert!(!read.are_all(b"-"));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Two arrays of elements of any length: each is equal to the other's, or not.
+
+use super::super::options::CommonOptions;
+use super::super::transcode::budget::{BASE_BYTES, Budget};
+use super::super::transcode::layout::unread_side;
+use crate::codec::elements::VlenChain;
+use crate::data_type::{DataType, FillValue};
+use crate::engine::ChunkSet;
+use crate::engine::cells::CellSource;
+use crate::engine::chunk_set::ChunkSetBuilder;
+use crate::engine::driver::{Driver, Fault};
+use crate::engine::listing::list;
+use crate::engine::measured::{
+    Allowance, BETWEEN_CELLS, CellWay, ElementReader, Measured, MeasuredBuffers, block_of, each_cell,
+};
+use crate::engine::object::{ObjectJob, ObjectWay, Side};
+use crate::metadata::array::num_elements;
+use crate::metadata::json::Json;
+use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::open::OpenedArray;
+use crate::operation::validate_result::AgainstNode;
+
+/// What differs in some objects.
+#[derive(Debug, Default)]
+struct Tally {
+    elements: u64,
+    differing: u64,
+    first: Option<Place>,
+}
+
+/// An element that differs, and what it is on both sides.
+#[derive(Debug)]
+struct Place {
+    at: Vec<u64>,
+    values: [Vec<u8>; 2],
+}
+
+/// Whether elements of both types are text, or bytes.
+pub(super) fn is_comparable(a: &DataType, b: &DataType) -> bool {
+    matches!((a, b), (DataType::String, DataType::String) | (DataType::Bytes { .. }, DataType::Bytes { .. }))
+}
+
+/// An array, and the objects of it that are there.
+fn opened(array: &OpenedArray, driver: &Driver) -> Result<(Side, ChunkSet), OperationError> {
+    let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
+        OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
+    })?;
+    let side = unread_side(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
+    if VlenChain::of(side.cell_chain()).is_none() {
+        return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
+    }
+    Ok((side, listing.present))
+}
+
+/// Compares them. A chunk that cannot be decoded makes them not equal; an error is the machine's.
+pub(super) fn compare(
+    [a, b]: [&OpenedArray; 2],
+    options: &CommonOptions,
+    driver: &Driver,
+) -> Result<AgainstNode, OperationError> {
+    let (shape, other) = (&a.metadata.shape, &b.metadata.shape);
+    let reason = |reason: String| AgainstNode { reason: Some(reason), ..AgainstNode::default() };
+    if shape != other {
+        return Ok(reason(format!("the shape is {shape:?}, there {other:?}")));
+    }
+    let elements = num_elements(shape).unwrap_or(u64::MAX);
+    if elements == 0 {
+        return Ok(AgainstNode { equal: true, ..AgainstNode::default() });
+    }
+    let allowance = Budget::of(options).allowance(BASE_BYTES + BETWEEN_CELLS).map_err(|least| {
+        OperationError::environment("--max-memory is too small to compare chunks")
+            .with_help(format!("give at least `--max-memory {least}`"))
+    })?;
+    let ((from, present), (to, other_present)) = (opened(a, driver)?, opened(b, driver)?);
+    let objects = touched((&from, &present), (&to, &other_present), allowance);
+    let sources = (CellSource::new(&from, Some(&present)), CellSource::new(&to, Some(&other_present)));
+    let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources.0, 0), ElementReader::new(&sources.1, 1))
+    else {
+        return Ok(reason("their chunks cannot be decoded".to_owned()));
+    };
+    let mut all = Tally::default();
+    let work = |buffers: &mut MeasuredBuffers, object| {
+        let mut tally = Tally::default();
+        each_cell(&from, object, |_, cell| {
+            driver.interrupt().check()?;
+            tally.cell([&of_a, &of_b], &from, cell, buffers)
+        })?;
+        Ok(tally)
+    };
+    match allowance.run(driver, &objects, work, |tally| all.add(tally)) {
+        Ok(()) => {}
+        Err(fault) => match fault.fault {
+            Fault::Store(error) if !error.is_data_fault() => {
+                return Err(
+                    OperationError::new(FaultClass::Environment, "a chunk cannot be read").because(error)
+                );
+            }
+            Fault::Interrupted(_) => return Err(OperationError::interrupted()),
+            fault => return Ok(reason(fault.to_string())),
+        },
+    }
+    // What neither side stores holds the fill values.
+    let rest = elements.saturating_sub(all.elements);
+    let fills = [&from, &to]
+        .map(|side| side.chain.decoded().fill_value.as_ref().map_or(Vec::new(), |fill| fill.0.clone()));
+    if rest > 0 && fills[0] != fills[1] {
+        let absent = (0..from.metadata.num_chunks()).find(|index| !objects.contains(*index));
+        if let Some(at) = absent.map(|index| from.start_of(index)) {
+            all.add(Tally { elements: 0, differing: rest, first: Some(Place { at, values: fills }) });
+        }
+    }
+    Ok(all.result(elements, &a.data_type))
+}
+
+/// The objects of one side that hold elements which either side stores.
+fn touched(a: (&Side, &ChunkSet), b: (&Side, &ChunkSet), allowance: Allowance) -> ChunkSet {
+    let measured = Measured { way: CellWay::Elements, destination: None, write_empty: false, allowance };
+    let job = ObjectJob {
+        source: b.0.clone(),
+        destination: a.0.clone(),
+        way: ObjectWay::Measured(Box::new(measured)),
+        present: b.1.clone(),
+        absent_element: None,
+        origin: None,
+    };
+    let mut all = ChunkSetBuilder::default();
+    all.insert_all(a.1.clone());
+    all.insert_all(job.overlapped(&a.0.metadata.chunk_shape));
+    all.finish()
+}
+
+impl Tally {
+    fn cell(
+        &mut self,
+        readers: [&ElementReader<'_>; 2],
+        side: &Side,
+        cell: &[u64],
+        buffers: &mut MeasuredBuffers,
+    ) -> Result<(), Fault> {
+        buffers.next();
+        let block = block_of(side, cell);
+        let [a, b] = readers;
+        let ((a, _), (b, _)) = (a.read(&block, buffers)?, b.read(&block, buffers)?);
+        self.elements += a.places.len() as u64;
+        for index in (0..a.places.len()).filter(|index| a.element(*index) != b.element(*index)) {
+            self.differing += 1;
+            let at = block.position(index as u64);
+            if self.first.as_ref().is_none_or(|first| at < first.at) {
+                self.first =
+                    Some(Place { at, values: [a.element(index).to_vec(), b.element(index).to_vec()] });
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, other: Tally) {
+        self.elements += other.elements;
+        self.differing += other.differing;
+        self.first = match (self.first.take(), other.first) {
+            (Some(a), Some(b)) => Some(if b.at < a.at { b } else { a }),
+            (a, b) => a.or(b),
+        };
+    }
+
+    fn result(self, elements: u64, data_type: &DataType) -> AgainstNode {
+        let value = |bytes: Vec<u8>| data_type.fill_value_to_json(&FillValue(bytes)).unwrap_or(Json::Null);
+        let (at, values) = self.first.map(|place| (place.at, place.values.map(value))).unzip();
+        let [value, other_value] = values.map_or([None, None], |[a, b]| [Some(a), Some(b)]);
+        AgainstNode {
+            equal: self.differing == 0,
+            reason: (self.differing > 0).then(|| "values differ".to_owned()),
+            elements,
+            differing: self.differing,
+            at,
+            value,
+            other_value,
+            ..AgainstNode::default()
+        }
+    }
+}
