@@ -138,7 +138,7 @@ fn raw_bytes_get_the_name_of_the_core_or_that_of_zarr_python() {
     let asked = of_zarr_python.to_string();
     for (more, data_type, fill_value, codes_of_warnings) in [
         ([].as_slice(), json!("r16"), json!([1, 2]), ["ZD107"].as_slice()),
-        (&["--data-type", &asked], of_zarr_python.clone(), json!("AQI="), &["ZD101"]),
+        (&["--data-type", &asked], of_zarr_python.clone(), json!("AQI="), &[]),
     ] {
         let options: Vec<&str> = ["--overwrite", "--zarr-format", "3"].iter().chain(more).copied().collect();
         let result = transcode(&test, &options, ["a", "b"]);
