@@ -18,7 +18,7 @@ use super::inspect_result::{ArrayResult, InspectResult};
 use super::open::{ArrayReading, open_documents, opened, read_array, read_array_of};
 use super::options::InspectOptions;
 use super::place::{Place, local_path};
-use super::transcode::layout::side;
+use super::transcode::layout::{side, unread_side};
 use super::{Interrupt, new_driver, storage};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Severity, code};
@@ -143,7 +143,13 @@ fn contents(
     let listing = listing(&reading, metadata, options, &driver)?;
     if options.storage {
         let array = (metadata, pipeline);
-        let census = storage::census(&reading.store, array, &listing, side.as_ref().ok(), &driver)?;
+        // The indexes of shards are read whatever the inner chunks hold.
+        let unread = match &side {
+            Ok(_) => None,
+            Err(_) => unread_side(reading.node.clone(), metadata.clone(), pipeline, &reading.store).ok(),
+        };
+        let shards = side.as_ref().ok().or(unread.as_ref());
+        let census = storage::census(&reading.store, array, &listing, shards, &driver)?;
         result.storage = Some(census.storage);
         result.warnings.extend(census.findings);
     }

@@ -47,7 +47,7 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
             [Some(before), Some(after)] if before != after => format!("{before} -> {after}"),
             [_, after] => after.unwrap_or_default(),
         };
-        let before = node.counts.bytes_read.map(bytes).unwrap_or_default();
+        let before = node.counts.bytes_read.filter(|_| !is_read_again(node)).map(bytes).unwrap_or_default();
         let after = match node.counts.bytes_written.map(bytes) {
             Some(after) if after == before => String::new(),
             after => format!("-> {}", after.unwrap_or_else(|| "?".to_owned())),
@@ -77,8 +77,8 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
     let totals = &result.totals.counts;
     let is_known = arrays.iter().all(|node| node.counts.bytes_written.is_some());
     if let (Some(read), Some(written), true) = (totals.bytes_read, totals.bytes_written, is_known) {
-        let ratio = quantity::ratio(read, written).map_or_else(String::new, |ratio| format!(", {ratio}"));
-        members.push(("stored", format!("{} -> {}{ratio}", bytes(read), bytes(written))));
+        let is_read_once = arrays.iter().all(|node| !is_read_again(node));
+        members.push(("stored", stored(read, Some(written), is_read_once)));
     }
     write_members(&members, style, output)
 }
@@ -174,6 +174,22 @@ fn chain(codecs: &[Json]) -> String {
     codecs.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
+/// Whether chunks are read more than once: then what is read is not what is stored.
+fn is_read_again(node: &NodeResult) -> bool {
+    node.read_amplification.is_some_and(|amplification| amplification > 1.0)
+}
+
+/// Bytes before and after, and how many times fewer there are.
+fn stored(read: u64, written: Option<u64>, is_read_once: bool) -> String {
+    let after = written.map_or_else(|| "not known before".to_owned(), bytes);
+    if !is_read_once {
+        return after;
+    }
+    let ratio = written.and_then(|written| quantity::ratio(read, written));
+    let ratio = ratio.map_or_else(String::new, |ratio| format!(", {ratio}"));
+    format!("{} -> {after}{ratio}", bytes(read))
+}
+
 fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static str, String)>) {
     let Counts { chunks, chunks_absent, chunks_read, chunks_written, .. } = node.counts;
     if let Some(chunks) = chunks {
@@ -186,11 +202,7 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
         members.push(("chunks", [count(chunks)].into_iter().chain(known).collect::<Vec<_>>().join(", ")));
     }
     if let Some(read) = node.counts.bytes_read {
-        let written = node.counts.bytes_written;
-        let after = written.map_or_else(|| "not known before".to_owned(), bytes);
-        let ratio = written.and_then(|written| quantity::ratio(read, written));
-        let ratio = ratio.map_or_else(String::new, |ratio| format!(", {ratio}"));
-        members.push(("stored", format!("{} -> {after}{ratio}", bytes(read))));
+        members.push(("stored", stored(read, node.counts.bytes_written, !is_read_again(node))));
     }
     if let Some(temporary) = node.counts.bytes_temporary.filter(|temporary| *temporary > 0) {
         let most = if dry_run { "at most " } else { "" };
@@ -200,10 +212,11 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
         members.push(("logical", bytes(logical)));
     }
     match node.read_amplification {
-        Some(amplification) if amplification > 1.0 => {
+        Some(amplification) if is_read_again(node) => {
             let often = figure((amplification * 100.0).round() / 100.0);
             let whose = if node.passes == Some(2) { "in one of the passes" } else { "in the mean" };
-            members.push(("read", format!("each chunk {often} times, {whose}")));
+            let read = node.counts.bytes_read.map_or_else(String::new, |read| format!("{}, ", bytes(read)));
+            members.push(("read", format!("{read}each chunk {often} times, {whose}")));
         }
         Some(_) if dry_run && node.route == Route::Rechunk => {
             members.push(("read", "each chunk once".to_owned()));
