@@ -47,6 +47,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZD104", include_str!("page/ZD104.md")),
     ("ZD105", include_str!("page/ZD105.md")),
     ("ZD106", include_str!("page/ZD106.md")),
+    ("ZD107", include_str!("page/ZD107.md")),
     ("ZD201", include_str!("page/ZD201.md")),
     ("ZD202", include_str!("page/ZD202.md")),
     ("ZD203", include_str!("page/ZD203.md")),
