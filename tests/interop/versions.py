@@ -15,8 +15,8 @@ SHAPE, CHUNKS = (5, 7), (2, 4)
 # Of numcodecs' codecs tensorstore has few, and no types of text or of times.
 PLAIN = ["|b1", "|i1", "|u1", "<i2", ">i2", "<i4", ">i4", "<i8", ">i8", "<u2", ">u2", "<u4", ">u4", "<u8", ">u8", "<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "<c8", ">c8", "<c16", ">c16"]
 OTHERS = ["<M8[ns]", ">M8[10us]", "<m8[s]", ">m8[D]", "|S10", "<U5", ">U5", "|V4", [("a", "<i2"), ("b", "<f8")], [("a", ">U2"), ("b", "|u1")]]
-# `struct` of the registry the newest zarr-python has alone.
-NEWER = OTHERS[-2:]
+# `r32` of the core specification no zarr-python has, `struct` of the registry the newest alone.
+NEWER = ["|V4", *OTHERS[-2:]]
 COMPRESSORS = [
     None,
     numcodecs.Blosc("lz4", 5, numcodecs.Blosc.SHUFFLE),
