@@ -208,6 +208,15 @@ impl DataType {
         }
     }
 
+    /// Bytes of an element that is nothing but bytes, by whichever name: `r32`, or `raw_bytes` of zarr-python.
+    pub fn raw_size(&self) -> Option<usize> {
+        match self {
+            DataType::Raw(size) => Some(*size),
+            DataType::FixedBytes(fixed) if fixed.name == "raw_bytes" => Some(fixed.size),
+            _ => None,
+        }
+    }
+
     /// Whether elements are sequences of bytes of any length, as `vlen-utf8` and `vlen-bytes` encode them.
     pub const fn is_variable_length(&self) -> bool {
         matches!(self, DataType::String | DataType::Bytes { .. })

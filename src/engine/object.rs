@@ -5,7 +5,7 @@ use super::cell_move::CellMove;
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::driver::{ChunkFault, Driver, Fault};
 use super::journal::Part;
-use super::measured::{Measured, MeasuredRun};
+use super::measured::{CellWay, Measured, MeasuredRun};
 use super::plan::Block;
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
@@ -231,6 +231,11 @@ impl ObjectJob {
             }
         }
         overlapped.finish()
+    }
+
+    /// Whether elements of any length are put together anew.
+    pub fn makes_elements(&self) -> bool {
+        matches!(&self.way, ObjectWay::Measured(measured) if matches!(measured.way, CellWay::Elements))
     }
 
     /// The intermediate data of a job in two passes.

@@ -177,6 +177,7 @@ fn chain(codecs: &[Json]) -> String {
 /// Whether chunks are read more than once: then what is read is not what is stored.
 fn is_read_again(node: &NodeResult) -> bool {
     node.read_amplification.is_some_and(|amplification| amplification > 1.0)
+        && node.counts.chunks_read != Some(0)
 }
 
 /// Bytes before and after, and how many times fewer there are.

@@ -288,3 +288,51 @@ fn against_names_the_first_text_that_differs() {
     let report = test.run(["validate", "--json", "--against", "c", "a"]);
     assert_eq!(report.json()["against"]["nodes"][0]["differing"], 4);
 }
+
+#[test]
+fn fill_value_that_readers_differ_about_is_said_as_it_was_taken() {
+    let test = CliTest::new();
+    test.write(
+        "a/.zarray",
+        r#"{"zarr_format":2,"shape":[5],"chunks":[2],"dtype":"|O","fill_value":0,"order":"C",
+        "filters":[{"id":"vlen-utf8"}],"compressor":null}"#,
+    );
+    test.write("a/0", chunk(&["a0", "bb"]));
+    let fill_value = |name: &str| {
+        let document: serde_json::Value =
+            serde_json::from_slice(&test.read(&format!("{name}/.zarray"))).unwrap();
+        document["fill_value"].clone()
+    };
+    let run = test.run(["transcode", "--compress", "zstd:1", "a", "b"]);
+    assert!(run.status == 0 && run.error.contains("ZM222"), "{}", run.error);
+    assert_eq!(fill_value("b"), 0);
+    // Elements of absent chunks come to stand beside others.
+    assert_eq!(test.run(["transcode", "-c", "3", "--verify", "a", "c"]).status, 0);
+    assert_eq!(fill_value("c"), "");
+    assert_eq!(test.read("c/0"), chunk(&["a0", "bb", ""]));
+}
+
+#[test]
+fn against_of_text_names_damaged_chunks_and_memory_that_is_too_little() {
+    let test = CliTest::new();
+    let document = |length: usize| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[3],"data_type":"string","fill_value":"",
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{length}]}}}},
+            "chunk_key_encoding":{{"name":"default"}},"codecs":[{{"name":"vlen-utf8"}}]}}"#
+        )
+    };
+    let long = "word".repeat(750_000);
+    test.write("a/zarr.json", document(3)).write("a/c/0", chunk(&[&long, &long, &long]));
+    test.write("b/zarr.json", document(1));
+    for index in 0..3 {
+        test.write(&format!("b/c/{index}"), chunk(&[&long]));
+    }
+    let run = test.run(["validate", "--max-memory", "8MiB", "a", "--against", "b"]);
+    assert!(run.status == 3 && run.error.contains("give `--max-memory"), "{}", run.error);
+    test.run(["validate", "--max-memory", "80MiB", "a", "--against", "b"]).succeeds();
+    test.write("b/c/1", b"\xff\xff\xff\xff");
+    let report = test.run(["validate", "--json", "a", "--against", "b"]);
+    let reason = report.json()["against"]["nodes"][0]["reason"].to_string();
+    assert!(reason.contains("chunk c/1 of b"), "{reason}");
+}

@@ -146,6 +146,7 @@ fn raw_bytes_get_the_name_of_the_core_or_that_of_zarr_python() {
         let written = document(&test, "b/zarr.json");
         assert_eq!((&written["data_type"], &written["fill_value"]), (&data_type, &fill_value));
         assert_eq!(test.read("b/0"), test.read("a/0"));
+        test.run(["validate", "--against", "a", "b"]).succeeds();
         transcode(&test, &["--overwrite", "--zarr-format", "2"], ["b", "c"]);
         let written = document(&test, "c/.zarray");
         assert_eq!((&written["dtype"], &written["fill_value"]), (&json!("|V2"), &json!("AQI=")));

@@ -47,7 +47,11 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
             .unwrap_or_else(|| invalid(dtype, fill_value, diagnostics)),
         // Before zarr-python 3, arrays of text were given 0 where nobody said anything.
         Kind::Bytes | Kind::Text | Kind::Object if fill_value.as_u64() == Some(0) => {
-            diagnostics.push(older_form("0 for a type of text", "\"\""));
+            let mut found = older_form("0 for a type of text", "\"\"");
+            if matches!(dtype.kind, Kind::Object) {
+                found.message += ": zarr-python 3 reads it as \"0\", this program as \"\"";
+            }
+            diagnostics.push(found);
             Json::from("")
         }
         Kind::Bytes => match fill_value.as_str().and_then(base64::decode) {

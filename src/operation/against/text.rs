@@ -2,13 +2,14 @@
 
 use super::super::options::CommonOptions;
 use super::super::transcode::budget::{BASE_BYTES, Budget};
+use super::super::transcode::fault::explain;
 use super::super::transcode::layout::unread_side;
 use crate::codec::elements::VlenChain;
 use crate::data_type::{DataType, FillValue};
 use crate::engine::ChunkSet;
 use crate::engine::cells::CellSource;
-use crate::engine::chunk_set::ChunkSetBuilder;
-use crate::engine::driver::{Driver, Fault};
+use crate::engine::chunk_set::{ChunkSetBuilder, position};
+use crate::engine::driver::{ChunkFault, Driver, Fault, ObjectOf};
 use crate::engine::listing::list;
 use crate::engine::measured::{
     Allowance, BETWEEN_CELLS, CellWay, ElementReader, Measured, MeasuredBuffers, block_of, each_cell,
@@ -16,7 +17,7 @@ use crate::engine::measured::{
 use crate::engine::object::{ObjectJob, ObjectWay, Side};
 use crate::metadata::array::num_elements;
 use crate::metadata::json::Json;
-use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::validate_result::AgainstNode;
 
@@ -89,15 +90,23 @@ pub(super) fn compare(
     };
     match allowance.run(driver, &objects, work, |tally| all.add(tally)) {
         Ok(()) => {}
-        Err(fault) => match fault.fault {
-            Fault::Store(error) if !error.is_data_fault() => {
-                return Err(
-                    OperationError::new(FaultClass::Environment, "a chunk cannot be read").because(error)
-                );
+        Err(ChunkFault { index, fault }) => {
+            let (array, index, fault) = match fault {
+                Fault::At { of: ObjectOf::Destination, index, fault } => (b, index, *fault),
+                Fault::At { index, fault, .. } => (a, index, *fault),
+                fault => (a, index, fault),
+            };
+            let is_of_data = match &fault {
+                Fault::Store(error) => error.is_data_fault(),
+                Fault::Interrupted(_) | Fault::Memory { .. } | Fault::Panic(_) => false,
+                _ => true,
+            };
+            if !is_of_data {
+                return Err(explain(ChunkFault { index, fault }, &array.metadata, &array.store, None));
             }
-            Fault::Interrupted(_) => return Err(OperationError::interrupted()),
-            fault => return Ok(reason(fault.to_string())),
-        },
+            let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));
+            return Ok(reason(format!("chunk {key} of {}: {fault}", array.store)));
+        }
     }
     // What neither side stores holds the fill values.
     let rest = elements.saturating_sub(all.elements);

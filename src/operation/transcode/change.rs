@@ -35,7 +35,7 @@ pub(super) fn data_type(
     if *data_type == source.data_type {
         return Ok((ValueChange::None, source.fill_value.clone()));
     }
-    if let (Some(size), Some(other)) = (raw_size(&source.data_type), raw_size(data_type))
+    if let (Some(size), Some(other)) = (source.data_type.raw_size(), data_type.raw_size())
         && size == other
     {
         draft.set_data_type(data_type.clone());
@@ -103,15 +103,6 @@ pub(super) fn data_type(
             Err(OperationError::data(format!("the fill value {fill} cannot be converted to {to}"))
                 .with_help(crate::codec::fault::element_help(kind).unwrap_or("choose a type that holds it")))
         }
-    }
-}
-
-/// Bytes of an element that is nothing but bytes, whatever its name.
-fn raw_size(data_type: &DataType) -> Option<usize> {
-    match data_type {
-        DataType::Raw(size) => Some(*size),
-        DataType::FixedBytes(fixed) if fixed.name == "raw_bytes" => Some(fixed.size),
-        _ => None,
     }
 }
 

@@ -10,6 +10,9 @@ use crate::kernel::FaultKind;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 
+/// More memory than this, 16 TiB, nobody is advised to give.
+const MOST_ADVISED: u64 = 16 << 40;
+
 /// The error of an operation on `store`, an array of this metadata, that ended at a chunk.
 pub(in crate::operation) fn explain(
     fault: ChunkFault,
@@ -36,7 +39,11 @@ pub(in crate::operation) fn explain(
         Fault::Memory { needed } => OperationError::environment(format!(
             "{chunk} takes more memory than there may be: {needed} bytes"
         ))
-        .with_help(format!("give `--max-memory {needed}` or more")),
+        .with_help(if needed > MOST_ADVISED {
+            "choose smaller chunks".to_owned()
+        } else {
+            format!("give `--max-memory {needed}` or more")
+        }),
         fault @ Fault::Other(_) => {
             OperationError::data(format!("{chunk} cannot be converted")).because(fault)
         }

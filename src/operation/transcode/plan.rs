@@ -234,8 +234,11 @@ impl Planner<'_> {
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let Work { job, comparison } = self.work(&source, &target, &destination, &listing, changed)?;
         let documents = if draft.zarr_format == 2 {
-            let (documents, found) =
-                version_2::documents(&source, &draft, self.options.fill_value.is_some())?;
+            // A fill value that readers differ about is said as it was taken, once it is an element like others.
+            let is_settled = job.as_ref().is_some_and(ObjectJob::makes_elements)
+                && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
+            let is_given = self.options.fill_value.is_some() || is_settled;
+            let (documents, found) = version_2::documents(&source, &draft, is_given)?;
             warnings.extend(found);
             documents
         } else {
