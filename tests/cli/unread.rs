@@ -336,3 +336,19 @@ fn against_of_text_names_damaged_chunks_and_memory_that_is_too_little() {
     let reason = report.json()["against"]["nodes"][0]["reason"].to_string();
     assert!(reason.contains("chunk c/1 of b"), "{reason}");
 }
+
+#[test]
+fn transposed_text_is_checked_as_to_its_framing() {
+    let test = CliTest::new();
+    test.write(
+        "a/.zarray",
+        r#"{"zarr_format":2,"shape":[2,2],"chunks":[2,2],"dtype":"|O","fill_value":"","order":"F",
+        "filters":[{"id":"vlen-utf8"}],"compressor":null}"#,
+    );
+    test.write("a/0.0", chunk(&["a", "né", "", "b"]));
+    let run = test.run(["validate", "--level", "data", "a"]).succeeds();
+    assert!(!run.text().contains("ZX104"), "{}", run.text());
+    test.write("a/0.0", chunk(&["a", "b", "c"]));
+    let report = test.run(["validate", "--level", "data", "--json", "a"]);
+    assert_eq!(report.json()["findings"][0]["code"], "ZX101", "{}", report.json()["findings"]);
+}

@@ -74,8 +74,8 @@ pub(super) fn bind_codec(
         BoundConfiguration::Transpose { order } => {
             let array = array()?;
             let of_any_size = || unsupported(" for elements of any length".to_owned());
-            // Of elements that are not looked at only the order counts.
-            let unread = (elements == ElementSize::Unread).then_some(1);
+            // Of elements that are not looked at, or lie in no fixed places, only the order counts.
+            let unread = (elements != ElementSize::Fixed).then_some(1);
             let size = array.data_type.size().or(unread).ok_or_else(of_any_size)?;
             let bound = Transpose::new(&array.shape, order, size);
             Codec::Transpose(bound.map_err(|error| unsupported(format!(": {error}")))?)

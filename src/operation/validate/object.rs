@@ -157,10 +157,14 @@ pub(super) fn decode(
     decoded: &mut Vec<u8>,
     workspace: &mut Workspace,
 ) -> Result<(), ChainFault> {
+    let place = chain.num_array_to_array();
+    if matches!(chain.codecs().get(place).map(|codec| &codec.codec), Some(Codec::Vlen(_))) {
+        // Elements of any length are proved where they are encoded, in whatever order.
+        return chain.decode_to(place, encoded, decoded, workspace);
+    }
     if !skips_values(chain) {
         return chain.decode(encoded, decoded, workspace);
     }
-    let place = chain.num_array_to_array();
     let bytes = &chain.codecs()[place];
     let found = if place + 1 == chain.codecs().len() {
         encoded.len()
