@@ -252,10 +252,7 @@ impl BoundChain {
 
     /// The most bytes that an encoded chunk can have; more is a fault.
     pub fn max_encoded_bytes(&self) -> u64 {
-        // A compressor that gives no bound is allowed twice the decoded chunk and a mebibyte.
-        let decoded = self.decoded.num_bytes().unwrap_or(u64::MAX);
-        let allowance = decoded.saturating_mul(2).saturating_add(1 << 20);
-        self.encoded().max_bytes().map_or(allowance, |bytes| bytes.max(allowance))
+        self.decoded.max_encoded_bytes(&self.encoded())
     }
 
     /// Whether an encoded chunk of `length` bytes is the elements themselves, as `bytes` alone leaves them.

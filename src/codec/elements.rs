@@ -163,8 +163,7 @@ impl VlenChain {
     }
 
     fn fault(&self, reason: String) -> ChainFault {
-        let codec = self.chain.codecs()[self.place].name.clone();
-        ChainFault { place: self.place.to_string().into(), codec, kind: ChainFaultKind::Bytes(reason) }
+        self.chain.codecs()[self.place].fault(self.place, ChainFaultKind::Bytes(reason))
     }
 }
 

@@ -53,12 +53,11 @@ impl Recoding {
         let chain = if is_source { &self.source } else { &self.destination };
         chain.decode_to(self.keep, encoded, kept, workspace)?;
         let place = self.keep - 1;
-        match &chain.codecs()[place].codec {
-            Codec::Vlen(codec) => codec.check(kept).map_err(|error| ChainFault {
-                place: place.to_string().into(),
-                codec: chain.codecs()[place].name.clone(),
-                kind: ChainFaultKind::Bytes(error.to_string()),
-            }),
+        let codec = &chain.codecs()[place];
+        match &codec.codec {
+            Codec::Vlen(vlen) => {
+                vlen.check(kept).map_err(|error| codec.fault(place, ChainFaultKind::Bytes(error.to_string())))
+            }
             _ => Ok(()),
         }
     }

@@ -43,6 +43,14 @@ impl ArrayRepresentation {
     pub fn num_bytes(&self) -> Option<u64> {
         self.num_elements()?.checked_mul(u64::try_from(self.data_type.size()?).ok()?)
     }
+
+    /// The most bytes that the chunk may have once it is encoded to this; more is a fault.
+    pub fn max_encoded_bytes(&self, encoded: &Representation) -> u64 {
+        // A compressor that gives no bound is allowed twice the decoded chunk and a mebibyte.
+        let decoded = self.num_bytes().unwrap_or(u64::MAX);
+        let allowance = decoded.saturating_mul(2).saturating_add(1 << 20);
+        encoded.max_bytes().map_or(allowance, |bytes| bytes.max(allowance))
+    }
 }
 
 impl BytesSize {

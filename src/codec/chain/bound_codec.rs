@@ -13,7 +13,8 @@ use crate::kernel::numcodecs::pack_bits;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Representation};
 
 impl BoundCodec {
-    pub(super) fn fault(&self, place: usize, kind: ChainFaultKind) -> ChainFault {
+    /// A fault of this codec, which stands at `place` in its chain.
+    pub fn fault(&self, place: usize, kind: ChainFaultKind) -> ChainFault {
         ChainFault { place: place.to_string().into(), codec: self.name.clone(), kind }
     }
 

@@ -212,6 +212,6 @@ impl Conversion {
             return Ok(());
         }
         let kind = ChainFaultKind::Size { expected, found };
-        Err(ChainFault { place: place.to_string().into(), codec: codec.name.clone(), kind })
+        Err(codec.fault(place, kind))
     }
 }

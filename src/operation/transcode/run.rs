@@ -448,12 +448,9 @@ impl Run<'_> {
     fn copy(&self, part: &Part<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), OperationError> {
         let plan = self.plan;
         let object_bytes = plan.object_bytes();
-        // Of what an unknown codec wrote nothing is known; others are allowed twice the decoded object and a mebibyte.
-        let bound = plan.source.pipeline.output().map_or(u64::MAX, |encoded| {
-            let allowance =
-                object_bytes.map_or(u64::MAX, |bytes| bytes.saturating_mul(2).saturating_add(1 << 20));
-            encoded.max_bytes().map_or(allowance, |bytes| bytes.max(allowance))
-        });
+        // Of what an unknown codec wrote nothing is known.
+        let pipeline = &plan.source.pipeline;
+        let bound = pipeline.output().map_or(u64::MAX, |encoded| pipeline.input.max_encoded_bytes(&encoded));
         let work = |(): &mut (), index| {
             part.do_once(index, || {
                 let [from, to] = plan.keys(index);

@@ -173,11 +173,9 @@ pub(super) fn decode(
         decoded.len()
     } as u64;
     match bytes.encoded {
-        Representation::Bytes(BytesSize::Fixed(expected)) if expected != found => Err(ChainFault {
-            place: place.to_string().into(),
-            codec: bytes.name.clone(),
-            kind: ChainFaultKind::Size { expected, found },
-        }),
+        Representation::Bytes(BytesSize::Fixed(expected)) if expected != found => {
+            Err(bytes.fault(place, ChainFaultKind::Size { expected, found }))
+        }
         _ => Ok(()),
     }
 }
