@@ -16,6 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use zarrcast::operation::Interrupt;
+use zarrcast::operation::codec_words::compression;
 use zarrcast::operation::options::{Compression, TranscodeOptions};
 use zarrcast::operation::progress::Silent;
 use zarrcast::operation::transcode::transcode;
@@ -109,10 +110,10 @@ fn measure(way: &str, source: &Path, destination: &Path) -> [f64; 3] {
 
 /// A run in a process of its own: prints what it took.
 fn run(way: &str, source: &Path, destination: &Path) {
-    let compress = (way == "recode").then_some(Compression::Zstd { level: 1 });
+    let compress = (way == "recode").then(|| Compression(compression("zstd:1").unwrap()));
     let options = TranscodeOptions {
-        source: source.to_owned(),
-        destination: destination.to_owned(),
+        source: source.into(),
+        destination: destination.into(),
         compress,
         ..TranscodeOptions::default()
     };

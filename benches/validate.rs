@@ -62,7 +62,7 @@ fn levels(criterion: &mut Criterion) {
     for level in [ValidateLevel::Keys, ValidateLevel::Data] {
         let options = ValidateOptions {
             common: CommonOptions { threads: NonZeroUsize::new(1), ..CommonOptions::default() },
-            stores: vec![folder.path().to_owned()],
+            stores: vec![folder.path().into()],
             level,
             ..ValidateOptions::default()
         };

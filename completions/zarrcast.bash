@@ -271,7 +271,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__inspect)
-            opts="-q -v -h -V --node --storage --depth --stats --histogram --suggest --chunk --inner-chunk --preview --preview-png --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-q -v -h -V --node --storage --depth --stats --histogram --suggest --chunk --inner-chunk --preview --missing --cf --preview-png --json --threads --max-memory --quiet --verbose --color --progress --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -302,6 +302,10 @@ _zarrcast() {
                     return 0
                     ;;
                 --preview)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --missing)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -347,7 +351,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-c -s -d -f -q -v -h -V --codecs --compress --chunk-shape --shard-shape --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --as --range --scale --offset --missing --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --include --exclude --rule --no-consolidate --verify --dry-run --overwrite --resume --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-c -s -d -f -q -v -h -V --codecs --compress --chunk-shape --shard-shape --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --include --exclude --rule --no-consolidate --verify --dry-run --overwrite --resume --json --threads --max-memory --quiet --verbose --color --progress --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -421,6 +425,10 @@ _zarrcast() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --step)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --as)
                     COMPREPLY=($(compgen -W "codecs cf plain" -- "${cur}"))
                     return 0
@@ -489,7 +497,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__validate)
-            opts="-q -v -h -V --node --level --deny --allow --max-findings --format --against --rtol --atol --expect --explain --list-rules --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-q -v -h -V --node --level --deny --allow --max-findings --format --against --rtol --atol --cf --expect --write-expect --explain --list-rules --json --threads --max-memory --quiet --verbose --color --progress --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -532,6 +540,10 @@ _zarrcast() {
                     return 0
                     ;;
                 --expect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --write-expect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

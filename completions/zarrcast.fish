@@ -42,6 +42,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l histogram 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l suggest -d 'Suggest scale_offset and cast_value for integers of this type, with the step and the greatest error' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l chunk -d 'Decode one object of the stored grid, codec by codec, with sizes, times and checksums' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview -d 'Draw a slice: of the last two dimensions, at index 0 of the others, or where AXIS=INDEX says' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing, which no figure is over; `auto`: those that are declared' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-png -d 'Draw the slice of --preview into a PNG file of at most 1024 x 1024 pixels' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l threads -d 'Worker threads' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
@@ -51,8 +52,9 @@ never\t'Not at all'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l stats -d 'Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, the fill value'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l stats -d 'Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, missing, the fill value'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chunk -d 'Let --chunk count inner chunks of shards'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l cf -d 'Apply the attributes scale_factor, add_offset and _Unsigned first, as CF readers do'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
@@ -74,7 +76,8 @@ sarif\t'SARIF 2.1.0'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l against -d 'Compare the values with those of OTHER, whatever its chunks, codecs and data types' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l rtol -d 'The tolerance relative to OTHER\'s value [default: 0]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l atol -d 'The absolute tolerance [default: 0]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l expect -d 'What must hold: a JSON document of members of `inspect --json`, or of such documents by path' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l expect -d 'What must hold: a document of --write-expect or of `inspect --json`, or members of it' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l write-expect -d 'Write what --expect takes, for STORE as it is' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l explain -d 'Show what a code means, why it matters and what to do' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l threads -d 'Worker threads' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
@@ -84,13 +87,14 @@ never\t'Not at all'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l cf -d 'Compare the values as CF readers see both sides'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l list-rules -d 'List every code with its severity'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'The whole codec chain, as JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'The whole codec chain: JSON, @FILE, or the words of --compress (`bytes` is put in front of them)' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l compress -d 'The whole list of bytes->bytes codecs of the innermost chain' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'The chunk shape; of a sharded array that of the inner chunks' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out' -r
@@ -104,7 +108,8 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attribut
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Attributes that are added or replaced, as JSON or @FILE' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'The names of the dimensions' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quantize -d 'Store floats as integers of this type, by scale_offset and cast_value' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'The greatest error that is allowed; quantises to the narrowest type that keeps it' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'The greatest error that is allowed; quantises in the widest step that keeps it' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l step -d 'The step between codes; quantises to multiples of it' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'How the codes are written' -r -f -a "codecs\t'The float array, with scale_offset and cast_value in its codec chain'
 cf\t'An integer array with the CF attributes scale_factor and add_offset'
 plain\t'An integer array, attributes as they are'"
@@ -133,6 +138,7 @@ always\t'In any case'
 never\t'Not at all'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Plain floats: drop scale_offset and cast_value, or apply the CF attributes'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l write-empty-chunks -d 'Write chunks that hold only the fill value'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-workarounds -d 'Leave out what is only there for readers that do not open what is valid'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lossy-cast -d 'Write a cast from integers to floats that can lose bits'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codec chain does not bring back'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-consolidate -d 'Leave consolidated metadata out'
@@ -145,7 +151,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l qui
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l codecs -d 'The codec chain, as JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l codecs -d 'The codec chain: JSON, @FILE, or words as in `transcode --compress`, such as zstd:5,crc32c' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s d -l data-type -d 'The data type of the decoded array' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l shape -d 'The shape of the decoded array; `scalar` for 0-D' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s f -l fill-value -d 'The fill value of the decoded array, as JSON; without it none is checked or transformed' -r

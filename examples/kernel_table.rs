@@ -118,7 +118,7 @@ fn row(
         .push(fastest(bytes, || scaled.encode(source, target).map_err(|fault| format!("{fault:?}").into()))?);
     speeds
         .push(fastest(bytes, || scaled.decode(source, target).map_err(|fault| format!("{fault:?}").into()))?);
-    let scan = ExtentScan::with_instruction_set(number_type, Vec::new(), instruction_set);
+    let scan = ExtentScan::with_instruction_set(number_type, &[], instruction_set);
     speeds.push(fastest(source.len(), || {
         let mut extent = scan.empty();
         scan.scan(source, &mut extent);

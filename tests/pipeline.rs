@@ -181,7 +181,7 @@ fn compare(place: &str, pipeline: &Pipeline, codecs: &Value, fill: &FillValue) -
 fn stages_of_every_valid_fixture_equal_those_of_zarrs() {
     let (mut count, mut skipped) = (0, Vec::new());
     for (name, path, document) in arrays() {
-        let reading = read_array(&path, None).unwrap();
+        let reading = read_array(&path.into(), None).unwrap();
         let errors: Vec<_> = reading.diagnostics.iter().filter(|found| found.is_error()).collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
         let pipeline = reading.pipeline.unwrap();

@@ -17,18 +17,29 @@ use crate::report::{apply_codec_text, json};
 
 const EXAMPLES: &str = r#"Examples:
   Four floats to bytes: (x - 5) * 10, rounded:
-      zarrcast apply-codec --codecs '[{"name":"scale_offset","configuration":{"offset":5,"scale":10}},
-          {"name":"cast_value","configuration":{"data_type":"uint8"}},"bytes"]' \
-          --data-type float32 --shape 4 floats.raw codes.raw
+    zarrcast apply-codec --data-type float32 --shape 4 \
+      --codecs '[
+        {"name": "scale_offset",
+         "configuration": {"offset": 5, "scale": 10}},
+        {"name": "cast_value",
+         "configuration": {"data_type": "uint8"}},
+        {"name": "bytes"}]' floats.raw codes.raw
 
   And back:
-      zarrcast apply-codec --codecs @codecs.json --decode --data-type float32 --shape 4 codes.raw floats.raw
+    zarrcast apply-codec --codecs @codecs.json --decode \
+      --data-type float32 --shape 4 codes.raw floats.raw
 
-  What each codec of an array does to its data, and how fast:
-      zarrcast apply-codec --like temperature.zarr --stages --round-trip --repeat 5 chunk.npy
+  How small zstd makes the data of a file, and how fast:
+    zarrcast apply-codec --codecs zstd:5 --stages \
+      --repeat 5 values.npy
+
+  What each codec of an array does to its data:
+    zarrcast apply-codec --like temperature.zarr \
+      --stages --round-trip chunk.npy
 
   One stored chunk, decoded:
-      zarrcast apply-codec --like temperature.zarr --chunk 0,3 chunk.npy"#;
+    zarrcast apply-codec --like temperature.zarr \
+      --chunk 0,3 chunk.npy"#;
 
 /// Run a codec chain, either way, over raw or .npy data
 ///
@@ -46,8 +57,8 @@ pub(super) struct ApplyCodecArguments {
     #[arg(value_name = "OUTPUT")]
     second: Option<PathBuf>,
 
-    /// The codec chain, as JSON or @FILE
-    #[arg(long, value_name = "JSON|@FILE", value_parser = value::document, required_unless_present = "like",
+    /// The codec chain: JSON, @FILE, or words as in `transcode --compress`, such as zstd:5,crc32c
+    #[arg(long, value_name = "WORDS|JSON|@FILE", value_parser = value::codecs, required_unless_present = "like",
           conflicts_with = "like")]
     codecs: Option<Document>,
 
@@ -60,7 +71,7 @@ pub(super) struct ApplyCodecArguments {
     data_type: Option<DataType>,
 
     /// The shape of the decoded array; `scalar` for 0-D
-    #[arg(long, value_name = "A,B,...", value_parser = value::extents, conflicts_with = "like")]
+    #[arg(long, value_name = "A,B,...", value_parser = value::extents, allow_hyphen_values = true, conflicts_with = "like")]
     shape: Option<Extents>,
 
     /// The fill value of the decoded array, as JSON; without it none is checked or transformed
@@ -76,7 +87,7 @@ pub(super) struct ApplyCodecArguments {
     like: Option<PathBuf>,
 
     /// Decode this stored chunk of the array instead of INPUT
-    #[arg(long, value_name = "I,J,...", value_parser = value::extents, requires = "like")]
+    #[arg(long, value_name = "I,J,...", value_parser = value::extents, allow_hyphen_values = true, requires = "like")]
     chunk: Option<Extents>,
 
     /// Print a row for each codec on stderr: type, shape, fill value, bytes, time
@@ -88,7 +99,7 @@ pub(super) struct ApplyCodecArguments {
     round_trip: bool,
 
     /// Run N times and report the median throughput of each codec
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
     repeat: Option<u32>,
 
     #[command(flatten)]
@@ -155,7 +166,7 @@ impl ApplyCodecArguments {
             shape: self.shape.map(|shape| shape.0),
             fill_value: self.fill_value,
             no_fill_check: self.no_fill_check,
-            like: self.like,
+            like: self.like.map(|store| value::location("--like", store)).transpose()?,
             chunk: self.chunk.map(|chunk| chunk.0),
             stages: self.stages,
             round_trip: self.round_trip,

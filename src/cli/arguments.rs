@@ -31,13 +31,13 @@ pub(super) struct CommonArguments {
     /// Worker threads
     ///
     /// Default: the cores available to the process.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
 
     /// Bytes of chunk data in flight, such as 512MiB or 2GB
     ///
     /// Codec contexts are included. Default: a quarter of the memory available to the process.
-    #[arg(long, value_name = "SIZE", value_parser = value::size)]
+    #[arg(long, value_name = "SIZE", value_parser = value::size, allow_negative_numbers = true)]
     max_memory: Option<u64>,
 
     /// Print no warnings and no progress

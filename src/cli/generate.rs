@@ -13,7 +13,7 @@ use crate::store::file;
 /// Print the completions for a shell
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  zarrcast completions bash > ~/.local/share/bash-completion/completions/zarrcast"
+    after_help = "Example:\n    zarrcast completions bash \\\n      > ~/.local/share/bash-completion/completions/zarrcast"
 )]
 pub(super) struct CompletionsArguments {
     /// The shell
@@ -32,7 +32,7 @@ impl CompletionsArguments {
 
 /// Write the manual pages into a directory
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  zarrcast man ~/.local/share/man/man1")]
+#[command(after_help = "Example:\n    zarrcast man ~/.local/share/man/man1")]
 pub(super) struct ManArguments {
     /// The directory; it is created if it does not exist
     #[arg(value_name = "DIR")]

@@ -15,33 +15,32 @@ use crate::operation::error::OperationError;
 use crate::operation::inspect::inspect;
 use crate::operation::inspect_result::InspectResult;
 use crate::operation::options::{
-    ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions,
+    CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions,
 };
 use crate::report::{inspect_preview, inspect_text, inspect_tree, json, terminal};
 use crate::store::file;
 
-const EXAMPLES: &str = "\
-Examples:
+const EXAMPLES: &str = r"Examples:
   What is in an array, and what each codec makes of a chunk:
-      zarrcast inspect temperature.zarr
+    zarrcast inspect temperature.zarr
 
   The nodes right below a group:
-      zarrcast inspect --depth 1 ocean.zarr
+    zarrcast inspect --depth 1 ocean.zarr
 
   The values, and how they are spread over 20 bins:
-      zarrcast inspect --stats --histogram 20 temperature.zarr
+    zarrcast inspect --stats --histogram 20 temperature.zarr
 
-  The codecs that would store it in 8 bits, and what that would cost:
-      zarrcast inspect --suggest uint8 temperature.zarr
+  The codecs that would store it in 8 bits, and their error:
+    zarrcast inspect --suggest uint8 temperature.zarr
 
   A chunk, codec by codec:
-      zarrcast inspect --chunk 0,1,1 temperature.zarr
+    zarrcast inspect --chunk 0,1,1 temperature.zarr
 
   A picture of the fourth time step:
-      zarrcast inspect --preview time=3 temperature.zarr
+    zarrcast inspect --preview time=3 temperature.zarr
 
   The pipeline for a program:
-      zarrcast inspect --json temperature.zarr | jq .pipeline";
+    zarrcast inspect --json temperature.zarr | jq .pipeline";
 
 /// Pixels of a `--preview-png`, either way.
 const IMAGE: PictureSize = PictureSize { columns: 1024, rows: 1024, pixel_height: 1 };
@@ -63,7 +62,7 @@ const OTHER_LINES: u64 = 5;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>")]
 pub(super) struct InspectArguments {
-    /// The array or group: a local directory; the path may go on inside a hierarchy
+    /// The array or group: a local folder, or its file:// URL; the path may go on inside a hierarchy
     #[arg(value_name = "STORE", required_unless_present = "preview")]
     store: Option<PathBuf>,
 
@@ -76,7 +75,7 @@ pub(super) struct InspectArguments {
     storage: Storage,
 
     /// Of a group, show nodes at most this far below it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     depth: Option<u64>,
 
     #[command(flatten)]
@@ -90,16 +89,16 @@ pub(super) struct InspectArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Values")]
 struct ValueArguments {
-    /// Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, the fill value
+    /// Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, missing, the fill value
     ///
-    /// Absent chunks count as the fill value.
+    /// Absent chunks count as the fill value. Of a group, there is a row for each array.
     #[arg(long)]
     stats: bool,
 
     /// Count the values in bins of equal width; from the least to the greatest, unless a range is given
     ///
     /// The last bin has its upper edge.
-    #[arg(long, value_name = "BINS[,MIN,MAX]", value_parser = value::histogram)]
+    #[arg(long, value_name = "BINS[,MIN,MAX]", value_parser = value::histogram, allow_hyphen_values = true)]
     histogram: Option<HistogramOptions>,
 
     /// Suggest scale_offset and cast_value for integers of this type, with the step and the greatest error
@@ -107,7 +106,7 @@ struct ValueArguments {
     suggest: Option<NumberType>,
 
     /// Decode one object of the stored grid, codec by codec, with sizes, times and checksums
-    #[arg(long, value_name = "I,J,...", value_parser = value::extents)]
+    #[arg(long, value_name = "I,J,...", value_parser = value::extents, allow_hyphen_values = true)]
     chunk: Option<value::Extents>,
 
     /// Let --chunk count inner chunks of shards
@@ -120,6 +119,20 @@ struct ValueArguments {
     /// others from means.
     #[arg(long, value_name = "AXIS=INDEX,...", num_args = 0..=1, default_missing_value = "")]
     preview: Option<String>,
+
+    /// Values that count as missing, which no figure is over; `auto`: those that are declared
+    ///
+    /// The attributes _FillValue and missing_value declare them, and in Zarr v2 the fill value of an array with
+    /// _ARRAY_DIMENSIONS, as xarray has it.
+    #[arg(
+        long, value_name = "VALUE,...|auto|none", value_parser = value::missing_or_none, default_value = "auto",
+        allow_hyphen_values = true
+    )]
+    missing: value::MissingOrNone,
+
+    /// Apply the attributes scale_factor, add_offset and _Unsigned first, as CF readers do
+    #[arg(long)]
+    cf: bool,
 
     /// Draw the slice of --preview into a PNG file of at most 1024 x 1024 pixels
     #[arg(long, value_name = "FILE")]
@@ -159,21 +172,31 @@ impl InspectArguments {
     }
 
     fn options(self, session: &Session) -> anyhow::Result<InspectOptions> {
-        let ValueArguments { stats, histogram, suggest, chunk, inner_chunk, preview, preview_png } =
-            self.values;
+        let ValueArguments {
+            stats,
+            histogram,
+            suggest,
+            chunk,
+            inner_chunk,
+            preview,
+            missing,
+            cf,
+            preview_png,
+        } = self.values;
         let (at, store) = slice_and_store(preview.as_deref(), self.store)?;
         let picture =
             preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
         let image = preview_png.is_some().then_some(IMAGE);
         Ok(InspectOptions {
             common: self.common.options(),
-            store,
+            store: value::location("STORE", store)?,
             node: self.node,
             storage: self.storage != Storage::Never,
             stats,
             histogram,
             suggest,
             chunk: chunk.map(|chunk| ChunkOptions { indices: chunk.0, inner: inner_chunk }),
+            cf: CfOptions { missing: missing.0, unpacks: cf },
             depth: self.depth,
             preview: (picture.is_some() || image.is_some()).then_some(PreviewOptions { at, picture, image }),
         })

@@ -17,17 +17,21 @@ mod value;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use exit_status::ExitStatus;
 pub use generate::generated_files;
 
 use crate::operation::error::OperationError;
+use crate::report::terminal;
 use arguments::CommonArguments;
 use session::Session;
 
 /// The program's name.
 const NAME: &str = "zarrcast";
+
+/// Columns for which the examples in help are written.
+const LEAST_COLUMNS: u16 = 60;
 
 /// Inspect, validate and transcode Zarr arrays
 ///
@@ -52,10 +56,10 @@ enum Command {
 
 /// Parses the arguments (the program's name first), runs the command, and prints its result and its error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
-    let parsed = session::guard(|| Ok(Arguments::try_parse_from(arguments)));
+    let parsed = session::guard(|| Ok(parse(arguments)));
     let command = match parsed {
         Ok(Ok(arguments)) => arguments.command,
-        Ok(Err(error)) => return exit_status::of_parse_error(&error),
+        Ok(Err(error)) => return exit_status::of_parse_error(error),
         Err(error) => return Session::new(None).report_error(&error),
     };
     let session = Arc::new(Session::new(command.common()));
@@ -64,6 +68,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         session.progress().finish();
         outcome.unwrap_or_else(|error| session.report_error(&error))
     })
+}
+
+/// Parses the arguments. On a terminal of few columns help keeps this width: the examples in it are not broken, and
+/// what the terminal itself wraps is pasted as it was.
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = terminal::size().map(|(columns, _)| columns).or_else(of_environment);
+    let mut command = Arguments::command();
+    if columns.is_some_and(|columns| columns < LEAST_COLUMNS) {
+        command = command.term_width(LEAST_COLUMNS.into());
+    }
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 impl Command {

@@ -12,13 +12,14 @@ use crate::operation::Interrupt;
 use crate::operation::error::OperationError;
 use crate::operation::progress::{Progress, Silent};
 use crate::report::defused::Defused;
-use crate::report::failure;
+use crate::report::failure::{self, FindingsLook};
 use crate::report::progress::{Bar, Log};
-use crate::report::terminal::{Colour, Output, Style};
+use crate::report::terminal::{self, Colour, Output, Style};
 
 /// The streams, and how to write on them.
 pub(super) struct Session {
     quiet: bool,
+    is_verbose: bool,
     output: Colour,
     error: Colour,
     progress: Box<dyn Progress>,
@@ -36,6 +37,7 @@ impl Session {
         };
         Session {
             quiet: common.is_some_and(|common| common.quiet),
+            is_verbose: common.is_some_and(|common| common.verbose > 0),
             output: colour(Output::Result),
             error: colour(Output::Error),
             progress,
@@ -55,23 +57,31 @@ impl Session {
 
     /// How text on stdout looks.
     pub(super) fn style(&self) -> Style {
-        Style::new(self.output)
+        Style::new(self.output).within(terminal::columns(Output::Result))
     }
 
     /// How text on stderr looks.
     pub(super) fn error_style(&self) -> Style {
-        Style::new(self.error)
+        Style::new(self.error).within(terminal::columns(Output::Error))
     }
 
     /// Prints findings on stderr, unless `--quiet` was given.
     pub(super) fn warn(&self, findings: &[Diagnostic]) {
         if !self.quiet {
-            self.note(|output| failure::write_findings(findings, self.error_style(), output));
+            let look = FindingsLook {
+                style: self.error_style(),
+                is_terminal: Output::Error.is_terminal(),
+                is_verbose: self.is_verbose,
+            };
+            self.note(|output| failure::write_findings(findings, look, output));
         }
     }
 
-    /// Prints the error with its causes and the next step, and gives its exit status.
+    /// Prints the error with its causes and the next step, and gives its exit status. A reader that has gone is none.
     pub(super) fn report_error(&self, error: &anyhow::Error) -> ExitStatus {
+        if error.is::<ReaderGone>() {
+            return ExitStatus::Done;
+        }
         self.note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
         exit_status::of_error(error)
     }
@@ -83,6 +93,8 @@ impl Session {
 
     /// Writes to stderr likewise; if it is closed, to nobody.
     pub(super) fn note(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        // The line of progress would stand before the message, or be drawn over it.
+        self.progress.finish();
         let mut output = BufWriter::new(io::stderr().lock());
         let has_colours = self.error == Colour::On;
         let _ = write(&mut Defused::new(&mut output, has_colours)).and_then(|()| output.flush());
@@ -105,14 +117,19 @@ pub(super) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Resu
     })
 }
 
-/// Writes to stdout whatever it is. A reader that has gone is no error: it has seen what it wanted.
+/// Whoever read stdout has closed it: they have seen what they wanted, and the program ends quietly.
+#[derive(Debug, thiserror::Error)]
+#[error("stdout was closed")]
+struct ReaderGone;
+
+/// Writes to stdout whatever it is. [`ReaderGone`] is the error of a pipe that was closed.
 pub(super) fn print_as_it_is(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     match write(&mut output).and_then(|()| output.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             // What is left in the buffer would be tried once more when it is dropped.
             drop(output.into_parts());
-            Ok(())
+            Err(ReaderGone.into())
         }
         outcome => outcome.context("the result cannot be written to stdout"),
     }

@@ -19,35 +19,55 @@ use crate::operation::transcode::transcode;
 use crate::report::{json, transcode_text};
 use arguments::{ChangeArguments, ConversionArguments, Format, HierarchyArguments, QuantizeArguments};
 
-const EXAMPLES: &str = "\
-Examples:
-  Quantise a float array to 8 bits over the range of its values; the array stays float for its readers:
-      zarrcast transcode --quantize uint8 temperature.zarr small.zarr
+const EXAMPLES: &str = r"Examples:
+  Floats as 8 bits over the range of the values; readers
+  still see floats:
+    zarrcast transcode --quantize uint8 \
+      temperature.zarr small.zarr
 
-  The narrowest integers that keep every value within 0.005, compressed anew, checked by reading back:
-      zarrcast transcode --max-error 0.005 --compress zstd:5 --verify temperature.zarr small.zarr
+  The narrowest integers that keep every value within
+  0.005, compressed anew, checked by reading back:
+    zarrcast transcode --max-error 0.005 \
+      --compress zstd:5 --verify \
+      temperature.zarr small.zarr
 
-  16-bit integers with CF attributes, -9999 counting as NaN:
-      zarrcast transcode --quantize int16 --as cf --missing -9999 temperature.zarr packed.zarr
+  Steps of 0.1 from 0, so that decimals come back as they
+  were, and other stores of the collection are alike:
+    zarrcast transcode --step 0.1 --compress zstd:5 \
+      temperature.zarr small.zarr
 
-  Other chunks, by dimension name, in shards of 512 x 512 x 512:
-      zarrcast transcode --chunk-shape time=64,lat=64,lon=64 --shard-shape 512,512,512 a.zarr b.zarr
+  16-bit integers with CF attributes, -9999 being NaN:
+    zarrcast transcode --quantize int16 --as cf \
+      --missing -9999 temperature.zarr packed.zarr
 
-  A whole hierarchy, one variable at 8 bits, the others recompressed, station data as they are:
-      zarrcast transcode --compress zstd:5 --exclude 'stations/**' \
-          --rule '**/temperature: --max-error 0.05' climate.zarr small.zarr
+  Other chunks, by dimension name, in shards:
+    zarrcast transcode -c time=64,lat=64,lon=64 \
+      -s 512,512,512 a.zarr b.zarr
 
-  Go on after an interruption, a full disk or a damaged chunk that has been restored:
-      zarrcast transcode --compress zstd:9 --resume big.zarr small.zarr
+  Another compressor, with a checksum behind it:
+    zarrcast transcode --compress zstd:9,crc32c \
+      a.zarr b.zarr
+
+  A whole hierarchy: one variable quantised, the others
+  compressed anew, station data as they are:
+    zarrcast transcode --compress zstd:5 \
+      --exclude 'stations/**' \
+      --rule '**/temperature: --max-error 0.05' \
+      climate.zarr small.zarr
+
+  Go on after an interruption or a full disk:
+    zarrcast transcode --compress zstd:9 --resume \
+      big.zarr small.zarr
 
   From Zarr v2 to v3, chunks copied as they are:
-      zarrcast transcode --zarr-format 3 old.zarr new.zarr
+    zarrcast transcode --zarr-format 3 old.zarr new.zarr
 
   What would be done, without doing it:
-      zarrcast transcode --data-type float32 --dry-run values.zarr narrow.zarr
+    zarrcast transcode --data-type float32 --dry-run \
+      values.zarr narrow.zarr
 
   Plain floats again:
-      zarrcast transcode --unpack small.zarr plain.zarr";
+    zarrcast transcode --unpack small.zarr plain.zarr";
 
 /// Write an array or a hierarchy anew: codecs, chunks, shards, data type, fill value, quantised
 ///
@@ -58,11 +78,11 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TranscodeArguments {
-    /// The array or group to read: a local directory
+    /// The array or group to read: a local folder, or its file:// URL
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
 
-    /// The array or group to write: a local directory that does not exist, unless --overwrite or --resume is given
+    /// The array or group to write: a local folder that does not exist, unless --overwrite or --resume is given
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 
@@ -122,8 +142,8 @@ impl TranscodeArguments {
         let hierarchy = self.hierarchy;
         Ok(TranscodeOptions {
             common: self.common.options(),
-            source: self.source,
-            destination: self.destination,
+            source: value::location("SOURCE", self.source)?,
+            destination: value::location("DEST", self.destination)?,
             verify: self.verify,
             dry_run: self.dry_run,
             overwrite: self.overwrite,
@@ -154,7 +174,7 @@ impl Changes {
     fn into_options(self) -> anyhow::Result<TranscodeOptions> {
         self.check_dependent_options()?;
         let Changes { change, quantize, conversion } = self;
-        let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
+        let quantizes = quantize.is_asked_for();
         let nan_value = conversion.nan_value;
         Ok(TranscodeOptions {
             codecs: change.codecs.map(|document| document.codecs("codecs")).transpose()?,
@@ -186,7 +206,7 @@ impl Changes {
     /// Options that say how something is done, without the option that does it, are a mistake.
     fn check_dependent_options(&self) -> anyhow::Result<()> {
         let Changes { change, quantize, conversion } = self;
-        let quantizes = quantize.quantize.is_some() || quantize.max_error.is_some();
+        let quantizes = quantize.is_asked_for();
         let converts = quantizes || change.data_type.is_some();
         let for_quantize = [
             ("as", quantize.form.is_some()),
@@ -194,14 +214,15 @@ impl Changes {
             ("scale", quantize.scale.is_some()),
             ("offset", quantize.offset.is_some()),
             ("missing", quantize.missing.is_some()),
+            ("no-workarounds", quantize.no_workarounds),
         ];
         let for_conversion = [
             ("nan-value", conversion.nan_value.is_some()),
             ("rounding", conversion.rounding.is_some()),
             ("out-of-range", conversion.out_of_range.is_some()),
         ];
-        super::require(quantizes, &for_quantize, "--quantize or --max-error")?;
-        super::require(converts, &for_conversion, "--quantize, --max-error or --data-type")
+        super::require(quantizes, &for_quantize, "--quantize, --max-error or --step")?;
+        super::require(converts, &for_conversion, "--quantize, --max-error, --step or --data-type")
     }
 }
 
@@ -238,16 +259,23 @@ fn rule(text: &str) -> anyhow::Result<Rule> {
 }
 
 impl QuantizeArguments {
+    /// Whether an option is given that quantises by itself.
+    fn is_asked_for(&self) -> bool {
+        self.quantize.is_some() || self.max_error.is_some() || self.step.is_some()
+    }
+
     fn into_options(self, nan_value: Option<&Json>) -> anyhow::Result<QuantizeOptions> {
         Ok(QuantizeOptions {
             data_type: self.quantize,
             max_error: self.max_error,
+            step: self.step,
             form: self.form.map(QuantizeForm::from).unwrap_or_default(),
             range: self.range,
             scale: self.scale,
             offset: self.offset,
             nan_value: nan_value.map(value::code).transpose()?,
             missing: self.missing,
+            no_workarounds: self.no_workarounds,
         })
     }
 }

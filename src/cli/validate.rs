@@ -5,13 +5,22 @@ mod rules;
 
 use std::cmp::max;
 use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::Context;
 
 use super::ExitStatus;
 use super::exit_status::of_error;
 use super::session::Session;
+use crate::metadata::json::Json;
+use crate::operation::error::OperationError;
+use crate::operation::expect::contract;
+use crate::operation::options::ValidateOptions;
 use crate::operation::validate::{ValidateOutcome, validate};
-use crate::report::terminal::Style;
-use crate::report::{github, json, junit, sarif, validate_text};
+use crate::report::terminal::Output;
+use crate::report::validate_text::Look;
+use crate::report::{github, json, junit, sarif, terminal, validate_text};
+use crate::store::file;
 
 pub(super) use arguments::ValidateArguments;
 use arguments::{Format, Task};
@@ -20,6 +29,8 @@ impl ValidateArguments {
     /// Runs the command and reports.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let format = self.format()?;
+        let is_verbose = self.common.verbose > 0;
+        let contract = self.write_expect.clone();
         let options = match self.task()? {
             Task::Explain(code) => return rules::explain(code, format, session),
             Task::ListRules => return rules::list(format, session),
@@ -27,14 +38,23 @@ impl ValidateArguments {
         };
         let outcome = validate(&options, session.progress(), session.interrupt());
         session.progress().finish();
-        session.print(|output| write(&outcome, format, session.style(), output))?;
+        // A STORE that could not be opened is among the failures.
+        if let Some(path) = contract.filter(|_| !outcome.result.checked.is_empty()) {
+            write_contract(&options, &path, session)?;
+        }
+        let width = terminal::columns(Output::Result);
+        let look = Look { style: session.style(), width, is_verbose };
+        session.print(|output| write(&outcome, format, look, output))?;
         Ok(report_failures(outcome, session))
     }
 }
 
-fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut dyn Write) -> io::Result<()> {
+/// The chunks of one array that stderr names where they cannot be read; the result names more of them.
+const MAX_CHUNK_ERRORS: usize = 3;
+
+fn write(outcome: &ValidateOutcome, format: Format, look: Look, output: &mut dyn Write) -> io::Result<()> {
     match format {
-        Format::Text => validate_text::write(&outcome.result, style, output),
+        Format::Text => validate_text::write(&outcome.result, look, output),
         Format::Json => json::write("validate", &outcome.result, output),
         Format::Github => github::write(&outcome.result, output),
         Format::Junit => junit::write(outcome, output),
@@ -42,13 +62,37 @@ fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut d
     }
 }
 
-/// Says which STOREs could not be looked at; the status of the whole run, the greatest of its parts.
+/// Writes the contract of the one STORE.
+fn write_contract(options: &ValidateOptions, path: &Path, session: &Session) -> anyhow::Result<()> {
+    let contract = contract(options, session.interrupt())?;
+    let mut text = serde_json::to_vec_pretty(&Json::Object(contract)).context("the contract is not JSON")?;
+    text.push(b'\n');
+    file::write(path, &text).map_err(|error| {
+        let message = "the file of --write-expect cannot be written";
+        OperationError::environment(message).because(error).with_help("check the path and its permissions")
+    })?;
+    Ok(())
+}
+
+/// Says what could not be read; the status of the whole run, the greatest of its parts.
 fn report_failures(outcome: ValidateOutcome, session: &Session) -> ExitStatus {
-    let result = &outcome.result;
+    let ValidateOutcome { result, failures } = outcome;
     let differs = result.against.as_ref().is_some_and(|against| !against.equal);
-    let found = if result.valid && !differs { ExitStatus::Done } else { ExitStatus::DataFault };
-    outcome.failures.into_iter().map(anyhow::Error::from).fold(found, |status, failure| {
-        session.report_error(&failure);
-        max(status, of_error(&failure))
-    })
+    let is_sound = result.errors == 0 && !differs;
+    let mut status = if is_sound { ExitStatus::Done } else { ExitStatus::DataFault };
+    let mut of_node = (None, 0);
+    for (named, failure) in result.failures.iter().zip(failures) {
+        let failure = anyhow::Error::from(failure);
+        // Whatever the reason, what could not be read was not checked.
+        status = match of_error(&failure) {
+            ExitStatus::Done | ExitStatus::DataFault => max(status, ExitStatus::Failed),
+            of_failure => max(status, of_failure),
+        };
+        let node = Some((&named.store, &named.node));
+        of_node = if of_node.0 == node { (node, of_node.1 + 1) } else { (node, 1) };
+        if named.key.is_none() || of_node.1 <= MAX_CHUNK_ERRORS {
+            session.report_error(&failure);
+        }
+    }
+    status
 }

@@ -5,12 +5,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data_type::DataType;
+use crate::data_type::{DataType, meant_types};
+use crate::diagnostic::spelling::alternatives;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
+use crate::operation::codec_words;
 use crate::operation::error::OperationError;
 use crate::operation::options::{Compression, HistogramOptions, Missing, Stream};
-use crate::store::file;
+use crate::store::{Location, LocationError, file};
 
 /// A pattern of paths.
 pub(super) fn pattern(text: &str) -> Result<glob::Pattern, String> {
@@ -72,7 +74,11 @@ pub(super) fn extents(text: &str) -> Result<Extents, String> {
         })
         .collect::<Option<Vec<u64>>>()
         .map(Extents)
-        .ok_or_else(|| format!("expected whole numbers, such as 16,256,256, or `scalar`; found {text:?}"))
+        .ok_or_else(|| {
+            let negative = text.split(',').find(|extent| extent.trim().parse::<i64>().is_ok_and(|n| n < 0));
+            let negative = negative.map_or_else(String::new, |n| format!(": {} is negative", n.trim()));
+            format!("expected whole numbers, such as 16,256,256, or `scalar`; found {text:?}{negative}")
+        })
 }
 
 /// One value, in the encoding of fill values: JSON, or a bare NaN, Infinity, -Infinity or 0x... taken as the string.
@@ -140,12 +146,24 @@ pub(super) fn slice(text: &str) -> Option<Vec<(String, u64)>> {
     text.split(',').map(piece).collect()
 }
 
+/// Values that count as missing; `None` is `none`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct MissingOrNone(pub(super) Option<Missing>);
+
 /// `auto`, or `VALUE,...`.
 pub(super) fn missing(text: &str) -> Result<Missing, String> {
     if text == "auto" {
         return Ok(Missing::Auto);
     }
     text.split(',').map(number).collect::<Result<_, _>>().map(Missing::Values)
+}
+
+/// `auto`, `none`, or `VALUE,...`.
+pub(super) fn missing_or_none(text: &str) -> Result<MissingOrNone, String> {
+    if text == "none" {
+        return Ok(MissingOrNone(None));
+    }
+    missing(text).map(|missing| MissingOrNone(Some(missing)))
 }
 
 /// A finite number of at least 0.
@@ -156,71 +174,94 @@ pub(super) fn max_error(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A finite number greater than 0.
+pub(super) fn step(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(step) if step.is_finite() && step > 0.0 => Ok(step),
+        _ => Err(format!("expected a finite number greater than 0; found {text:?}")),
+    }
+}
+
+/// The data types that have a name alone, as messages list them.
+const TYPES: &str = "bool, int2 to int64, uint2 to uint64, float16, float32, float64, bfloat16, float8_e4m3 and its like, \
+    complex64, complex128; others are given as JSON, with their configuration";
+
+/// The integer types, as messages list them.
+const INTEGER_TYPES: &str =
+    "int8, int16, int32, int64, uint8, uint16, uint32, uint64, and others of 2 to 63 bits, such as uint12";
+
 /// A data type's name, or its metadata as JSON.
 pub(super) fn data_type(text: &str) -> Result<DataType, String> {
-    let metadata = if text.trim_start().starts_with(['{', '"']) {
-        Json::parse_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))?
-    } else {
-        Json::from(text)
-    };
-    match DataType::from_metadata(&metadata) {
-        Ok(data_type) if data_type.size().is_some() => Ok(data_type),
-        Ok(_) => Err(format!("{text:?} is no data type that values can be converted to")),
-        Err(error) => Err(error.to_string()),
+    match known_type(text, TYPES)? {
+        data_type if data_type.size().is_some() => Ok(data_type),
+        data_type => Err(format!(
+            "elements of {data_type} have no fixed size: no values are converted to it. Known are {TYPES}"
+        )),
     }
 }
 
 /// The name of an integer type.
 pub(super) fn integer_type(text: &str) -> Result<NumberType, String> {
-    match data_type(text)? {
+    match known_type(text, INTEGER_TYPES)? {
         DataType::Number(number) if !number.is_float() => Ok(number),
-        _ => Err(format!("expected an integer type, such as uint8 or int16; found {text:?}")),
+        data_type => Err(format!("{data_type} is not an integer type. Known are {INTEGER_TYPES}")),
     }
 }
 
-/// `none`, `zstd:3`, `gzip:6`, `blosc:lz4:5:shuffle`; what is left out has its usual value.
+/// A data type that the program knows; an error says what may be meant, and `known`.
+fn known_type(text: &str, known: &str) -> Result<DataType, String> {
+    let metadata = if text.trim_start().starts_with(['{', '"']) {
+        Json::parse_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))?
+    } else {
+        Json::from(text)
+    };
+    let error = match DataType::from_metadata(&metadata) {
+        Ok(DataType::Other(_)) => format!("{text:?} is not a known data type"),
+        Ok(data_type) => return Ok(data_type),
+        Err(error) => error.to_string(),
+    };
+    match meant_types(text).as_slice() {
+        [] => Err(format!("{error}. Known are {known}")),
+        meant => Err(format!("{error}. Did you mean {}? Known are {known}", alternatives(meant))),
+    }
+}
+
+/// `none`, or codecs in short: `zstd:3`, `gzip:6,crc32c`, `blosc:lz4:5:shuffle`.
 pub(super) fn compression(text: &str) -> Result<Compression, String> {
-    let parts: Vec<&str> = text.split(':').collect();
-    match parts.as_slice() {
-        ["none"] => Ok(Compression::None),
-        ["zstd"] => Ok(Compression::Zstd { level: 3 }),
-        ["zstd", text] => Ok(Compression::Zstd { level: level(text, -131_072, 22)? }),
-        ["gzip"] => Ok(Compression::Gzip { level: 6 }),
-        ["gzip", text] => Ok(Compression::Gzip { level: small_level(text)? }),
-        ["blosc", rest @ ..] if rest.len() <= 3 => blosc(rest),
-        _ => Err(format!(
-            "expected `none`, `zstd:LEVEL`, `gzip:LEVEL` or `blosc:COMPRESSOR:LEVEL:SHUFFLE`; found {text:?}"
-        )),
-    }
+    codec_words::compression(text).map(Compression)
 }
 
-fn blosc(parts: &[&str]) -> Result<Compression, String> {
-    const COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
-    const SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
-    let compressor = parts.first().copied().unwrap_or("lz4");
-    let shuffle = parts.get(2).copied().unwrap_or("shuffle");
-    if !COMPRESSORS.contains(&compressor) {
-        return Err(format!("blosc has {}; found {compressor:?}", COMPRESSORS.join(", ")));
+/// A codec chain: JSON, `@` and the file that holds it, or codecs in short.
+pub(super) fn codecs(text: &str) -> Result<Document, String> {
+    if text.trim_start().starts_with(['[', '{', '"', '@']) {
+        return document(text);
     }
-    if !SHUFFLES.contains(&shuffle) {
-        return Err(format!("expected {}; found {shuffle:?}", SHUFFLES.join(", ")));
-    }
-    Ok(Compression::Blosc {
-        compressor: compressor.to_owned(),
-        level: parts.get(1).map_or(Ok(5), |text| small_level(text))?,
-        shuffle: shuffle.to_owned(),
+    codec_words::chain(text).map(|codecs| Document::Text(Json::Array(codecs)))
+}
+
+/// A location that this build can open, from the text of an argument.
+pub(super) fn location(argument: &str, text: PathBuf) -> Result<Location, OperationError> {
+    let shown = without_secrets(&text.to_string_lossy());
+    Location::parse(text).map_err(|error| {
+        let help = match &error {
+            LocationError::FileUrl(_) => "or give the path of a local folder",
+            LocationError::Scheme { .. } => {
+                "give a local folder, by its path or as file:///path; copy what is elsewhere first. A local folder of \
+                 such a name is given as ./NAME"
+            }
+            LocationError::Chain => "unpack the inner store into a local folder first, and name that",
+        };
+        OperationError::usage(format!("{argument} `{shown}`: {error}")).with_help(help)
     })
 }
 
-fn small_level(text: &str) -> Result<u32, String> {
-    level(text, 0, 9).map(i32::unsigned_abs)
-}
-
-fn level(text: &str, least: i32, greatest: i32) -> Result<i32, String> {
-    text.parse()
-        .ok()
-        .filter(|level| (least..=greatest).contains(level))
-        .ok_or_else(|| format!("expected a level from {least} to {greatest}; found {text:?}"))
+/// A URL without what may be a secret: its user and password, and its query.
+fn without_secrets(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
+    let host = rest.find('/').unwrap_or(rest.len());
+    let begin = rest[..host].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[begin..])
 }
 
 /// A file, or `-` for a standard stream.
@@ -238,6 +279,7 @@ pub(super) enum Document {
 /// Reads JSON, or `@FILE`; the file is not opened yet.
 pub(super) fn document(text: &str) -> Result<Document, String> {
     match text.strip_prefix('@') {
+        Some("") => Err("the name of a file follows @".to_owned()),
         Some(path) => Ok(Document::File(PathBuf::from(path))),
         None => {
             Json::parse_str(text).map(Document::Text).map_err(|error| format!("this is not JSON: {error}"))
@@ -252,7 +294,7 @@ impl Document {
             Document::Text(json) => return Ok(json),
             Document::File(path) => path,
         };
-        let refusal = || format!("the file {} of --{option} is not JSON", path.display());
+        let refusal = || format!("the file `{}` of --{option} is not JSON", path.display());
         let bytes = file::read(&path, DOCUMENT_LIMIT).map_err(|error| {
             OperationError::environment(format!("the file of --{option} cannot be read")).because(error)
         })?;
@@ -283,7 +325,7 @@ fn not_a(expected: &str, option: &str, found: &Json) -> anyhow::Error {
     let kind = match found {
         Json::Null => "null",
         Json::Bool(_) => "a boolean",
-        Json::Number(_) => "a number",
+        Json::Number(_) | Json::NotFinite(_) => "a number",
         Json::String(_) => "a string",
         Json::Array(_) => "a list",
         Json::Object(_) => "an object",

@@ -3,10 +3,11 @@
 
 mod bind;
 mod bound_codec;
+mod rounding;
 
 use super::bytes_to_bytes::{BytesCodec, Contexts};
 use super::element_bytes::ElementBytes;
-use super::fault::ChainFault;
+use super::fault::{ChainFault, ChainFaultKind};
 use super::packbits::PackBits;
 use super::pcodec::Pcodec;
 use super::sharding::BoundSharding;
@@ -19,8 +20,10 @@ use crate::kernel::numcodecs::{Delta, ElementFilter};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::metadata::extension::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Pipeline, Representation};
+use crate::store::file_format::FileFormat;
 use bind::{bind_codec, check_size};
 use bound_codec::expect_size;
+pub(super) use bound_codec::zeroed;
 
 pub(super) use bind::{ElementSize, range_check};
 
@@ -311,7 +314,12 @@ impl BoundChain {
         workspace: &mut Workspace,
     ) -> Result<(), ChainFault> {
         let codec = &self.codecs[place];
-        codec.decode(encoded, decoded, workspace).map_err(|kind| codec.fault(place, kind))
+        codec.decode(encoded, decoded, workspace).map_err(|kind| {
+            // The last codec is given what is stored.
+            let is_stored = place + 1 == self.codecs.len();
+            let stand_in = if is_stored { FileFormat::of_stand_in(encoded) } else { None };
+            codec.fault(place, stand_in.map_or(kind, ChainFaultKind::StandIn))
+        })
     }
 
     /// Encodes with the codecs from `first` on.

@@ -73,18 +73,24 @@ enum Way {
 }
 
 impl Conversion {
-    /// Plans the conversion between chains for chunks of the same shape.
+    /// Plans the conversion between chains for chunks of the same shape. A quantisation stands for codecs that lead the
+    /// destination's chain: it is an error where other codecs lead it, since these would then be left out.
     pub fn new(
         source: BoundChain,
         destination: BoundChain,
         change: &ValueChange,
         write_empty: bool,
     ) -> Result<Self, BindError> {
+        let applied = if let ValueChange::Quantize { codecs, .. } = change { *codecs } else { 0 };
+        check_applied(&destination, applied)?;
         let same = matches!(change, ValueChange::None)
             && source.decoded().data_type == destination.decoded().data_type;
         let keep = if same { common_prefix(&source, &destination) } else { 0 };
         let way = if same && keep > source.num_array_to_array() {
             Way::Bytes { keep }
+        } else if source.checks_values() {
+            // Elements have to be seen in the frame of the array, which tells them from padding.
+            Way::Whole
         } else if let Some(fused) = Fused::plan(&source, &destination, change, keep)? {
             Way::Fused(Box::new(fused))
         } else if keep > 0 && changes_no_value(&destination, keep) {
@@ -94,7 +100,6 @@ impl Conversion {
         };
         let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
         push_change(&mut program, change);
-        let applied = if let ValueChange::Quantize { codecs, .. } = change { *codecs } else { 0 };
         let padding = padding(&destination, applied);
         Ok(Conversion { source, destination, change: program, applied, padding, way, write_empty })
     }
@@ -138,8 +143,8 @@ impl Conversion {
             }
             Way::Fused(fused) if has_edges && fused.program.is_fallible() => whole(),
             Way::Fused(fused) => {
-                let undone = longest_source - fused.source_bytes;
-                let done = longest_destination - fused.destination_bytes;
+                let undone = longest_source - fused::pass_end(source, fused.source_bytes) + 1;
+                let done = longest_destination - fused::pass_end(destination, fused.destination_bytes) + 1;
                 let first = if undone > 1 { source.max_representation_bytes() } else { 0 };
                 let permuted = if fused.transpose.is_some() { elements } else { 0 };
                 let second = if done > 1 || fused.transpose.is_some() { elements } else { 0 };
@@ -213,9 +218,11 @@ impl Conversion {
         } else {
             first
         };
+        let present = valid.unwrap_or(shape);
+        self.source.check_values(elements, present, present)?;
         self.change
             .run(elements, second, &mut workspace.tiles, Some(figures))
-            .map_err(|fault| self.element_fault(&fault, valid.unwrap_or(shape), None))?;
+            .map_err(|fault| self.element_fault(&fault, present, None))?;
         let fill = array_before(&self.destination, self.applied).fill_value.as_ref();
         if !self.write_empty && fill.is_some_and(|fill| is_filled_with(second, &fill.0)) {
             return Ok(Converted::Empty);
@@ -279,6 +286,19 @@ pub struct ConversionBuffers {
     third: Vec<u8>,
     /// For the codecs.
     pub workspace: Workspace,
+}
+
+/// Proves that the first `applied` codecs of a chain are such as one kernel stands for.
+fn check_applied(chain: &BoundChain, applied: usize) -> Result<(), BindError> {
+    let mut places = (0..applied).map(|place| (place, chain.codecs().get(place)));
+    let is_other = |(_, codec): &(usize, Option<&super::BoundCodec>)| {
+        !matches!(codec.map(|codec| &codec.codec), Some(Codec::ScaleOffset(_) | Codec::Cast { .. }))
+    };
+    places.find(is_other).map_or(Ok(()), |(place, codec)| {
+        let name = codec.map_or_else(|| "-".to_owned(), |codec| codec.name.clone());
+        let because = ", where `scale_offset` and `cast_value` should lead the chain".to_owned();
+        Err(BindError::Unsupported { place, name, because })
+    })
 }
 
 /// Whether the codecs from `first` on take any value there may be, whatever stands beyond the edge of the array.

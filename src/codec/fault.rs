@@ -1,12 +1,14 @@
 //! Why a chunk cannot be encoded or decoded: which codec, which element, what was expected and what was found.
 
+use crate::diagnostic::quantity::bytes;
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
-use crate::store::StoreError;
+use crate::store::file_format::{FIRST_BYTES, FileFormat};
+use crate::store::{ObjectReader, StoreError};
 
 /// A codec failed on a chunk.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {kind}", self.named())]
+#[error("{}", self.sentence())]
 pub struct ChainFault {
     /// Its place in the chain, from 0; those inside a shard follow a dot (`1.0`); `-` for what is no codec of a chain.
     pub place: Box<str>,
@@ -42,6 +44,15 @@ pub enum ChainFaultKind {
     /// A bytes->bytes codec failed.
     #[error("{0}")]
     Bytes(String),
+    /// A stored checksum is not that of the bytes.
+    #[error("{0}")]
+    Checksum(String),
+    /// The machine has no memory for the outcome; nothing is known of the chunk.
+    #[error("there is no memory for {}", bytes(*.needed))]
+    Memory {
+        /// Bytes that were asked for; 0 where the library does not tell.
+        needed: u64,
+    },
     /// A bytes->bytes codec decodes to another length than the chain expects.
     #[error("{0}")]
     Length(String),
@@ -53,6 +64,9 @@ pub enum ChainFaultKind {
         /// What it decodes to, where the codec tells that.
         found: Option<u64>,
     },
+    /// A file that stands in for the chunk: a pointer to it, or an answer of a server.
+    #[error("the stored chunk is {}", .0.name)]
+    StandIn(&'static FileFormat),
     /// A shard index that does not fit its shard.
     #[error("{0}")]
     Shard(String),
@@ -62,11 +76,42 @@ pub enum ChainFaultKind {
 }
 
 impl ChainFault {
+    /// What went wrong, and in which codec; a chunk that is none has no codec at fault.
+    fn sentence(&self) -> String {
+        match &self.kind {
+            ChainFaultKind::StandIn(_) => self.kind.to_string(),
+            kind => format!("{}: {kind}", self.named()),
+        }
+    }
+
     /// The codec with its place.
     fn named(&self) -> String {
         match &*self.place {
             "-" => self.codec.clone(),
             place => format!("codec {place} ({})", self.codec),
+        }
+    }
+
+    /// The same fault with the position of its element moved from the frame of a chunk whose first element is at `start`
+    /// to that of the array.
+    #[must_use]
+    pub fn moved_by(mut self, start: &[u64]) -> Self {
+        if let ChainFaultKind::Element { position: Some(position), .. } = &mut self.kind {
+            position.iter_mut().zip(start).for_each(|(index, first)| *index += first);
+        }
+        self
+    }
+
+    /// The sentence with the position in the array of the element at fault, where that is known, of a chunk whose first
+    /// element is at `start`.
+    pub fn sentence_at(&self, start: &[u64]) -> String {
+        match &self.kind {
+            ChainFaultKind::Element { position: Some(position), .. } if position.len() == start.len() => {
+                let position: Vec<u64> =
+                    position.iter().zip(start).map(|(index, first)| index.saturating_add(*first)).collect();
+                format!("{self} (element {position:?})")
+            }
+            _ => self.to_string(),
         }
     }
 
@@ -77,6 +122,24 @@ impl ChainFault {
         self
     }
 
+    /// A stored chunk is not of the size that its chain gives.
+    pub fn of_stored_size(reader: &ObjectReader, expected: u64) -> ChainFault {
+        let found = reader.length();
+        let mut first = Vec::new();
+        let is_read = reader.read_at(0, found.min(FIRST_BYTES as u64), &mut first).is_ok();
+        let stand_in = if is_read { FileFormat::of_stand_in(&first) } else { None };
+        let kind = stand_in.map_or(ChainFaultKind::Size { expected, found }, ChainFaultKind::StandIn);
+        ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }
+    }
+
+    /// What helps where the chunk cannot be decoded: what it is, where it is no chunk at all.
+    pub fn chunk_help(&self) -> Option<&'static str> {
+        match &self.kind {
+            ChainFaultKind::StandIn(format) => Some(format.help),
+            _ => None,
+        }
+    }
+
     /// What helps where an element is at fault in a filter of numcodecs.
     pub fn filter_help(&self) -> Option<&'static str> {
         let is_filter = self.codec.starts_with("numcodecs.");
@@ -84,6 +147,14 @@ impl ChainFault {
             "numcodecs loses such a value, or leaves it to the machine: give the codec another configuration, such as a \
              wider `astype`",
         )
+    }
+
+    /// The bytes that there was no memory for, where that is the fault: it is not one of the chunk.
+    pub fn missing_memory(&self) -> Option<u64> {
+        match self.kind {
+            ChainFaultKind::Memory { needed } => Some(needed),
+            _ => None,
+        }
     }
 
     /// Why an element could not be converted, where that is the fault.
@@ -154,6 +225,9 @@ fn bounds_text(number_type: NumberType) -> String {
 }
 
 fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, NumberType)>) -> String {
+    if fault.kind == FaultKind::NotBool {
+        return format!("the byte {bits} is found where a bool is 0 or 1");
+    }
     let Some((source, target)) = types else { return "a value cannot be converted".to_owned() };
     let value = number_text(source, bits);
     match fault.kind {
@@ -166,8 +240,9 @@ fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, N
         FaultKind::Remainder => {
             format!("{value} cannot be divided by the scale without a remainder in {target}")
         }
-        FaultKind::NotOfType => format!("{value} is no value of {source}, {}", bounds_text(source)),
+        FaultKind::NotOfType => format!("{value} is not a value of {source}, {}", bounds_text(source)),
         FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN in {target}"),
+        FaultKind::NotBool => format!("{value} is not a bool"),
     }
 }
 
@@ -187,6 +262,9 @@ pub fn element_help(kind: FaultKind) -> Option<&'static str> {
         FaultKind::Remainder => {
             Some("the stored values were not made by this scale; check the codec's configuration")
         }
+        FaultKind::NotBool => Some(
+            "the chunk is damaged, or was not written as bool: restore it from its source, or write it again",
+        ),
         FaultKind::NotOfType => None,
     }
 }

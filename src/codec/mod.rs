@@ -14,6 +14,7 @@ mod recoding;
 pub mod region;
 pub mod sharding;
 pub mod transpose;
+pub mod value_check;
 pub mod value_program;
 pub mod vlen;
 

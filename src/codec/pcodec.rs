@@ -1,8 +1,7 @@
 //! Compressing numbers, as the codec `numcodecs.pcodec` does: a "standalone" file of the library pco, of chunks with one
 //! page each.
 //!
-//! What is decoded is bounded by the numbers that are expected: a page that claims more is refused before it is read,
-//! and the buffer grows with what has been decoded.
+//! What is decoded is bounded by the numbers that are expected: a page that claims more is refused before it is read.
 //!
 //! Format: <https://github.com/pcodec/pcodec/blob/main/docs/format.md>
 
@@ -12,7 +11,7 @@ use bytemuck::Pod;
 use half::f16;
 use pco::data_types::Number;
 use pco::errors::PcoError;
-use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress};
+use pco::standalone::{DecompressorItem, FileCompressor, FileDecompressor};
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 use thiserror::Error;
 
@@ -73,7 +72,7 @@ macro_rules! with_number {
             ElementType::Float16 => with_number!(@ f16, $T => $body),
             ElementType::Float32 => with_number!(@ f32, $T => $body),
             ElementType::Float64 => with_number!(@ f64, $T => $body),
-            ElementType::Int8 | ElementType::UInt8 => Err(PcodecError::Library("bytes are no numbers of its".to_owned())),
+            ElementType::Int8 | ElementType::UInt8 => Err(PcodecError::Library("bytes are not numbers of its".to_owned())),
         }
     };
     (@ $own:ty, $T:ident => $body:expr) => {{
@@ -111,11 +110,12 @@ impl Pcodec {
         let config = ChunkConfig::default()
             .with_compression_level(configuration.level)
             .with_mode_spec(mode)
-            .with_delta_spec(delta)
-            .with_paging_spec(PagingSpec::EqualPagesUpTo(configuration.page_size));
-        *encoded =
-            with_number!(self.bound.element, T => Ok(simple_compress(&numbers::<T>(decoded), &config)?))?;
-        Ok(())
+            .with_delta_spec(delta);
+        encoded.clear();
+        let numbers = (decoded.len() / self.bound.element.size() / self.bound.num_components) as u64;
+        let size = self.bound.max_encoded_bytes(numbers).and_then(|size| usize::try_from(size).ok());
+        reserve(encoded, size.unwrap_or(usize::MAX))?;
+        with_number!(self.bound.element, T => encode::<T>(decoded, &config, configuration.page_size, encoded))
     }
 
     /// Decompresses so many elements into `decoded`, whose contents are replaced.
@@ -137,6 +137,33 @@ fn numbers<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
         .map_or_else(|_| Cow::Owned(bytemuck::pod_collect_to_vec(bytes)), Cow::Borrowed)
 }
 
+/// Makes room for so many bytes at once: a buffer that grows is copied, and takes three times its length meanwhile.
+/// Room that is not used takes no memory.
+fn reserve(buffer: &mut Vec<u8>, size: usize) -> Result<(), PcodecError> {
+    buffer.try_reserve_exact(size).map_err(|_| PcodecError::Memory { size })
+}
+
+/// Writes the same bytes as `pco::standalone::simple_compress` with equal pages, page by page into a buffer that is
+/// there: the library's function would allocate one of its own, by a size that it guesses from the first page.
+fn encode<T: Number + Pod>(
+    decoded: &[u8],
+    config: &ChunkConfig,
+    page_size: usize,
+    encoded: &mut Vec<u8>,
+) -> Result<(), PcodecError> {
+    let count = decoded.len() / size_of::<T>();
+    let file = FileCompressor::default().with_n_hint(count);
+    file.write_header(&mut *encoded)?;
+    let mut rest = decoded;
+    for page in PagingSpec::EqualPagesUpTo(page_size).n_per_page(count)? {
+        let (bytes, after) = rest.split_at(page * size_of::<T>());
+        rest = after;
+        file.chunk_compressor(&numbers::<T>(bytes), config)?.write(&mut *encoded)?;
+    }
+    file.write_footer(encoded)?;
+    Ok(())
+}
+
 fn decode<T: Number + Pod>(
     encoded: &[u8],
     expected: usize,
@@ -154,6 +181,7 @@ fn decode<T: Number + Pod>(
                 break;
             }
         };
+        reserve(decoded, left.saturating_mul(size_of::<T>()))?;
         left = left.checked_sub(page.n()).ok_or_else(|| PcodecError::Count {
             expected,
             found: (expected - left).saturating_add(page.n()),
@@ -162,7 +190,6 @@ fn decode<T: Number + Pod>(
         while !is_finished {
             let progress = page.read(&mut buffer)?;
             let bytes: &[u8] = bytemuck::cast_slice(&buffer[..progress.n_processed]);
-            decoded.try_reserve(bytes.len()).map_err(|_| PcodecError::Memory { size: bytes.len() })?;
             decoded.extend_from_slice(bytes);
             is_finished = progress.finished;
         }
@@ -225,6 +252,21 @@ mod tests {
                     assert_eq!(decoded, elements, "{name} {configuration} {count}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn pages_are_those_of_the_simple_compressor() {
+        let configuration = r#"{"equal_pages_up_to":300,"mode_spec":"classic","delta_spec":"no_op"}"#;
+        let config = ChunkConfig::default()
+            .with_mode_spec(ModeSpec::Classic)
+            .with_delta_spec(DeltaSpec::NoOp)
+            .with_paging_spec(PagingSpec::EqualPagesUpTo(300));
+        for count in [0, 1, 300, 301, 1000] {
+            let (elements, mut encoded) = (elements(4, count), vec![1; 7]);
+            pcodec("uint32", configuration).encode(&elements, &mut encoded).unwrap();
+            let simple = pco::standalone::simple_compress(&numbers::<u32>(&elements), &config).unwrap();
+            assert_eq!(encoded, simple, "{count}");
         }
     }
 

@@ -21,8 +21,8 @@ impl Recoding {
         if from.data_type != to.data_type || from.shape != to.shape {
             return None;
         }
-        let alike = |(a, b): &(&BoundCodec, &BoundCodec)| a.metadata.same_value(&b.metadata);
-        let keep = source.codecs().iter().zip(destination.codecs()).take_while(alike).count();
+        let longest = source.codecs().len().min(destination.codecs().len());
+        let keep = (0..=longest).rev().find(|count| leads_alike(source, destination, *count)).unwrap_or(0);
         let is_run = |chain: &BoundChain| {
             chain.codecs()[keep..].iter().all(|codec| matches!(codec.codec, Codec::BytesToBytes(_)))
         };
@@ -83,6 +83,27 @@ impl Recoding {
         let of = |chain: &BoundChain| chain.context_bytes_of(self.keep, bytes);
         of(&self.source).saturating_add(of(&self.destination))
     }
+}
+
+/// Whether the first `count` codecs of both chains make the same of a chunk. Beside a codec that is not run here it means
+/// nothing where `bytes` stands: in v2 it stands behind the filters and before the compressor, and the same codec may be
+/// either.
+fn leads_alike(a: &BoundChain, b: &BoundChain, count: usize) -> bool {
+    let (a, b) = (&a.codecs()[..count], &b.codecs()[..count]);
+    let same = |a: &[&BoundCodec], b: &[&BoundCodec]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.metadata.same_value(&b.metadata))
+    };
+    let is_opaque = |codec: &BoundCodec| matches!(codec.codec, Codec::Unread) && codec.name != "bytes";
+    if !a.iter().any(is_opaque) {
+        return same(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
+    }
+    let ((a_bytes, a_others), (b_bytes, b_others)) = (parted(a), parted(b));
+    same(&a_bytes, &b_bytes) && same(&a_others, &b_others)
+}
+
+/// `bytes`, and all other codecs.
+fn parted(codecs: &[BoundCodec]) -> (Vec<&BoundCodec>, Vec<&BoundCodec>) {
+    codecs.iter().partition(|codec| codec.name == "bytes")
 }
 
 /// The chunk in front of codec `place`.

@@ -2,7 +2,7 @@
 //!
 //! Whole shards in memory here; the engine streams them inner chunk by inner chunk with the same pieces.
 
-use super::chain::{BindError, BoundChain, ElementSize, Workspace};
+use super::chain::{BindError, BoundChain, ElementSize, Workspace, zeroed};
 use super::fault::ChainFaultKind;
 use super::is_filled_with;
 use super::region::{RegionCopy, advance, as_index};
@@ -110,6 +110,11 @@ impl BoundSharding {
         self.inner.write_empty_chunks();
     }
 
+    /// Lets `cast_value` take the nearest code inside from now on.
+    pub(super) fn encode_to_nearest(&mut self) {
+        self.inner.encode_to_nearest();
+    }
+
     /// Where the encoded index lies in a shard of this many bytes.
     pub fn index_range(&self, shard_bytes: u64) -> Result<(u64, u64), ChainFaultKind> {
         let at_end = shard_bytes
@@ -131,7 +136,7 @@ impl BoundSharding {
         let mut decoded = Vec::new();
         self.index
             .decode(encoded, &mut decoded, workspace.inner())
-            .map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be decoded: {fault}")))?;
+            .map_err(|fault| Self::fault_inside("the shard index cannot be decoded", &fault))?;
         let pairs = decoded.as_chunks::<8>().0.as_chunks::<2>().0.iter();
         Ok(pairs.map(|[offset, length]| (u64::from_ne_bytes(*offset), u64::from_ne_bytes(*length))).collect())
     }
@@ -197,7 +202,7 @@ impl BoundSharding {
         if self.index_location == IndexLocation::Start {
             encoded.resize(as_index(self.index_bytes), 0);
         }
-        let (mut chunk, mut chunk_encoded) = (self.new_inner_chunk(), Vec::new());
+        let (mut chunk, mut chunk_encoded) = (self.new_inner_chunk()?, Vec::new());
         let mut entries = Vec::with_capacity(as_index(self.num_inner_chunks()));
         let mut position = vec![0; self.grid_shape.len()];
         // A shard without elements has no inner chunks.
@@ -235,8 +240,9 @@ impl BoundSharding {
         let index = &encoded[as_index(offset)..as_index(offset + length)];
         let entries = self.decode_index(index, encoded.len() as u64, workspace)?;
         let element_size = self.element_size();
-        decoded.resize(as_index(self.shard_shape.iter().product::<u64>()) * element_size, 0);
-        let mut chunk = self.new_inner_chunk();
+        let size = as_index(self.shard_shape.iter().product::<u64>()).saturating_mul(element_size);
+        zeroed(decoded, size)?;
+        let mut chunk = self.new_inner_chunk()?;
         let mut position = vec![0; self.grid_shape.len()];
         for entry in entries {
             if let Some((offset, length)) = entry {
@@ -266,8 +272,10 @@ impl BoundSharding {
         self.inner.decoded().data_type.size().unwrap_or(1)
     }
 
-    fn new_inner_chunk(&self) -> Vec<u8> {
-        vec![0; as_index(self.inner.decoded().num_bytes().unwrap_or(0))]
+    fn new_inner_chunk(&self) -> Result<Vec<u8>, ChainFaultKind> {
+        let mut chunk = Vec::new();
+        zeroed(&mut chunk, as_index(self.inner.decoded().num_bytes().unwrap_or(0)))?;
+        Ok(chunk)
     }
 
     fn start_of(&self, position: &[u64]) -> Vec<u64> {
@@ -292,8 +300,17 @@ impl BoundSharding {
         }
     }
 
+    /// A fault of a chain inside the shard as one of the shard; `context` says where.
+    fn fault_inside(context: &str, fault: &super::fault::ChainFault) -> ChainFaultKind {
+        match fault.kind {
+            ChainFaultKind::Memory { needed } => ChainFaultKind::Memory { needed },
+            ChainFaultKind::Checksum(_) => ChainFaultKind::Checksum(format!("{context}: {fault}")),
+            _ => ChainFaultKind::Shard(format!("{context}: {fault}")),
+        }
+    }
+
     fn inner_fault(position: &[u64], fault: &super::fault::ChainFault) -> ChainFaultKind {
-        ChainFaultKind::Shard(format!("inner chunk {position:?}: {fault}"))
+        Self::fault_inside(&format!("inner chunk {position:?}"), fault)
     }
 }
 

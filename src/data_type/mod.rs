@@ -4,6 +4,7 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/core/#data-types> and the pages of the
 //! zarr-extensions registry.
 
+mod alias;
 pub(crate) mod base64;
 mod configuration;
 mod fill_value;
@@ -19,6 +20,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::element::{NumberType, SmallFloat};
 use crate::metadata::json::{Json, Object};
 
+pub use alias::meant_types;
 pub use fill_value::{FillValue, FillValueError};
 pub use layout::{ByteSwap, Run};
 pub use read::DataTypeError;

@@ -2,10 +2,11 @@
 //! 2026-07-14).
 
 use super::DataType;
+use crate::diagnostic::spelling;
 use crate::metadata::json::Json;
 
 /// Sorted; `r` stands for `r8`, `r16`, and so on.
-const REGISTERED: [&str; 51] = [
+pub(super) const REGISTERED: [&str; 51] = [
     "bfloat16",
     "bool",
     "bytes",
@@ -93,6 +94,38 @@ pub(super) fn examples() -> impl Iterator<Item = DataType> {
     all.filter_map(|text| DataType::from_metadata(&Json::parse_str(&text).ok()?).ok())
 }
 
+/// What is read by a name that no registry has; and the type strings of v2, without their byte order, by what v3 calls
+/// them.
+const OTHER_NAMES: [(&str, &str); 19] = [
+    ("float8_e4m3fn", "float8_e4m3fn"),
+    ("complex_float8_e4m3fn", "complex_float8_e4m3fn"),
+    ("raw_bytes", "raw_bytes"),
+    ("null_terminated_bytes", "null_terminated_bytes"),
+    ("variable_length_bytes", "variable_length_bytes"),
+    ("b1", "bool"),
+    ("i1", "int8"),
+    ("i2", "int16"),
+    ("i4", "int32"),
+    ("i8", "int64"),
+    ("u1", "uint8"),
+    ("u2", "uint16"),
+    ("u4", "uint32"),
+    ("u8", "uint64"),
+    ("f2", "float16"),
+    ("f4", "float32"),
+    ("f8", "float64"),
+    ("c8", "complex64"),
+    ("c16", "complex128"),
+];
+
+/// The data type that a name was most likely meant to be, names as v2 has them included: `<f8` is `float64`.
+pub(super) fn meant(name: &str) -> Option<&'static str> {
+    let name = name.trim_start_matches(['<', '>', '|', '=']).to_lowercase();
+    let known = REGISTERED.into_iter().chain(OTHER_NAMES.map(|(known, _)| known));
+    let meant = spelling::meant(&name, known)?;
+    Some(OTHER_NAMES.iter().find(|(known, _)| *known == meant).map_or(meant, |(_, named)| *named))
+}
+
 /// Whether the core or the registry has a name.
 pub(super) fn is_registered(name: &str) -> bool {
     REGISTERED.binary_search(&name).is_ok() || is_raw_name(name)
@@ -113,6 +146,21 @@ mod tests {
         let examples: Vec<DataType> = examples().collect();
         assert_eq!(examples.len(), REGISTERED.len() + UNREGISTERED.len());
         assert!(examples.iter().all(|data_type| !matches!(data_type, DataType::Other(_))));
+    }
+
+    #[test]
+    fn data_type_that_was_meant_is_offered_by_its_v3_name() {
+        for (name, expected) in [
+            ("flaot32", Some("float32")),
+            ("Float32", Some("float32")),
+            ("|f8", Some("float64")),
+            ("u8", Some("uint64")),
+            ("strnig", Some("string")),
+            ("", None),
+            ("decimal128", None),
+        ] {
+            assert_eq!(meant(name), expected, "{name}");
+        }
     }
 
     #[test]

@@ -36,6 +36,8 @@ const fn info(code: &'static str, name: &'static str) -> Code {
 pub const JSON_SYNTAX: Code = error("ZM001", "json-syntax");
 /// The document is larger, deeper or has more values than this program reads.
 pub const JSON_LIMIT: Code = error("ZM002", "json-limit");
+/// `NaN`, `Infinity` or `-Infinity` as a bare word in attributes, or as the fill value of a v2 array.
+pub const JSON_NOT_FINITE: Code = error("ZM003", "json-not-finite");
 /// A member is given more than once: readers take the last, but need not.
 pub const MEMBER_REPEATED: Code = error("ZM011", "member-repeated");
 /// A name is repeated in the attributes: readers keep only the last.
@@ -69,6 +71,8 @@ pub const EXPECTATION_UNKNOWN: Code = error("ZM302", "expectation-unknown");
 /// The values are not those of the array that `--against` names.
 pub const VALUES_DIFFER: Code = error("ZM303", "values-differ");
 
+/// A storage transformer that is not known, and says `"must_understand": false`: it is passed over.
+pub const STORAGE_TRANSFORMER_PASSED_OVER: Code = warning("ZM112", "storage-transformer-passed-over");
 /// The `dtype` of a v2 array is no type string and no list of fields that v2 has: its chunks can be copied.
 pub const V2_DTYPE: Code = error("ZM201", "v2-dtype");
 /// A v2 structure has fields that are arrays: its elements are read as raw bytes.
@@ -77,6 +81,8 @@ pub const V2_DTYPE_LAYOUT: Code = info("ZM202", "v2-dtype-layout");
 pub const V2_ORDER: Code = error("ZM211", "v2-order");
 /// A filter or the compressor of a v2 array is no object with an `id`.
 pub const V2_CODEC: Code = error("ZM212", "v2-codec");
+/// The `compressor` of a v2 array is a codec from array to array, which is a filter.
+pub const V2_FILTER_AS_COMPRESSOR: Code = warning("ZM213", "v2-filter-as-compressor");
 /// The `fill_value` of a v2 array is null: what absent chunks hold is undefined.
 pub const V2_FILL_VALUE_NULL: Code = warning("ZM221", "v2-fill-value-null");
 /// The `fill_value` of a v2 array is written in a form that only some readers take.
@@ -99,6 +105,8 @@ pub const GRID_CONFIGURATION: Code = error("ZG103", "grid-configuration");
 pub const CHUNK_SHAPE_RANK: Code = error("ZG104", "chunk-shape-rank");
 /// A dimension of the chunk shape is zero.
 pub const CHUNK_SHAPE_ZERO: Code = error("ZG105", "chunk-shape-zero");
+/// A dimension of the chunk shape is zero where the array's length is, too: it is read as 1.
+pub const CHUNK_SHAPE_ZERO_EMPTY: Code = warning("ZG108", "chunk-shape-zero-empty");
 /// The number of elements of a chunk does not fit into 64 bits.
 pub const CHUNK_SHAPE_OVERFLOW: Code = error("ZG106", "chunk-shape-overflow");
 /// The chunks of a rectilinear grid do not cover the array.
@@ -130,6 +138,8 @@ pub const LINK_TO_FOLDER: Code = warning("ZK205", "link-to-folder");
 pub const KEY_NOT_UTF8: Code = warning("ZK206", "key-not-utf8");
 /// A folder in which neither nodes nor chunks lie.
 pub const FOLDER_UNKNOWN: Code = warning("ZK207", "folder-unknown");
+/// The file system of a destination has no locks.
+pub const NOT_LOCKED: Code = warning("ZK208", "not-locked");
 
 /// Something else than a file (a folder, a FIFO, a device) stands where an object should be.
 pub const OBJECT_NOT_A_FILE: Code = error("ZK211", "object-not-a-file");
@@ -158,6 +168,8 @@ pub const DATA_TYPE_LEGACY: Code = warning("ZD105", "data-type-legacy");
 pub const STRUCT_FIELD_PAIR: Code = error("ZD106", "struct-field-pair");
 /// `transcode` writes a data type of the specification that zarr-python does not read (`r32`).
 pub const DATA_TYPE_UNREAD: Code = warning("ZD107", "data-type-unread");
+/// The data type's name is not one that a data type can have, or is nearly that of a known one.
+pub const DATA_TYPE_MISNAMED: Code = error("ZD108", "data-type-misnamed");
 /// The fill value is no value of the data type.
 pub const FILL_VALUE_INVALID: Code = error("ZD201", "fill-value-invalid");
 /// An integer is written with a fraction or an exponent (`5.0`, `1e3`).
@@ -184,6 +196,10 @@ pub const CODEC_UNKNOWN: Code = warning("ZC103", "codec-unknown");
 pub const CODEC_UNREGISTERED: Code = warning("ZC104", "codec-unregistered");
 /// The codec is registered, but this program does not decode it.
 pub const CODEC_UNSUPPORTED: Code = info("ZC105", "codec-unsupported");
+/// The codec says `"must_understand": false`: a reader that does not know it passes it over.
+pub const CODEC_PASSED_OVER: Code = warning("ZC106", "codec-passed-over");
+/// The codec's name is not one that a codec can have, or is nearly that of a known codec.
+pub const CODEC_MISNAMED: Code = error("ZC107", "codec-misnamed");
 /// The codec's configuration has a member that the codec does not have.
 pub const CONFIGURATION_UNKNOWN: Code = error("ZC111", "configuration-unknown");
 /// The codec's configuration lacks a member that the codec requires.
@@ -208,6 +224,8 @@ pub const TRANSPOSE_ORDER_LETTER: Code = warning("ZC212", "transpose-order-lette
 pub const RESHAPE_SHAPE: Code = error("ZC213", "reshape-shape");
 /// The fill value does not come back from `bitround` bit for bit.
 pub const BITROUND_FILL_VALUE_LOST: Code = warning("ZC214", "bitround-fill-value-lost");
+/// Chunks are encoded anew by `delta` of floats, which does not give back every value.
+pub const DELTA_LOSSY: Code = warning("ZC215", "delta-lossy");
 /// `scale_offset` on a type that is neither an integer nor a real float.
 pub const SCALE_OFFSET_DATA_TYPE: Code = error("ZC221", "scale-offset-data-type");
 /// `offset` or `scale` is no value of the data type that reaches the codec.
@@ -238,12 +256,14 @@ pub const SHARDING_SHAPE: Code = error("ZC241", "sharding-shape");
 pub const SHARDING_INDEX_CODECS: Code = error("ZC242", "sharding-index-codecs");
 /// The codecs of `n5_default` are not those that N5 has.
 pub const N5_CODECS: Code = error("ZC251", "n5-codecs");
-/// A code was set aside for NaN.
-pub const QUANTIZE_CODE_RESERVED: Code = info("ZC301", "quantize-code-reserved");
 /// The fill value was moved to the nearest value that quantisation brings back.
 pub const QUANTIZE_FILL_VALUE_MOVED: Code = warning("ZC302", "quantize-fill-value-moved");
-/// Values outside the range were clamped.
+/// Values outside the range were clamped, or wrapped.
 pub const QUANTIZE_CLAMPED: Code = warning("ZC303", "quantize-clamped");
+/// The CF conventions have no packed type like that of the codes.
+pub const QUANTIZE_CF_TYPE: Code = warning("ZC304", "quantize-cf-type");
+/// Some versions of a reader do not open what is written.
+pub const QUANTIZE_READERS: Code = warning("ZC305", "quantize-readers");
 
 // ZS: shards
 /// The shard is shorter than its index.
@@ -270,6 +290,8 @@ pub const CHUNK_LENGTH: Code = error("ZX102", "chunk-length");
 pub const CHUNK_VALUE: Code = error("ZX103", "chunk-value");
 /// Chunks were not looked at, and why.
 pub const NOT_CHECKED: Code = info("ZX104", "not-checked");
+/// No codec of the array has a checksum: damage that decodes goes unseen.
+pub const NO_CHECKSUM: Code = info("ZX105", "no-checksum");
 /// Statistics were asked for of values that are no real numbers.
 pub const NO_STATISTICS: Code = info("ZX201", "no-statistics");
 
@@ -306,6 +328,8 @@ pub const ALL: &[Code] = &[
     CODEC_UNKNOWN,
     CODEC_UNREGISTERED,
     CODEC_UNSUPPORTED,
+    CODEC_PASSED_OVER,
+    CODEC_MISNAMED,
     CONFIGURATION_UNKNOWN,
     CONFIGURATION_MISSING,
     CONFIGURATION_TYPE,
@@ -318,6 +342,7 @@ pub const ALL: &[Code] = &[
     TRANSPOSE_ORDER_LETTER,
     RESHAPE_SHAPE,
     BITROUND_FILL_VALUE_LOST,
+    DELTA_LOSSY,
     SCALE_OFFSET_DATA_TYPE,
     SCALE_OFFSET_SCALAR,
     SCALE_OFFSET_SCALE_ZERO,
@@ -333,9 +358,10 @@ pub const ALL: &[Code] = &[
     SHARDING_SHAPE,
     SHARDING_INDEX_CODECS,
     N5_CODECS,
-    QUANTIZE_CODE_RESERVED,
     QUANTIZE_FILL_VALUE_MOVED,
     QUANTIZE_CLAMPED,
+    QUANTIZE_CF_TYPE,
+    QUANTIZE_READERS,
     DATA_TYPE_UNREGISTERED,
     DATA_TYPE_UNSUPPORTED,
     DATA_TYPE_INVALID,
@@ -343,6 +369,7 @@ pub const ALL: &[Code] = &[
     DATA_TYPE_LEGACY,
     STRUCT_FIELD_PAIR,
     DATA_TYPE_UNREAD,
+    DATA_TYPE_MISNAMED,
     FILL_VALUE_INVALID,
     INTEGER_WITH_FRACTION,
     INTEGER_AS_STRING,
@@ -357,6 +384,7 @@ pub const ALL: &[Code] = &[
     CHUNK_SHAPE_ZERO,
     CHUNK_SHAPE_OVERFLOW,
     GRID_TOO_SHORT,
+    CHUNK_SHAPE_ZERO_EMPTY,
     NODE_MISSING,
     GROUP_IMPLICIT,
     HIERARCHY_DEPTH,
@@ -381,6 +409,7 @@ pub const ALL: &[Code] = &[
     LINK_TO_FOLDER,
     KEY_NOT_UTF8,
     FOLDER_UNKNOWN,
+    NOT_LOCKED,
     OBJECT_NOT_A_FILE,
     OBJECT_SIZE,
     OBJECT_TOO_LARGE,
@@ -388,6 +417,7 @@ pub const ALL: &[Code] = &[
     CHUNKS_NONE,
     JSON_SYNTAX,
     JSON_LIMIT,
+    JSON_NOT_FINITE,
     MEMBER_REPEATED,
     ATTRIBUTE_REPEATED,
     MEMBER_MISSING,
@@ -401,10 +431,12 @@ pub const ALL: &[Code] = &[
     DIMENSION_NAMES_NULL,
     STORAGE_TRANSFORMER,
     EXTENSION_STRING,
+    STORAGE_TRANSFORMER_PASSED_OVER,
     V2_DTYPE,
     V2_DTYPE_LAYOUT,
     V2_ORDER,
     V2_CODEC,
+    V2_FILTER_AS_COMPRESSOR,
     V2_FILL_VALUE_NULL,
     V2_FILL_VALUE_FORM,
     V2_FILL_VALUE_MASKS,
@@ -424,12 +456,16 @@ pub const ALL: &[Code] = &[
     CHUNK_LENGTH,
     CHUNK_VALUE,
     NOT_CHECKED,
+    NO_CHECKSUM,
     NO_STATISTICS,
 ];
 
+/// Codes that are not given any more, and never used again. Options take them still.
+pub const RETIRED: &[Code] = &[info("ZC301", "quantize-code-reserved")];
+
 /// The entry of a code or a name, as options such as `--deny` give it.
 pub fn find(code_or_name: &str) -> Option<Code> {
-    ALL.iter().copied().find(|entry| entry.code == code_or_name || entry.name == code_or_name)
+    ALL.iter().chain(RETIRED).copied().find(|entry| entry.code == code_or_name || entry.name == code_or_name)
 }
 
 #[cfg(test)]
@@ -446,7 +482,10 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), ALL.len(), "a name is used twice");
         assert!(ALL.windows(2).all(|pair| pair[0].code != pair[1].code), "a code is used twice");
-        for entry in ALL {
+        for retired in RETIRED {
+            assert!(ALL.iter().all(|entry| entry.code != retired.code && entry.name != retired.name));
+        }
+        for entry in ALL.iter().chain(RETIRED) {
             let (family, number) = entry.code.split_at(2);
             assert!(["ZM", "ZD", "ZC", "ZG", "ZK", "ZS", "ZX", "ZH"].contains(&family), "{}", entry.code);
             assert!(number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit()), "{}", entry.code);
@@ -461,7 +500,7 @@ mod tests {
 
     #[test]
     fn table_holds_every_constant() {
-        let declared = include_str!("code.rs").matches("\npub const ").count() - 1;
+        let declared = include_str!("code.rs").matches("\npub const ").count() - 2;
         assert_eq!(declared, ALL.len());
     }
 

@@ -4,6 +4,8 @@
 //! The codes stand in one table, [`code`].
 
 pub mod code;
+pub mod quantity;
+pub mod spelling;
 
 use serde::Serialize;
 

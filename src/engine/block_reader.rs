@@ -10,8 +10,8 @@ use super::object::{ObjectBuffers, ObjectJob, Side, at};
 use super::plan::Block;
 use super::rechunk::Rechunk;
 use super::workers::Workers;
+use crate::codec::ChainFault;
 use crate::codec::region::{Pieces, RegionCopy, advance, as_index, ravel, unravel};
-use crate::codec::{ChainFault, ChainFaultKind};
 
 /// Bytes of a plain object that are read at a time: the least that is worth a call, and the most, which leaves room in
 /// a level 2 cache.
@@ -259,6 +259,7 @@ impl BlockReader<'_> {
             chain.decode(read, elements, workspace).map_err(|fault| at(fault, &start))?;
             elements
         };
+        check_values(side, values, &start, side.cell_shape())?;
         decoded.scatter(values, &start, side.cell_shape(), self.encoder.element_size());
         Ok(read.len() as u64)
     }
@@ -279,9 +280,7 @@ impl BlockReader<'_> {
             (side.cell_shape(), self.encoder.element_size() as u64, side.start_of_cell(cell));
         let (expected, found) = (side.chunk_bytes(), reader.length());
         if expected != found {
-            let kind = ChainFaultKind::Size { expected, found };
-            let fault = ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind };
-            return Err(in_source(Fault::Chain(fault)));
+            return Err(in_source(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
         }
         let [first, end] = decoded.needed(&start, shape);
         let mut bytes = 0;
@@ -292,10 +291,21 @@ impl BlockReader<'_> {
                 .map_err(|error| in_source(error.into()))?;
             bytes += length;
             let start: Vec<u64> = start.iter().zip(&first).map(|(a, b)| a + b).collect();
+            check_values(side, buffer, &start, &extent).map_err(in_source)?;
             decoded.scatter(buffer, &start, &extent, self.encoder.element_size());
         }
         Ok(bytes)
     }
+}
+
+/// Refuses elements of a box of `shape` at `start` that lie inside the array and are no values of its type.
+fn check_values(side: &Side, elements: &[u8], start: &[u64], shape: &[u64]) -> Result<(), Fault> {
+    let chain = side.cell_chain();
+    if !chain.checks_values() {
+        return Ok(());
+    }
+    let valid = side.cropped(start, shape);
+    chain.check_values(elements, shape, valid.as_deref().unwrap_or(shape)).map_err(|fault| at(fault, start))
 }
 
 /// Whether a cell that overlaps a part of the array is stored.
@@ -304,7 +314,7 @@ fn holds_any(source: &CellSource<'_>, part: &Block, buffers: &mut ObjectBuffers)
     let mut place = vec![0; counts.len()];
     loop {
         let cell: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-        if source.holds(&cell, buffers)? {
+        if source.holds(&cell, &mut buffers.read, &mut buffers.workspace)? {
             return Ok(true);
         }
         if !advance(&mut place, &counts) {

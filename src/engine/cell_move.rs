@@ -16,7 +16,6 @@ use crate::codec::conversion::Converted;
 use crate::codec::region::advance;
 
 /// The work on the objects of the destination.
-#[derive(Debug)]
 pub(super) struct CellMove<'a> {
     /// The job.
     pub(super) job: &'a ObjectJob,
@@ -26,25 +25,19 @@ pub(super) struct CellMove<'a> {
     pub(super) source: &'a CellSource<'a>,
     /// The objects of the destination that are done.
     pub(super) part: &'a Part<'a>,
+    /// Who is told of each cell.
+    pub(super) progress: &'a dyn Progress,
 }
 
 impl CellMove<'_> {
     /// Writes every object of the destination.
-    pub(super) fn run(
-        &self,
-        driver: &Driver,
-        progress: &dyn Progress,
-        mut fold: impl FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
+    pub(super) fn run(&self, driver: &Driver, mut fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
         let destination = &self.job.destination;
         let objects = self.job.overlapped(&destination.metadata.chunk_shape);
-        let bytes = destination.chunk_bytes();
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut ObjectBuffers, object| {
                 let workers = &mut Workers::One { buffers, interrupt: driver.interrupt() };
-                let report = self.part.do_once(object, || self.object(object, workers))?;
-                progress.advance(bytes);
-                Ok(report)
+                self.part.do_once(object, || self.object(object, workers))
             };
             // What happened to no object in particular happened to the one that was written.
             let located =
@@ -58,7 +51,6 @@ impl CellMove<'_> {
                 .part
                 .do_once(index, || self.object(index, &mut Workers::All { driver, buffers: &buffers }))
                 .map_err(|fault| ChunkFault { index, fault })?;
-            progress.advance(bytes);
             fold(report);
         }
         Ok(())
@@ -82,7 +74,12 @@ impl CellMove<'_> {
                 for (index, dimension) in position.iter().zip(&order) {
                     inside[*dimension] = *index;
                 }
-                batch.push(inside);
+                let cell: Vec<u64> =
+                    first.iter().zip(&inside).map(|(first, inside)| first + inside).collect();
+                // Most inner chunks of a large shard may be absent: those take no turn of the threads.
+                if self.job.absent_element.is_some() || self.source.may_hold_cell(&cell) {
+                    batch.push(inside);
+                }
                 let mut following = position;
                 next = advance(&mut following, &shape).then_some(following);
             }
@@ -102,6 +99,8 @@ impl CellMove<'_> {
         writer: &mut CellWriter<'_>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
+        // What is written is counted with the padding at the edge.
+        let bytes = self.job.destination.cell_chain().decoded_bytes();
         let position =
             |inside: &[u64]| -> Vec<u64> { first.iter().zip(inside).map(|(a, b)| a + b).collect() };
         if let Workers::One { buffers, interrupt } = workers {
@@ -110,6 +109,7 @@ impl CellMove<'_> {
                 if self.cell(&position(inside), writer.object(), buffers, report)? {
                     writer.write(inside, Encoded::whole(self.encoded(buffers)), report)?;
                 }
+                self.progress.advance(bytes);
             }
             return Ok(());
         }
@@ -123,6 +123,7 @@ impl CellMove<'_> {
             if let Some(encoded) = encoded {
                 writer.write(inside, Encoded::whole(&encoded), report)?;
             }
+            self.progress.advance(bytes);
         }
         Ok(())
     }

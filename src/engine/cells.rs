@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chunk_set::ChunkSet;
 use super::driver::Fault;
-use super::object::{ObjectBuffers, Side};
+use super::object::Side;
 use crate::codec::BoundChain;
 use crate::codec::chain::Workspace;
 use crate::codec::region::ravel;
@@ -21,6 +21,14 @@ impl Side {
     /// The chain of a cell.
     pub fn cell_chain(&self) -> &BoundChain {
         self.layout.as_ref().map_or(&self.chain, |layout| &layout.cell)
+    }
+
+    /// Lets `cast_value` take the nearest code from now on, also inside shards.
+    pub fn encode_to_nearest(&mut self) {
+        self.chain.encode_to_nearest();
+        if let Some(layout) = &mut self.layout {
+            layout.cell.encode_to_nearest();
+        }
     }
 
     /// Elements of a cell along each dimension.
@@ -120,6 +128,11 @@ impl<'a> CellSource<'a> {
         self.present.is_none_or(|present| present.contains(object))
     }
 
+    /// Whether a cell may be there.
+    pub(super) fn may_hold_cell(&self, cell: &[u64]) -> bool {
+        self.may_hold(self.side.object_of(cell).0)
+    }
+
     /// Reads an encoded cell into `bytes`; false where it is absent. More than the workspace has room for, or else
     /// than the chain can make, is a fault.
     pub fn read(&self, cell: &[u64], bytes: &mut Vec<u8>, workspace: &mut Workspace) -> Result<bool, Fault> {
@@ -130,15 +143,13 @@ impl<'a> CellSource<'a> {
         self.read_of(object, &inside, bytes, workspace).map_err(|fault| fault.of_source(object))
     }
 
-    /// Whether a cell is stored.
-    pub(super) fn holds(&self, cell: &[u64], buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
+    /// Whether a cell is stored, by the index of its shard, for which there are buffers; else whether it may be.
+    pub fn holds(&self, cell: &[u64], bytes: &mut Vec<u8>, workspace: &mut Workspace) -> Result<bool, Fault> {
         let (object, inside) = self.side.object_of(cell);
         let Some(layout) = self.side.layout.as_ref().filter(|_| self.may_hold(object)) else {
             return Ok(self.may_hold(object));
         };
-        let shard = self
-            .open(object, &mut buffers.read, &mut buffers.workspace)
-            .map_err(|fault| fault.of_source(object))?;
+        let shard = self.open(object, bytes, workspace).map_err(|fault| fault.of_source(object))?;
         let index = shard.index.as_deref().unwrap_or_default();
         Ok(index.get(layout.entry_of(&inside)).copied().flatten().is_some())
     }

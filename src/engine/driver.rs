@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::chunk_set::ChunkSet;
 use super::interrupt::{Interrupt, Interrupted};
 use crate::codec::{ChainFault, ChainFaultKind};
+use crate::diagnostic::quantity::bytes;
 use crate::store::StoreError;
 
 /// Chunks whose results are gathered before they are folded in order, at least, and for each thread: all wait for the
@@ -32,7 +33,7 @@ pub enum Fault {
     #[error("{0}")]
     Other(String),
     /// There is too little memory for it.
-    #[error("{needed} bytes of memory are needed")]
+    #[error("{} of memory are needed", bytes(*.needed))]
     Memory {
         /// As far as is known.
         needed: u64,
@@ -76,10 +77,23 @@ impl Fault {
         }
     }
 
+    /// Whether it tells something of the data. A panic, too little memory, a store that fails and an interruption do
+    /// not: the chunk may be right.
+    pub fn is_of_data(&self) -> bool {
+        match self {
+            Fault::Chain(fault) => fault.missing_memory().is_none(),
+            Fault::Store(error) => error.is_data_fault(),
+            Fault::Other(_) => true,
+            Fault::Memory { .. } | Fault::Panic(_) | Fault::Interrupted(_) => false,
+            Fault::At { fault, .. } => fault.is_of_data(),
+        }
+    }
+
     /// Whether more memory would do.
     pub fn is_of_memory(&self) -> bool {
         match self {
             Fault::Memory { .. } => true,
+            Fault::Chain(fault) => fault.missing_memory().is_some(),
             Fault::At { fault, .. } => fault.is_of_memory(),
             _ => false,
         }
@@ -355,6 +369,18 @@ mod tests {
             driver.run::<(), u64>(&chunks, |(), index| Ok(index), |_, index| seen.push(index)).unwrap();
             assert!(seen.windows(2).all(|pair| pair[0] < pair[1]) && seen.len() as u64 == chunks.len());
         }
+    }
+
+    #[test]
+    fn fault_of_the_program_or_the_machine_is_none_of_the_data() {
+        let panic = guarded::<()>(|| panic!("a bug")).unwrap_err();
+        let chain = |kind| Fault::Chain(ChainFault { place: "0".into(), codec: "zstd".to_owned(), kind });
+        let of_machine = [panic, Fault::Memory { needed: 1 }, chain(ChainFaultKind::Memory { needed: 1 })];
+        for fault in of_machine {
+            assert!(!fault.is_of_data() && !fault.of_source(3).is_of_data());
+        }
+        assert!(chain(ChainFaultKind::Checksum("wrong".to_owned())).of_source(3).is_of_data());
+        assert!(Fault::Other("short".to_owned()).is_of_data());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! follows is believed, before which everything was synced. A line that is torn, and what follows it, does not count.
 
 mod fingerprint;
+mod holder;
 mod line;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use fingerprint::Fingerprint;
+use holder::{Hold, Holder};
 use line::{Counted, Header, Known, Line, next_line, read, to_line};
 
 use super::chunk_set::ChunkSet;
@@ -51,6 +53,9 @@ pub enum JournalError {
     /// Another process has it.
     #[error("another run is writing there")]
     Locked,
+    /// Another process has it, as it notes where the file system has no locks.
+    #[error("another run is writing there: {0}")]
+    Held(String),
     /// It is another plan's.
     #[error("what differs: {}", .differences.join(", "))]
     OtherPlan {
@@ -76,10 +81,21 @@ struct Writer {
     bytes: u64,
 }
 
+/// What keeps other runs from a journal.
+#[derive(Debug)]
+struct Guard {
+    is_locked: bool,
+    /// Who has it or had it before, where there is no lock.
+    before: Option<Holder>,
+    hold: Hold,
+}
+
 /// The journal of a run.
 #[derive(Debug)]
 pub struct Journal {
     node: LocalNode,
+    /// What keeps other runs out, and whose it is.
+    guard: Guard,
     writer: Mutex<Writer>,
     waiting: Vec<Mutex<Waiting>>,
     known: BTreeMap<String, Known>,
@@ -112,10 +128,10 @@ impl Journal {
         tree::remove(&node.root().join(FOLDER))
     }
 
-    /// Whether another process is writing a node.
-    pub fn is_locked_at(node: &LocalNode) -> Result<bool, JournalError> {
-        let log = LogFile::open(&Self::path(node))?;
-        Ok(log.is_some_and(|log| matches!(log.lock(), Ok(Lock::Elsewhere))))
+    /// An error where another process is writing a node.
+    pub fn check_free_at(node: &LocalNode) -> Result<(), JournalError> {
+        let Some(mut log) = LogFile::open(&Self::path(node))? else { return Ok(()) };
+        lock(&mut log).map(|_| ())
     }
 
     /// Whether the run that left its journal in a node was to replace another node by it.
@@ -133,19 +149,24 @@ impl Journal {
             Some(left) => left,
             None => LogFile::create(&Self::path(node))?,
         };
-        lock(&log)?;
+        let guard = lock(&mut log)?;
         log.truncate(0)?;
-        let fingerprint = fingerprint.clone();
-        let header = Header { schema: SCHEMA.to_owned(), fingerprint, replaces, boot: tree::boot_id() };
+        let header = Header {
+            schema: SCHEMA.to_owned(),
+            fingerprint: fingerprint.clone(),
+            replaces,
+            boot: tree::boot_id(),
+            holder: Some(guard.hold.holder()),
+        };
         let line = to_line(&header);
         log.append(line.as_bytes())?;
-        Ok(Self::with(node, log, line.len() as u64, BTreeMap::new()))
+        Ok(Self::with(node, (log, guard), line.len() as u64, BTreeMap::new()))
     }
 
     /// Takes up the journal of a run that has ended; `None` where it had not begun to note anything.
     pub fn resume(node: &LocalNode, fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
         let Some(mut log) = LogFile::open(&Self::path(node))? else { return Ok(None) };
-        lock(&log)?;
+        let guard = lock(&mut log)?;
         let text = log.read(MOST_BYTES)?;
         let Some((header, first)) = next_line::<Header>(&text, 0) else { return Ok(None) };
         if header.schema != SCHEMA {
@@ -158,14 +179,21 @@ impl Journal {
         let boot = tree::boot_id();
         let (known, length, is_same_boot) = read(&text, first, header.boot.as_ref(), boot.as_ref());
         log.truncate(length)?;
-        let journal = Self::with(node, log, length, known);
+        let mut lines = to_line(&Line::Holder(guard.hold.holder()));
         if !is_same_boot {
-            journal.writer().append(&to_line(&Line::Boot(boot)))?;
+            lines += &to_line(&Line::Boot(boot));
         }
+        let journal = Self::with(node, (log, guard), length, known);
+        journal.writer().append(&lines)?;
         Ok(Some(journal))
     }
 
-    fn with(node: &LocalNode, log: LogFile, length: u64, known: BTreeMap<String, Known>) -> Self {
+    fn with(
+        node: &LocalNode,
+        (log, guard): (LogFile, Guard),
+        length: u64,
+        known: BTreeMap<String, Known>,
+    ) -> Self {
         let now = Instant::now();
         let writer = Writer { log, length: Some(length), last_line: now, last_checkpoint: now, bytes: 0 };
         let units = known
@@ -176,6 +204,7 @@ impl Journal {
         let bytes = known.values().map(|known| known.report.bytes_written).fold(0, u64::saturating_add);
         Journal {
             node: node.clone(),
+            guard,
             writer: Mutex::new(writer),
             waiting: (0..SLOTS).map(|_| Mutex::default()).collect(),
             known,
@@ -187,6 +216,16 @@ impl Journal {
     /// Units that are done, by this run and those before.
     pub fn num_units(&self) -> u64 {
         self.num_units.load(Ordering::Relaxed)
+    }
+
+    /// Whether the file system locks it: where it does not, nothing keeps runs on other machines out.
+    pub fn is_locked(&self) -> bool {
+        self.guard.is_locked
+    }
+
+    /// Who wrote it before this run, where that cannot be told by a lock.
+    pub fn holder_before(&self) -> Option<String> {
+        self.guard.before.as_ref().map(Holder::to_string)
     }
 
     /// Bytes that were written for them.
@@ -345,13 +384,19 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks a log that still stands at its path. Where the file system has no locks nothing keeps two runs apart.
-fn lock(log: &LogFile) -> Result<(), JournalError> {
+/// Locks a log that still stands at its path. Where the file system has no locks, it is free unless a process of this
+/// machine that it names goes on.
+fn lock(log: &mut LogFile) -> Result<Guard, JournalError> {
+    let guard = |is_locked, before| Guard { is_locked, before, hold: Hold::new() };
     match log.lock()? {
         // Removed meanwhile: the run that had it has just ended.
         Lock::Held if !log.is_in_place() => Err(JournalError::Locked),
-        Lock::Held | Lock::Unsupported => Ok(()),
+        Lock::Held => Ok(guard(true, None)),
         Lock::Elsewhere => Err(JournalError::Locked),
+        Lock::Unsupported => match Holder::last(&log.read(MOST_BYTES)?) {
+            Some(holder) if holder.is_alive() => Err(JournalError::Held(holder.to_string())),
+            before => Ok(guard(false, before)),
+        },
     }
 }
 

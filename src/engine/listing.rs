@@ -20,6 +20,8 @@ pub struct Listing {
     pub present: ChunkSet,
     /// Keys that belong to no chunk of the grid, the first [`Listing::MOST_UNKNOWN`] of them.
     pub unknown_keys: Vec<String>,
+    /// Keys of chunks that are links which lead nowhere, as many: such chunks are absent.
+    pub dangling_links: Vec<String>,
     /// Folders where a chunk should be, as many.
     pub folders: Vec<String>,
     /// Bytes of the chunks of the grid; 0 where they were not asked for.
@@ -81,6 +83,7 @@ fn walk(
         None => Ok(Listing {
             present: found.present.finish(),
             unknown_keys: found.unknown_keys.into_iter().collect(),
+            dangling_links: found.dangling_links.into_iter().collect(),
             folders: found.misplaced.into_iter().collect(),
             present_bytes: found.bytes,
         }),
@@ -111,6 +114,7 @@ struct Walker<'a> {
 struct Found {
     present: ChunkSetBuilder,
     unknown_keys: BTreeSet<String>,
+    dangling_links: BTreeSet<String>,
     /// Folders where a chunk should be.
     misplaced: BTreeSet<String>,
     bytes: u64,
@@ -158,6 +162,9 @@ impl Walker<'_> {
                     visit(Task::Folder { folder: key.to_owned(), depth: depth + 1 });
                 }
                 (EntryKind::Unnamed, _) | (EntryKind::Folder, None) => {}
+                (EntryKind::Link, Some(_)) if matches!(self.node.size(key), Ok(None)) => {
+                    keep(&mut found.dangling_links, key);
+                }
                 (_, Some(index)) => {
                     found.present.insert(index);
                     if self.with_sizes {
@@ -202,6 +209,7 @@ impl Found {
         self.present.insert_all(present);
         self.add_bytes(other.bytes);
         other.unknown_keys.iter().for_each(|key| keep(&mut self.unknown_keys, key));
+        other.dangling_links.iter().for_each(|key| keep(&mut self.dangling_links, key));
         other.misplaced.iter().for_each(|key| keep(&mut self.misplaced, key));
         if let Some((folder, _)) = &other.error
             && self.error.as_ref().is_none_or(|(first, _)| folder < first)

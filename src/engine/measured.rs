@@ -16,6 +16,7 @@ use super::interrupt::Interrupt;
 use super::journal::Part;
 use super::object::{ObjectJob, ObjectReport, Side};
 use super::plan::Block;
+use super::progress::Progress;
 use crate::codec::Recoding;
 use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::region::advance;
@@ -124,7 +125,6 @@ impl Allowance {
 }
 
 /// The work on the objects of the destination.
-#[derive(Debug)]
 pub(super) struct MeasuredRun<'a> {
     pub(super) job: &'a ObjectJob,
     pub(super) measured: &'a Measured,
@@ -132,6 +132,8 @@ pub(super) struct MeasuredRun<'a> {
     pub(super) source: &'a CellSource<'a>,
     /// The objects that are done.
     pub(super) part: &'a Part<'a>,
+    /// Who is told of the encoded bytes of each object.
+    pub(super) progress: &'a dyn Progress,
 }
 
 impl MeasuredRun<'_> {
@@ -141,7 +143,11 @@ impl MeasuredRun<'_> {
         let reader = ElementReader::new(self.source, 0);
         let reader = reader.as_ref();
         let work = |buffers: &mut MeasuredBuffers, object| {
-            self.part.do_once(object, || self.object(object, reader, buffers, driver.interrupt()))
+            self.part.do_once(object, || {
+                let report = self.object(object, reader, buffers, driver.interrupt())?;
+                self.progress.advance(report.bytes_read);
+                Ok(report)
+            })
         };
         // What happened to no object in particular happened to the one that was written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };

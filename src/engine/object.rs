@@ -14,7 +14,7 @@ use super::staged::{Origin, Staged, StagedRun};
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted};
 use crate::codec::region::{advance, as_index, ravel};
-use crate::codec::{BoundChain, ChainFaultKind};
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
 use crate::store::LocalNode;
@@ -157,8 +157,10 @@ impl ObjectJob {
     ) -> Result<(), ChunkFault> {
         let cells = JobCells::new(self);
         let run = match &self.way {
-            ObjectWay::Cells(conversion) => CellMove { job: self, conversion, source: &cells.source, part }
-                .run(driver, progress, &mut fold),
+            ObjectWay::Cells(conversion) => {
+                CellMove { job: self, conversion, source: &cells.source, part, progress }
+                    .run(driver, &mut fold)
+            }
             ObjectWay::Rechunk(rechunk) => {
                 RechunkRun { job: self, rechunk, cells: &cells, part }.run(driver, progress, &mut fold)
             }
@@ -166,7 +168,8 @@ impl ObjectJob {
                 StagedRun { job: self, staged, part }.run(driver, progress, &mut fold)
             }
             ObjectWay::Measured(measured) => {
-                MeasuredRun { job: self, measured, source: &cells.source, part }.run(driver, &mut fold)
+                MeasuredRun { job: self, measured, source: &cells.source, part, progress }
+                    .run(driver, &mut fold)
             }
             ObjectWay::Convert(conversion) => self.run_whole(conversion, driver, progress, part, &mut fold),
         };
@@ -191,9 +194,11 @@ impl ObjectJob {
         driver.run::<ObjectBuffers, ObjectReport>(
             objects,
             |buffers, index| {
-                let report = part.do_once(index, || self.convert(conversion, buffers, index))?;
-                progress.advance(object_bytes);
-                Ok(report)
+                part.do_once(index, || {
+                    let report = self.convert(conversion, buffers, index)?;
+                    progress.advance(object_bytes);
+                    Ok(report)
+                })
             },
             |_, report| fold(report),
         )
@@ -203,7 +208,6 @@ impl ObjectJob {
     ///
     /// A grid may be far larger than what is stored: it is not walked then.
     pub fn overlapped(&self, shape: &[u64]) -> ChunkSet {
-        const WALKED: u64 = 1 << 20;
         let side = &self.source.metadata;
         let grid: Vec<u64> = side.shape.iter().zip(shape).map(|(length, of)| length.div_ceil(*of)).collect();
         let total = grid.iter().fold(1_u64, |all, length| all.saturating_mul(*length));
@@ -211,7 +215,7 @@ impl ObjectJob {
         if shape == side.chunk_shape && self.absent_element.is_none() {
             return self.present.clone();
         }
-        if self.absent_element.is_some() || self.present.len() == objects || total <= WALKED {
+        if self.absent_element.is_some() || self.present.len() == objects {
             return ChunkSet::full(total);
         }
         let mut overlapped = ChunkSetBuilder::default();
@@ -267,12 +271,8 @@ impl ObjectJob {
         let mut reader =
             reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
         let (expected, found) = (conversion.streamed_bytes(), reader.length());
-        let wrong_size = |found| {
-            let kind = ChainFaultKind::Size { expected, found };
-            Fault::Chain(crate::codec::ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind })
-        };
         if expected != found {
-            return Err(wrong_size(found));
+            return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
         }
         let ObjectBuffers { read, written, conversion: work, .. } = buffers;
         read.resize(PIECE.min(as_index(expected)), 0);
@@ -282,7 +282,8 @@ impl ObjectJob {
             let length = as_index((expected - offset).min(PIECE as u64));
             let filled = reader.read_next(&mut read[..length])?;
             if filled < length {
-                return Err(wrong_size(offset + filled as u64));
+                let kind = ChainFaultKind::Size { expected, found: offset + filled as u64 };
+                return Err(Fault::Chain(ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }));
             }
             let target = as_index(offset) / source_size * target_size;
             let target = &mut written[target..target + length / source_size * target_size];
@@ -369,9 +370,6 @@ pub fn cell_start(start: &[u64], cell: &[u64], cell_shape: &[u64]) -> Vec<u64> {
 }
 
 /// Moves the position of a faulty element from the chunk's frame to the array's.
-pub(super) fn at(mut fault: crate::codec::ChainFault, start: &[u64]) -> Fault {
-    if let ChainFaultKind::Element { position: Some(position), .. } = &mut fault.kind {
-        position.iter_mut().zip(start).for_each(|(index, first)| *index += first);
-    }
-    Fault::Chain(fault)
+pub(super) fn at(fault: ChainFault, start: &[u64]) -> Fault {
+    Fault::Chain(fault.moved_by(start))
 }

@@ -47,7 +47,7 @@ pub struct Origin {
 
 /// The folder of the intermediate data of a destination.
 pub fn folder(destination: &LocalNode) -> LocalNode {
-    LocalNode::new(destination.root().join(FOLDER))
+    destination.child(FOLDER)
 }
 
 /// The document of intermediate data that a destination has: of a run that has not ended.

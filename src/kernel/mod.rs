@@ -23,6 +23,7 @@ mod dispatch;
 mod double;
 mod exact;
 mod integer;
+pub mod missing;
 mod narrow;
 pub mod numcodecs;
 pub mod quantize;
@@ -48,6 +49,13 @@ pub enum Rounding {
     TowardsNegative,
     /// To the nearest, ties away from zero.
     NearestAway,
+}
+
+impl Rounding {
+    /// Whether a value is moved by half a step at most, not by up to a whole one.
+    pub const fn is_to_nearest(self) -> bool {
+        matches!(self, Rounding::NearestEven | Rounding::NearestAway)
+    }
 }
 
 /// What becomes of a value outside the target's range (`cast_value`'s `out_of_range`).
@@ -77,6 +85,8 @@ pub enum FaultKind {
     Remainder,
     /// A stored value outside the logical range of its type (1024 in `uint10`).
     NotOfType,
+    /// A byte other than 0 and 1, as a bool.
+    NotBool,
     /// A value that is no NaN got the code that stands for NaN.
     ReservedCode,
 }

@@ -4,7 +4,7 @@ use half::f16;
 
 use super::InstructionSet;
 use super::dispatch::{TileKernel, TileLoop};
-use super::tile::{TILE, TileBuffer, is_aligned, read_bits, write_bits};
+use super::missing::MissingFilter;
 use crate::element::{Element, NumberType};
 use crate::with_element;
 
@@ -27,7 +27,7 @@ pub struct Extent {
 #[derive(Debug, Clone)]
 pub struct ExtentScan {
     number_type: NumberType,
-    missing: Vec<u64>,
+    missing: MissingFilter,
     kernel: TileKernel<(), TileExtent>,
 }
 
@@ -133,18 +133,19 @@ fn extent<T: Ordered>(keys: impl Iterator<Item = T::Key>) -> (T::Key, T::Key) {
 
 impl ExtentScan {
     /// Binds it; `missing` are bit patterns that count as NaN, compared as numbers.
-    pub fn new(number_type: NumberType, missing: Vec<u64>) -> Self {
+    pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
         Self::with_instruction_set(number_type, missing, InstructionSet::detect())
     }
 
     /// The same, with the loop of one instruction set.
     pub fn with_instruction_set(
         number_type: NumberType,
-        missing: Vec<u64>,
+        missing: &[u64],
         instruction_set: InstructionSet,
     ) -> Self {
         let kernel =
             with_element!(number_type.element(), T => TileKernel::select::<ExtentLoop<T>>(instruction_set));
+        let missing = MissingFilter::with_instruction_set(number_type, missing, instruction_set);
         ExtentScan { number_type, missing, kernel }
     }
 
@@ -156,21 +157,9 @@ impl ExtentScan {
     /// Adds the elements of `source` to `extent`.
     pub fn scan(&self, source: &[u8], extent: &mut Extent) {
         let size = self.number_type.size();
-        let whole = source.len() / size * size;
-        let mut buffer = TileBuffer::new();
-        for tile in source[..whole].chunks(TILE * size) {
-            extent.count += (tile.len() / size) as u64;
-            if self.missing.is_empty() && is_aligned(tile, size) {
-                self.scan_tile(tile, extent);
-            } else {
-                let kept = with_element!(
-                    self.number_type.element(),
-                    T => keep_present::<T>(tile, &self.missing, buffer.bytes_mut(tile.len()))
-                );
-                extent.nan += ((tile.len() - kept) / size) as u64;
-                self.scan_tile(buffer.bytes_mut(kept), extent);
-            }
-        }
+        extent.count += (source.len() / size) as u64;
+        let missing = self.missing.each_present(source, |tile| self.scan_tile(tile, extent));
+        extent.nan += missing.all;
     }
 
     /// Adds a tile without missing values.
@@ -210,20 +199,6 @@ impl ExtentScan {
     }
 }
 
-/// Copies the elements that are not missing to the front of `kept`, and tells how many bytes they are.
-fn keep_present<T: Element>(tile: &[u8], missing: &[u64], kept: &mut [u8]) -> usize {
-    let size = size_of::<T>();
-    let mut count = 0;
-    for index in 0..tile.len() / size {
-        let bits = read_bits(tile, size, index);
-        let element = T::from_bits64(bits);
-        write_bits(kept, size, count, bits);
-        // NaN equals nothing: it is kept, and counted with the others.
-        count += usize::from(!missing.iter().any(|missing| T::from_bits64(*missing) == element));
-    }
-    count * size
-}
-
 /// Counts NaN and infinities one by one.
 fn count_not_finite<T: Ordered>(tile: &[u8], extent: &mut Extent) {
     let elements: &[T] = bytemuck::try_cast_slice(tile).unwrap_or_default();
@@ -244,8 +219,8 @@ mod tests {
     use super::*;
 
     fn extent<T: Element>(values: &[T], missing: &[T]) -> Extent {
-        let missing = missing.iter().map(|value| value.to_bits64()).collect();
-        let scan = ExtentScan::new(NumberType::of(T::TYPE), missing);
+        let missing: Vec<u64> = missing.iter().map(|value| value.to_bits64()).collect();
+        let scan = ExtentScan::new(NumberType::of(T::TYPE), &missing);
         let mut extent = scan.empty();
         scan.scan(bytemuck::cast_slice(values), &mut extent);
         extent
@@ -274,7 +249,7 @@ mod tests {
     fn unaligned_bytes_are_scanned() {
         let mut bytes = vec![0_u8; 4001];
         bytes[1..].copy_from_slice(bytemuck::cast_slice(&[2.5f32; 1000]));
-        let scan = ExtentScan::new(NumberType::of(f32::TYPE), Vec::new());
+        let scan = ExtentScan::new(NumberType::of(f32::TYPE), &[]);
         let mut found = scan.empty();
         scan.scan(&bytes[1..], &mut found);
         assert_eq!(found.finite, Some((2.5f32.to_bits64(), 2.5f32.to_bits64())));

@@ -1,5 +1,5 @@
 //! CF packing undone: `code * scale_factor + add_offset`, computed in float64 and rounded once to the target
-//! (CF conventions, section 8.1). Codes that stand for missing values become NaN.
+//! (CF conventions, section 8.1). Codes that stand for missing values become NaN. Packed floats are unpacked likewise.
 
 use crate::element::{Element, ElementType, NumberType};
 use crate::with_element;
@@ -14,10 +14,10 @@ pub struct Unpack {
     missing: Vec<i128>,
 }
 
-/// An integer as a float64, and as itself.
+/// A packed element as a float64, and as an integer where it is of an integer type.
 trait Code: Element {
     fn to_f64(self) -> f64;
-    fn to_i128(self) -> i128;
+    fn to_i128(self) -> Option<i128>;
 }
 
 macro_rules! code {
@@ -31,8 +31,8 @@ macro_rules! code {
             fn to_f64(self) -> f64 {
                 self as f64
             }
-            fn to_i128(self) -> i128 {
-                i128::from(self)
+            fn to_i128(self) -> Option<i128> {
+                Some(i128::from(self))
             }
         })*
     };
@@ -40,8 +40,23 @@ macro_rules! code {
 
 code!(i8, i16, i32, i64, u8, u16, u32, u64);
 
+macro_rules! float_code {
+    ($($type:ty),*) => {
+        $(impl Code for $type {
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+            fn to_i128(self) -> Option<i128> {
+                None
+            }
+        })*
+    };
+}
+
+float_code!(half::f16, f32, f64);
+
 impl Unpack {
-    /// Binds it: `source` is an integer type, `target` float32 or float64, `missing` the codes that stand for NaN.
+    /// Binds it: `target` is float32 or float64, `missing` are the integer codes that stand for NaN.
     pub fn new(
         source: NumberType,
         target: NumberType,
@@ -52,7 +67,7 @@ impl Unpack {
         Unpack { source, target, scale_factor, add_offset, missing }
     }
 
-    /// The integer type of the codes.
+    /// The type of the codes.
     pub fn source(&self) -> NumberType {
         self.source
     }
@@ -73,7 +88,9 @@ impl Unpack {
             ElementType::UInt16 => self.run::<u16>(source, target),
             ElementType::UInt32 => self.run::<u32>(source, target),
             ElementType::UInt64 => self.run::<u64>(source, target),
-            ElementType::Float16 | ElementType::Float32 | ElementType::Float64 => {}
+            ElementType::Float16 => self.run::<half::f16>(source, target),
+            ElementType::Float32 => self.run::<f32>(source, target),
+            ElementType::Float64 => self.run::<f64>(source, target),
         }
     }
 
@@ -93,7 +110,7 @@ impl Unpack {
     }
 
     fn value<S: Code>(&self, code: S) -> f64 {
-        if !self.missing.is_empty() && self.missing.contains(&code.to_i128()) {
+        if !self.missing.is_empty() && code.to_i128().is_some_and(|code| self.missing.contains(&code)) {
             return f64::NAN;
         }
         code.to_f64() * self.scale_factor + self.add_offset

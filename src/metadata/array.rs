@@ -47,7 +47,7 @@ pub struct ArrayDocument {
     pub attributes: Option<Object>,
     /// One name or null per dimension, if there are any.
     pub dimension_names: Option<Vec<Option<String>>>,
-    /// The storage transformers (each of them is an error).
+    /// The storage transformers, of which none is known: each is an error unless it need not be understood.
     pub storage_transformers: Vec<Json>,
     /// Members that the specification does not have.
     pub unknown: Object,
@@ -192,9 +192,20 @@ fn read_storage_transformers(object: &Object, diagnostics: &mut Vec<Diagnostic>)
     match object.get("storage_transformers") {
         None => Vec::new(),
         Some(Json::Array(elements)) => {
-            if !elements.is_empty() {
-                let message = format!("{} storage transformer(s), of which none is known", elements.len());
+            let is_optional = |element: &&Json| element.get("must_understand") == Some(&Json::Bool(false));
+            let num_optional = elements.iter().filter(is_optional).count();
+            let num_needed = elements.len() - num_optional;
+            if num_needed > 0 {
+                let message = format!("{num_needed} storage transformer(s), of which none is known");
                 diagnostics.push(Diagnostic::new(code::STORAGE_TRANSFORMER, message).at_pointer(pointer));
+            }
+            if num_optional > 0 {
+                let message = format!(
+                    "{num_optional} storage transformer(s) with \"must_understand\": false, passed over since none is known"
+                );
+                diagnostics.push(
+                    Diagnostic::new(code::STORAGE_TRANSFORMER_PASSED_OVER, message).at_pointer(pointer),
+                );
             }
             elements.clone()
         }
@@ -283,6 +294,7 @@ mod tests {
             ("dimension_names", "[\"y\"]", &["ZM108"]),
             ("dimension_names", "[\"y\", 1]", &["ZM103"]),
             ("storage_transformers", "[{\"name\":\"x\"}]", &["ZM110"]),
+            ("storage_transformers", "[{\"name\":\"x\",\"must_understand\":false}]", &["ZM112"]),
             ("storage_transformers", "null", &["ZM103"]),
             ("extra", "{\"must_understand\":false}", &[]),
             ("extra", "{\"must_understand\":true}", &["ZM102"]),

@@ -71,14 +71,15 @@ pub(super) fn read_chunk_grid(
         return None;
     };
     let pointer = "/chunk_grid/configuration/chunk_shape";
-    let chunk_shape = read_sizes(json, pointer, code::GRID_CONFIGURATION, diagnostics)?;
-    let fits = check_chunk_shape(&chunk_shape, shape, pointer, diagnostics);
+    let mut chunk_shape = read_sizes(json, pointer, code::GRID_CONFIGURATION, diagnostics)?;
+    let fits = check_chunk_shape(&mut chunk_shape, shape, pointer, diagnostics);
     fits.then_some(ChunkGrid::Regular { chunk_shape })
 }
 
-/// Whether a chunk shape has a rank, dimensions and a product that can be worked with.
+/// Whether a chunk shape has a rank, dimensions and a product that can be worked with. A length of 0 along a dimension of
+/// length 0, which zarr-python 3.1.6 and 3.2.1 write, becomes 1.
 pub(super) fn check_chunk_shape(
-    chunk_shape: &[u64],
+    chunk_shape: &mut [u64],
     shape: Option<&[u64]>,
     pointer: &str,
     diagnostics: &mut Vec<Diagnostic>,
@@ -94,14 +95,25 @@ pub(super) fn check_chunk_shape(
             format!("the chunk shape has {} dimensions, the array {}", chunk_shape.len(), shape.len());
         push(code::CHUNK_SHAPE_RANK, message, pointer.to_owned());
     }
-    for (index, _) in chunk_shape.iter().enumerate().filter(|(_, size)| **size == 0) {
-        let message = format!("the chunk shape is 0 in dimension {index}, expected at least 1");
-        push(code::CHUNK_SHAPE_ZERO, message, format!("{pointer}/{index}"));
+    let mut empty = Vec::new();
+    for (index, size) in chunk_shape.iter_mut().enumerate().filter(|(_, size)| **size == 0) {
+        let pointer = format!("{pointer}/{index}");
+        if shape.and_then(|shape| shape.get(index)) == Some(&0) {
+            *size = 1;
+            let message = format!("the chunk shape is 0 in dimension {index}, of length 0, and is read as 1");
+            let found = Diagnostic::new(code::CHUNK_SHAPE_ZERO_EMPTY, message);
+            empty.push(found.with_help("write 1: not every reader opens the array").at_pointer(pointer));
+        } else {
+            let message = format!("the chunk shape is 0 in dimension {index}, expected at least 1");
+            push(code::CHUNK_SHAPE_ZERO, message, pointer);
+        }
     }
     if num_elements(chunk_shape).is_none() {
         let message =
             format!("the number of elements of a chunk of {chunk_shape:?} does not fit into 64 bits");
         push(code::CHUNK_SHAPE_OVERFLOW, message, pointer.to_owned());
     }
-    diagnostics.len() == before
+    let is_sound = diagnostics.len() == before;
+    diagnostics.extend(empty);
+    is_sound
 }

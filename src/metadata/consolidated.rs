@@ -80,7 +80,7 @@ fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnost
             consolidated.copies.push((path.to_owned(), copy.clone()));
         } else if num_faults < MAX_FAULTS {
             num_faults += 1;
-            let message = format!("{} is no path below the group", Json::from(path).excerpt());
+            let message = format!("{} is not a path below the group", Json::from(path).excerpt());
             diagnostics.push(
                 Diagnostic::new(code::CONSOLIDATED_PATH, message)
                     .with_help(

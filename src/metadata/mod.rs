@@ -14,6 +14,7 @@ pub mod group;
 pub mod json;
 mod member;
 pub mod rectilinear;
+pub mod same_node;
 mod shape;
 pub mod v2;
 

@@ -1,7 +1,7 @@
 //! Shapes: lists of sizes whose product can be worked with.
 
 use super::extension::fault;
-use super::json::Json;
+use super::json::{Json, Number};
 use crate::diagnostic::{Code, Diagnostic, code};
 
 /// The most dimensions of an array (as numpy has).
@@ -33,8 +33,18 @@ pub(super) fn read_sizes(
     }
     let mut sizes = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
+        let number = element.as_number().map(Number::decimal);
         match element.as_u64() {
             Some(size) => sizes.push(size),
+            None if number.is_some_and(|number| number.is_negative() && !number.is_zero()) => {
+                let message = format!(
+                    "`{}` has the negative length {} in dimension {index}: lengths are 0 or more",
+                    pointer.rsplit('/').next().unwrap_or(pointer),
+                    element.excerpt(),
+                );
+                diagnostics
+                    .push(Diagnostic::new(fault_code, message).at_pointer(format!("{pointer}/{index}")));
+            }
             None => diagnostics.push(fault(
                 fault_code,
                 element,

@@ -6,6 +6,7 @@ mod round_trip;
 mod subject;
 
 use super::apply_codec_result::{ApplyCodecResult, RoundTrip, StreamBytes};
+use super::budget::Budget;
 use super::error::OperationError;
 use super::options::{ApplyCodecOptions, Stream};
 use crate::codec::fault::ChainFaultKind;
@@ -34,6 +35,9 @@ pub fn apply_codec(
     };
     let faulty = |fault: ChainFault| describe_fault(&name, direction, &subject.chain, fault);
     let passage = Passage::run(&subject.chain, direction, &bytes, options.repeat).map_err(faulty)?;
+    if direction == Direction::Decode {
+        subject.check_values(&passage.bytes).map_err(faulty)?;
+    }
     let round_trip =
         if options.round_trip { Some(round_trip(&subject, &bytes, &passage, faulty)?) } else { None };
     let (output, standard_output) = write(options, direction, &subject.chain, &passage.bytes, interrupt)?;
@@ -68,18 +72,13 @@ fn round_trip(
     Ok(round_trip::compare(decoded, bytes, &back.bytes))
 }
 
-/// What is in memory at once: the input, and both sides of the largest codec.
+/// Refuses a chain that needs more memory than there may be: for the input, both sides of the largest codec, and what
+/// compressors keep.
 fn check_memory(options: &ApplyCodecOptions, chain: &BoundChain) -> Result<(), OperationError> {
-    let largest = chain.max_representation_bytes();
-    let needed = largest.saturating_mul(3);
-    match options.common.max_memory {
-        Some(allowed) if allowed < needed => {
-            let message =
-                format!("--max-memory of {allowed} bytes is too small: the chain needs {needed} bytes");
-            Err(OperationError::environment(message).with_help(format!("give --max-memory {needed} or more")))
-        }
-        _ => Ok(()),
-    }
+    let buffers = chain.max_representation_bytes().saturating_mul(3);
+    let needed = buffers.saturating_add(chain.context_bytes());
+    let budget = Budget::of(&options.common);
+    budget.threads_of(needed, || format!("for chunks of shape {:?}", chain.decoded().shape)).map(drop)
 }
 
 /// Writes OUTPUT, or gives what belongs on stdout.
@@ -121,7 +120,8 @@ fn describe_fault(
     let element = match &fault.kind {
         ChainFaultKind::Element { fault, position, .. } => {
             let index = position.clone().unwrap_or_else(|| Box::from([fault.index as u64]));
-            format!(" at element {index:?} of the codec's input")
+            let of = if fault.kind == FaultKind::NotBool { "decoded array" } else { "codec's input" };
+            format!(" at element {index:?} of the {of}")
         }
         _ => String::new(),
     };
@@ -144,6 +144,7 @@ fn describe_fault(
             "these values were not made by this scale: check the configuration"
         }
         Some((FaultKind::NotOfType | FaultKind::ReservedCode, _)) => "check --data-type",
+        Some((FaultKind::NotBool, _)) => "check --data-type, and that the chunk is not damaged",
         None if direction == Direction::Decode => {
             "check that this chain, data type and shape are those with which the data were encoded"
         }

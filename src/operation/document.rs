@@ -2,9 +2,11 @@
 //!
 //! A `zarr.json` counts whatever stands beside it, also where it is broken; then a `.zarray`, then a `.zgroup`.
 
+use super::group::CONSOLIDATED_KEY;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::metadata::group::{NodeKind, node_kind};
-use crate::metadata::json::{Json, JsonError};
+use crate::metadata::json::{Json, JsonError, NotFiniteValues};
+use crate::store::file_format::FileFormat;
 use crate::store::{LocalNode, StoreError};
 
 /// The keys of documents, by which a node is known.
@@ -45,6 +47,8 @@ pub enum DocumentError {
         /// What is wrong with it.
         #[source]
         error: JsonError,
+        /// What stands there instead, where that is known.
+        format: Option<&'static FileFormat>,
     },
 }
 
@@ -52,7 +56,7 @@ impl DocumentError {
     /// The fault as a finding, its key relative to the node; `None` where the machine is at fault.
     pub fn diagnostic(&self) -> Option<Diagnostic> {
         match self {
-            DocumentError::Json { key, error } => Some(error.diagnostic().at_key(*key)),
+            DocumentError::Json { key, error, format } => Some(not_json(key, error, *format)),
             DocumentError::Store(error) if error.is_data_fault() => {
                 Some(Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string()))
             }
@@ -65,14 +69,19 @@ impl DocumentError {
 pub fn read_documents(node: &LocalNode) -> Result<Option<Documents>, DocumentError> {
     for key in NODE_KEYS {
         let Some(bytes) = node.read_document(key)? else { continue };
-        let document = Json::parse(&bytes).map_err(|error| DocumentError::Json { key, error })?;
+        let parsed = parse_document(key, &bytes);
+        let (document, not_finite) = parsed.map_err(|error| {
+            let format = FileFormat::of(&bytes);
+            DocumentError::Json { key, error, format }
+        })?;
         let kind = match key {
             ".zarray" => NodeKind::Array,
             ".zgroup" => NodeKind::Group,
             _ => kind_of(&document),
         };
         let zarr_format = if key == "zarr.json" { 3 } else { 2 };
-        let mut diagnostics = beside(node, key);
+        let mut diagnostics: Vec<Diagnostic> = not_finite.into_iter().collect();
+        diagnostics.extend(beside(node, key));
         let attributes = if zarr_format == 2 { read_attributes(node, &mut diagnostics)? } else { None };
         let (attributes, attributes_bytes) = attributes.unzip();
         return Ok(Some(Documents {
@@ -87,6 +96,76 @@ pub fn read_documents(node: &LocalNode) -> Result<Option<Documents>, DocumentErr
         }));
     }
     Ok(None)
+}
+
+/// The finding that a document is not JSON, which says what it is where that is known.
+pub fn not_json(key: &str, error: &JsonError, format: Option<&'static FileFormat>) -> Diagnostic {
+    let mut found = error.diagnostic().at_key(key);
+    if let Some(format) = format {
+        found.message = format!("`{key}` is {}", format.name);
+        found.help = Some(document_help(format).to_owned());
+    }
+    found
+}
+
+/// The next step where a file of this format stands where a document should be.
+pub fn document_help(format: &FileFormat) -> &'static str {
+    if format.is_stand_in {
+        format.help
+    } else {
+        "restore the document from a copy: it is JSON, not compressed"
+    }
+}
+
+/// Reads a document of a node, or the copies of such; `key` is the name of the document alone. Bare words for numbers that
+/// are not finite are read in attributes, where xarray and zarr-python write them, and in the fill value of v2 (SEMANTICS
+/// D1), and are a finding.
+pub fn parse_document(key: &str, bytes: &[u8]) -> Result<(Json, Option<Diagnostic>), JsonError> {
+    let (document, values) = Json::parse_with_not_finite(bytes, |pointer| may_be_not_finite(key, pointer))?;
+    Ok((document, not_finite_finding(&values).map(|found| found.at_key(key))))
+}
+
+/// Whether a bare `NaN` is read at this place of a document.
+fn may_be_not_finite(key: &str, pointer: &str) -> bool {
+    let is_fill_value = |member: &str| {
+        member == "fill_value" || member.strip_prefix("fill_value/").is_some_and(|rest| !rest.is_empty())
+    };
+    let Some(member) = pointer.strip_prefix('/') else { return false };
+    match key {
+        ".zattrs" => true,
+        ".zarray" => is_fill_value(member),
+        CONSOLIDATED_KEY => {
+            // The key of a copy is one token: its slashes are escaped.
+            let Some((path, member)) = member.strip_prefix("metadata/").and_then(|copy| copy.split_once('/'))
+            else {
+                return false;
+            };
+            let name = path.rsplit("~1").next().unwrap_or(path);
+            name == ".zattrs" || (name == ".zarray" && is_fill_value(member))
+        }
+        _ => {
+            let mut member = member;
+            // Copies of groups may hold copies themselves.
+            while let Some(copy) = member.strip_prefix("consolidated_metadata/metadata/") {
+                let Some((_, of_copy)) = copy.split_once('/') else { return false };
+                member = of_copy;
+            }
+            member.starts_with("attributes/")
+        }
+    }
+}
+
+/// What is to be said of the bare words of a document, at the first of them.
+fn not_finite_finding(values: &NotFiniteValues) -> Option<Diagnostic> {
+    let (value, pointer) = values.first.as_ref()?;
+    let word = value.word();
+    let more = match values.count {
+        1 => String::new(),
+        count => format!(", the first of {count} such values"),
+    };
+    let message = format!("{word} as a bare word is not JSON{more}: many readers refuse the document");
+    let help = format!("write the string \"{word}\", or leave the member out");
+    Some(Diagnostic::new(code::JSON_NOT_FINITE, message).with_help(help).at_pointer(pointer.as_str()))
 }
 
 /// Whether there is a document of a node, be it ever so broken.
@@ -138,10 +217,13 @@ fn read_attributes(
     let key = ".zattrs";
     match node.read_document(key) {
         Ok(None) => Ok(None),
-        Ok(Some(bytes)) => match Json::parse(&bytes) {
-            Ok(attributes) => Ok(Some((attributes, bytes))),
+        Ok(Some(bytes)) => match parse_document(key, &bytes) {
+            Ok((attributes, not_finite)) => {
+                diagnostics.extend(not_finite);
+                Ok(Some((attributes, bytes)))
+            }
             Err(error) => {
-                diagnostics.push(error.diagnostic().at_key(key));
+                diagnostics.push(not_json(key, &error, FileFormat::of(&bytes)));
                 Ok(None)
             }
         },

@@ -92,6 +92,22 @@ impl OperationError {
         self.class
     }
 
+    /// The message with its causes, in one line.
+    pub fn in_one_line(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = self.source();
+        while let Some(next) = cause {
+            let clause = next.to_string();
+            // A transparent wrapper repeats what it wraps.
+            if !text.ends_with(&clause) {
+                text.push_str(": ");
+                text.push_str(&clause);
+            }
+            cause = next.source();
+        }
+        text
+    }
+
     /// The next step.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()

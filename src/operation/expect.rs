@@ -1,7 +1,8 @@
 //! `--expect`: what must hold of a store's nodes, member by member of `inspect --json`.
 
+mod contract;
+
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::Interrupt;
 use super::document::Documents;
@@ -9,15 +10,17 @@ use super::error::{FaultClass, OperationError};
 use super::inspect::inspect_array;
 use super::open::open_documents;
 use super::options::InspectOptions;
-use super::place::{Place, local_path};
+use super::place::Place;
 use super::progress::Silent;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::{Json, Object, push_token};
-use crate::store::LocalNode;
+use crate::store::{LocalNode, Location};
+
+pub use contract::contract;
 
 /// The members that can be expected.
-const MEMBERS: [&str; 14] = [
+const MEMBERS: [&str; 15] = [
     "node_type",
     "path",
     "zarr_format",
@@ -27,6 +30,7 @@ const MEMBERS: [&str; 14] = [
     "fill_value",
     "chunk_shape",
     "shard_shape",
+    "chunk_grid",
     "chunk_key_encoding",
     "dimension_names",
     "codecs",
@@ -37,10 +41,14 @@ const MEMBERS: [&str; 14] = [
 /// Holds a node, and those below it that the expectations name by path, against the expectations.
 ///
 /// An error only where a node cannot be read for a reason that is not in the data.
-pub fn check(store: &Path, node: Option<&str>, expected: &Object) -> Result<Vec<Diagnostic>, OperationError> {
+pub fn check(
+    store: &Location,
+    node: Option<&str>,
+    expected: &Object,
+) -> Result<Vec<Diagnostic>, OperationError> {
     let root = Place::new(store, node)?;
     let mut findings = Vec::new();
-    for (path, members) in by_path(expected) {
+    for (path, members) in by_path(&contract::expectations(expected)) {
         let names = path.split('/').filter(|name| !name.is_empty());
         let place = names.fold(root.clone(), |place, name| place.child(name));
         match Observed::read(store, &place)? {
@@ -88,8 +96,8 @@ struct Observed {
 
 impl Observed {
     /// Reads a node; `None` where there is none. One whose document is broken has no members: `validate` says why.
-    fn read(store: &Path, place: &Place) -> Result<Option<Observed>, OperationError> {
-        let folder = place.folder(local_path(store));
+    fn read(store: &Location, place: &Place) -> Result<Option<Observed>, OperationError> {
+        let folder = place.folder(store);
         let observed = |key, members| Some(Observed { place: place.clone(), key, members });
         if !is_there(&folder) {
             return Ok(None);
@@ -106,7 +114,7 @@ impl Observed {
             group_members(place, documents)
         } else {
             let node = (!place.is_root()).then(|| place.path.clone());
-            let options = InspectOptions { store: store.to_path_buf(), node, ..InspectOptions::default() };
+            let options = InspectOptions { store: store.clone(), node, ..InspectOptions::default() };
             let result = inspect_array(&options, &Silent, &Interrupt::default())?;
             to_json(&result)
         };

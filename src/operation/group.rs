@@ -1,12 +1,13 @@
 //! A group's documents, read as far as they go.
 
-use super::document::Documents;
+use super::document::{Documents, not_json, parse_document};
 use super::place::Place;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::consolidated::Consolidated;
 use crate::metadata::group::GroupDocument;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2;
+use crate::store::file_format::FileFormat;
 use crate::store::{LocalNode, StoreError};
 
 /// The key of consolidated metadata of v2.
@@ -27,8 +28,10 @@ pub struct GroupReading {
     pub attributes_document: Option<Json>,
     /// Empty where there are none.
     pub attributes: Object,
-    /// The copies of the documents below it, where there are any.
+    /// The copies of the documents below it, where there are any that can be read.
     pub consolidated: Option<Consolidated>,
+    /// Whether there are consolidated metadata, readable or not.
+    pub has_copies: bool,
     /// Every fault of its documents.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -45,19 +48,20 @@ impl GroupReading {
             ..
         } = documents;
         let mut diagnostics = Vec::new();
-        let (attributes, consolidated) = if zarr_format == 2 {
+        let (attributes, consolidated, has_copies) = if zarr_format == 2 {
             v2::read_group(&document, &mut diagnostics);
             let mut found = Vec::new();
             let attributes =
                 attributes_document.as_ref().and_then(|json| v2::read_attributes(json, &mut found));
             diagnostics.extend(found.into_iter().map(|found| found.at_key(".zattrs")));
-            (attributes, read_consolidated(&node, &mut diagnostics)?)
+            let (consolidated, is_there) = read_consolidated(&node, &mut diagnostics)?;
+            (attributes, consolidated, is_there)
         } else {
             let read = GroupDocument::read(&document);
             diagnostics.extend(read.diagnostics);
-            let consolidated = read.consolidated_metadata.as_ref();
-            let consolidated = consolidated.and_then(|json| Consolidated::read_v3(json, &mut diagnostics));
-            (read.attributes, consolidated)
+            let member = read.consolidated_metadata.as_ref().filter(|member| !member.is_null());
+            let consolidated = member.and_then(|json| Consolidated::read_v3(json, &mut diagnostics));
+            (read.attributes, consolidated, member.is_some())
         };
         diagnostics.extend(beside);
         place.locate(&mut diagnostics, key);
@@ -70,6 +74,7 @@ impl GroupReading {
             attributes_document,
             attributes,
             consolidated,
+            has_copies,
             diagnostics,
         })
     }
@@ -80,18 +85,24 @@ impl GroupReading {
     }
 }
 
-/// The `.zmetadata` of a v2 group.
+/// The `.zmetadata` of a v2 group, and whether there is one, readable or not.
 fn read_consolidated(
     node: &LocalNode,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Option<Consolidated>, StoreError> {
-    let mut found = Vec::new();
+) -> Result<(Option<Consolidated>, bool), StoreError> {
+    let (mut found, mut is_there) = (Vec::new(), true);
     let consolidated = match node.read_document(CONSOLIDATED_KEY) {
-        Ok(None) => None,
-        Ok(Some(bytes)) => match Json::parse(&bytes) {
-            Ok(document) => Consolidated::read_v2(&document, &mut found),
+        Ok(None) => {
+            is_there = false;
+            None
+        }
+        Ok(Some(bytes)) => match parse_document(CONSOLIDATED_KEY, &bytes) {
+            Ok((document, not_finite)) => {
+                found.extend(not_finite);
+                Consolidated::read_v2(&document, &mut found)
+            }
             Err(error) => {
-                found.push(error.diagnostic());
+                found.push(not_json(CONSOLIDATED_KEY, &error, FileFormat::of(&bytes)));
                 None
             }
         },
@@ -102,5 +113,5 @@ fn read_consolidated(
         Err(error) => return Err(error),
     };
     diagnostics.extend(found.into_iter().map(|found| found.at_key(CONSOLIDATED_KEY)));
-    Ok(consolidated)
+    Ok((consolidated, is_there))
 }

@@ -7,17 +7,16 @@ mod consolidated;
 mod walk;
 
 use std::cmp::Ordering;
-use std::path::Path;
 
 use super::document::{DocumentError, Documents, read_documents};
 use super::error::OperationError;
 use super::group::GroupReading;
 use super::open::ArrayReading;
-use super::place::{Place, local_path};
+use super::place::Place;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::metadata::group::NodeKind;
-use crate::store::{FolderListing, LocalNode};
+use crate::store::{FolderListing, LocalNode, Location};
 
 /// The most folders within each other.
 pub const MAX_DEPTH: usize = 128;
@@ -28,7 +27,16 @@ pub struct Hierarchy {
     /// In the order of their paths, name by name; the root first.
     pub nodes: Vec<Node>,
     /// Folders that could not be looked at, in the same order.
-    pub failures: Vec<OperationError>,
+    pub failures: Vec<UnreadFolder>,
+}
+
+/// A folder that could not be looked at.
+#[derive(Debug)]
+pub struct UnreadFolder {
+    /// Its path in the store, `/a/b`.
+    pub path: String,
+    /// Why.
+    pub error: OperationError,
 }
 
 /// A node.
@@ -82,13 +90,13 @@ impl Node {
 
 /// Reads every node of a store, or of `node` in it. An error only where there is no node to begin with.
 pub fn read_hierarchy(
-    store: &Path,
+    store: &Location,
     node: Option<&str>,
     driver: &Driver,
 ) -> Result<Hierarchy, OperationError> {
     let start = Place::new(store, node)?;
-    let root = LocalNode::new(local_path(store));
-    let folder = start.folder(local_path(store));
+    let root = LocalNode::new(store.path());
+    let folder = start.folder(store);
     if !super::document::has_documents(&folder) {
         // Says what is missing.
         super::open::open_documents(&folder, &start.name())?;
@@ -98,11 +106,11 @@ pub fn read_hierarchy(
 
 /// The same of a store whose own documents are read already.
 pub fn read_hierarchy_below(
-    store: &Path,
+    store: &Location,
     documents: Documents,
     driver: &Driver,
 ) -> Result<Hierarchy, OperationError> {
-    let root = LocalNode::new(local_path(store));
+    let root = LocalNode::new(store.path());
     Ok(read_from(&Place::new(store, None)?, &root, Some(documents), driver))
 }
 
@@ -150,18 +158,18 @@ fn content(place: &Place, node: LocalNode, documents: Documents) -> Result<NodeC
     })
 }
 
-/// What is wrong with the name of a node (Zarr v3 core, "node names").
-fn check_name(place: &Place) -> Option<Diagnostic> {
+/// What is wrong with the name of a node of this format (Zarr v3 core, "node names"). v2 reserves no names.
+pub fn check_name(place: &Place, zarr_format: Option<u64>) -> Option<Diagnostic> {
     let name = place.path.rsplit('/').next()?;
     let reason = if !name.is_empty() && name.bytes().all(|byte| byte == b'.') {
         "it is nothing but periods"
-    } else if name.starts_with("__") {
+    } else if name.starts_with("__") && zarr_format != Some(2) {
         "names that begin with `__` are reserved"
     } else {
         return None;
     };
     let message =
-        format!("{} is no name of a node: {reason}", crate::metadata::json::Json::from(name).excerpt());
+        format!("{} is not the name of a node: {reason}", crate::metadata::json::Json::from(name).excerpt());
     Some(Diagnostic::new(code::NODE_NAME, message).with_help("rename the node's folder"))
 }
 
@@ -178,8 +186,11 @@ mod tests {
 
     #[test]
     fn names_of_periods_and_reserved_names_are_found() {
-        let named = |path: &str| check_name(&Place { store: "s".into(), path: path.into() }).is_some();
-        assert!(named("/...") && named("/a/__b") && named("/."));
-        assert!(!named("/") && !named("/a.b") && !named("/_a") && !named("/.a"));
+        let named = |path: &str, format| {
+            check_name(&Place { store: "s".into(), path: path.into() }, Some(format)).is_some()
+        };
+        assert!(named("/...", 3) && named("/a/__b", 3) && named("/.", 2));
+        assert!(!named("/", 3) && !named("/a.b", 3) && !named("/_a", 3) && !named("/.a", 3));
+        assert!(!named("/a/__b", 2));
     }
 }

@@ -13,11 +13,12 @@ mod stats;
 mod suggestion;
 mod values;
 
+use super::budget::Budget;
 use super::error::OperationError;
-use super::inspect_result::{ArrayResult, InspectResult};
+use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
 use super::open::{ArrayReading, open_documents, opened, read_array, read_array_of};
 use super::options::InspectOptions;
-use super::place::{Place, local_path};
+use super::place::Place;
 use super::transcode::layout::{side, unread_side};
 use super::{Interrupt, new_driver, storage};
 use crate::data_type::DataType;
@@ -33,7 +34,7 @@ use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::pipeline::Pipeline;
 use contents::{Contents, finding};
-use values::{threads_within, unit_bytes};
+use values::unit_bytes;
 
 /// Whether the values of a type are numbers that `--stats` counts.
 pub(super) fn has_statistics(data_type: &DataType) -> bool {
@@ -48,18 +49,17 @@ pub fn inspect(
 ) -> Result<InspectResult, OperationError> {
     let place = Place::new(&options.store, options.node.as_deref())?;
     let name = place.name();
-    let node = place.folder(local_path(&options.store));
+    let node = place.folder(&options.store);
     let documents = open_documents(&node, &name)?;
     if documents.kind != NodeKind::Group {
         let reading = read_array_of(place, node, documents);
         return Ok(InspectResult::Array(Box::new(inspect_reading(reading, options, (progress, interrupt))?)));
     }
-    if options.asks_for_values() {
+    if options.asks_for_more_than_figures() {
         return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
-            .with_help("name an array in it; `zarrcast inspect` of the group lists them"));
+            .with_help("name an array in it; `zarrcast inspect --stats` of the group has a row for each"));
     }
-    let driver = new_driver(options.common.num_threads(), interrupt)?;
-    Ok(InspectResult::Group(group::inspect_group(options, &driver)?))
+    Ok(InspectResult::Group(group::inspect_group(options, progress, interrupt)?))
 }
 
 /// Reads an array's metadata as far as it goes, then what was asked of its chunks; what is wrong with either is among
@@ -84,6 +84,11 @@ fn inspect_reading(
         let key = if reading.zarr_format == 2 { ".zarray" } else { "zarr.json" };
         contents(reading, options, (progress, interrupt), &mut result)?;
         place.locate(&mut result.warnings[of_metadata..], key);
+    }
+    let lacks_chunks = |storage: &StorageResult| storage.chunks_present < storage.chunks;
+    if !result.storage.as_ref().is_some_and(lacks_chunks) {
+        // No absent chunk is known, so that what it would hold does not matter.
+        result.warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
     }
     Ok(result)
 }
@@ -141,8 +146,9 @@ fn contents(
     let driver = new_driver(threads, interrupt)?;
     let side = side(reading.node.clone(), metadata.clone(), pipeline, &reading.store, 0, false);
     let listing = listing(&reading, metadata, options, &driver)?;
+    result.warnings.extend(storage::dangling_links(&listing));
     if options.storage {
-        let array = (metadata, pipeline);
+        let array = (&reading.node, metadata, pipeline);
         // The indexes of shards are read whatever the inner chunks hold.
         let unread = match &side {
             Ok(_) => None,
@@ -164,7 +170,10 @@ fn contents(
             return Ok(());
         }
     };
-    let threads = threads_within(options.common.max_memory, needed_bytes(&side, options), threads)?;
+    let budget = Budget::of(&options.common);
+    let threads = budget.threads_of(needed_bytes(&side, &listing, options), || {
+        format!("for the chunks of `{}`", reading.store)
+    })?;
     let driver = if threads == driver.num_threads() { driver } else { new_driver(threads, interrupt)? };
     let source = opened(reading)?;
     Contents { source: &source, side: &side, listing: &listing, driver: &driver, progress }
@@ -191,9 +200,13 @@ fn listing(
 }
 
 /// Bytes that a thread holds at once.
-fn needed_bytes(side: &Side, options: &InspectOptions) -> u64 {
-    let unit = unit_bytes(side);
-    options.chunk.as_ref().map_or(unit, |chunk| unit.max(chunk::needed_bytes(side, chunk)))
+fn needed_bytes(side: &Side, listing: &Listing, options: &InspectOptions) -> u64 {
+    let reads_chunks = options.preview.is_some() || !listing.present.is_empty();
+    let unit = if reads_chunks { unit_bytes(side) } else { 0 };
+    // Codes are made of all that was read.
+    let codes = options.suggest.map_or(0, |_| side.cell_chain().decoded_bytes().min(unit));
+    let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk::needed_bytes(side, chunk));
+    unit.saturating_add(codes).max(chunk)
 }
 
 impl InspectOptions {
@@ -202,8 +215,13 @@ impl InspectOptions {
         self.stats || self.histogram.is_some() || self.suggest.is_some()
     }
 
+    /// Whether that is asked for which only one array can answer.
+    fn asks_for_more_than_figures(&self) -> bool {
+        self.histogram.is_some() || self.suggest.is_some() || self.chunk.is_some() || self.preview.is_some()
+    }
+
     /// Whether chunks are decoded.
     fn asks_for_values(&self) -> bool {
-        self.reads_all_values() || self.chunk.is_some() || self.preview.is_some()
+        self.stats || self.asks_for_more_than_figures()
     }
 }

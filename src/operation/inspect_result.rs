@@ -46,10 +46,25 @@ pub struct GroupResult {
     pub zarr_format: Option<u64>,
     /// As in the metadata.
     pub attributes: Json,
+    /// Whether the copies of the documents below it are with its own.
+    pub consolidated: bool,
+    /// Sums over the arrays below it; those of unknown size are left out.
+    pub totals: GroupTotals,
     /// The nodes below it, flat, in the order of their paths.
     pub nodes: Vec<NodeResult>,
     /// Findings, of the nodes below it too.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// Sums over arrays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct GroupTotals {
+    /// How many there are.
+    pub arrays: u64,
+    /// Bytes of all elements.
+    pub bytes_logical: u64,
+    /// Bytes of the stored chunks; `None` where they were not counted.
+    pub bytes_stored: Option<u64>,
 }
 
 /// A member of a group. For a group all but the first four are `None`.
@@ -83,6 +98,10 @@ pub struct NodeResult {
     pub codecs: Option<Vec<Json>>,
     /// Bytes of all elements.
     pub bytes_logical: Option<u64>,
+    /// Bytes of the stored chunks; `None` where they were not counted.
+    pub bytes_stored: Option<u64>,
+    /// `--stats` of an array; `None` also for values without an order.
+    pub stats: Option<StatsResult>,
 }
 
 impl NodeResult {
@@ -103,6 +122,8 @@ impl NodeResult {
             dimension_names: None,
             codecs: None,
             bytes_logical: None,
+            bytes_stored: None,
+            stats: None,
         }
     }
 }

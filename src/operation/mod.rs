@@ -1,9 +1,13 @@
 //! What a command does, with no terminal in sight: options in, a result or an error out.
 
+mod absent;
 pub mod against;
 pub mod apply_codec;
 pub mod apply_codec_result;
+mod budget;
+mod cf;
 pub mod codec_page;
+pub mod codec_words;
 pub mod data_type_page;
 pub mod document;
 pub mod error;
@@ -13,6 +17,7 @@ pub mod group;
 pub mod hierarchy;
 pub mod inspect;
 pub mod inspect_result;
+mod missing;
 pub mod npy;
 pub mod open;
 pub mod options;
@@ -24,6 +29,7 @@ pub mod transcode;
 pub mod transcode_result;
 pub mod validate;
 pub mod validate_result;
+mod xarray;
 
 use crate::engine::driver::Driver;
 use error::OperationError;

@@ -1,25 +1,26 @@
 //! An array on a local store, read as far as it can be, and opened only if nothing about it is wrong.
 
-use std::path::Path;
-
-use super::document::{DocumentError, Documents, read_documents};
+use super::absent::{arrays_help, no_node};
+use super::document::{DocumentError, Documents, document_help, read_documents};
 use super::error::OperationError;
-use super::place::{Place, local_path};
+use super::place::Place;
+use super::xarray;
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
-use crate::engine::journal::Journal;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::metadata::v2;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
-use crate::store::LocalNode;
+use crate::store::{LocalNode, Location};
 
 /// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16, C18), or copies: a `dtype` that
 /// v2 does not have.
-const READ_WITH_A_WARNING: [Code; 7] = [
+const READ_WITH_A_WARNING: [Code; 9] = [
+    code::JSON_NOT_FINITE,
+    code::NODE_NAME,
     code::ENDIAN_MISSING,
     code::INTEGER_WITH_FRACTION,
     code::INTEGER_AS_STRING,
@@ -105,6 +106,9 @@ impl ArrayReading {
         if zarr_format == 2 {
             members.attributes =
                 attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut about_attributes));
+            let rank = members.shape.as_ref().map_or(0, Vec::len);
+            members.dimension_names =
+                members.attributes.as_ref().and_then(|found| xarray::dimension_names_of_v2(found, rank));
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
         let metadata = members.metadata();
@@ -113,7 +117,8 @@ impl ArrayReading {
         if zarr_format == 2 {
             let about_form = diagnostics.split_off(own);
             // Of a `dtype` that v2 does not have no more is said than that.
-            let is_unknown = diagnostics.iter().any(|found| found.is(code::V2_DTYPE));
+            let is_about_dtype = |found: &Diagnostic| found.location.pointer.as_deref() == Some("/dtype");
+            let is_unknown = diagnostics.iter().any(|found| found.is_error() && is_about_dtype(found));
             let is_read = |data_type: &DataType| data_type.size().is_some() || data_type.is_variable_length();
             let is_decoded = is_unknown || data_type.as_ref().is_some_and(is_read);
             let about_form = about_form.into_iter().filter(|found| !is_v3_alone(found, is_decoded));
@@ -157,12 +162,18 @@ impl OpenedArray {
 fn is_v3_alone(found: &Diagnostic, is_decoded: bool) -> bool {
     found.is(code::CODEC_UNREGISTERED)
         || found.is(code::CODEC_UNKNOWN)
-        || (found.is(code::DATA_TYPE_UNREGISTERED) && is_decoded)
+        || found.is(code::CODEC_MISNAMED)
+        || (is_about_unknown_type(found) && is_decoded)
+}
+
+/// Whether a finding is about the name of a data type that no registry has.
+fn is_about_unknown_type(found: &Diagnostic) -> bool {
+    found.is(code::DATA_TYPE_UNREGISTERED) || found.is(code::DATA_TYPE_MISNAMED)
 }
 
 /// A finding about the v3 form of a v2 array as what it is in its `.zarray`, into which the pointer leads.
 fn as_v2(document: &Json, mut found: Diagnostic) -> Diagnostic {
-    if found.is(code::DATA_TYPE_UNREGISTERED) || found.is(code::DATA_TYPE_UNSUPPORTED) {
+    if is_about_unknown_type(&found) || found.is(code::DATA_TYPE_UNSUPPORTED) {
         let message = match document.get("dtype").and_then(Json::as_str) {
             Some(dtype) => format!("the dtype {dtype:?} is not decoded by this program"),
             None => "a `dtype` of named fields is not decoded by this program".to_owned(),
@@ -185,7 +196,8 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
             Some(read.value)
         }
         Err(error) => {
-            let found = Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is none: {error}"));
+            let found =
+                Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is not a data type: {error}"));
             diagnostics.push(found.at_pointer(format!("/data_type{}", error.pointer())));
             None
         }
@@ -194,15 +206,14 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
 
 /// Reads an array's metadata as far as it goes; an error only where there is no array to read. What is read though
 /// `validate` calls it an error is a warning here.
-pub fn read_array(store: &Path, node: Option<&str>) -> Result<ArrayReading, OperationError> {
+pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading, OperationError> {
     let place = Place::new(store, node)?;
-    let node = place.folder(local_path(store));
+    let node = place.folder(store);
     let documents = open_documents(&node, &place.name())?;
     if documents.kind == NodeKind::Group {
         let name = place.name();
-        return Err(OperationError::environment(format!("`{name}` is a group, not an array")).with_help(
-            "name an array inside it: the path of a folder that holds its `zarr.json` or `.zarray`",
-        ));
+        let help = arrays_help(&node, &name);
+        return Err(OperationError::environment(format!("`{name}` is a group, not an array")).with_help(help));
     }
     Ok(read_array_of(place, node, documents))
 }
@@ -224,7 +235,11 @@ pub fn lower(diagnostics: &mut [Diagnostic]) {
 /// The documents of a node that must be there; `name` is for messages.
 pub fn open_documents(node: &LocalNode, name: &str) -> Result<Documents, OperationError> {
     let found = read_documents(node).map_err(|error| match error {
-        DocumentError::Json { key, error } => {
+        DocumentError::Json { key, format: Some(format), .. } => {
+            OperationError::data(format!("`{name}/{key}` is {}", format.name))
+                .with_help(document_help(format))
+        }
+        DocumentError::Json { key, error, .. } => {
             OperationError::data(format!("`{name}/{key}` is not JSON")).because(error)
         }
         DocumentError::Store(error) => {
@@ -234,19 +249,7 @@ pub fn open_documents(node: &LocalNode, name: &str) -> Result<Documents, Operati
     if let Some(documents) = found {
         return Ok(documents);
     }
-    let exists = node
-        .exists()
-        .map_err(|error| OperationError::environment(format!("`{name}` cannot be read")).because(error))?;
-    if !exists {
-        return Err(OperationError::environment(format!("`{name}` does not exist"))
-            .with_help("check the path; an array is a folder that holds `zarr.json`"));
-    }
-    if Journal::is_at(node) {
-        return Err(OperationError::environment(format!("`{name}` is the unfinished run of a `transcode`"))
-            .with_help("the same command with `--resume` goes on with it"));
-    }
-    Err(OperationError::environment(format!("nothing Zarr at `{name}`: it holds no `zarr.json`"))
-        .with_help("name the folder of an array; it holds `zarr.json`, or `.zarray` in Zarr v2"))
+    Err(no_node(node, name))
 }
 
 /// The pipeline of a stored object (the greatest, where they differ), its fill value followed through the chain;
@@ -305,7 +308,7 @@ fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
 }
 
 /// Opens an array; one with an error is refused, with every error named.
-pub fn open_array(store: &Path, node: Option<&str>) -> Result<OpenedArray, OperationError> {
+pub fn open_array(store: &Location, node: Option<&str>) -> Result<OpenedArray, OperationError> {
     opened(read_array(store, node)?)
 }
 

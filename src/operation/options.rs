@@ -11,7 +11,9 @@ use crate::diagnostic::Code;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::chunk_key::Separator;
+use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
+use crate::store::Location;
 
 /// What every command takes.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -30,31 +32,11 @@ impl CommonOptions {
     }
 }
 
-/// The last codecs of the innermost chain, as `--compress` gives them.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Compression {
-    /// `none`: no bytes->bytes codec.
-    None,
-    /// `zstd:3`, `blosc:lz4:5:shuffle`, `gzip:6`.
-    Zstd {
-        /// Level.
-        level: i32,
-    },
-    /// Gzip, level 0 to 9.
-    Gzip {
-        /// Level.
-        level: u32,
-    },
-    /// Blosc.
-    Blosc {
-        /// Inner compressor.
-        compressor: String,
-        /// Level, 0 to 9.
-        level: u32,
-        /// `noshuffle`, `shuffle` or `bitshuffle`.
-        shuffle: String,
-    },
-}
+/// The bytes->bytes codecs of the innermost chain, in encode order, as `--compress` gives them; none: not compressed.
+///
+/// A `blosc` that shuffles may lack its `typesize`, which is that of the elements it is given.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Compression(pub Vec<CodecMetadata>);
 
 /// How the codes of a quantisation are written (`--as`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,13 +59,24 @@ pub enum Missing {
     Values(Vec<Json>),
 }
 
-/// `--quantize`, `--max-error` and what belongs to them.
+/// How far values are seen as CF readers see them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CfOptions {
+    /// `--missing`; `None` is the option's `none`.
+    pub missing: Option<Missing>,
+    /// `--cf`: the attributes `scale_factor`, `add_offset` and `_Unsigned` are applied.
+    pub unpacks: bool,
+}
+
+/// `--quantize`, `--max-error`, `--step` and what belongs to them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct QuantizeOptions {
-    /// TYPE; `None`: the narrowest unsigned type that keeps `max_error`.
+    /// TYPE; `None`: the first that has the codes for `max_error` or `step`.
     pub data_type: Option<NumberType>,
     /// `--max-error`.
     pub max_error: Option<f64>,
+    /// `--step`.
+    pub step: Option<f64>,
     /// `--as`.
     pub form: QuantizeForm,
     /// `--range LO,HI`, as JSON literals: parsed in the array's type.
@@ -96,6 +89,8 @@ pub struct QuantizeOptions {
     pub nan_value: Option<i64>,
     /// `--missing`.
     pub missing: Option<Missing>,
+    /// `--no-workarounds`: nothing is put into the metadata for readers that do not open what is valid.
+    pub no_workarounds: bool,
 }
 
 /// A shape as `--chunk-shape` gives it; 0 is the whole axis.
@@ -130,10 +125,10 @@ pub struct Rule {
 pub struct TranscodeOptions {
     /// What every command takes.
     pub common: CommonOptions,
-    /// SOURCE: a local directory.
-    pub source: PathBuf,
-    /// DEST: a local directory that does not exist.
-    pub destination: PathBuf,
+    /// SOURCE.
+    pub source: Location,
+    /// DEST.
+    pub destination: Location,
     /// `--codecs`: the whole chain.
     pub codecs: Option<Vec<Json>>,
     /// `--compress`.
@@ -156,7 +151,7 @@ pub struct TranscodeOptions {
     pub attributes_append: Option<Object>,
     /// `--dimension-names`.
     pub dimension_names: Option<Vec<String>>,
-    /// `--quantize` or `--max-error`.
+    /// `--quantize`, `--max-error` or `--step`.
     pub quantize: Option<QuantizeOptions>,
     /// `--rounding`, for `--data-type` and `--quantize`; `None`: nearest-even.
     pub rounding: Option<Rounding>,
@@ -275,7 +270,7 @@ pub struct ApplyCodecOptions {
     /// `--no-fill-check`.
     pub no_fill_check: bool,
     /// `--like STORE`.
-    pub like: Option<PathBuf>,
+    pub like: Option<Location>,
     /// `--chunk I,J`.
     pub chunk: Option<Vec<u64>>,
     /// `--stages`.
@@ -292,7 +287,7 @@ pub struct InspectOptions {
     /// What every command takes.
     pub common: CommonOptions,
     /// STORE.
-    pub store: PathBuf,
+    pub store: Location,
     /// `--node`.
     pub node: Option<String>,
     /// Whether what is stored is counted (`--storage`).
@@ -307,6 +302,8 @@ pub struct InspectOptions {
     pub chunk: Option<ChunkOptions>,
     /// `--preview` and `--preview-png`.
     pub preview: Option<PreviewOptions>,
+    /// How values are seen.
+    pub cf: CfOptions,
     /// `--depth`: how far below a group nodes are shown; `None`: all.
     pub depth: Option<u64>,
 }
@@ -381,11 +378,13 @@ impl ValidateLevel {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AgainstOptions {
     /// OTHER.
-    pub other: PathBuf,
+    pub other: Location,
     /// `--rtol`.
     pub rtol: f64,
     /// `--atol`.
     pub atol: f64,
+    /// `--cf`: both sides as CF readers see them.
+    pub cf: bool,
 }
 
 /// `zarrcast validate`.
@@ -394,7 +393,7 @@ pub struct ValidateOptions {
     /// What every command takes.
     pub common: CommonOptions,
     /// STORE, one or more.
-    pub stores: Vec<PathBuf>,
+    pub stores: Vec<Location>,
     /// `--node`.
     pub node: Option<String>,
     /// `--level`.
@@ -411,4 +410,11 @@ pub struct ValidateOptions {
     pub against: Option<AgainstOptions>,
     /// `--expect FILE`, parsed.
     pub expect: Option<Object>,
+}
+
+impl ValidateOptions {
+    /// OTHER of `--against`, as the user named it.
+    pub fn other_name(&self) -> Option<String> {
+        self.against.as_ref().map(|against| against.other.display().to_string())
+    }
 }

@@ -1,10 +1,8 @@
 //! Where a node is, as findings and messages name it.
 
-use std::path::Path;
-
 use super::error::OperationError;
 use crate::diagnostic::Diagnostic;
-use crate::store::LocalNode;
+use crate::store::{LocalNode, Location};
 
 /// A node in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,10 +15,10 @@ pub struct Place {
 
 impl Place {
     /// The place of `--node` in STORE. An error where the path would lead out of it.
-    pub fn new(store: &Path, node: Option<&str>) -> Result<Self, OperationError> {
+    pub fn new(store: &Location, node: Option<&str>) -> Result<Self, OperationError> {
         let names: Vec<&str> = node.unwrap_or_default().split('/').filter(|name| !name.is_empty()).collect();
         if let Some(name) = names.iter().find(|name| matches!(**name, "." | "..")) {
-            return Err(OperationError::usage(format!("--node: `{name}` is no name of a node"))
+            return Err(OperationError::usage(format!("--node: `{name}` is not the name of a node"))
                 .with_help("give a path inside the store, such as group/temperature"));
         }
         Ok(Place { store: store.display().to_string(), path: format!("/{}", names.join("/")) })
@@ -56,8 +54,9 @@ impl Place {
         if self.is_root() { key.to_owned() } else { format!("{}/{key}", self.relative()) }
     }
 
-    /// The folder of the node, where the store is at `root`.
-    pub fn folder(&self, root: &Path) -> LocalNode {
+    /// The folder of the node in its store.
+    pub fn folder(&self, store: &Location) -> LocalNode {
+        let root = store.path();
         let folder = if self.is_root() { root.to_path_buf() } else { root.join(self.relative()) };
         LocalNode::new(folder)
     }
@@ -73,27 +72,26 @@ impl Place {
     }
 }
 
-/// The path of a STORE: `file://` is taken off.
-pub fn local_path(store: &Path) -> &Path {
-    store.to_str().and_then(|text| text.strip_prefix("file://")).map_or(store, Path::new)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn location(text: &str) -> Location {
+        Location::parse(text).unwrap()
+    }
+
     #[test]
     fn place_knows_its_names() {
-        let root = Place::new(Path::new("a.zarr"), None).unwrap();
+        let root = Place::new(&location("a.zarr"), None).unwrap();
         assert_eq!(
             (root.path.as_str(), root.name().as_str(), root.key("zarr.json").as_str()),
             ("/", "a.zarr", "zarr.json")
         );
-        let node = Place::new(Path::new("a.zarr/"), Some("/b//c/")).unwrap();
+        let node = Place::new(&location("a.zarr/"), Some("/b//c/")).unwrap();
         assert_eq!(node.path, "/b/c");
         assert_eq!(node.name(), "a.zarr/b/c");
         assert_eq!(node.key("c/0"), "b/c/c/0");
         assert_eq!(root.child("b").child("c").path, "/b/c");
-        assert!(Place::new(Path::new("a"), Some("b/../../c")).is_err());
+        assert!(Place::new(&location("a"), Some("b/../../c")).is_err());
     }
 }

@@ -3,13 +3,15 @@
 use super::error::OperationError;
 use super::inspect_result::StorageResult;
 use crate::codec::chain::Workspace;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::chunk_set::position;
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::listing::Listing;
 use crate::engine::object::Side;
+use crate::engine::shard::ShardLayout;
 use crate::metadata::array::{ArrayMetadata, num_elements};
 use crate::pipeline::Pipeline;
+use crate::store::LocalNode;
 
 /// Findings that are kept; the count of all is in the last of them.
 const MOST_FINDINGS: usize = 100;
@@ -29,32 +31,43 @@ struct Object {
     bytes: u64,
     inner_chunks: u64,
     /// Why its index cannot be read.
-    damage: Option<Fault>,
+    damage: Option<(Code, String)>,
+}
+
+/// Shards that are counted.
+struct Shards<'a> {
+    node: &'a LocalNode,
+    metadata: &'a ArrayMetadata,
+    /// `None` where their indexes are not read.
+    layout: Option<&'a ShardLayout>,
+    /// Bytes of an index, which no shard is shorter than; 0 where that is not known.
+    least_bytes: u64,
 }
 
 /// Counts what is stored, inner chunks by the shard indexes; a shard whose index is damaged counts as an object without
 /// any, and is a finding.
 pub fn census(
     store: &str,
-    (metadata, pipeline): (&ArrayMetadata, &Pipeline),
+    (node, metadata, pipeline): (&LocalNode, &ArrayMetadata, &Pipeline),
     listing: &Listing,
     side: Option<&Side>,
     driver: &Driver,
 ) -> Result<Census, OperationError> {
-    let shards = side.filter(|side| side.layout.is_some());
+    let layout = side.and_then(|side| side.layout.as_ref());
+    let shards = Shards { node, metadata, layout, least_bytes: pipeline.shard_index_bytes().unwrap_or(0) };
     let (mut bytes, mut inner_chunks, mut damaged) = (listing.present_bytes, 0, 0_u64);
     let mut findings = Vec::new();
-    if let Some(side) = shards {
+    if layout.is_some() || shards.least_bytes > 0 {
         bytes = 0;
         let work =
-            |(buffer, workspace): &mut (Vec<u8>, Workspace), index| object(side, index, buffer, workspace);
+            |(buffer, workspace): &mut (Vec<u8>, Workspace), index| shards.object(index, buffer, workspace);
         let counted = driver.run::<(Vec<u8>, Workspace), Object>(&listing.present, work, |index, object| {
             bytes += object.bytes;
             inner_chunks += object.inner_chunks;
-            if let Some(fault) = object.damage {
+            if let Some(damage) = object.damage {
                 damaged += 1;
                 if findings.len() < MOST_FINDINGS {
-                    findings.push(describe(side, index, &fault));
+                    findings.push(shards.describe(index, damage));
                 }
             }
         });
@@ -78,7 +91,7 @@ pub fn census(
     let elements = num_elements(&metadata.shape);
     let storage = StorageResult {
         chunks: if is_sharded { num_elements(&inner_grid) } else { grid },
-        chunks_present: match (is_sharded, shards) {
+        chunks_present: match (is_sharded, layout) {
             (false, _) => Some(listing.present.len()),
             (true, Some(_)) => Some(inner_chunks),
             (true, None) => None,
@@ -92,25 +105,57 @@ pub fn census(
     Ok(Census { storage, findings })
 }
 
-/// Reads the index of a shard; only the operating system's refusals are errors.
-fn object(side: &Side, index: u64, buffer: &mut Vec<u8>, workspace: &mut Workspace) -> Result<Object, Fault> {
-    let gone = Object { bytes: 0, inner_chunks: 0, damage: None };
-    let Some(layout) = &side.layout else { return Ok(gone) };
-    let Some(reader) = side.node.open(&side.key(index))? else { return Ok(gone) };
-    let bytes = reader.length();
-    match layout.read_index(&reader, buffer, workspace) {
-        Ok(entries) => {
-            Ok(Object { bytes, inner_chunks: entries.iter().flatten().count() as u64, damage: None })
+/// What is to be said of chunks that are links which lead nowhere: they count as absent, in every command (SEMANTICS D8).
+pub fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
+    let first = listing.dangling_links.first()?;
+    let message = match listing.dangling_links.len() {
+        1 => "a link that leads nowhere: readers take the object as absent".to_owned(),
+        count => {
+            let least = if count == Listing::MOST_UNKNOWN { "at least " } else { "" };
+            format!(
+                "{least}{count} links that lead nowhere, this the first: readers take the objects as absent"
+            )
         }
-        Err(Fault::Store(error)) if !error.is_data_fault() => Err(error.into()),
-        Err(fault) => Ok(Object { bytes, inner_chunks: 0, damage: Some(fault) }),
-    }
+    };
+    let found =
+        Diagnostic::new(code::LINK_LEADS_AWAY, message).with_help("put what it leads to in its place");
+    Some(found.at_key(first.as_str()))
 }
 
-fn describe(side: &Side, index: u64, fault: &Fault) -> Diagnostic {
-    let place = position(index, &side.metadata);
-    Diagnostic::new(code::SHARD_INDEX, format!("the index of shard {place:?} cannot be read: {fault}"))
-        .with_help("the shard is damaged or truncated; restore it from a copy")
-        .at_key(side.key(index))
-        .at_chunk(place)
+impl Shards<'_> {
+    /// Reads the index of a shard; only the operating system's refusals are errors.
+    fn object(&self, index: u64, buffer: &mut Vec<u8>, workspace: &mut Workspace) -> Result<Object, Fault> {
+        let of_bytes = |bytes| Object { bytes, inner_chunks: 0, damage: None };
+        let Some(reader) = self.node.open(&self.key(index))? else { return Ok(of_bytes(0)) };
+        let (bytes, least) = (reader.length(), self.least_bytes);
+        if bytes < least {
+            let message = format!("the shard of {bytes} bytes is shorter than its index of {least}");
+            return Ok(Object { damage: Some((code::SHARD_TRUNCATED, message)), ..of_bytes(bytes) });
+        }
+        let Some(layout) = self.layout else { return Ok(of_bytes(bytes)) };
+        match layout.read_index(&reader, buffer, workspace) {
+            Ok(entries) => {
+                Ok(Object { inner_chunks: entries.iter().flatten().count() as u64, ..of_bytes(bytes) })
+            }
+            Err(Fault::Store(error)) if !error.is_data_fault() => Err(error.into()),
+            Err(fault) => {
+                let message = format!(
+                    "the index of shard {:?} cannot be read: {fault}",
+                    position(index, self.metadata)
+                );
+                Ok(Object { damage: Some((code::SHARD_INDEX, message)), ..of_bytes(bytes) })
+            }
+        }
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.metadata.chunk_key_encoding.key(&position(index, self.metadata))
+    }
+
+    fn describe(&self, index: u64, (code, message): (Code, String)) -> Diagnostic {
+        Diagnostic::new(code, message)
+            .with_help("the shard is damaged or truncated; restore it from a copy")
+            .at_key(self.key(index))
+            .at_chunk(position(index, self.metadata))
+    }
 }

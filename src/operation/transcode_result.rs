@@ -82,7 +82,7 @@ pub struct NodeResult {
 pub struct ArrayDescription {
     /// 2 or 3.
     pub zarr_format: u64,
-    /// Metadata form: a name or an object.
+    /// Metadata form: a name or an object; null where a first pass decides.
     pub data_type: Json,
     /// As in the metadata.
     pub fill_value: Json,
@@ -133,7 +133,7 @@ pub struct QuantizationResult {
     pub form: &'static str,
     /// The codes' type; `None` where a plan that reads no chunk leaves it to `--max-error`.
     pub data_type: Option<String>,
-    /// The values of the first and the last code, as literals of the array's type.
+    /// The least and the greatest value that the codes are for, as literals of the array's type.
     pub range: Option<[Json; 2]>,
     /// The codec's offset, a literal of the array's type; `None` where a plan that reads no chunk cannot know it.
     pub offset: Option<Json>,
@@ -164,6 +164,11 @@ pub struct QuantizationResult {
     /// What the greatest error may be: `--max-error`, or what the step and the rounding give.
     #[serde(serialize_with = "figure::optional_number")]
     pub bound: Option<f64>,
+    /// Who reads the result; `None` where only its maker knows what the codes mean.
+    pub readers: Option<&'static str>,
+    /// An entry of `scalar_map.encode` that is there so that zarr-python 3.4.1 and 3.4.2 open the shards: a value of the
+    /// array's type, which no element has, and its code.
+    pub reader_workaround: Option<(Json, i64)>,
     /// With `--verify`, up to 16 bits.
     pub distinct_codes: Option<u64>,
     /// Of stored chunks.

@@ -4,28 +4,30 @@
 //! is bounded by `--max-memory` and `--max-findings`, whatever a store claims to be.
 
 mod array;
-mod budget;
-mod element;
+mod bar;
 mod findings;
+mod gathered;
 mod keys;
+mod memory;
 mod object;
 mod shard;
+mod verdict;
 mod window;
 
-use std::path::Path;
-
+use super::budget::Budget;
 use super::error::OperationError;
-use super::hierarchy::{Hierarchy, NodeContent, read_hierarchy};
+use super::hierarchy::{Hierarchy, NodeContent, UnreadFolder, read_hierarchy};
 use super::options::{ValidateLevel, ValidateOptions};
-use super::place::local_path;
 use super::progress::Progress;
-use super::validate_result::{CheckedStore, ValidateResult};
+use super::validate_result::{AgainstResult, CheckedStore, ValidateResult};
 use super::{Interrupt, against, expect, new_driver};
+use crate::diagnostic::code;
 use crate::engine::driver::Driver;
-use crate::store::LocalNode;
+use crate::store::{LocalNode, Location};
 use array::ArrayCheck;
-use budget::Budget;
+use bar::Bar;
 use findings::{Findings, Policy};
+use gathered::Gathered;
 
 /// What was found, and the STOREs that could not be looked at.
 #[derive(Debug)]
@@ -36,7 +38,8 @@ pub struct ValidateOutcome {
     pub failures: Vec<OperationError>,
 }
 
-/// Checks every STORE; what is wrong with one hides nothing of another.
+/// Checks every STORE; what is wrong with one hides nothing of another. OTHER of `--against` is opened first: where it
+/// cannot be, nothing is checked.
 pub fn validate(
     options: &ValidateOptions,
     progress: &dyn Progress,
@@ -44,32 +47,52 @@ pub fn validate(
 ) -> ValidateOutcome {
     let policy = Policy::of(options);
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
-    let mut findings = Findings::new(&policy, room);
-    let (mut checked, mut failures, mut compared) = (Vec::new(), Vec::new(), None);
-    match new_driver(options.common.num_threads(), interrupt) {
-        Ok(driver) => {
+    let mut gathered = Gathered::new(Findings::new(&policy, room));
+    let (mut checked, mut compared) = (Vec::new(), None);
+    let driver = new_driver(options.common.num_threads(), interrupt);
+    match driver.and_then(|driver| Ok((driver, against::open_other(options, interrupt)?))) {
+        Ok((driver, other)) => {
             let run = Run { options, policy: &policy, driver: &driver, progress };
             for store in &options.stores {
-                checked.extend(run.store(store, &mut findings, &mut failures));
+                checked.extend(run.store(store, &mut gathered));
             }
-            compared = against::of(options, progress, interrupt).unwrap_or_else(|error| {
-                failures.push(error);
-                None
-            });
+            // A STORE that could not be opened has been named once.
+            if let Some(other) = other.filter(|_| !checked.is_empty() && !gathered.failures.is_interrupted())
+            {
+                match other.compare(progress) {
+                    Ok(result) => compared = Some(result),
+                    Err(error) => gathered.failures.push(options.other_name().as_deref(), None, error),
+                }
+            }
         }
-        Err(error) => failures.push(error),
+        Err(error) => gathered.failures.push(options.other_name().as_deref(), None, error),
     }
-    let result = ValidateResult {
-        valid: findings.errors == 0 && failures.is_empty(),
+    outcome(gathered, checked, compared, options)
+}
+
+fn outcome(
+    gathered: Gathered,
+    checked: Vec<CheckedStore>,
+    against: Option<AgainstResult>,
+    options: &ValidateOptions,
+) -> ValidateOutcome {
+    let Gathered { findings, unchecked, absent, failures } = gathered;
+    let mut result = ValidateResult {
+        valid: findings.errors == 0 && failures.named.is_empty(),
+        verdict: String::new(),
         errors: findings.errors,
         warnings: findings.warnings,
         infos: findings.infos,
+        unchecked,
+        absent,
+        failures: failures.named,
         truncated: findings.len() > findings.kept.len() as u64,
         findings: findings.kept,
-        against: compared,
+        against,
         checked,
     };
-    ValidateOutcome { result, failures }
+    result.verdict = verdict::of(&result, options.level);
+    ValidateOutcome { result, failures: failures.errors }
 }
 
 /// One run of the command.
@@ -82,53 +105,56 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Checks a store; `None` where there is nothing to look at.
-    fn store(
-        &self,
-        store: &Path,
-        findings: &mut Findings,
-        failures: &mut Vec<OperationError>,
-    ) -> Option<CheckedStore> {
+    fn store(&self, store: &Location, gathered: &mut Gathered) -> Option<CheckedStore> {
+        let name = store.display().to_string();
         let hierarchy = match read_hierarchy(store, self.options.node.as_deref(), self.driver) {
             Ok(hierarchy) => hierarchy,
             Err(error) => {
-                failures.push(error);
+                let node = self.options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
+                gathered.failures.push(Some(&name), node.as_deref(), error);
                 return None;
             }
         };
-        let mut checked = CheckedStore {
-            store: store.display().to_string(),
-            level: self.options.level.name(),
-            ..CheckedStore::default()
-        };
-        let Hierarchy { nodes, failures: unreadable } = hierarchy;
-        let root = LocalNode::new(local_path(store));
-        let check = ArrayCheck {
-            level: self.options.level,
-            driver: self.driver,
-            budget: Budget::of(self.options.common.max_memory),
-            root: &root,
-            policy: self.policy,
-            progress: self.progress,
-        };
+        let level = self.options.level.name();
+        let mut checked = CheckedStore { store: name.clone(), level, ..CheckedStore::default() };
+        let Hierarchy { nodes, failures: unread } = hierarchy;
+        let root = LocalNode::new(store.path());
+        let bar = Bar::of(&nodes, self.options.level, &checked.store, self.progress);
         for node in &nodes {
             checked.nodes.push(node.place.path.clone());
-            node.document_diagnostics().for_each(|found| findings.push(found.clone()));
+            // What a null fill value stands for matters where a chunk is absent; the level `keys` tells.
+            let of_documents =
+                node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
+            of_documents.for_each(|found| gathered.findings.push(found.clone()));
             match &node.content {
-                NodeContent::Array(reading) => match check.run(reading, findings) {
-                    Ok(objects) => checked.objects += objects,
-                    Err(error) => failures.push(error),
-                },
-                _ if self.options.level > ValidateLevel::Metadata => keys::group(node, &root, findings),
+                NodeContent::Array(reading) => {
+                    let check = ArrayCheck {
+                        level: self.options.level,
+                        driver: self.driver,
+                        budget: Budget::of(&self.options.common),
+                        root: &root,
+                        policy: self.policy,
+                        progress: &bar.share(reading),
+                    };
+                    match check.run(reading, gathered) {
+                        Ok(objects) => checked.objects += objects,
+                        Err(error) => gathered.failures.push_node(&node.place, error),
+                    }
+                }
+                _ if self.options.level > ValidateLevel::Metadata => keys::group(node, &root, gathered),
                 _ => {}
             }
         }
+        self.progress.finish();
         if let Some(expected) = &self.options.expect {
             match expect::check(store, self.options.node.as_deref(), expected) {
-                Ok(found) => found.into_iter().for_each(|found| findings.push(found)),
-                Err(error) => failures.push(error),
+                Ok(found) => found.into_iter().for_each(|found| gathered.findings.push(found)),
+                Err(error) => gathered.failures.push(Some(&name), None, error),
             }
         }
-        failures.extend(unreadable);
+        for UnreadFolder { path, error } in unread {
+            gathered.failures.push(Some(&name), Some(&path), error);
+        }
         Some(checked)
     }
 }

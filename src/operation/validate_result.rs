@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Json;
 
@@ -10,12 +11,21 @@ use crate::metadata::json::Json;
 pub struct ValidateResult {
     /// Whether every STORE could be looked at and nothing is at `error` level; a comparison has its own `equal`.
     pub valid: bool,
+    /// What may be said after what was looked at: `valid` alone where every chunk was decoded, `not valid`, `differs`,
+    /// `incomplete`, else what was found right and what was left out.
+    pub verdict: String,
     /// Findings at `error` level, also those not shown.
     pub errors: u64,
     /// Findings at `warning` level, likewise.
     pub warnings: u64,
     /// Findings at `info` level, likewise.
     pub infos: u64,
+    /// What no rule could look at, by reason, in the order in which it was met.
+    pub unchecked: Vec<Unchecked>,
+    /// The absent chunks of each array that has any: 100 ranges in all.
+    pub absent: Vec<AbsentChunks>,
+    /// The STOREs, nodes and chunks that could not be read.
+    pub failures: Vec<Failure>,
     /// Whether there are more findings than are shown.
     pub truncated: bool,
     /// The first `--max-findings` of them, in stable order: store, node, documents, keys, chunks.
@@ -25,6 +35,39 @@ pub struct ValidateResult {
     /// What was looked at; shown in text and in the formats of test runners alone.
     #[serde(skip)]
     pub checked: Vec<CheckedStore>,
+}
+
+/// What no rule could look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unchecked {
+    /// What it is, and why: "chunks not decoded: codec 1 (mystery) is not supported".
+    pub reason: String,
+    /// How many there are of it.
+    pub count: u64,
+}
+
+/// Chunks of an array that are not stored, and so read as its fill value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AbsentChunks {
+    /// STORE, as the user named it.
+    pub store: String,
+    /// The array, `/a/b`.
+    pub node: String,
+    /// The first and the last index of each range, in C order of the grid of stored chunks.
+    pub ranges: Vec<[u64; 2]>,
+}
+
+/// A STORE, a node or a chunk that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// STORE or OTHER, as the user named it; `None` where it is none of them in particular.
+    pub store: Option<String>,
+    /// The node, `/a/b`.
+    pub node: Option<String>,
+    /// The key of the chunk, relative to the store.
+    pub key: Option<String>,
+    /// What happened, with its causes, in one line.
+    pub message: String,
 }
 
 /// What was looked at of a STORE.
@@ -97,9 +140,10 @@ impl AgainstNode {
     pub fn comparison(&self) -> Vec<String> {
         let mut clauses: Vec<String> = self.reason.clone().into_iter().collect();
         if self.equal {
-            clauses.push(format!("equal, {} elements", self.elements));
+            clauses.push(format!("equal, {}", counted(self.elements, "element")));
         } else if self.differing > 0 {
-            clauses.push(format!("{} of {} elements differ", self.differing, self.elements));
+            let differ = if self.differing == 1 { "differs" } else { "differ" };
+            clauses.push(format!("{} of {} {differ}", self.differing, counted(self.elements, "element")));
         }
         if let Some(difference) = &self.max_abs_difference {
             let relative = self.max_rel_difference.as_ref();

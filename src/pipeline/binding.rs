@@ -12,7 +12,7 @@ use super::{
     ShardingStage,
 };
 use crate::data_type::{DataType, FillValue};
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, code, spelling};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::metadata::extension::{CodecMetadata, View};
@@ -59,15 +59,17 @@ pub(super) fn bind(
 /// What is to be said of the name, whatever the configuration.
 fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Vec<Diagnostic>) {
     let name = crate::metadata::json::Json::from(codec.name.as_str()).excerpt();
-    if !entry.is_some_and(|entry| entry.is_registered) {
-        // Of a name that is in no list, not even the kind is known.
-        let (code, message) = match entry {
-            Some(_) => (code::CODEC_UNREGISTERED, format!("no registry has the codec name {name}")),
-            None => (code::CODEC_UNKNOWN, format!("the codec {name} is not known, nor in any registry")),
-        };
-        let found = Diagnostic::new(code, message).with_help("not every reader can decode the array");
-        diagnostics.push(found.at_pointer(codec.pointer.clone()));
-    }
+    // Of a name that is in no list, not even the kind is known.
+    let found = match entry {
+        None => Some(report_unknown_name(&codec.name, &name)),
+        Some(entry) if !entry.is_registered => {
+            let message = format!("no registry has the codec name {name}");
+            let found = Diagnostic::new(code::CODEC_UNREGISTERED, message);
+            Some(found.with_help("not every reader can decode the array"))
+        }
+        Some(_) => None,
+    };
+    diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));
     if let Some(entry) = entry.filter(|entry| !entry.is_decoded) {
         let reason = entry.reason().map_or_else(String::new, |reason| format!(": {reason}"));
         let message = format!("the codec {name} is not decoded by this program{reason}");
@@ -76,10 +78,45 @@ fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Ve
         diagnostics.push(found.at_pointer(codec.pointer.clone()));
     }
     if !codec.must_understand {
-        let message = format!("codec {name} says \"must_understand\": false, but decoding needs it");
-        diagnostics
-            .push(Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(codec.pointer.clone()));
+        let message =
+            format!("codec {name} says \"must_understand\": false: readers that do not know it pass it over");
+        diagnostics.push(
+            Diagnostic::new(code::CODEC_PASSED_OVER, message)
+                .with_help("where decoding needs the codec, remove \"must_understand\"")
+                .at_pointer(codec.pointer.clone()),
+        );
     }
+}
+
+/// A name that no list has: an error where it cannot be one, or another must have been meant.
+fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
+    let meant = super::registry::meant(name);
+    let help = meant.map(|meant| format!("write {meant:?}, if that is what is meant"));
+    let message = if !spelling::is_extension_name(name) {
+        format!("{shown} cannot be the name of a codec: expected `^[a-z][a-z0-9-_.]+$` or a URI")
+    } else if let Some(meant) = meant {
+        format!("no registry has the codec name {shown}, which is nearly {meant:?}")
+    } else {
+        let message = format!("the codec {shown} is not known, nor in any registry");
+        return Diagnostic::new(code::CODEC_UNKNOWN, message)
+            .with_help("not every reader can decode the array");
+    };
+    let found = Diagnostic::new(code::CODEC_MISNAMED, message);
+    match help {
+        Some(help) => found.with_help(help),
+        None => found,
+    }
+}
+
+/// Says that a codec is not looked at, since it need not be.
+pub(super) fn report_passed_over(codec: &CodecMetadata, diagnostics: &mut Vec<Diagnostic>) {
+    let name = crate::metadata::json::Json::from(codec.name.as_str()).excerpt();
+    let message =
+        format!("the codec {name} is not known, and passed over, since it says \"must_understand\": false");
+    let named = report_unknown_name(&codec.name, &name);
+    let found = [Diagnostic::new(code::CODEC_PASSED_OVER, message)].into_iter();
+    let found = found.chain(Some(named).filter(|named| named.is(code::CODEC_MISNAMED)));
+    diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));
 }
 
 /// Keeps the diagnostics, and what was parsed.

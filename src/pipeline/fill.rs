@@ -107,7 +107,7 @@ impl Passage<'_> {
                     FaultKind::Infinite => {
                         format!("{target} has no infinity, and no entry of `scalar_map` maps it")
                     }
-                    _ => format!("the result is no value of {target}"),
+                    _ => format!("the result is not a value of {target}"),
                 };
                 diagnostics.push(
                     Diagnostic::new(

@@ -4,6 +4,7 @@
 //! Nothing here runs a codec over data; fill values alone pass through the kernels.
 
 mod binding;
+mod checksum;
 pub mod configuration;
 mod fill;
 pub mod registry;
@@ -124,7 +125,8 @@ pub enum Completeness {
 }
 
 impl Pipeline {
-    /// Follows a chunk through `codecs`. Faults go to `diagnostics`; `pointer` is where the list stands.
+    /// Follows a chunk through `codecs`. Faults go to `diagnostics`; `pointer` is where the list stands. A codec that is not
+    /// known and need not be understood is passed over, with a warning (Zarr v3 core, "extension definition").
     pub fn build(
         input: ArrayRepresentation,
         codecs: &[CodecMetadata],
@@ -132,7 +134,12 @@ impl Pipeline {
         pointer: &str,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Pipeline {
-        check_order(codecs, completeness, pointer, diagnostics);
+        let (passed_over, codecs): (Vec<_>, Vec<_>) =
+            codecs.iter().partition(|codec| !codec.must_understand && registry::find(&codec.name).is_none());
+        for codec in passed_over {
+            binding::report_passed_over(codec, diagnostics);
+        }
+        check_order(&codecs, completeness, pointer, diagnostics);
         let mut before = Some(Representation::Array(input.clone()));
         let mut stages = Vec::with_capacity(codecs.len());
         for codec in codecs {
@@ -166,6 +173,17 @@ impl Pipeline {
         })
     }
 
+    /// Bytes of the index of a shard, where it has a fixed size and nothing compresses shards as a whole.
+    pub fn shard_index_bytes(&self) -> Option<u64> {
+        let (place, sharding) = self.sharding()?;
+        match sharding.index.output() {
+            Some(Representation::Bytes(BytesSize::Fixed(bytes))) if place + 1 == self.stages.len() => {
+                Some(bytes)
+            }
+            _ => None,
+        }
+    }
+
     /// The shape of the innermost chunk, in the dimensions of the array that goes in.
     ///
     /// Permuted back through the transposes in front of each `sharding_indexed`.
@@ -186,7 +204,7 @@ impl Pipeline {
 
 /// Zero or more array->array codecs, exactly one array->bytes, zero or more bytes->bytes (Zarr v3 core, "codecs").
 fn check_order(
-    codecs: &[CodecMetadata],
+    codecs: &[&CodecMetadata],
     completeness: Completeness,
     pointer: &str,
     diagnostics: &mut Vec<Diagnostic>,

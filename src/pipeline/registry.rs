@@ -3,6 +3,8 @@
 //!
 //! The names of numcodecs are those that zarr-python writes; no registry has them.
 
+use crate::diagnostic::spelling;
+
 /// What a codec turns into what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodecKind {
@@ -133,6 +135,16 @@ pub fn all() -> impl Iterator<Item = Entry> {
     ARRAY_TO_ARRAY.iter().chain(&ARRAY_TO_BYTES).chain(&BYTES_TO_BYTES).copied()
 }
 
+/// The codec that a name was most likely meant to be, names as v2 has them included: `zlib` is `numcodecs.zlib` in v3.
+pub fn meant(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let of_v2 = |entry: &Entry| entry.name.strip_prefix("numcodecs.");
+    let known = all().map(|entry| entry.name).chain(all().filter_map(|entry| of_v2(&entry)));
+    let meant = spelling::meant(&name, known)?;
+    let by_name = all().find(|entry| entry.name == meant);
+    by_name.or_else(|| all().find(|entry| of_v2(entry) == Some(meant))).map(|entry| entry.name)
+}
+
 /// What a codec of this name turns into what; `None` for a name that is not known here.
 pub fn codec_kind(name: &str) -> Option<CodecKind> {
     find(name).map(|entry| entry.kind)
@@ -159,5 +171,14 @@ mod tests {
         }
         assert_eq!(codec_kind("numcodecs.packbits"), Some(CodecKind::ArrayToArray));
         assert_eq!(codec_kind("mine"), None);
+    }
+
+    #[test]
+    fn codec_that_was_meant_is_offered_by_its_v3_name() {
+        assert_eq!(meant("zsdt"), Some("zstd"));
+        assert_eq!(meant("zlib"), Some("numcodecs.zlib"));
+        assert_eq!(meant("fixedscaleofset"), Some("numcodecs.fixedscaleoffset"));
+        assert_eq!(meant("Transpose"), Some("transpose"));
+        assert_eq!(meant("mystery"), None);
     }
 }

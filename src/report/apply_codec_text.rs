@@ -58,7 +58,8 @@ fn write_round_trip(round_trip: &RoundTrip, style: Style, output: &mut dyn Write
     if round_trip.bit_identical {
         return writeln!(output, "round trip: {}", style.paint(Role::Good, "bit-identical"));
     }
-    let differing = format!("{} elements differ", quantity::count(round_trip.differing));
+    let differs = if round_trip.differing == 1 { "differs" } else { "differ" };
+    let differing = format!("{} {differs}", quantity::counted(round_trip.differing, "element"));
     write!(output, "round trip: {}", style.paint(Role::Warning, &differing))?;
     if let Some(error) = round_trip.max_abs_error {
         write!(output, ", by at most {}", quantity::figure(error))?;

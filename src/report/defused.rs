@@ -1,5 +1,6 @@
 //! Output without what a terminal would act on: names and texts of a store reach it as they are otherwise.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Passes text on, with control characters as JSON escapes (`\u001b`), which text shows and JSON reads.
@@ -50,6 +51,17 @@ impl Write for Defused<'_> {
     }
 }
 
+/// Text from a store as part of one line: what [`Defused`] escapes, and line ends too, as `\n`.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    let mut line = Vec::with_capacity(text.len());
+    // A vector takes everything.
+    let _ = Defused::new(&mut line, false).write_all(text.as_bytes());
+    Cow::Owned(String::from_utf8_lossy(&line).replace('\n', "\\n"))
+}
+
 /// The length of an escape sequence for a colour that the text begins with.
 fn colour(text: &[u8]) -> Option<usize> {
     let parameters = text.strip_prefix(b"\x1b[")?;
@@ -64,8 +76,8 @@ fn control(text: &[u8]) -> Option<(usize, u32)> {
         [byte @ (..0x20 | 0x7f), ..] => Some((1, u32::from(byte))),
         // U+0080 to U+009F, of which U+009B begins sequences as ESC [ does.
         [0xc2, byte @ 0x80..0xa0, ..] => Some((2, u32::from(byte))),
-        // U+202A to U+202E, and U+2066 to U+2069.
-        [0xe2, 0x80, byte @ 0xaa..=0xae, ..] => Some((3, 0x2000 + u32::from(byte - 0x80))),
+        // U+2028 and U+2029, which end a line for some, U+202A to U+202E, and U+2066 to U+2069.
+        [0xe2, 0x80, byte @ 0xa8..=0xae, ..] => Some((3, 0x2000 + u32::from(byte - 0x80))),
         [0xe2, 0x81, byte @ 0xa6..=0xa9, ..] => Some((3, 0x2040 + u32::from(byte - 0x80))),
         _ => None,
     }
@@ -88,6 +100,12 @@ mod tests {
             defused("\x1b[2J\r\0\x7f\u{9b}\u{202e}", false),
             "\\u001b[2J\\u000d\\u0000\\u007f\\u009b\\u202e"
         );
+    }
+
+    #[test]
+    fn one_line_holds_no_line_end() {
+        assert_eq!(one_line("plain"), "plain");
+        assert_eq!(one_line("\u{e9}a\r\nb\u{2028}\x1b[31m"), "\u{e9}a\\u000d\\nb\\u2028\\u001b[31m");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{inspect_preview, inspect_values, quantity};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{ArrayResult, Decoded, StageRow};
 
-/// The most attributes that text shows: `--json` has all of them.
+/// The most attributes that a terminal shows.
 const MAX_ATTRIBUTES: usize = 1000;
 
 /// The most characters of a dimension's name that text shows.
@@ -84,7 +84,7 @@ fn members(result: &ArrayResult) -> Vec<(&'static str, String)> {
 }
 
 /// `time=12, lat=180`; lengths alone where there are no names.
-fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
+pub(super) fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
     let Some(names) = names.filter(|names| names.len() == shape.len() && !shape.is_empty()) else {
         return quantity::shape(shape);
     };
@@ -122,13 +122,13 @@ pub(super) fn write_attributes(
     };
     writeln!(output)?;
     writeln!(output, "{}", style.paint(Role::Heading, "attributes"))?;
-    let members: Vec<(&str, String)> = attributes
-        .iter()
-        .take(MAX_ATTRIBUTES)
-        .map(|(name, value)| (name, quantity::json_text(value)))
-        .collect();
+    let is_whole = style.width().is_none();
+    let shown = if is_whole { usize::MAX } else { MAX_ATTRIBUTES };
+    let text = |value: &Json| if is_whole { value.to_string() } else { quantity::json_text(value) };
+    let members: Vec<(&str, String)> =
+        attributes.iter().take(shown).map(|(name, value)| (name, text(value))).collect();
     write_members(&members, style, output)?;
-    match attributes.len().saturating_sub(MAX_ATTRIBUTES) {
+    match attributes.len().saturating_sub(shown) {
         0 => Ok(()),
         more => writeln!(output, "  ... and {} more", quantity::count(more as u64)),
     }

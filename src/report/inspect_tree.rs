@@ -1,58 +1,98 @@
-//! A group as text: its members as a tree, a line each, within 80 columns.
+//! A group as text: its members as a tree, a line each, as wide as the terminal.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::inspect_text::write_attributes;
+use super::inspect_text::{named, write_attributes};
 use super::quantity;
-use super::table::WIDTH;
+use super::table::{Side, Table, write_members};
 use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
-use crate::operation::inspect_result::{GroupResult, NodeResult};
-
-/// Columns of a line: name, shape, data type, chunks, codecs, logical size.
-const COLUMNS: usize = 6;
-
-/// No column is cut to fewer letters.
-const LEAST_WIDTH: usize = 6;
+use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult};
 
 /// Writes it.
 pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     let name =
         if result.path == "/" { result.store.clone() } else { format!("{}{}", result.store, result.path) };
     let format = result.zarr_format.map_or_else(String::new, |format| format!(", Zarr v{format}"));
-    let num_of = |node_type: &str| result.nodes.iter().filter(|node| node.node_type == node_type).count();
-    let members = format!("{}, {}", counted(num_of("array"), "array"), counted(num_of("group"), "group"));
+    let num_of = |node_type: &str| {
+        let num = result.nodes.iter().filter(|node| node.node_type == node_type).count();
+        quantity::counted(num as u64, node_type)
+    };
+    let members = format!("{}, {}", num_of("array"), num_of("group"));
     writeln!(output, "{}: group{format}; {members} below it", style.paint(Role::Heading, &name))?;
+    let consolidated = if result.consolidated { "consolidated" } else { "not consolidated" };
+    write_members(&[("metadata", consolidated.to_owned())], style, output)?;
     write_attributes(Some(&result.attributes), style, output)?;
     if result.nodes.is_empty() {
         return Ok(());
     }
     writeln!(output)?;
-    let heading = ["node", "shape", "data type", "chunks", "codecs", "size"].map(str::to_owned);
-    let mut rows = vec![heading];
-    rows.extend(result.nodes.iter().map(|node| row(node, &result.path)));
-    let widths = widths(&rows);
-    for (number, row) in rows.iter().enumerate() {
-        let line = line(row, &widths);
-        if number == 0 {
-            writeln!(output, "{}", style.paint(Role::Faint, &line))?;
-        } else {
-            writeln!(output, "{line}")?;
-        }
+    let mut table = Table::new(&[
+        ("node", Side::Left),
+        ("shape", Side::Left),
+        ("type", Side::Left),
+        ("chunks", Side::Left),
+        ("codecs", Side::Left),
+        ("decoded", Side::Right),
+        ("stored", Side::Right),
+        ("ratio", Side::Right),
+    ]);
+    result.nodes.iter().for_each(|node| table.push(row(node, &result.path), None));
+    if result.totals.arrays > 1 {
+        let mut cells = vec!["total".to_owned()];
+        cells.resize(5, String::new());
+        cells.extend(sizes(Some(result.totals.bytes_logical), result.totals.bytes_stored));
+        table.push(cells, None);
     }
-    Ok(())
+    table.write(style, output)?;
+    write_stats(result, style, output)
 }
 
-fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", quantity::count(count as u64))
+/// A row for each array whose values were read; without the columns of NaN and of missing values where none has any.
+fn write_stats(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let read = || result.nodes.iter().filter_map(|node| Some((node, node.stats.as_ref()?)));
+    if read().next().is_none() {
+        return Ok(());
+    }
+    writeln!(output, "\n{}", style.paint(Role::Heading, "values"))?;
+    let has_any = |part: fn(&StatsResult) -> u64| read().any(|(_, stats)| part(stats) > 0);
+    let shown = [true, has_any(|stats| stats.nan), has_any(|stats| stats.missing), true, true, true, true];
+    let columns = ["elements", "NaN", "missing", "least", "greatest", "mean", "deviation"];
+    let columns = columns.into_iter().zip(shown).filter(|(_, shown)| *shown);
+    let columns: Vec<_> = columns.map(|(name, _)| (name, Side::Right)).collect();
+    let mut table = Table::new(&[[("array", Side::Left)].as_slice(), &columns].concat());
+    let value = |value: Option<&Json>| match value {
+        Some(Json::Number(number)) if !number.is_integer_literal() => quantity::figure(number.as_f64()),
+        Some(value) => quantity::json(value),
+        None => String::new(),
+    };
+    let number = |number: Option<f64>| number.map_or_else(String::new, quantity::figure);
+    for (node, stats) in read() {
+        let path = below(&node.path, &result.path).trim_start_matches('/');
+        let figures = [
+            quantity::count(stats.count),
+            quantity::count(stats.nan),
+            quantity::count(stats.missing),
+            value(stats.min.as_ref()),
+            value(stats.max.as_ref()),
+            number(stats.mean),
+            number(stats.standard_deviation),
+        ];
+        let figures = figures.into_iter().zip(shown).filter(|(_, shown)| *shown).map(|(text, _)| text);
+        table.push(std::iter::once(path.replace('\n', "\\n")).chain(figures).collect(), None);
+    }
+    table.write(style, output)
 }
 
-fn row(node: &NodeResult, root: &str) -> [String; COLUMNS] {
-    let below = node.path.strip_prefix(root.trim_end_matches('/')).unwrap_or(&node.path);
+/// The path of a node from the group that is shown.
+fn below<'a>(path: &'a str, root: &str) -> &'a str {
+    path.strip_prefix(root.trim_end_matches('/')).unwrap_or(path)
+}
+
+fn row(node: &NodeResult, root: &str) -> Vec<String> {
+    let below = below(&node.path, root);
     let depth = below.matches('/').count().saturating_sub(1);
-    let name = below.rsplit('/').next().unwrap_or_default().escape_debug();
+    let name = below.rsplit('/').next().unwrap_or_default();
     let mark = match node.node_type {
         "group" => "/",
         "array" => "",
@@ -63,14 +103,26 @@ fn row(node: &NodeResult, root: &str) -> [String; COLUMNS] {
         Some(shard) => format!("{} in {}", shape(&node.chunk_shape), extents(shard)),
         None => shape(&node.chunk_shape),
     };
-    [
+    let names = node.dimension_names.as_deref();
+    let mut cells = vec![
         format!("{}{name}{mark}", "  ".repeat(depth)),
-        shape(&node.shape),
+        node.shape.as_deref().map_or_else(String::new, |shape| named(shape, names).replace(", ", ",")),
         node.data_type.as_ref().map_or_else(String::new, type_name),
         chunks,
         node.codecs.as_deref().map_or_else(String::new, chain),
-        node.bytes_logical.map_or_else(String::new, quantity::bytes),
-    ]
+    ];
+    cells.extend(sizes(node.bytes_logical, node.bytes_stored));
+    cells
+}
+
+/// Bytes decoded and stored, and how many times smaller they are stored.
+fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of three digits")]
+    let ratio = |decoded: u64, stored: u64| format!("{:.2}", decoded as f64 / stored as f64);
+    let ratio =
+        decoded.zip(stored.filter(|stored| *stored > 0)).map(|(decoded, stored)| ratio(decoded, stored));
+    let text = |bytes: Option<u64>| bytes.map_or_else(String::new, quantity::bytes);
+    [text(decoded), text(stored), ratio.unwrap_or_default()]
 }
 
 /// A shape without spaces.
@@ -95,61 +147,9 @@ fn chain(codecs: &[Json]) -> String {
     codecs.iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// The width of each column: what it needs, the widest cut until all fit.
-fn widths(rows: &[[String; COLUMNS]]) -> [usize; COLUMNS] {
-    let mut widths = [0; COLUMNS];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let room = WIDTH - 2 * (COLUMNS - 1);
-    while widths.iter().sum::<usize>() > room {
-        match widths.iter_mut().max() {
-            Some(widest) if *widest > LEAST_WIDTH => *widest -= 1,
-            _ => break,
-        }
-    }
-    widths
-}
-
-fn line(row: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
-    let mut line = String::new();
-    for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-        let cell = cut(cell, *width);
-        if column + 1 == COLUMNS {
-            let _ = write!(line, "{cell:>width$}");
-        } else {
-            let _ = write!(line, "{cell:<width$}  ");
-        }
-    }
-    line.truncate(line.trim_end().len());
-    line
-}
-
-fn cut(cell: &str, width: usize) -> String {
-    if cell.chars().count() <= width {
-        return cell.to_owned();
-    }
-    cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_are_cut_to_80_columns() {
-        let long = "x".repeat(60);
-        let rows = [
-            ["node", "shape", "data type", "chunks", "codecs", "size"].map(str::to_owned),
-            [&long, "1000,1000", "float32", &long, "bytes zstd", "3.81 MiB"].map(str::to_owned),
-        ];
-        let widths = widths(&rows);
-        let line = line(&rows[1], &widths);
-        assert!(line.chars().count() <= 80 && line.ends_with("  bytes zstd  3.81 MiB"), "{line}");
-        assert_eq!(line.matches('…').count(), 2);
-    }
 
     #[test]
     fn chain_shows_what_is_inside_shards() {

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use super::defused::one_line;
 use super::quantity::{self, bytes, count, figure, percent, seconds};
-use super::table::{Side, Table, WIDTH, wrap, write_members};
+use super::table::{Side, Table, WIDTH, wrapped, write_members};
 use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{
@@ -18,7 +19,7 @@ pub(super) fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) 
     }
     if let Some(histogram) = &result.histogram {
         heading("histogram", style, output)?;
-        write_histogram(histogram, output)?;
+        write_histogram(histogram, style.width().unwrap_or(WIDTH), output)?;
     }
     if let Some(suggestion) = &result.suggestion {
         heading("suggestion", style, output)?;
@@ -43,6 +44,7 @@ fn stats_members(stats: &StatsResult) -> Vec<(&'static str, String)> {
         }
     };
     push("NaN", stats.nan);
+    push("missing", stats.missing);
     push("+Infinity", stats.positive_infinity);
     push("-Infinity", stats.negative_infinity);
     push("fill value", stats.fill_value);
@@ -56,7 +58,7 @@ fn stats_members(stats: &StatsResult) -> Vec<(&'static str, String)> {
 
 /// A bar for each bin, as long as its count against the greatest.
 #[expect(clippy::cast_precision_loss, reason = "bars are drawn to an eighth of a letter")]
-fn write_histogram(histogram: &HistogramResult, output: &mut dyn Write) -> io::Result<()> {
+fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn Write) -> io::Result<()> {
     let bins = histogram.counts.len();
     let scale = histogram.min.abs().max(histogram.max.abs());
     let edge = |bin: usize| {
@@ -69,7 +71,7 @@ fn write_histogram(histogram: &HistogramResult, output: &mut dyn Write) -> io::R
     let counts: Vec<String> = histogram.counts.iter().map(|part| count(*part)).collect();
     let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
     let (edge_width, count_width) = (widest(&edges), widest(&counts));
-    let room = WIDTH.saturating_sub(2 * edge_width + count_width + 10).max(8);
+    let room = columns.saturating_sub(2 * edge_width + count_width + 10).max(8);
     let greatest = histogram.counts.iter().copied().max().unwrap_or(0).max(1) as f64;
     for (bin, part) in histogram.counts.iter().enumerate() {
         let bar = bar(*part as f64 / greatest, room);
@@ -115,9 +117,11 @@ fn write_suggestion(suggestion: &SuggestionResult, style: Style, output: &mut dy
         ("fill value", quantity::json(&suggestion.fill_value)),
     ];
     write_members(&members, style, output)?;
+    writeln!(output, "  {}", style.paint(Role::Label, "the command"))?;
+    writeln!(output, "    {}", one_line(&suggestion.command))?;
     for (label, codecs) in [("the codecs", &suggestion.codecs), ("the whole chain", &suggestion.chain)] {
         writeln!(output, "  {}", style.paint(Role::Label, &format!("{label}, as JSON")))?;
-        for line in wrap(&Json::Array(codecs.clone()).to_string(), WIDTH - 4) {
+        for line in wrapped(&Json::Array(codecs.clone()).to_string(), style, 4) {
             writeln!(output, "    {line}")?;
         }
     }
@@ -176,7 +180,7 @@ mod tests {
             above: 0,
         };
         let mut text = Vec::new();
-        write_histogram(&histogram, &mut text).unwrap();
+        write_histogram(&histogram, 80, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");

@@ -163,9 +163,13 @@ mod tests {
         let outcome = ValidateOutcome {
             result: ValidateResult {
                 valid: false,
+                verdict: "not valid".to_owned(),
                 errors: 1,
                 warnings: 1,
                 infos: 0,
+                unchecked: Vec::new(),
+                absent: Vec::new(),
+                failures: Vec::new(),
                 truncated: false,
                 findings: vec![found(code::MEMBER_MISSING), found(code::KEY_UNKNOWN)],
                 against: None,

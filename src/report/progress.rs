@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
 
+use super::defused::one_line;
+use super::progress_line::State;
 use super::quantity;
 use super::table::WIDTH;
-use super::terminal::Output;
+use super::terminal::{self, Output};
 use crate::operation::progress::Progress;
 
 /// Ten times a second is enough.
@@ -46,8 +48,8 @@ impl Progress for Bar {
         } else {
             ProgressDrawTarget::term_like_with_hz(Box::new(Stream), 1)
         };
-        let bar = ProgressBar::with_draw_target(length, target).with_message(name.to_owned());
-        bar.set_style(style(length.is_some()));
+        let bar = ProgressBar::with_draw_target(length, target);
+        bar.set_style(style(name));
         bar.tick();
         bar.enable_steady_tick(Duration::from_millis(200));
         self.replace(Some(bar));
@@ -90,7 +92,7 @@ impl Log {
 impl Progress for Log {
     fn start(&self, name: &str, _length: Option<u64>) {
         self.finish();
-        let work = Work { name: name.to_owned(), begin: Instant::now(), bytes: 0 };
+        let work = Work { name: one_line(name).into_owned(), begin: Instant::now(), bytes: 0 };
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
     }
 
@@ -110,32 +112,22 @@ impl Progress for Log {
     }
 }
 
-/// The bar's looks: what is done of what, how fast, and how long it will take.
-fn style(has_length: bool) -> ProgressStyle {
-    let template = if has_length {
-        "{msg} [{bar:24}] {done} of {all}, {rate}, {left} left"
-    } else {
-        "{msg} {spinner} {done}, {rate}"
-    };
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let write = |text: String, out: &mut dyn std::fmt::Write| {
-        // The bar writes into a string, which takes everything.
-        let _ = out.write_str(&text);
-    };
-    style
-        .with_key("done", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            write(quantity::bytes(state.pos()), out);
-        })
-        .with_key("all", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            write(quantity::bytes(state.len().unwrap_or(0)), out);
-        })
-        .with_key("rate", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            write(quantity::rate(state.per_sec()), out);
-        })
-        .with_key("left", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            write(quantity::seconds(state.eta().as_secs_f64().ceil()), out);
-        })
-        .progress_chars("=> ")
+/// The one line, made anew for each drawing: the terminal may have another width by then.
+fn style(name: &str) -> ProgressStyle {
+    let name = one_line(name).into_owned();
+    let style = ProgressStyle::with_template("{line}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("line", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let columns = terminal::columns(Output::Error).unwrap_or(WIDTH);
+        let state = State {
+            name: &name,
+            done: state.pos(),
+            all: state.len(),
+            elapsed: state.elapsed(),
+            rate: state.per_sec(),
+        };
+        // In the last column some terminals go on to the next line. The bar writes into a string, which takes everything.
+        let _ = out.write_str(&state.line(columns.saturating_sub(1)));
+    })
 }
 
 /// stderr where it is no terminal, for `--progress always`: the bar is written over itself.
@@ -172,7 +164,7 @@ impl TermLike for Stream {
     }
 
     fn clear_line(&self) -> io::Result<()> {
-        stderr().write_all(b"\r")
+        write!(stderr(), "\r{:width$}\r", "", width = WIDTH - 1)
     }
 
     fn flush(&self) -> io::Result<()> {

@@ -3,19 +3,9 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
+pub use crate::diagnostic::quantity::bytes;
+use crate::diagnostic::quantity::{approximate, noun_of, three_digits};
 use crate::metadata::json::Json;
-
-/// Bytes in binary units, with three or four digits: `1.53 MiB`.
-pub fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let place = bytes.ilog2() / 10;
-    let amount = approximate(bytes) / approximate(1 << (place * 10));
-    let unit = UNITS.get(place as usize - 1).copied().unwrap_or("EiB");
-    format!("{} {unit}", three_digits(amount))
-}
 
 /// Bytes in a second.
 pub fn rate(bytes_per_second: f64) -> String {
@@ -58,6 +48,11 @@ pub fn count(count: u64) -> String {
     text
 }
 
+/// A count with its noun, in the plural unless it is 1: `1 element`, `12,000 elements`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {}", self::count(count), noun_of(count, noun))
+}
+
 /// A measured number: six significant digits, as it would be written by hand.
 pub fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -83,6 +78,7 @@ pub fn ratio(before: u64, after: u64) -> Option<String> {
     let share = approximate(before) / approximate(after);
     Some(match before.cmp(&after) {
         Ordering::Equal => "as much".to_owned(),
+        _ if (share - 1.0).abs() < 0.005 => "about as much".to_owned(),
         Ordering::Greater => format!("{} times smaller", three_digits(share)),
         Ordering::Less => format!("{} times larger", three_digits(share.recip())),
     })
@@ -127,25 +123,9 @@ pub fn shortened(mut text: String, max_characters: usize) -> String {
     text
 }
 
-#[expect(clippy::cast_precision_loss, reason = "at most four digits of it are shown")]
-fn approximate(count: u64) -> f64 {
-    count as f64
-}
-
-fn three_digits(value: f64) -> String {
-    let places = usize::from(value < 9.995) + usize::from(value < 99.95);
-    format!("{value:.places$}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_use_binary_units_with_three_digits() {
-        let texts = [0, 1023, 1024, 1536, 10 << 20, 1023 << 20, u64::MAX].map(bytes);
-        assert_eq!(texts, ["0 B", "1023 B", "1.00 KiB", "1.50 KiB", "10.0 MiB", "1023 MiB", "16.0 EiB"]);
-    }
 
     #[test]
     fn seconds_choose_their_unit() {
@@ -173,6 +153,8 @@ mod tests {
     #[test]
     fn ratio_says_which_way() {
         assert_eq!(ratio(400, 100).as_deref(), Some("4.00 times smaller"));
+        assert_eq!(ratio(1000, 1001).as_deref(), Some("about as much"));
+        assert_eq!([counted(1, "element"), counted(2000, "element")], ["1 element", "2,000 elements"]);
         assert_eq!(ratio(100, 150).as_deref(), Some("1.50 times larger"));
         assert_eq!(ratio(100, 100).as_deref(), Some("as much"));
         assert_eq!(ratio(0, 100), None);

@@ -2,14 +2,18 @@
 
 use std::io::{self, Write};
 
-use super::quantity;
+use super::defused::one_line;
 use super::terminal::{Role, Style};
+use super::width::{cut, pad, pad_left, width};
 
 /// The width that text is fitted to, in columns.
 pub const WIDTH: usize = 80;
 
-/// The most characters of a cell, or of a label.
-const MAX_CELL: usize = 200;
+/// Columns are aligned up to this width: a document holds names of any length.
+const MAX_ALIGNED: usize = 200;
+
+/// No column is cut to fewer letters.
+const LEAST_COLUMN: usize = 5;
 
 /// On which side a column's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,29 +48,28 @@ impl Table {
         }
     }
 
-    /// Adds a row, and a note under it. A very long cell is cut: a document holds names of any length.
+    /// Adds a row, and a note under it.
     pub fn push(&mut self, cells: Vec<String>, note: Option<String>) {
-        let cells = cells.into_iter().map(|cell| quantity::shortened(cell, MAX_CELL)).collect();
+        let line = |text: String| one_line(&text).into_owned();
+        let (cells, note) = (cells.into_iter().map(line).collect(), note.map(line));
         self.rows.push(Row { cells, note, is_heading: false });
     }
 
-    /// Writes it, two columns of space before each line and between two columns.
+    /// Writes it, two columns of space before each line and between two columns. What is wider than the terminal is cut.
     pub fn write(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
-        let widths: Vec<usize> = (0..self.sides.len())
-            .map(|column| {
-                let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-            })
-            .collect();
+        let widths = self.widths(style.width());
         for row in &self.rows {
             let mut line = String::new();
-            for ((cell, side), width) in row.cells.iter().zip(&self.sides).zip(&widths) {
-                let cell = match side {
-                    Side::Left => format!("  {cell:<width$}"),
-                    Side::Right => format!("  {cell:>width$}"),
-                };
-                line.push_str(&cell);
+            for ((cell, side), columns) in row.cells.iter().zip(&self.sides).zip(&widths) {
+                let cell = if style.width().is_some() { cut(cell, *columns) } else { cell.clone() };
+                line.push_str("  ");
+                line.push_str(&match side {
+                    Side::Left => pad(&cell, *columns),
+                    Side::Right => pad_left(&cell, *columns),
+                });
             }
+            // Where the columns of numbers alone are wider than the terminal, the line ends there.
+            let line = style.width().map_or_else(|| line.clone(), |columns| cut(line.trim_end(), columns));
             let line = line.trim_end();
             if row.is_heading {
                 writeln!(output, "{}", style.paint(Role::Faint, line))?;
@@ -76,23 +79,48 @@ impl Table {
             if let Some(note) = &row.note {
                 // Nested rows are indented; their notes stand under them.
                 let indent = 4 + row.cells.first().map_or(0, |cell| cell.len() - cell.trim_start().len());
-                for line in wrap(note, WIDTH - indent) {
+                for line in wrapped(note, style, indent) {
                     writeln!(output, "{:indent$}{}", "", style.paint(Role::Faint, &line))?;
                 }
             }
         }
         Ok(())
     }
+
+    /// The width of each column: what it needs, the widest of text cut until all fit. The first, which names the row,
+    /// keeps twice as much as the others.
+    fn widths(&self, room: Option<usize>) -> Vec<usize> {
+        let needed = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+            cells.map(|cell| width(cell)).max().unwrap_or(0).min(MAX_ALIGNED)
+        };
+        let mut widths: Vec<usize> = (0..self.sides.len()).map(needed).collect();
+        let Some(room) = room.map(|room| room.saturating_sub(2 * widths.len())) else { return widths };
+        while widths.iter().sum::<usize>() > room {
+            let of_text = widths.iter_mut().zip(&self.sides).enumerate();
+            let of_text = of_text.filter(|(_, (_, side))| **side == Side::Left);
+            let by_need = |(column, (width, _)): &(usize, (&mut usize, &Side))| {
+                if *column == 0 { **width / 2 } else { **width }
+            };
+            match of_text.max_by_key(by_need) {
+                Some((_, (widest, _))) if *widest > LEAST_COLUMN => *widest -= 1,
+                _ => break,
+            }
+        }
+        widths
+    }
 }
 
-/// Labels and values; a value that is too long goes on under itself.
+/// Labels and values; a value that is wider than the terminal goes on under itself.
 pub fn write_members(members: &[(&str, String)], style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let width = members.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0).min(MAX_CELL);
-    for (label, value) in members {
-        let label = quantity::shortened((*label).to_owned(), MAX_CELL);
-        let label = style.paint(Role::Label, &format!("{label:<width$}"));
-        let indent = 2 + width + 2;
-        let mut lines = wrap(value, WIDTH.saturating_sub(indent)).into_iter();
+    let most = style.width().map_or(MAX_ALIGNED, |columns| columns / 2);
+    let members: Vec<_> = members.iter().map(|(label, value)| (one_line(label), one_line(value))).collect();
+    let columns = members.iter().map(|(label, _)| width(label)).max().unwrap_or(0).min(most);
+    for (label, value) in &members {
+        let label = if style.width().is_some() { cut(label, columns) } else { label.to_string() };
+        let label = style.paint(Role::Label, &pad(&label, columns));
+        let indent = 2 + columns + 2;
+        let mut lines = wrapped(value, style, indent).into_iter();
         writeln!(output, "  {label}  {}", lines.next().unwrap_or_default())?;
         for line in lines {
             writeln!(output, "{:indent$}{line}", "")?;
@@ -101,16 +129,27 @@ pub fn write_members(members: &[(&str, String)], style: Style, output: &mut dyn 
     Ok(())
 }
 
+/// Text that stands behind an indent: broken where the terminal ends, whole in pipes and files.
+pub fn wrapped(text: &str, style: Style, indent: usize) -> Vec<String> {
+    match style.width() {
+        Some(columns) => wrap(text, columns.saturating_sub(indent)),
+        None => vec![text.to_owned()],
+    }
+}
+
 /// Breaks text after spaces and commas; a piece without either stays whole.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
+    let mut used = 0;
     for piece in text.split_inclusive([' ', ',']) {
-        let room = lines.last().map_or(0, |line| line.chars().count());
-        let length = piece.trim_end().chars().count();
         match lines.last_mut() {
-            Some(line) if room == 0 || room + length <= width => line.push_str(piece),
-            _ => lines.push(piece.to_owned()),
+            Some(line) if used == 0 || used + width(piece.trim_end()) <= columns => line.push_str(piece),
+            _ => {
+                lines.push(piece.to_owned());
+                used = 0;
+            }
         }
+        used += width(piece);
     }
     for line in &mut lines {
         line.truncate(line.trim_end().len());
@@ -133,6 +172,42 @@ mod tests {
             String::from_utf8(text).unwrap(),
             "  codec  bytes\n  bytes  1,024\n    {\"endian\":\"little\"}\n  zstd      17\n"
         );
+    }
+
+    fn written(table: &Table, width: Option<usize>) -> Vec<String> {
+        let mut text = Vec::new();
+        table.write(Style::PLAIN.within(width), &mut text).unwrap();
+        String::from_utf8(text).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn table_is_cut_to_the_terminal_and_whole_in_a_pipe() {
+        let mut table = Table::new(&[("name", Side::Left), ("type", Side::Left), ("bytes", Side::Right)]);
+        let (long, note) = ("x".repeat(70), "one, two ".repeat(20));
+        table.push(vec![long.clone(), "float32".to_owned(), "1,024".to_owned()], Some(note.clone()));
+        let wide = "\u{6e29}\u{5ea6}".to_owned();
+        table.push(vec![wide, "e\u{301}".to_owned(), "17".to_owned()], None);
+        let lines = written(&table, Some(60));
+        assert!(lines.iter().all(|line| width(line) <= 60), "{lines:?}");
+        assert!(lines[1].contains('\u{2026}') && lines[1].ends_with("  float32  1,024"), "{lines:?}");
+        assert!(lines.last().is_some_and(|line| width(line) == 60), "{lines:?}");
+        let lines = written(&table, None);
+        assert_eq!(lines.len(), 4);
+        assert!(lines[1].contains(&long) && lines[2].contains(note.trim_end()), "{lines:?}");
+        assert_eq!(width(&lines[3]), width(&lines[1]));
+    }
+
+    #[test]
+    fn members_go_on_under_themselves_on_a_terminal_alone() {
+        let members = [("shape", "1, 2".to_owned()), ("attribute", "word ".repeat(30).trim().to_owned())];
+        let written = |width| {
+            let mut text = Vec::new();
+            write_members(&members, Style::PLAIN.within(width), &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(written(None).lines().count(), 2);
+        let lines = written(Some(60));
+        assert!(lines.lines().count() > 3 && lines.lines().all(|line| width(line) <= 60), "{lines}");
     }
 
     #[test]

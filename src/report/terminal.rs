@@ -2,7 +2,11 @@
 
 use std::io::{IsTerminal, stderr, stdout};
 
+use super::defused::one_line;
 use anstyle::{AnsiColor, RgbColor, Style as Ansi};
+
+/// Text is not fitted to fewer columns than this.
+const LEAST_WIDTH: usize = 40;
 
 /// The two streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +30,15 @@ impl Output {
 /// The columns and lines of the terminal on stdout; `None` where there is none.
 pub fn size() -> Option<(u16, u16)> {
     terminal_size::terminal_size_of(stdout()).map(|(width, height)| (width.0, height.0))
+}
+
+/// The columns of the terminal that a stream goes to; `None` where it goes elsewhere.
+pub fn columns(output: Output) -> Option<usize> {
+    let size = match output {
+        Output::Result => terminal_size::terminal_size_of(stdout()),
+        Output::Error => terminal_size::terminal_size_of(stderr()),
+    };
+    size.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0)
 }
 
 /// Whether text is coloured.
@@ -63,22 +76,36 @@ pub enum Role {
     Error,
 }
 
-/// Paints text, or leaves it plain.
+/// Paints text, or leaves it plain, and fits it to a terminal, or leaves it whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style(Colour);
+pub struct Style {
+    colour: Colour,
+    width: Option<usize>,
+}
 
 impl Style {
-    /// Plain text.
-    pub const PLAIN: Style = Style(Colour::Off);
+    /// Plain text as it goes into pipes and files.
+    pub const PLAIN: Style = Style { colour: Colour::Off, width: None };
 
-    /// Coloured or plain.
+    /// Coloured or plain, of lines of any length.
     pub fn new(colour: Colour) -> Self {
-        Style(colour)
+        Style { colour, width: None }
+    }
+
+    /// For a terminal of so many columns; for a pipe or a file with `None`.
+    #[must_use]
+    pub fn within(self, width: Option<usize>) -> Self {
+        Style { width: width.map(|columns| columns.max(LEAST_WIDTH)), ..self }
+    }
+
+    /// The columns that text is fitted to; `None` in pipes and files, where nothing is cut or wrapped.
+    pub fn width(self) -> Option<usize> {
+        self.width
     }
 
     /// Whether escapes are written.
     pub fn is_coloured(self) -> bool {
-        self.0 == Colour::On
+        self.colour == Colour::On
     }
 
     /// Two pixels, one above the other, in the place of a letter; `None` leaves the terminal's own background.
@@ -95,10 +122,11 @@ impl Style {
         if self.is_coloured() { format!("{ansi}{letter}{ansi:#}") } else { letter.to_string() }
     }
 
-    /// The text in its role.
+    /// The text, which is part of one line, in its role.
     pub fn paint(self, role: Role, text: &str) -> String {
-        if self.0 == Colour::Off {
-            return text.to_owned();
+        let text = one_line(text);
+        if self.colour == Colour::Off {
+            return text.into_owned();
         }
         let ansi = match role {
             Role::Heading => Ansi::new().bold(),

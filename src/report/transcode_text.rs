@@ -1,8 +1,10 @@
 //! `transcode` as text: what became of each array, and what a quantisation did to its values.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::quantity::{self, bytes, count, figure};
+use super::defused::one_line;
+use super::quantity::{self, bytes, count, counted, figure};
 use super::table::{Side, Table, write_members};
 use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
@@ -64,15 +66,20 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
             write_members(&describe_quantization(quantization), style, output)?;
         }
         if let Some(verify) = &node.verify {
-            write!(output, "{} ", node.path.trim_start_matches('/'))?;
+            write!(output, "{} ", one_line(node.path.trim_start_matches('/')))?;
             write_verify(verify, style, output)?;
         }
     }
     let groups = result.nodes.len() - arrays.len();
-    let mut members =
-        vec![("nodes", format!("{} arrays, {} groups", count(arrays.len() as u64), count(groups as u64)))];
+    let mut members = vec![(
+        "nodes",
+        format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group")),
+    )];
     if result.totals.other_keys > 0 {
         members.push(("other keys", format!("{}, copied", count(result.totals.other_keys))));
+    }
+    if let Some(dropped) = dropped_of_all(&arrays) {
+        members.push(("dropped", dropped));
     }
     let totals = &result.totals.counts;
     let is_known = arrays.iter().all(|node| node.counts.bytes_written.is_some());
@@ -84,7 +91,11 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
 }
 
 fn type_text(array: &ArrayDescription) -> String {
-    quantity::json(array.data_type.get("name").unwrap_or(&array.data_type))
+    data_type(array.data_type.get("name").unwrap_or(&array.data_type))
+}
+
+fn data_type(data_type: &Json) -> String {
+    if data_type.is_null() { "integers".to_owned() } else { quantity::json(data_type) }
 }
 
 /// The time, and the rate of logical bytes.
@@ -144,10 +155,7 @@ fn describe_change(
     let changed = |before: String, after: String| {
         if before == after { before } else { format!("{before} -> {after}") }
     };
-    members.push((
-        "data type",
-        changed(quantity::json(&source.data_type), quantity::json(&destination.data_type)),
-    ));
+    members.push(("data type", changed(data_type(&source.data_type), data_type(&destination.data_type))));
     members.push((
         "fill value",
         changed(quantity::json(&source.fill_value), quantity::json(&destination.fill_value)),
@@ -162,6 +170,49 @@ fn describe_change(
         members.push(("shard shape", changed(before, after)));
     }
     members.push(("codecs", changed(chain(&source.codecs), chain(&destination.codecs))));
+    let dropped = dropped(source, destination);
+    if !dropped.is_empty() {
+        members.push(("dropped", dropped.join(", ")));
+    }
+}
+
+/// The names of the codecs that SOURCE has and DEST has not, those inside shards too.
+fn dropped(source: &ArrayDescription, destination: &ArrayDescription) -> Vec<String> {
+    let mut kept = names(&destination.codecs);
+    let mut dropped = names(&source.codecs);
+    dropped.retain(|name| match kept.iter().position(|other| other == name) {
+        Some(place) => {
+            kept.swap_remove(place);
+            false
+        }
+        None => true,
+    });
+    dropped
+}
+
+fn names(codecs: &[Json]) -> Vec<String> {
+    let mut names = Vec::new();
+    for codec in codecs {
+        names.push(quantity::json(codec.get("name").unwrap_or(codec)));
+        let inner = codec.pointer("/configuration/codecs").and_then(Json::as_array);
+        names.extend(inner.into_iter().flat_map(self::names));
+    }
+    names
+}
+
+/// What is dropped of the arrays of a hierarchy: each name with the number of arrays.
+fn dropped_of_all(arrays: &[&NodeResult]) -> Option<String> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for array in arrays {
+        if let (Some(source), Some(destination)) = (&array.source, &array.destination) {
+            for name in dropped(source, destination) {
+                *counts.entry(name).or_default() += 1;
+            }
+        }
+    }
+    let texts: Vec<String> =
+        counts.into_iter().map(|(name, number)| format!("{name} of {}", counted(number, "array"))).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
 /// The names of a chain's codecs, those of a shard in brackets.
@@ -232,11 +283,23 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
 
 fn quantized_to(result: &QuantizationResult) -> String {
     match (&result.data_type, &result.scale) {
-        (Some(data_type), Some(_)) => format!("quantised to {data_type}"),
+        (Some(data_type), Some(_)) => match result.max_abs_error {
+            Some(_) => format!("quantised to {data_type}"),
+            None => format!("to be quantised to {data_type}"),
+        },
         (Some(data_type), None) => {
             format!("to be quantised to {data_type}, over a range that a first pass finds")
         }
-        (None, _) => "to be quantised to the narrowest type that keeps --max-error".to_owned(),
+        (None, Some(_)) => {
+            let step = result.step.map(figure).unwrap_or_default();
+            format!(
+                "to be quantised in steps of {step}, to the first type that has the codes a first pass finds"
+            )
+        }
+        (None, None) => {
+            "to be quantised to the narrowest type that keeps --max-error, which a first pass finds"
+                .to_owned()
+        }
     }
 }
 
@@ -278,16 +341,24 @@ fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, Stri
     if let Some(distinct) = result.distinct_codes {
         members.push(("distinct codes", count(distinct)));
     }
+    if let Some(readers) = result.readers {
+        members.push(("readers", readers.to_owned()));
+    }
+    if let Some((value, code)) = &result.reader_workaround {
+        let entry = format!("{} -> {code} in scalar_map", quantity::json(value));
+        members.push(("workaround", format!("{entry}, for zarr-python 3.4.1 and 3.4.2 (--no-workarounds)")));
+    }
     members
 }
 
 fn write_verify(verify: &VerifyResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let compared = format!("{} elements compared", count(verify.elements));
+    let compared = format!("{} compared", counted(verify.elements, "element"));
     let text = if verify.equal {
         let what = if verify.bound.is_some() { "within the bound" } else { "equal" };
         format!("{}, {compared}", style.paint(Role::Good, what))
     } else {
-        let differing = format!("{} elements differ", count(verify.differing));
+        let differs = if verify.differing == 1 { "differs" } else { "differ" };
+        let differing = format!("{} {differs}", counted(verify.differing, "element"));
         format!("{}, {compared}", style.paint(Role::Error, &differing))
     };
     let error = verify.max_abs_error.filter(|error| *error > 0.0);

@@ -1,65 +1,126 @@
-//! `validate` as text: findings by store, node and document, chunk or key, then the comparison, then the counts.
+//! `validate` as text: the findings, what is absent or could not be read, the comparison, and the verdict.
+//!
+//! On a terminal findings stand under their store, node and document, chunk or key; elsewhere each is one line.
 
 use std::io::{self, Write};
 
+use super::defused::one_line;
+use super::grouped::{Group, grouped};
 use super::quantity;
-use super::table::{WIDTH, wrap};
+use super::table::wrap;
 use super::terminal::{Role, Style};
+use super::uri::path_of;
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::operation::validate_result::{AgainstResult, ValidateResult};
 
+/// How the text looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Colours, or none.
+    pub style: Style,
+    /// The columns of the terminal; `None` where there is none, and each finding is one line.
+    pub width: Option<usize>,
+    /// Whether all nodes of a finding and all absent chunks are named.
+    pub is_verbose: bool,
+}
+
 /// Writes it.
-pub fn write(result: &ValidateResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page { style, output, before: None };
-    for finding in &result.findings {
-        page.finding(finding)?;
+pub fn write(result: &ValidateResult, look: Look, output: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page { look, output, before: None };
+    for group in grouped(&result.findings) {
+        match look.width {
+            Some(_) => page.paragraphs(&group)?,
+            None => page.line(&group)?,
+        }
     }
     if result.truncated {
         let shown = quantity::count(result.findings.len() as u64);
         let line = format!("... only the first {shown} findings are shown; --max-findings 0 shows all");
-        writeln!(page.output, "{}", style.paint(Role::Faint, &line))?;
+        writeln!(page.output, "{}", look.style.paint(Role::Faint, &line))?;
     }
-    if !result.findings.is_empty() {
+    if !result.findings.is_empty() && look.width.is_some() {
         writeln!(page.output)?;
     }
+    page.not_read(result)?;
     if let Some(against) = &result.against {
         page.against(against)?;
     }
-    if result.checked.is_empty() && result.findings.is_empty() {
-        return Ok(()); // No STORE could be looked at: stderr says why.
-    }
     let role = match result {
-        ValidateResult { valid: false, .. } => Role::Error,
+        ValidateResult { valid: false, .. }
+        | ValidateResult { against: Some(AgainstResult { equal: false, .. }), .. } => Role::Error,
         ValidateResult { warnings: 1.., .. } => Role::Warning,
         _ => Role::Good,
     };
-    writeln!(page.output, "{}", style.paint(role, &summary(result)))
+    let verdict = summary(result);
+    for line in look.width.map_or_else(|| vec![verdict.clone()], |columns| wrap(&verdict, columns)) {
+        writeln!(page.output, "{}", look.style.paint(role, &line))?;
+    }
+    Ok(())
 }
 
 /// Where text goes, and under which headings.
 struct Page<'a> {
-    style: Style,
+    look: Look,
     output: &'a mut dyn Write,
     before: Option<&'a Location>,
 }
 
 impl<'a> Page<'a> {
-    fn finding(&mut self, finding: &'a Diagnostic) -> io::Result<()> {
-        self.headings(&finding.location)?;
-        let role = match finding.severity {
-            Severity::Error => Role::Error,
-            Severity::Warning => Role::Warning,
-            Severity::Info => Role::Good,
-        };
-        let severity = self.style.paint(role, finding.severity.name());
-        let pointer = finding.location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
-        let place = pointer.map_or_else(String::new, |pointer| format!(" at {}", plain(pointer)));
+    /// A finding, or one of many nodes, on one line.
+    fn line(&mut self, group: &Group) -> io::Result<()> {
+        let finding = group.first();
+        let location = &finding.location;
+        let mut place = path_of(location).unwrap_or_else(|| "(no store)".to_owned());
+        if group.is_of_many() {
+            place = format!("{} nodes", quantity::count(group.num_nodes() as u64));
+        } else if let Some(chunk) = &location.chunk {
+            place = format!("{place}, chunk {chunk:?}");
+        }
+        let severity = self.severity(finding);
+        let mut line = format!("{}: {severity} {} {}", one_line(&place), finding.code, finding.name);
+        line.push_str(&one_line(&format!("{}: {}", pointer(location), finding.message)));
+        if group.is_of_many() {
+            line.push_str(&one_line(&format!("; in {}", group.nodes(self.look.is_verbose).join(", "))));
+        }
+        if let Some(help) = &finding.help {
+            line.push_str(&one_line(&format!("; help: {help}")));
+        }
+        writeln!(self.output, "{line}")
+    }
+
+    fn paragraphs(&mut self, group: &Group<'a>) -> io::Result<()> {
+        let finding = group.first();
+        if group.is_of_many() {
+            if self.before.take().is_some() {
+                writeln!(self.output)?;
+            }
+            let heading = format!("{} nodes", quantity::count(group.num_nodes() as u64));
+            writeln!(self.output, "{}", self.look.style.paint(Role::Heading, &heading))?;
+        } else {
+            self.headings(&finding.location)?;
+        }
+        let severity = self.severity(finding);
+        let pointer = pointer(&finding.location);
+        let place = one_line(&pointer);
         writeln!(self.output, "    {severity} {} {}{place}", finding.code, finding.name)?;
         self.paragraph("", &finding.message)?;
         if let Some(help) = &finding.help {
             self.paragraph("help: ", help)?;
         }
+        if group.is_of_many() {
+            self.paragraph("in ", &group.nodes(self.look.is_verbose).join(", "))?;
+            self.before = Some(&finding.location);
+        }
         Ok(())
+    }
+
+    fn severity(&self, finding: &Diagnostic) -> String {
+        let role = match finding.severity {
+            Severity::Error => Role::Error,
+            Severity::Warning => Role::Warning,
+            Severity::Info => Role::Good,
+        };
+        self.look.style.paint(role, finding.severity.name())
     }
 
     /// The store, the node and the key, where they are others than before.
@@ -73,29 +134,62 @@ impl<'a> Page<'a> {
             if before.is_some() {
                 writeln!(self.output)?;
             }
-            let store = plain(location.store.as_deref().unwrap_or("(no store)"));
+            let store = one_line(location.store.as_deref().unwrap_or("(no store)"));
             let node = location.node.as_deref().filter(|node| *node != "/");
-            let node = node.map_or_else(String::new, |node| format!(" {}", plain(node)));
-            writeln!(self.output, "{}{node}", self.style.paint(Role::Heading, &store))?;
+            let node = node.map_or_else(String::new, |node| format!(" {}", one_line(node)));
+            writeln!(self.output, "{}{node}", self.look.style.paint(Role::Heading, &store))?;
         }
         if key {
             let chunk = location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}"));
-            let parts: Vec<String> = location.key.as_deref().map(plain).into_iter().chain(chunk).collect();
+            let parts: Vec<String> = location
+                .key
+                .as_deref()
+                .map(|key| one_line(key).into_owned())
+                .into_iter()
+                .chain(chunk)
+                .collect();
             if !parts.is_empty() {
-                writeln!(self.output, "  {}", self.style.paint(Role::Label, &parts.join(", ")))?;
+                writeln!(self.output, "  {}", self.look.style.paint(Role::Label, &parts.join(", ")))?;
             }
         }
         Ok(())
     }
 
+    /// Text under an indent, in as many lines as the terminal needs.
     fn paragraph(&mut self, label: &str, text: &str) -> io::Result<()> {
         const INDENT: usize = 6;
-        let text = plain(text);
-        for (number, line) in wrap(&text, WIDTH - INDENT - label.len()).iter().enumerate() {
+        let text = one_line(text);
+        let width = self.look.width.map_or(usize::MAX, |width| width.max(40) - INDENT - label.len());
+        for (number, line) in wrap(&text, width).iter().enumerate() {
             let label = if number == 0 { label } else { &" ".repeat(label.len()) };
-            let label =
-                if label.trim().is_empty() { label.to_owned() } else { self.style.paint(Role::Good, label) };
+            let label = if label.trim().is_empty() {
+                label.to_owned()
+            } else {
+                self.look.style.paint(Role::Good, label)
+            };
             writeln!(self.output, "{:INDENT$}{label}{line}", "")?;
+        }
+        Ok(())
+    }
+
+    /// What is absent, on request; what could not be read, and what no rule could look at.
+    fn not_read(&mut self, result: &ValidateResult) -> io::Result<()> {
+        for absent in result.absent.iter().filter(|_| self.look.is_verbose) {
+            let range = |[first, last]: &[u64; 2]| {
+                if first == last { first.to_string() } else { format!("{first}-{last}") }
+            };
+            let ranges: Vec<String> = absent.ranges.iter().map(range).collect();
+            let node = node_of(Some(&absent.store), Some(&absent.node), None);
+            writeln!(self.output, "absent: {node}chunks {}", ranges.join(", "))?;
+        }
+        for failure in &result.failures {
+            let place = node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
+            let word = self.look.style.paint(Role::Error, "not read:");
+            writeln!(self.output, "{word} {place}{}", one_line(&failure.message))?;
+        }
+        for unchecked in &result.unchecked {
+            let count = quantity::count(unchecked.count);
+            writeln!(self.output, "not looked at: {count} {}", one_line(&unchecked.reason))?;
         }
         Ok(())
     }
@@ -103,32 +197,46 @@ impl<'a> Page<'a> {
     fn against(&mut self, against: &AgainstResult) -> io::Result<()> {
         let word = if against.equal { "equal to" } else { "differs from" };
         let role = if against.equal { Role::Good } else { Role::Error };
-        let heading = format!("{word} {}", plain(&against.other));
-        writeln!(self.output, "{}", self.style.paint(role, &heading))?;
+        let heading = format!("{word} {}", one_line(&against.other));
+        writeln!(self.output, "{}", self.look.style.paint(role, &heading))?;
         for node in &against.nodes {
-            writeln!(self.output, "  {}", self.style.paint(Role::Label, &plain(&node.path)))?;
+            if self.look.width.is_none() {
+                let clauses = node.comparison().join("; ");
+                writeln!(self.output, "  {}: {}", one_line(&node.path), one_line(&clauses))?;
+                continue;
+            }
+            writeln!(self.output, "  {}", self.look.style.paint(Role::Label, &one_line(&node.path)))?;
             for clause in node.comparison() {
                 self.paragraph("", &clause)?;
             }
         }
-        writeln!(self.output)
+        if self.look.width.is_some() { writeln!(self.output) } else { Ok(()) }
     }
 }
 
-/// `2 errors, 1 warning in 3 nodes (level keys)`.
+/// ` at /codecs/0`, or nothing for a whole document.
+fn pointer(location: &Location) -> String {
+    let pointer = location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
+    pointer.map_or_else(String::new, |pointer| format!(" at {pointer}"))
+}
+
+/// A store, a node in it or a key, with a colon; nothing where none is known.
+fn node_of(store: Option<&str>, node: Option<&str>, key: Option<&str>) -> String {
+    let location =
+        Location { store: store.map(str::to_owned), node: node.map(str::to_owned), ..Location::default() };
+    let location = Location { key: key.map(str::to_owned), ..location };
+    path_of(&location).map_or_else(String::new, |path| format!("{}: ", one_line(&path)))
+}
+
+/// `not valid: 2 errors, 1 warning in 3 nodes (level keys)`.
 fn summary(result: &ValidateResult) -> String {
     let count = |count: u64, word: &str| {
         let plural = if count == 1 { "" } else { "s" };
         (count > 0).then(|| format!("{} {word}{plural}", quantity::count(count)))
     };
     let nodes: usize = result.checked.iter().map(|store| store.nodes.len()).sum();
-    let valid = result.valid.then(|| "valid".to_owned());
-    let counts = [
-        valid,
-        count(result.errors, "error"),
-        count(result.warnings, "warning"),
-        count(result.infos, "info"),
-    ];
+    let counts =
+        [count(result.errors, "error"), count(result.warnings, "warning"), count(result.infos, "info")];
     let counts: Vec<String> = counts.into_iter().flatten().collect();
     let nodes = count(nodes as u64, "node").map_or_else(String::new, |nodes| format!(" in {nodes}"));
     let mut levels: Vec<&str> = result.checked.iter().map(|store| store.level).collect();
@@ -138,28 +246,28 @@ fn summary(result: &ValidateResult) -> String {
     let looked = objects.map_or_else(String::new, |objects| format!(", {objects}"));
     let level =
         if levels.is_empty() { String::new() } else { format!(" (level {}{looked})", levels.join(", ")) };
-    format!("{}{nodes}{level}", counts.join(", "))
-}
-
-/// Text from a store as one line that no terminal obeys.
-fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+    let colon = if counts.is_empty() { "" } else { ": " };
+    format!("{}{colon}{}{nodes}{level}", result.verdict, counts.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::diagnostic::code;
-    use crate::operation::validate_result::{AgainstNode, CheckedStore};
+    use crate::operation::validate_result::{AbsentChunks, AgainstNode, CheckedStore, Failure, Unchecked};
 
     fn result(findings: Vec<Diagnostic>) -> ValidateResult {
         let count = |severity| findings.iter().filter(|found| found.severity == severity).count() as u64;
         let nodes = vec!["/".to_owned(), "/a".to_owned()];
         ValidateResult {
             valid: count(Severity::Error) == 0,
+            verdict: "the verdict".to_owned(),
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             infos: count(Severity::Info),
+            unchecked: Vec::new(),
+            absent: Vec::new(),
+            failures: Vec::new(),
             truncated: false,
             findings,
             against: None,
@@ -167,16 +275,22 @@ mod tests {
         }
     }
 
-    fn text(result: &ValidateResult) -> String {
+    fn text_as(result: &ValidateResult, width: Option<usize>, is_verbose: bool) -> String {
         let mut text = Vec::new();
-        write(result, Style::PLAIN, &mut text).unwrap();
+        write(result, Look { style: Style::PLAIN, width, is_verbose }, &mut text).unwrap();
         String::from_utf8(text).unwrap()
+    }
+
+    fn text(result: &ValidateResult) -> String {
+        text_as(result, Some(80), false)
+    }
+
+    fn at(finding: Diagnostic, node: &str, key: &str) -> Diagnostic {
+        finding.in_store("s.zarr").at_node(node).at_key(key)
     }
 
     #[test]
     fn findings_are_grouped_by_node_and_key_and_counted() {
-        let at =
-            |finding: Diagnostic, node: &str, key: &str| finding.in_store("s.zarr").at_node(node).at_key(key);
         let long =
             "a message that is so long that it does not fit on one line of eighty columns, not even nearly";
         let found = result(vec![
@@ -199,18 +313,65 @@ s.zarr
 s.zarr /a
   a/c/0/1, chunk [0, 1]
     error ZX101 chunk-corrupt
-      a bad\u{fffd}[31m chunk
+      a bad\\u001b[31m chunk
 
-2 errors, 1 warning in 2 nodes (level keys, 12 objects)
+the verdict: 2 errors, 1 warning in 2 nodes (level keys, 12 objects)
 ";
         assert_eq!(text(&found), expected);
     }
 
     #[test]
-    fn store_without_findings_is_valid_in_one_line() {
-        assert_eq!(text(&result(Vec::new())), "valid in 2 nodes (level keys, 12 objects)\n");
+    fn finding_is_one_line_where_there_is_no_terminal() {
+        let long = "long ".repeat(40);
+        let found = result(vec![
+            at(Diagnostic::new(code::MEMBER_MISSING, long.trim()), "/", "zarr.json").at_pointer("/a"),
+            at(Diagnostic::new(code::CHUNK_CORRUPT, "a\nb"), "/a", "a/c/0")
+                .at_chunk([0])
+                .with_help("mend it"),
+        ]);
+        let text = text_as(&found, None, false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert_eq!(lines[0], format!("s.zarr/zarr.json: error ZM101 member-missing at /a: {}", long.trim()));
+        assert_eq!(lines[1], "s.zarr/a/c/0, chunk [0]: error ZX101 chunk-corrupt: a\\nb; help: mend it");
+    }
+
+    #[test]
+    fn finding_of_many_nodes_is_said_once() {
+        let of = |node: &str| at(Diagnostic::new(code::CODEC_UNREGISTERED, "x"), node, "k").at_pointer("/p");
+        let found = result(["/a", "/b", "/c", "/d"].map(of).into());
+        assert_eq!(
+            text_as(&found, None, false).lines().next().unwrap(),
+            "4 nodes: warning ZC104 codec-unregistered at /p: x; in s.zarr/a, s.zarr/b, s.zarr/c, 1 more \
+             (-v names all)"
+        );
+        let expected = "4 nodes\n    warning ZC104 codec-unregistered at /p\n      x\n      in s.zarr/a, s.zarr/b, \
+                        s.zarr/c, s.zarr/d\n\nthe";
+        assert!(text_as(&found, Some(80), true).starts_with(expected), "{}", text_as(&found, Some(80), true));
+    }
+
+    #[test]
+    fn absent_chunks_are_listed_on_request_and_failures_always() {
+        let mut found = result(Vec::new());
+        found.absent =
+            vec![AbsentChunks { store: "s".into(), node: "/a".into(), ranges: vec![[0, 0], [3, 9]] }];
+        let (store, key) = (Some("s".to_owned()), Some("a/c/0".to_owned()));
+        found.failures =
+            vec![Failure { store, node: Some("/a".to_owned()), key, message: "no permission".into() }];
+        found.unchecked = vec![Unchecked { reason: "chunks".into(), count: 1200 }];
+        let text = text_as(&found, None, true);
+        assert!(text.starts_with("absent: s/a: chunks 0, 3-9\nnot read: s/a/c/0: no permission\n"), "{text}");
+        assert!(text.contains("not looked at: 1,200 chunks\n"), "{text}");
+        assert!(text_as(&found, None, false).starts_with("not read: "));
+    }
+
+    #[test]
+    fn store_without_findings_is_a_verdict_in_one_line() {
+        assert_eq!(text(&result(Vec::new())), "the verdict in 2 nodes (level keys, 12 objects)\n");
+        let narrow = text_as(&result(Vec::new()), Some(40), false);
+        assert_eq!(narrow, "the verdict in 2 nodes (level keys, 12\nobjects)\n", "but as wide as a terminal");
         let nothing = ValidateResult { checked: Vec::new(), ..result(Vec::new()) };
-        assert_eq!(text(&nothing), "");
+        assert_eq!(text(&nothing), "the verdict\n");
     }
 
     #[test]

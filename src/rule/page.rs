@@ -11,6 +11,8 @@ const PAGES: &[(&str, &str)] = &[
     ("ZC103", include_str!("page/ZC103.md")),
     ("ZC104", include_str!("page/ZC104.md")),
     ("ZC105", include_str!("page/ZC105.md")),
+    ("ZC106", include_str!("page/ZC106.md")),
+    ("ZC107", include_str!("page/ZC107.md")),
     ("ZC111", include_str!("page/ZC111.md")),
     ("ZC112", include_str!("page/ZC112.md")),
     ("ZC113", include_str!("page/ZC113.md")),
@@ -23,6 +25,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZC212", include_str!("page/ZC212.md")),
     ("ZC213", include_str!("page/ZC213.md")),
     ("ZC214", include_str!("page/ZC214.md")),
+    ("ZC215", include_str!("page/ZC215.md")),
     ("ZC221", include_str!("page/ZC221.md")),
     ("ZC222", include_str!("page/ZC222.md")),
     ("ZC223", include_str!("page/ZC223.md")),
@@ -38,9 +41,10 @@ const PAGES: &[(&str, &str)] = &[
     ("ZC241", include_str!("page/ZC241.md")),
     ("ZC242", include_str!("page/ZC242.md")),
     ("ZC251", include_str!("page/ZC251.md")),
-    ("ZC301", include_str!("page/ZC301.md")),
     ("ZC302", include_str!("page/ZC302.md")),
     ("ZC303", include_str!("page/ZC303.md")),
+    ("ZC304", include_str!("page/ZC304.md")),
+    ("ZC305", include_str!("page/ZC305.md")),
     ("ZD101", include_str!("page/ZD101.md")),
     ("ZD102", include_str!("page/ZD102.md")),
     ("ZD103", include_str!("page/ZD103.md")),
@@ -48,6 +52,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZD105", include_str!("page/ZD105.md")),
     ("ZD106", include_str!("page/ZD106.md")),
     ("ZD107", include_str!("page/ZD107.md")),
+    ("ZD108", include_str!("page/ZD108.md")),
     ("ZD201", include_str!("page/ZD201.md")),
     ("ZD202", include_str!("page/ZD202.md")),
     ("ZD203", include_str!("page/ZD203.md")),
@@ -62,6 +67,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZG105", include_str!("page/ZG105.md")),
     ("ZG106", include_str!("page/ZG106.md")),
     ("ZG107", include_str!("page/ZG107.md")),
+    ("ZG108", include_str!("page/ZG108.md")),
     ("ZH101", include_str!("page/ZH101.md")),
     ("ZH102", include_str!("page/ZH102.md")),
     ("ZH103", include_str!("page/ZH103.md")),
@@ -86,6 +92,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZK205", include_str!("page/ZK205.md")),
     ("ZK206", include_str!("page/ZK206.md")),
     ("ZK207", include_str!("page/ZK207.md")),
+    ("ZK208", include_str!("page/ZK208.md")),
     ("ZK211", include_str!("page/ZK211.md")),
     ("ZK212", include_str!("page/ZK212.md")),
     ("ZK213", include_str!("page/ZK213.md")),
@@ -93,6 +100,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ZK222", include_str!("page/ZK222.md")),
     ("ZM001", include_str!("page/ZM001.md")),
     ("ZM002", include_str!("page/ZM002.md")),
+    ("ZM003", include_str!("page/ZM003.md")),
     ("ZM011", include_str!("page/ZM011.md")),
     ("ZM012", include_str!("page/ZM012.md")),
     ("ZM101", include_str!("page/ZM101.md")),
@@ -106,10 +114,12 @@ const PAGES: &[(&str, &str)] = &[
     ("ZM109", include_str!("page/ZM109.md")),
     ("ZM110", include_str!("page/ZM110.md")),
     ("ZM111", include_str!("page/ZM111.md")),
+    ("ZM112", include_str!("page/ZM112.md")),
     ("ZM201", include_str!("page/ZM201.md")),
     ("ZM202", include_str!("page/ZM202.md")),
     ("ZM211", include_str!("page/ZM211.md")),
     ("ZM212", include_str!("page/ZM212.md")),
+    ("ZM213", include_str!("page/ZM213.md")),
     ("ZM221", include_str!("page/ZM221.md")),
     ("ZM222", include_str!("page/ZM222.md")),
     ("ZM223", include_str!("page/ZM223.md")),
@@ -129,12 +139,17 @@ const PAGES: &[(&str, &str)] = &[
     ("ZX102", include_str!("page/ZX102.md")),
     ("ZX103", include_str!("page/ZX103.md")),
     ("ZX104", include_str!("page/ZX104.md")),
+    ("ZX105", include_str!("page/ZX105.md")),
     ("ZX201", include_str!("page/ZX201.md")),
 ];
 
-/// The page of a rule, Markdown of at most 80 columns.
+/// The pages of codes that are not given any more.
+const RETIRED_PAGES: &[(&str, &str)] = &[("ZC301", include_str!("page/ZC301.md"))];
+
+/// The page of a rule, Markdown of at most 80 columns; that of a retired one says so.
 pub fn page(rule: Code) -> &'static str {
-    PAGES.binary_search_by_key(&rule.code, |(code, _)| code).map_or("", |place| PAGES[place].1)
+    let of_rule = PAGES.iter().chain(RETIRED_PAGES).find(|(code, _)| *code == rule.code);
+    of_rule.map_or("", |(_, page)| page)
 }
 
 /// What a rule finds, as the heading of its page has it: one clause.
@@ -175,6 +190,10 @@ mod tests {
         let codes: Vec<_> = code::ALL.iter().map(|rule| rule.code).collect();
         let pages: Vec<_> = PAGES.iter().map(|(code, _)| *code).collect();
         assert_eq!(pages, codes);
+        for retired in code::RETIRED {
+            let heading = format!("# {} {}: retired", retired.code, retired.name);
+            assert!(page(*retired).starts_with(&heading), "{}", retired.code);
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(crate) enum Call {
     Create,
     /// Bytes are written.
     Write,
+    /// A file is locked.
+    Lock,
     /// Something is made durable.
     Sync,
     /// A file or a folder gets another name.
@@ -79,6 +81,8 @@ pub(crate) mod injection {
     struct State {
         folder: PathBuf,
         failures: Vec<(usize, Failure)>,
+        /// A kind of call that always fails.
+        kind: Option<(Call, rustix::io::Errno)>,
         calls: Mutex<Vec<Call>>,
     }
 
@@ -91,8 +95,21 @@ pub(crate) mod injection {
     impl Injection {
         /// Counts the calls below `folder`; those of these numbers (from 0) fail.
         pub(crate) fn new(folder: &Path, failures: impl Into<Vec<(usize, Failure)>>) -> Self {
-            let (folder, failures) = (folder.to_path_buf(), failures.into());
-            let state = Arc::new(State { folder, failures, calls: Mutex::default() });
+            Self::with(folder, failures.into(), None)
+        }
+
+        /// Every call of this kind below `folder` fails.
+        pub(crate) fn of_kind(folder: &Path, call: Call, errno: rustix::io::Errno) -> Self {
+            Self::with(folder, Vec::new(), Some((call, errno)))
+        }
+
+        fn with(
+            folder: &Path,
+            failures: Vec<(usize, Failure)>,
+            kind: Option<(Call, rustix::io::Errno)>,
+        ) -> Self {
+            let folder = folder.to_path_buf();
+            let state = Arc::new(State { folder, failures, kind, calls: Mutex::default() });
             lock(&ACTIVE).push(state.clone());
             Injection { state }
         }
@@ -115,6 +132,9 @@ pub(crate) mod injection {
         let mut calls = lock(&state.calls);
         let number = calls.len();
         calls.push(call);
+        if let Some((_, errno)) = state.kind.filter(|(kind, _)| *kind == call) {
+            return Some((Failure::Error(errno), true));
+        }
         state.failures.iter().find_map(|(at, failure)| match failure {
             Failure::Kill if number > *at => Some((*failure, false)),
             _ if number == *at => Some((*failure, true)),

@@ -41,6 +41,14 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     read_stream(file, path, limit)
 }
 
+/// The first `length` bytes of a file, or all where there are fewer.
+pub fn first_bytes(path: &Path, length: usize) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(io_error("read", path))?;
+    file.take(length as u64).read_to_end(&mut bytes).map_err(io_error("read", path))?;
+    Ok(bytes)
+}
+
 /// The same of stdin.
 pub fn read_standard_input(limit: u64) -> Result<Vec<u8>, FileError> {
     read_stream(io::stdin().lock(), Path::new("stdin"), limit)

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::confined::Confinement;
 use super::copy::copy;
 use super::entry::{EntryKind, FolderListing, LinkTarget, describe};
 use super::fault::{self, Call};
@@ -28,6 +29,8 @@ pub struct LocalNode {
     folders_missing: Arc<AtomicU32>,
     /// What is created gets these permissions, less the umask.
     modes: Modes,
+    /// The folder that nothing which is written may leave by a link.
+    confinement: Option<Arc<Confinement>>,
 }
 
 /// Permissions of what is created, before the umask.
@@ -74,7 +77,20 @@ fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
 impl LocalNode {
     /// The node at a directory; nothing is read.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        LocalNode { root: root.into(), folders_missing: Arc::default(), modes: Modes::default() }
+        LocalNode {
+            root: root.into(),
+            folders_missing: Arc::default(),
+            modes: Modes::default(),
+            confinement: None,
+        }
+    }
+
+    /// The node, creating and removing nothing through a link: neither a link of its own name nor one on the way from its
+    /// folder, as an unfinished destination may hold. The path of the node has no links.
+    #[must_use]
+    pub fn confined(mut self) -> Self {
+        self.confinement = Some(Arc::new(Confinement::new(&self.root)));
+        self
     }
 
     /// The node, creating its folders and objects with the permissions of the folder and the document `key` of
@@ -94,7 +110,7 @@ impl LocalNode {
     /// The node in a folder of this one, which creates with the same permissions.
     #[must_use]
     pub fn child(&self, path: &str) -> LocalNode {
-        LocalNode { root: self.root.join(path), folders_missing: Arc::default(), modes: self.modes }
+        LocalNode { root: self.root.join(path), folders_missing: Arc::default(), ..self.clone() }
     }
 
     /// The directory.
@@ -154,13 +170,34 @@ impl LocalNode {
 
     /// Writes a whole object under a temporary name beside it, syncs it, and renames it into place.
     pub fn publish(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let folder = self.put(key, bytes, true)?;
+        let path = self.path(key)?;
+        sync_all(&folder, path.parent().unwrap_or(&self.root))
+    }
+
+    /// Writes a whole object under a temporary name beside it, and renames it into place: it is never seen in part. It is
+    /// durable once the node is synced.
+    pub fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.put(key, bytes, false).map(drop)
+    }
+
+    /// The same, and the folder it stands in.
+    fn put(&self, key: &str, bytes: &[u8], syncs: bool) -> Result<File, StoreError> {
         let path = self.path(key)?;
         let temporary = path.with_extension("zarrcast-partial");
         let mut file = self.create_file(&temporary, self.modes.file)?;
         write_all(&mut file, bytes, &temporary)?;
-        sync_all(&file, &temporary)?;
-        tree::rename(&temporary, &path)?;
-        tree::sync_folder(path.parent().unwrap_or(&self.root))
+        if syncs {
+            sync_all(&file, &temporary)?;
+        }
+        let Some(confinement) = &self.confinement else {
+            tree::rename(&temporary, &path)?;
+            let folder = path.parent().unwrap_or(&self.root);
+            return File::open(folder).map_err(io_error("open", folder));
+        };
+        fault::before(Call::Rename, &temporary)
+            .and_then(|()| confinement.rename_file(&temporary, &path))
+            .map_err(io_error("rename", &temporary))
     }
 
     /// Copies an object of another node, by its key there, byte for byte (by reference where the file system can) to a
@@ -198,31 +235,61 @@ impl LocalNode {
     fn create_file(&self, path: &Path, mode: u32) -> Result<File, StoreError> {
         let folder = path.parent().unwrap_or(&self.root);
         if self.folders_missing.load(Ordering::Relaxed) > 1
-            && let Err(error) = tree::create_folder(folder, self.modes.folder)
+            && let Err(error) = self.create_folder(folder)
             && error.kind() == io::ErrorKind::AlreadyExists
         {
             self.folders_missing.store(0, Ordering::Relaxed);
         }
-        match fault::before(Call::Create, path).and_then(|()| open_new(path, mode)) {
+        match fault::before(Call::Create, path).and_then(|()| self.open_new(path, mode)) {
             Ok(file) => Ok(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                tree::create_folders(folder, self.modes.folder).map_err(io_error("create", folder))?;
+                self.create_folders(folder).map_err(io_error("create", folder))?;
                 self.folders_missing.fetch_add(1, Ordering::Relaxed);
-                open_new(path, mode).map_err(io_error("create", path))
+                self.open_new(path, mode).map_err(io_error("create", path))
             }
             Err(error) => Err(io_error("create", path)(error)),
+        }
+    }
+
+    /// A file to be written from its beginning.
+    fn open_new(&self, path: &Path, mode: u32) -> io::Result<File> {
+        match &self.confinement {
+            Some(confinement) => confinement.create_file(path, mode),
+            None => OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path),
+        }
+    }
+
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        let Some(confinement) = &self.confinement else {
+            return tree::create_folder(path, self.modes.folder);
+        };
+        fault::before(Call::Create, path)?;
+        confinement.create_folder(path, self.modes.folder)
+    }
+
+    fn create_folders(&self, path: &Path) -> io::Result<()> {
+        match &self.confinement {
+            Some(confinement) => confinement.create_folders(path, self.modes.folder),
+            None => tree::create_folders(path, self.modes.folder),
         }
     }
 
     /// Removes an object; false where there is none.
     pub fn remove(&self, key: &str) -> Result<bool, StoreError> {
         let path = self.path(key)?;
-        match fault::before(Call::Remove, &path).and_then(|()| std::fs::remove_file(&path)) {
+        match fault::before(Call::Remove, &path).and_then(|()| self.remove_file(&path)) {
             Ok(()) => Ok(true),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Ok(false)
             }
             Err(error) => Err(io_error("remove", &path)(error)),
+        }
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        match &self.confinement {
+            Some(confinement) => confinement.remove_file(path),
+            None => std::fs::remove_file(path),
         }
     }
 
@@ -365,11 +432,6 @@ impl LocalNode {
             Err(error) => Err(io_error("read", &path)(error)),
         }
     }
-}
-
-/// A file to be written from its beginning.
-fn open_new(path: &Path, mode: u32) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)
 }
 
 /// Makes a file or a folder durable.

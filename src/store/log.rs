@@ -6,6 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use super::StoreError;
 use super::fault::{self, Call};
 use super::local::{io_error, sync_all};
@@ -57,12 +59,11 @@ impl LogFile {
 
     /// Locks it, unless another process has.
     pub fn lock(&self) -> Result<Lock, StoreError> {
-        match self.file.try_lock() {
+        let injected = fault::before(Call::Lock, &self.path).map_err(TryLockError::Error);
+        match injected.and_then(|()| self.file.try_lock()) {
             Ok(()) => Ok(Lock::Held),
             Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere),
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                Ok(Lock::Unsupported)
-            }
+            Err(TryLockError::Error(error)) if is_without_locks(&error) => Ok(Lock::Unsupported),
             Err(TryLockError::Error(error)) => Err(io_error("lock", &self.path)(error)),
         }
     }
@@ -113,6 +114,12 @@ impl LogFile {
     pub fn sync(&self) -> Result<(), StoreError> {
         sync_all(&self.file, &self.path)
     }
+}
+
+/// Whether an error says that the file system has no locks: NFS without its daemon, Lustre without `-o flock`.
+fn is_without_locks(error: &io::Error) -> bool {
+    let of_files = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
+    Errno::from_io_error(error).is_some_and(|errno| of_files.contains(&errno))
 }
 
 #[cfg(test)]

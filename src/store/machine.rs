@@ -5,13 +5,51 @@
 use std::path::{Path, PathBuf};
 
 /// Bytes of memory that the process may still take: what the machine has available, and what the limits of its
-/// control groups leave. `None` where the system does not tell.
+/// control groups and on its addresses (`ulimit -v`) leave. `None` where the system does not tell.
 pub fn available_memory() -> Option<u64> {
     let text = |path: &Path| std::fs::read_to_string(path).ok();
     let machine = text(Path::new("/proc/meminfo")).and_then(|text| meminfo_available(&text));
     let groups = text(Path::new("/proc/self/cgroup")).map(|text| group_folders(&text)).unwrap_or_default();
     let limits = groups.iter().filter_map(|folder| group_available(|file| text(&folder.join(file))));
-    limits.chain(machine).min()
+    let addresses = text(Path::new("/proc/self/limits"))
+        .zip(text(Path::new("/proc/self/status")))
+        .and_then(|(limits, status)| addresses_available(&limits, &status));
+    limits.chain(machine).chain(addresses).min()
+}
+
+/// The name of the machine in its network.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Whether a process is there and has not ended.
+pub fn is_running(process: u32) -> bool {
+    let Some(id) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) else { return false };
+    // The state of one that has ended, and whose parent has not asked how, is Z or X.
+    let has_ended = process_fields(process).is_some_and(|fields| fields.starts_with(['Z', 'X']));
+    !has_ended && matches!(rustix::process::test_kill_process(id), Ok(()) | Err(rustix::io::Errno::PERM))
+}
+
+/// When a process began, in ticks since the boot; `None` where the system does not tell.
+pub fn process_begun(process: u32) -> Option<u64> {
+    // It is field 22, of which those before the state are cut off.
+    process_fields(process)?.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// The fields of `/proc/PROCESS/stat` from the state on: a name before it may hold spaces and parentheses.
+fn process_fields(process: u32) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    text.rsplit_once(") ").map(|(_, fields)| fields.to_owned())
+}
+
+/// What the soft limit on addresses of `/proc/self/limits` leaves beside `VmSize` of `/proc/self/status`.
+fn addresses_available(limits: &str, status: &str) -> Option<u64> {
+    let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    // `unlimited` is no number.
+    let limit: u64 = limit.split_whitespace().next()?.parse().ok()?;
+    let used = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    let used = used.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)?;
+    Some(limit.saturating_sub(used))
 }
 
 /// `MemAvailable` of `/proc/meminfo`, in bytes.
@@ -59,6 +97,16 @@ mod tests {
         let text = "MemTotal:       16384 kB\nMemFree:  1 kB\nMemAvailable:    8192 kB\n";
         assert_eq!(meminfo_available(text), Some(8 << 20));
         assert_eq!(meminfo_available("MemTotal: 1 kB"), None);
+    }
+
+    #[test]
+    fn limit_on_addresses_leaves_what_is_not_used() {
+        let status = "Name:\tx\nVmSize:\t  100 kB\n";
+        let line =
+            |soft: &str| format!("Max cpu time  1 1 seconds\nMax address space {soft} unlimited bytes\n");
+        assert_eq!(addresses_available(&line("204800"), status), Some(102_400));
+        assert_eq!(addresses_available(&line("1"), status), Some(0));
+        assert_eq!(addresses_available(&line("unlimited"), status), None);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Where arrays lie. Only this row touches files.
 
+mod confined;
 mod copy;
 mod entry;
 pub(crate) mod fault;
 pub mod file;
+pub mod file_format;
 pub mod local;
+pub mod location;
 pub mod log;
 pub mod machine;
 mod object;
@@ -12,6 +15,7 @@ pub mod tree;
 
 pub use entry::{EntryKind, FolderListing, LinkTarget};
 pub use local::LocalNode;
+pub use location::{Location, LocationError};
 pub use log::LogFile;
 pub use object::{ObjectReader, ObjectWriter};
 

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
+use super::entry::describe;
 use super::fault::{self, Call};
 use super::local::{io_error, sync_all};
 
@@ -88,6 +89,45 @@ pub fn exists(path: &Path) -> Result<bool, StoreError> {
         }
         Err(error) => Err(io_error("read", path)(error)),
     }
+}
+
+/// The path itself, or the nearest above it at which anything stands, a dangling link included.
+pub fn nearest_existing(path: &Path) -> Result<PathBuf, StoreError> {
+    for path in path.ancestors().filter(|path| !path.as_os_str().is_empty()) {
+        if exists(path)? {
+            return Ok(path.to_path_buf());
+        }
+    }
+    Ok(PathBuf::from("."))
+}
+
+/// What stands at a path, links followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File,
+    /// None of these: "a FIFO", "a socket".
+    Other(&'static str),
+}
+
+/// What stands at a path, links followed; `None` where they lead nowhere.
+pub fn kind(path: &Path) -> Result<Option<Kind>, StoreError> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => Ok(Some(Kind::Folder)),
+        Ok(found) if found.is_file() => Ok(Some(Kind::File)),
+        Ok(found) => Ok(Some(Kind::Other(describe(found.file_type())))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error("read", path)(error)),
+    }
+}
+
+/// The names of the folders in a folder, of its first `most` entries; links to folders are among them.
+pub fn folders_in(path: &Path, most: usize) -> Result<Vec<String>, StoreError> {
+    let entries = std::fs::read_dir(path).map_err(io_error("list", path))?;
+    let folders = entries.take(most).filter_map(Result::ok).filter(|entry| entry.path().is_dir());
+    Ok(folders.filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
 /// Whether a folder itself, not a link to one, stands at a path.

@@ -408,7 +408,7 @@ fn round_trip_reports_the_difference_and_exits_with_0() {
     let options =
         ["apply-codec", "--codecs", TO_UINT8, "--data-type=float32", "--shape=4", "--round-trip", "floats"];
     let run = test.run(options).succeeds();
-    assert!(run.text().starts_with("round trip: 1 elements differ, by at most 0.04"), "{}", run.text());
+    assert!(run.text().starts_with("round trip: 1 element differs, by at most 0.04"), "{}", run.text());
     let result = test.run(options.iter().chain(&["--json"])).json();
     assert_eq!(result["round_trip"]["bit_identical"], false);
     assert_eq!(result["round_trip"]["differing"], 1);
@@ -478,7 +478,7 @@ fn memory_that_is_too_small_is_3_and_names_what_would_do() {
         "floats",
         "codes",
     ]);
-    run.fails(3, &["48"]);
+    run.fails(3, &["`--max-memory` 1 B is too small: one thread needs 48 B", "`--max-memory 48`"]);
 }
 
 #[test]

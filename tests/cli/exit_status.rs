@@ -69,10 +69,10 @@ fn contradictory_options_are_2() {
 #[test]
 fn option_without_the_one_it_belongs_to_is_2() {
     for option in ["--as=cf", "--range=0,1", "--scale=1", "--offset=-1", "--missing=auto"] {
-        usage(&["transcode", "a", "b", option], "needs --quantize or --max-error");
+        usage(&["transcode", "a", "b", option], "needs --quantize, --max-error or --step");
     }
     for option in ["--nan-value=0", "--rounding=towards-zero", "--out-of-range=clamp"] {
-        usage(&["transcode", "a", "b", option], "needs --quantize, --max-error or --data-type");
+        usage(&["transcode", "a", "b", option], "needs --quantize, --max-error, --step or --data-type");
     }
     usage(&["transcode", "a", "b", "--quantize=uint8", "--nan-value=1.5"], "--nan-value");
 }

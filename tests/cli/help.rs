@@ -36,3 +36,50 @@ fn option_that_is_not_built_is_unknown() {
         CliTest::new().run(["transcode", "a", "b", option]).fails(2, &["unexpected argument"]);
     }
 }
+
+/// The command lines among the examples of a help text, with what continues them.
+fn examples(help: &str) -> Vec<String> {
+    let Some((_, text)) = help.split_once("\nExample") else { return Vec::new() };
+    let mut examples: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for line in text.lines() {
+        let begins = line.starts_with("    zarrcast ");
+        if begins {
+            examples.push(line.trim_start().to_owned());
+        } else if goes_on {
+            let example = examples.last_mut().unwrap();
+            example.push('\n');
+            example.push_str(line);
+        }
+        let quotes = examples.last().map_or(0, |example| example.matches('\'').count());
+        goes_on = (begins || goes_on) && (line.ends_with('\\') || quotes % 2 == 1);
+    }
+    examples
+}
+
+#[test]
+fn examples_in_help_are_whole_at_any_width_and_parse() {
+    let help = |command: &str, columns: &str| {
+        let test = CliTest::new();
+        let run = test.run_with([command, "--help"], &[("COLUMNS", columns)]);
+        examples(run.succeeds().text())
+    };
+    let mut number = 0;
+    for command in COMMANDS {
+        let wide = help(command, "100");
+        assert!(!wide.is_empty(), "{command}");
+        for columns in ["80", "60", "40"] {
+            assert_eq!(help(command, columns), wide, "{command} at {columns}");
+        }
+        for example in wide {
+            let line = example.split(" | ").next().unwrap().split(" > ").next().unwrap();
+            let line = line.replace("~/", "home/").replace("\\\n", " ");
+            let words = shlex::split(&line).unwrap_or_else(|| panic!("{example}"));
+            // What the examples name is not there; but all that they say is understood.
+            let run = CliTest::new().run(&words[1..]);
+            assert_ne!(run.status, 2, "{example}: {}", run.error);
+            number += 1;
+        }
+    }
+    assert!(number > 20, "{number}");
+}

@@ -74,8 +74,7 @@ pipeline of a chunk, in encode order
   scale_offset  array->array  float32    14, 25  NaN          1,400
     {\"offset\":-20.25,\"scale\":4}
   cast_value    array->array  uint8      14, 25  0              350
-    {\"data_type\":\"uint8\",\"scalar_map\":{\"encode\":[[\"NaN\",0]],\"decode\":[[0,
-    \"NaN\"]]}}
+    {\"data_type\":\"uint8\",\"scalar_map\":{\"encode\":[[\"NaN\",0]],\"decode\":[[0,\"NaN\"]]}}
   bytes         array->bytes                                    350
   zstd          bytes->bytes                                 varies
     {\"level\":1,\"checksum\":false}

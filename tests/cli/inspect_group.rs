@@ -62,7 +62,7 @@ fn group_inside_a_store_and_depth_bound_what_is_listed() {
 }
 
 #[test]
-fn group_is_drawn_as_a_tree_within_80_columns() {
+fn group_is_drawn_as_a_tree() {
     let test = CliTest::new();
     let group = r#"{"zarr_format":3,"node_type":"group","attributes":{"title":"two"}}"#;
     test.write("g/zarr.json", group).write("g/inner/zarr.json", group);
@@ -76,15 +76,53 @@ fn group_is_drawn_as_a_tree_within_80_columns() {
     let run = test.run(["inspect", "g"]).succeeds();
     let expected = "\
 g: group, Zarr v3; 1 array, 1 group below it
+  metadata  not consolidated
 
 attributes
   title  \"two\"
 
-node       shape      data type  chunks            codecs                 size
-inner/
-  sharded  1000,2000  float32    50,10 in 100,100  shard[bytes zstd]  7.63 MiB
+  node       shape      type     chunks            codecs              decoded  stored  ratio
+  inner/
+    sharded  1000,2000  float32  50,10 in 100,100  shard[bytes zstd]  7.63 MiB     0 B
 ";
     assert_eq!(run.text(), expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn tree_has_names_sizes_totals_and_fits_the_terminal() {
+    use super::support::terminal::OnTerminal;
+    let test = CliTest::new();
+    let group = r#"{"zarr_format":3,"node_type":"group"}"#;
+    test.write("g/zarr.json", group);
+    let array = r#"{"zarr_format":3,"node_type":"array","shape":[4,8],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,4]}},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}],"dimension_names":["time",null]}"#;
+    let long = "a name that is far longer than what a table has room for on a terminal";
+    for name in [long, "\u{6e29}\u{5ea6}"] {
+        test.write(&format!("g/{name}/zarr.json"), array).write(&format!("g/{name}/c/0/0"), [0; 16]);
+    }
+    let document = test.run(["inspect", "--json", "g"]).succeeds().json();
+    assert_eq!(document["totals"], json!({"arrays": 2, "bytes_logical": 64, "bytes_stored": 32}));
+    assert_eq!(
+        [&document["nodes"][0]["bytes_stored"], &document["consolidated"]],
+        [&json!(16), &json!(false)]
+    );
+    let text = test.run(["inspect", "g"]).succeeds().text().to_owned();
+    assert!(
+        text.contains(&format!("  {long}  time=4,8  uint8  4,4     bytes      32 B    16 B   2.00\n")),
+        "{text}"
+    );
+    assert!(text.lines().last().unwrap().trim_start().starts_with("total "), "{text}");
+    assert!(text.ends_with(" 64 B    32 B   2.00\n"), "{text}");
+    for columns in [60, 80, 200] {
+        let shown = test.run_in_terminal(columns, OnTerminal::Both, &["inspect", "--color", "never", "g"]);
+        assert!(shown.lines.iter().all(|line| line.chars().count() <= columns.into()), "{:#?}", shown.lines);
+        assert_eq!(shown.lines.len(), text.lines().count(), "{:#?}", shown.lines);
+        assert_eq!(shown.lines.iter().any(|line| line.contains(long)), columns == 200, "{:#?}", shown.lines);
+    }
+    let plain = test.run(["inspect", "--storage", "never", "--json", "g"]).succeeds().json();
+    assert_eq!(plain["totals"]["bytes_stored"], Value::Null);
 }
 
 #[test]
@@ -102,10 +140,71 @@ fn damaged_member_is_a_finding_and_the_others_are_shown() {
 }
 
 #[test]
-fn values_of_a_group_are_refused() {
+fn what_only_an_array_can_answer_is_refused_for_a_group() {
     let store = fixture("zarr-python_3.1.6_group");
-    for option in [["--stats"].as_slice(), &["--chunk", "0,0"], &["--preview"]] {
+    for option in [["--histogram", "5"].as_slice(), &["--chunk", "0,0"], &["--preview"]] {
         let arguments = [&["inspect"], option, &[store.to_str().unwrap()]].concat();
         CliTest::new().run(arguments).fails(1, &["is a group", "name an array"]);
     }
+}
+
+/// A group of two arrays of values, a v2 one with missing values and a damaged one, and one of text.
+fn group_of_values() -> CliTest {
+    let test = CliTest::new();
+    let array = |data_type: &str, fill_value: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[4],"data_type":{data_type},"fill_value":{fill_value},
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2]}}}},
+            "chunk_key_encoding":{{"name":"default"}},
+            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}],"attributes":{{"missing_value":-1}}}}"#
+        )
+    };
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.write("g/inner/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.write("g/a/zarr.json", array("\"int16\"", "7")).write("g/a/c/0", [255, 255, 2, 0]);
+    test.write("g/inner/b/zarr.json", array("\"float32\"", "\"NaN\""));
+    test.write("g/inner/b/c/1", [1.5f32.to_le_bytes(), 2.5f32.to_le_bytes()].concat());
+    let text = r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":4}}"#;
+    test.write("g/text/zarr.json", array(text, "\"\""));
+    test
+}
+
+#[test]
+fn stats_of_a_group_have_a_row_for_each_array() {
+    let test = group_of_values();
+    let run = test.run(["inspect", "--stats", "-q", "g"]).succeeds();
+    let rows = "
+values
+  array    elements  NaN  missing  least  greatest     mean  deviation
+  a               4    0        1      2         7  5.33333    2.35702
+  inner/b         4    2        0    1.5       2.5        2        0.5
+";
+    assert!(run.text().ends_with(rows), "{}", run.text());
+    let json = test.run(["inspect", "--stats", "--json", "-q", "g"]).succeeds().json();
+    assert_eq!(
+        (&json["warnings"][0]["code"], &json["warnings"][0]["node"]),
+        (&"ZX201".into(), &"/text".into())
+    );
+    let stats = |path: &str| {
+        let nodes = json["nodes"].as_array().unwrap();
+        nodes.iter().find(|node| node["path"] == path).unwrap()["stats"].clone()
+    };
+    assert_eq!(stats("/inner/b"), test.run(["inspect", "--stats", "--json", "g/inner/b"]).json()["stats"]);
+    assert_eq!(stats("/a"), test.run(["inspect", "--stats", "--json", "g/a"]).json()["stats"]);
+    assert!(stats("/text").is_null() && stats("/inner").is_null());
+    assert!(test.run(["inspect", "--json", "g"]).json()["nodes"][0]["stats"].is_null());
+}
+
+#[test]
+fn stats_of_a_group_with_a_damaged_chunk_are_those_of_the_others() {
+    let test = group_of_values();
+    test.write("g/a/c/0", [1u8, 2, 3]);
+    let run = test.run(["inspect", "--stats", "g"]);
+    assert!(
+        run.status == 1 && run.error.contains("error[ZX101]") && run.error.contains("a/c/0"),
+        "{}",
+        run.error
+    );
+    assert!(run.text().contains("  inner/b         4    2"), "{}", run.text());
+    assert_eq!(run.text().matches("\n  a ").count(), 1, "in the tree alone: {}", run.text());
 }

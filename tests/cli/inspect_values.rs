@@ -142,7 +142,7 @@ fn stats_leave_padding_out_and_count_absent_chunks_as_fill_values() {
     let stats = inspect(&test, &["--stats", "zero"])["stats"].clone();
     // 0 to 55, and 14 times 5: numpy.mean and numpy.std of them.
     let expected = json!({
-        "count": 70, "finite": 70, "nan": 0, "positive_infinity": 0, "negative_infinity": 0, "fill_value": 15,
+        "count": 70, "finite": 70, "nan": 0, "missing": 0, "positive_infinity": 0, "negative_infinity": 0, "fill_value": 15,
         "min": 0.0, "max": 55.0, "mean": 23.0, "standard_deviation": 17.029_386_365_926_403
     });
     assert_eq!(stats, expected);
@@ -237,8 +237,9 @@ fn corrupt_chunk_is_a_finding_and_the_rest_is_shown() {
 fn budget_too_small_for_a_chunk_is_3_and_names_what_would_do() {
     let test = CliTest::new();
     test.write_float32("a", "0", &[Some([1.0; 4])]);
-    test.run(["inspect", "--stats", "--max-memory", "16", "a"]).fails(3, &["16 bytes", "--max-memory 32"]);
-    test.run(["inspect", "--stats", "--max-memory", "32", "a"]).succeeds();
+    test.run(["inspect", "--stats", "--max-memory", "8", "a"])
+        .fails(3, &["`--max-memory` 8 B is too small: one thread needs 16 B", "--max-memory 16"]);
+    test.run(["inspect", "--stats", "--max-memory", "16", "a"]).succeeds();
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn shape_that_does_not_fit_the_array_is_refused_before_anything_is_written() {
     for (options, status, part) in [
         (["-c", "4"], 1, "2 dimensions"),
         (["-c", "lon=4"], 1, "time, lat"),
-        (["-s", "5,5"], 1, "does not divide"),
+        (["-s", "5,5"], 1, "does not hold whole chunks"),
         (["-c", "4,x"], 2, "4,x"),
         (["-c", "none"], 2, "none"),
         (["-s", "time=4,5"], 2, "time=4"),
@@ -158,7 +158,8 @@ fn shape_that_does_not_fit_the_array_is_refused_before_anything_is_written() {
 fn budget_that_is_too_small_names_the_least_that_will_do() {
     let test = counted(LITTLE);
     // Reading back needs more than writing, so that both runs do it.
-    let refused = transcode(&test, &["-c", "1,1", "--max-memory", "10"]).fails(3, &["10 bytes of memory"]);
+    let refused = transcode(&test, &["-c", "1,1", "--max-memory", "10"])
+        .fails(3, &["`--max-memory` 10 B is too small"]);
     assert!(!test.exists("b"));
     let least = refused.error.split("--max-memory ").last().unwrap().split('`').next().unwrap();
     let node = node(&transcode(&test, &["-c", "1,1", "--max-memory", least]));

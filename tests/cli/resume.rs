@@ -54,6 +54,37 @@ fn unfinished_run_is_left_alone_without_the_option_and_by_other_plans() {
 }
 
 #[test]
+fn links_planted_in_an_unfinished_destination_lead_nowhere() {
+    // The name of a link, where it leads, and whether it stands in the place of a folder.
+    for (link, target) in [
+        ("b/c", "outside"),
+        ("b/c/2", "outside/mine"),
+        ("b/c/3", "outside/new"),
+        ("b/zarr.zarrcast-partial", "outside/mine"),
+    ] {
+        let test = ended();
+        mend(&test);
+        test.write("outside/mine", "mine");
+        test.write("outside/0", "mine");
+        let _ = if link == "b/c" {
+            fs::remove_dir_all(test.path(link))
+        } else {
+            fs::remove_file(test.path(link))
+        };
+        symlink(test.path(target), test.path(link)).unwrap();
+        let run = test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]);
+        // A link in the place of a chunk that is not done goes, and the chunk is written; no other is passed.
+        if run.status != 0 {
+            run.fails(3, &["a link stands there or on the way", link]);
+        }
+        assert_eq!(test.read("outside/mine"), b"mine", "{link}");
+        assert_eq!(test.read("outside/0"), b"mine", "{link}");
+        assert!(!test.exists("outside/new"), "{link}");
+        assert_eq!(fs::read_dir(test.path("outside")).unwrap().count(), 2, "{link}");
+    }
+}
+
+#[test]
 fn resume_without_a_destination_starts() {
     let test = CliTest::new();
     test.write_float32("a", "0", &[Some([1.0; 4])]);
@@ -152,7 +183,7 @@ fn destination_of_a_running_process_is_locked() {
 }
 
 #[test]
-fn file_size_limit_is_an_error_that_says_how_much_is_missing() {
+fn file_size_limit_is_an_error_that_says_what_may_have_run_out() {
     let test = CliTest::new();
     test.write(
         "a/zarr.json",
@@ -179,7 +210,7 @@ fn file_size_limit_is_an_error_that_says_how_much_is_missing() {
     let output = command.output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{error}");
-    assert!(error.contains("bytes more are needed"), "{error}");
+    assert!(error.contains("are free there now: look for a quota, a limit of the process"), "{error}");
     assert!(!test.exists("b/zarr.json"));
 }
 
@@ -200,7 +231,7 @@ fn overwrite_replaces_nodes_unfinished_runs_and_empty_folders_only() {
     test.write("file", "mine").write("folder/mine", "mine").write("fake/zarr.json", "mine");
     symlink("nowhere", test.path("dangling")).unwrap();
     for destination in ["file", "folder", "fake", "dangling"] {
-        test.run(["transcode", "--overwrite", "a", destination]).fails(3, &[destination, "no Zarr node"]);
+        test.run(["transcode", "--overwrite", "a", destination]).fails(3, &[destination, "not a Zarr node"]);
     }
     test.run(["transcode", "--overwrite", "a", "a"]).fails(3, &["SOURCE itself"]);
     test.run(["transcode", "--overwrite", "a/.", "a"]).fails(3, &["SOURCE itself"]);

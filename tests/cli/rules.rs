@@ -13,15 +13,46 @@ use zarrcast::diagnostic::{Code, Severity, code};
 
 use super::support::CliTest;
 
-/// Codes that `validate` does not give: other commands say them, or the comparison of `--against`.
-const OF_OTHERS: [Code; 7] = [
-    code::DATA_TYPE_UNREAD,
-    code::NO_STATISTICS,
-    code::QUANTIZE_CODE_RESERVED,
-    code::QUANTIZE_FILL_VALUE_MOVED,
-    code::QUANTIZE_CLAMPED,
-    code::V2_FILL_VALUE_MASKS,
-    code::VALUES_DIFFER,
+/// Codes that `validate` does not give of a store alone, each with the test that another command gives it in.
+const OF_OTHERS: [(Code, &str, &str); 10] = [
+    (
+        code::DELTA_LOSSY,
+        include_str!("encoded_anew.rs"),
+        "d15_delta_of_floats_that_is_applied_anew_is_warned_of",
+    ),
+    (
+        code::DATA_TYPE_UNREAD,
+        include_str!("version_2_types.rs"),
+        "raw_bytes_get_the_name_of_the_core_or_that_of_zarr_python",
+    ),
+    (code::NO_STATISTICS, include_str!("cf_values.rs"), "values_without_order_are_an_info_and_exit_0"),
+    (
+        code::QUANTIZE_FILL_VALUE_MOVED,
+        include_str!("verdicts.rs"),
+        "fill_value_that_the_codes_do_not_bring_back_is_moved_with_a_warning",
+    ),
+    (
+        code::QUANTIZE_CLAMPED,
+        include_str!("quantise.rs"),
+        "values_that_are_clamped_are_a_warning_with_their_number",
+    ),
+    (code::QUANTIZE_CF_TYPE, include_str!("quantise.rs"), "cf_of_float32_in_32_bits_is_a_warning"),
+    (
+        code::QUANTIZE_READERS,
+        include_str!("verdicts.rs"),
+        "shards_whose_zero_overflows_are_warned_of_as_few_readers_open_them",
+    ),
+    (
+        code::V2_FILL_VALUE_MASKS,
+        include_str!("version_2_and_3.rs"),
+        "v3_whose_fill_value_masks_nothing_says_so_in_v2",
+    ),
+    (
+        code::NOT_LOCKED,
+        include_str!("../../src/operation/transcode/tests/unlocked.rs"),
+        "file_system_without_locks_is_a_warning",
+    ),
+    (code::VALUES_DIFFER, include_str!("verdicts.rs"), "difference_is_a_finding_in_the_formats_of_runners"),
 ];
 
 /// A store that breaks a rule.
@@ -168,14 +199,26 @@ fn fixture_gives_its_code_and_nothing_worse() {
 }
 
 #[test]
-fn every_code_of_validate_has_a_fixture() {
-    let with_fixture: BTreeSet<_> = fixtures().into_iter().map(|fixture| fixture.code.code).collect();
-    let without: Vec<_> = code::ALL
-        .iter()
-        .filter(|code| !OF_OTHERS.contains(code) && !with_fixture.contains(code.code))
-        .map(|code| code.code)
-        .collect();
-    assert_eq!(without, Vec::<&str>::new());
+fn every_code_is_given_by_a_fixture_or_by_a_named_test() {
+    let mut given: BTreeSet<String> = BTreeSet::new();
+    for fixture in fixtures() {
+        let (_, result) = fixture.run();
+        let findings = result["findings"].as_array().unwrap();
+        given.extend(findings.iter().map(|finding| finding["code"].as_str().unwrap().to_owned()));
+    }
+    for (code, file, test) in OF_OTHERS {
+        assert!(!given.contains(code.code), "{} is given by a fixture: list it no more", code.code);
+        let (_, rest) = file
+            .split_once(&format!("#[test]\nfn {test}() {{\n"))
+            .unwrap_or_else(|| panic!("{}: there is no test {test}", code.code));
+        let (body, _) = rest.split_once("\n}\n").unwrap();
+        assert!(body.contains(&format!("{}\"", code.code)), "{test} does not look for {}", code.code);
+        given.insert(code.code.to_owned());
+    }
+    let missing: Vec<_> =
+        code::ALL.iter().map(|code| code.code).filter(|code| !given.contains(*code)).collect();
+    assert_eq!(missing, Vec::<&str>::new());
+    assert!(code::RETIRED.iter().all(|code| !given.contains(code.code)));
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn budget_that_is_too_small_names_one_that_is_not_before_anything_is_read() {
             let arguments = ["transcode", "--max-memory", memory, "a", "b"];
             test.run(arguments.iter().chain(options).copied())
         };
-        let refused = run("10").fails(3, &["10 bytes of memory", "--max-memory"]);
+        let refused = run("10").fails(3, &["`--max-memory` 10 B is too small", "--max-memory"]);
         assert!(!test.exists("b"));
         let least = refused.error.split("--max-memory ").nth(1).unwrap();
         let least = least.split(|c: char| !c.is_ascii_digit()).next().unwrap().to_owned();

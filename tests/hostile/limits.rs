@@ -43,6 +43,47 @@ const COMMANDS: [&[&str]; 11] = [
     &["apply-codec", "--like", STORE, "--chunk", CHUNK, "result.raw"],
 ];
 
+/// What decodes the chunk of a case, by every command that does.
+const DECODERS: [&[&str]; 12] = [
+    &["inspect", "--stats", STORE],
+    &["inspect", "--histogram", "8", STORE],
+    &["inspect", "--suggest", "uint8", STORE],
+    &["inspect", "--preview", STORE],
+    &["inspect", "--chunk", CHUNK, STORE],
+    &["validate", "--level", "data", STORE],
+    &["validate", "--against", STORE, STORE],
+    &["transcode", "--quantize", "uint8", STORE, "result.uint8"],
+    &["transcode", "--compress", "gzip:1", STORE, "result.gzip"],
+    &["apply-codec", "--like", STORE, "--chunk", CHUNK, "result.raw"],
+    &["apply-codec", "--like", STORE, "--decode", "store.zarr/0.0", "result.raw"],
+    &["transcode", "-c", "1024,1024", STORE, "result.rechunked"],
+];
+
+/// Holds every command to the budget that it has by default: a chunk that needs more ends it with 3, and a sentence that
+/// names the least that would do.
+pub(crate) fn refuse_by_default(case: &Case) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("streams")).unwrap();
+    (case.build)(&Store::new(&folder.path().join(STORE)));
+    for command in DECODERS {
+        let arguments: Vec<&str> =
+            command.iter().map(|argument| if *argument == CHUNK { case.chunk } else { argument }).collect();
+        let ended = run(folder.path(), &arguments);
+        let error = beginning(&folder.path().join("streams/error"));
+        let place = format!("{}: {}: {error}", case.name, arguments.join(" "));
+        assert_eq!((ended.status, ended.signal), (Some(3), 0), "{place}");
+        assert!(ended.kibibytes < RESIDENT_KIBIBYTES, "{place}");
+        assert!(
+            error.contains("the default of `--max-memory`, ") && error.contains("give `--max-memory "),
+            "{place}"
+        );
+        let left = fs::read_dir(folder.path()).unwrap();
+        let left =
+            left.filter(|entry| entry.as_ref().unwrap().file_name().to_str().unwrap().starts_with("result"));
+        assert_eq!(left.count(), 0, "{place}");
+    }
+}
+
 /// How a command ended.
 struct Ended {
     /// `None` where a signal ended it.
@@ -71,7 +112,8 @@ fn survive_case(class: &str, case: &Case) -> Vec<String> {
     for command in COMMANDS {
         let arguments: Vec<&str> =
             command.iter().map(|argument| if *argument == CHUNK { case.chunk } else { argument }).collect();
-        let ended = run(folder.path(), &arguments);
+        let limited: Vec<&str> = arguments.iter().copied().chain(["--max-memory", "128MiB"]).collect();
+        let ended = run(folder.path(), &limited);
         // That a chunk is absent is said of any store.
         said_something |= command[0] != "apply-codec"
             && (ended.status != Some(0) || size(&folder.path().join("streams/error")) > 0);
@@ -98,7 +140,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
     command
         .args(arguments)
-        .args(["--threads", "2", "--max-memory", "128MiB"])
+        .args(["--threads", "2"])
         .current_dir(folder)
         // An arena for each thread would take addresses, not memory.
         .env("MALLOC_ARENA_MAX", "1")

@@ -42,6 +42,11 @@ fn zstd_bombs_are_survived() {
 }
 
 #[test]
+fn chunk_of_16_gib_is_refused_by_every_command_without_max_memory() {
+    limits::refuse_by_default(&bombs::zstd::whole_chunk_of_16_gib());
+}
+
+#[test]
 fn gzip_bombs_are_survived() {
     survive("gzip", &bombs::gzip::cases());
 }

@@ -8,15 +8,18 @@ xarray; netCDF4 and iris-sample-data for the real files.
 """
 
 from casting import cast_value_pairs, scalar_maps
+from cf_values import SECTIONS as CF_VALUES
 from foreign import arrays_by_zarr_python, fixtures_by_zarr_python
 from numcodecs_chunks import byte_orders_of_version_2, compressors_of_numcodecs, filters_of_numcodecs
 from pcodec_chunks import SECTIONS as PCODEC
 from program import run_sections
 from quantised_codecs import quantised_sources, quantised_wrapping
+from quantised_readers import SECTIONS as QUANTISED_READERS
 from real_files import SECTIONS as REAL_FILES
 from scaling import scale_offset_types
 from small_floats import small_floats_from_wide, small_floats_scaled, small_floats_to_wide
 from variables import SECTIONS as VARIABLES
+from verdicts import defaults_of_xarray
 from words import SECTIONS as WORDS
 from words import WITH_XARRAY
 
@@ -25,6 +28,7 @@ SECTIONS = [
     arrays_by_zarr_python,
     quantised_sources,
     quantised_wrapping,
+    *QUANTISED_READERS,
     cast_value_pairs,
     scalar_maps,
     scale_offset_types,
@@ -37,8 +41,10 @@ SECTIONS = [
     *PCODEC,
     *VARIABLES,
     *REAL_FILES,
+    *CF_VALUES,
     *WORDS,
     *WITH_XARRAY,
+    defaults_of_xarray,
 ]
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import xarray
+import zarr
 
 SHAPE = (5, 7)
 
@@ -42,15 +43,21 @@ def write(path, zarr_format, values, encoding):
     dimensions = ("y", "x")[: np.ndim(values)]
     attributes = {} if np.asarray(values).dtype.kind in "mM" else {"units": "K"}
     variable = xarray.Variable(dimensions, values, {**attributes, "factor": 1.0, "list": [1, 2.5]})
-    coordinates = {"y": ("y", np.arange(5.0)), "x": ("x", np.arange(7, dtype="i4"))} if dimensions else {}
+    coordinates = {"y": ("y", np.arange(5.0)), "x": ("x", np.arange(7, dtype="i4"))}
     dataset = xarray.Dataset({"v": variable}, coordinates)
     chunks = {"chunks": (2, 4)} if dimensions else {}
     dataset.to_zarr(path, zarr_format=zarr_format, encoding={"v": {**chunks, **encoding}}, consolidated=False)
 
 
 def change(zarrcast, source, destination, zarr_format, *options):
-    """Each array by itself; the group's own document is that of an empty dataset."""
+    """Each array by itself; the group's own document is that of an empty dataset.
+
+    A dataset with a scalar is done whole: in v3 only the arrays beside it tell that it has met xarray.
+    """
     shutil.rmtree(destination, ignore_errors=True)
+    if not zarr.open_array(source / "v", mode="r").shape:
+        zarrcast.ok("transcode", "--zarr-format", zarr_format, "--verify", *options, source, destination)
+        return
     xarray.Dataset().to_zarr(destination, zarr_format=zarr_format, consolidated=False)
     for array in sorted(path for path in source.iterdir() if path.is_dir()):
         zarrcast.ok("transcode", "--zarr-format", zarr_format, "--verify", *options, array, destination / array.name)

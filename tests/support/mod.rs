@@ -1,5 +1,8 @@
 //! What the tests of the program share: a temporary folder and a way to run `zarrcast` in it.
 
+#[cfg(unix)]
+pub(crate) mod terminal;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -84,14 +87,33 @@ impl CliTest {
         self.run_with_input(arguments, b"")
     }
 
+    /// Runs it with these variables in its environment.
+    pub(crate) fn run_with<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+        variables: &[(&str, &str)],
+    ) -> Run {
+        self.run_in(arguments, b"", variables)
+    }
+
     /// Runs it with these bytes on stdin.
     pub(crate) fn run_with_input<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
         input: &[u8],
     ) -> Run {
+        self.run_in(arguments, input, &[])
+    }
+
+    fn run_in<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+        input: &[u8],
+        variables: &[(&str, &str)],
+    ) -> Run {
         let mut child = Command::new(env!("CARGO_BIN_EXE_zarrcast"))
             .args(arguments)
+            .envs(variables.iter().copied())
             .current_dir(self.folder.path())
             .env_remove("NO_COLOR")
             .env("RUST_BACKTRACE", "1")

@@ -16,26 +16,29 @@ use crate::operation::options::{Compression, Missing, QuantizeForm, ShapeRequest
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What changes")]
 pub(super) struct ChangeArguments {
-    /// The whole codec chain, as JSON or @FILE
-    #[arg(long, value_name = "JSON|@FILE", value_parser = value::document)]
+    /// The whole codec chain: JSON, @FILE, or the words of --compress (`bytes` is put in front of them)
+    ///
+    /// JSON is a list of codecs as `codecs` of a zarr.json has it. By words: `--codecs zstd:5,crc32c`.
+    #[arg(long, value_name = "WORDS|JSON|@FILE", value_parser = value::codecs)]
     pub(super) codecs: Option<Document>,
 
     /// The whole list of bytes->bytes codecs of the innermost chain
     ///
-    /// `zstd:3`, `gzip:6`, `blosc:lz4:5:shuffle`, or `none`. Checksums go, too.
+    /// `zstd:3`, `zstd:3:checksum`, `gzip:6`, `blosc:lz4:5:shuffle`, `crc32c`; several with commas (`zstd:3,crc32c`);
+    /// or `none`. Checksums go, too; the report names what goes.
     #[arg(long, value_name = "SPEC", value_parser = value::compression, conflicts_with = "codecs")]
     pub(super) compress: Option<Compression>,
 
     /// The chunk shape; of a sharded array that of the inner chunks
     ///
     /// A length for each dimension (`16,256,256`), or some by their names (`time=1,lat=256`); 0 is the whole axis.
-    #[arg(short, long, value_name = "SHAPE", value_parser = shape::shape)]
+    #[arg(short, long, value_name = "SHAPE", value_parser = shape::shape, allow_hyphen_values = true)]
     pub(super) chunk_shape: Option<ShapeRequest>,
 
     /// The shard shape: chunks are put into shards, or into other ones; `none` takes them out
     ///
     /// Whole inner chunks must fill a shard. 0 is the whole axis.
-    #[arg(short, long, value_name = "SHAPE|none", value_parser = shape::shards)]
+    #[arg(short, long, value_name = "SHAPE|none", value_parser = shape::shards, allow_hyphen_values = true)]
     pub(super) shard_shape: Option<ShardRequest>,
 
     /// The data type; values are converted
@@ -70,7 +73,7 @@ pub(super) struct ChangeArguments {
     pub(super) dimension_names: Option<Vec<String>>,
 
     /// Plain floats: drop scale_offset and cast_value, or apply the CF attributes
-    #[arg(long, conflicts_with_all = ["quantize", "max_error"])]
+    #[arg(long, conflicts_with_all = ["quantize", "max_error", "step"])]
     pub(super) unpack: bool,
 
     /// Write chunks that hold only the fill value
@@ -109,10 +112,20 @@ pub(super) struct QuantizeArguments {
     #[arg(long, value_name = "TYPE", value_parser = value::integer_type, conflicts_with = "data_type")]
     pub(super) quantize: Option<NumberType>,
 
-    /// The greatest error that is allowed; quantises to the narrowest type that keeps it
+    /// The greatest error that is allowed; quantises in the widest step that keeps it
+    ///
+    /// To the narrowest of uint8, uint16 and uint32 that has the codes, or to the type that --quantize gives.
     #[arg(long, value_name = "E", value_parser = value::max_error, allow_hyphen_values = true,
           conflicts_with = "data_type")]
     pub(super) max_error: Option<f64>,
+
+    /// The step between codes; quantises to multiples of it
+    ///
+    /// Decimals come back as they were (0.1, 0.05), and what was quantised in a step is not changed by it again. To the
+    /// first of uint8, int8, uint16, int16, uint32 and int32 that has the codes, or to the type that --quantize gives.
+    #[arg(long, value_name = "S", value_parser = value::step, allow_hyphen_values = true,
+          conflicts_with_all = ["data_type", "max_error", "range", "scale", "offset"])]
+    pub(super) step: Option<f64>,
 
     /// How the codes are written
     #[arg(long = "as", value_enum, value_name = "FORM")]
@@ -134,6 +147,12 @@ pub(super) struct QuantizeArguments {
     /// Values that count as NaN; `auto`: the attributes _FillValue and missing_value
     #[arg(long, value_name = "VALUE,...|auto", value_parser = value::missing, allow_hyphen_values = true)]
     pub(super) missing: Option<Missing>,
+
+    /// Leave out what is only there for readers that do not open what is valid
+    ///
+    /// zarr-python 3.4.1 and 3.4.2 open no shards whose inner chain cannot encode 0; an entry of scalar_map helps them.
+    #[arg(long)]
+    pub(super) no_workarounds: bool,
 }
 
 /// How values are converted.

@@ -13,19 +13,20 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
 use crate::rule;
 
-const EXAMPLES: &str = "\
-Examples:
+const EXAMPLES: &str = r"Examples:
   Documents and keys of every node of a hierarchy:
-      zarrcast validate climate.zarr
+    zarrcast validate climate.zarr
 
-  Every chunk decoded, warnings refused, as annotations of a pull request:
-      zarrcast validate --level data --deny warnings --format github climate.zarr
+  Every chunk decoded, warnings refused, for a pull request:
+    zarrcast validate --level data --deny warnings \
+      --format github climate.zarr
 
-  Does a copy hold the same values, whatever its chunks and codecs?
-      zarrcast validate copy.zarr --against climate.zarr --atol 0.005
+  Does a copy hold the same values, whatever its codecs?
+    zarrcast validate copy.zarr --against climate.zarr \
+      --atol 0.005
 
   What a code means:
-      zarrcast validate --explain ZC201";
+    zarrcast validate --explain ZC201";
 
 /// Check stores: metadata, keys, shard indexes, every chunk
 ///
@@ -34,7 +35,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct ValidateArguments {
-    /// The arrays or groups to check: local directories; a path may go on inside a hierarchy
+    /// The arrays or groups to check: local folders, or file:// URLs; a path may go on inside a hierarchy
     #[arg(value_name = "STORE", required_unless_present_any = ["explain", "list_rules"])]
     stores: Vec<PathBuf>,
 
@@ -57,7 +58,7 @@ pub(in crate::cli) struct ValidateArguments {
     /// Show the first N findings; 0 shows all
     ///
     /// The counts are those of all findings.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true)]
     max_findings: usize,
 
     /// In what form to report
@@ -79,11 +80,24 @@ pub(in crate::cli) struct ValidateArguments {
     #[arg(long, value_name = "Y", value_parser = value::max_error, allow_negative_numbers = true)]
     atol: Option<f64>,
 
-    /// What must hold: a JSON document of members of `inspect --json`, or of such documents by path
+    /// Compare the values as CF readers see both sides
+    ///
+    /// The attributes scale_factor, add_offset and _Unsigned are applied; declared missing values (_FillValue,
+    /// missing_value; in Zarr v2 the fill value of an array with _ARRAY_DIMENSIONS) are NaN.
+    #[arg(long)]
+    cf: bool,
+
+    /// What must hold: a document of --write-expect or of `inspect --json`, or members of it
     ///
     /// Each member given must be equal; of `attributes` each attribute given.
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
+
+    /// Write what --expect takes, for STORE as it is
+    ///
+    /// Its metadata, and those of every node below it by path.
+    #[arg(long, value_name = "FILE")]
+    pub(super) write_expect: Option<PathBuf>,
 
     /// Show what a code means, why it matters and what to do
     #[arg(long, value_name = "CODE", value_parser = code, conflicts_with_all = ["stores", "list_rules"])]
@@ -168,7 +182,7 @@ impl ValidateArguments {
         }
         require(
             self.against.is_some(),
-            &[("rtol", self.rtol.is_some()), ("atol", self.atol.is_some())],
+            &[("rtol", self.rtol.is_some()), ("atol", self.atol.is_some()), ("cf", self.cf)],
             "--against",
         )?;
         if self.against.is_some() && self.stores.len() > 1 {
@@ -176,17 +190,26 @@ impl ValidateArguments {
                 .with_help("run it once for each pair")
                 .into());
         }
+        if self.write_expect.is_some() && self.stores.len() > 1 {
+            return Err(OperationError::usage("--write-expect writes of one STORE, several were given")
+                .with_help("run it once for each STORE")
+                .into());
+        }
+        let stores = self.stores.into_iter().map(|store| value::location("STORE", store));
+        let stores = stores.collect::<Result<_, _>>()?;
+        let other = self.against.map(|other| value::location("--against", other)).transpose()?;
         let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
+        let against = other.map(|other| AgainstOptions { other, rtol, atol, cf: self.cf });
         Ok(Task::Validate(Box::new(ValidateOptions {
             common: self.common.options(),
-            stores: self.stores,
+            stores,
             node: self.node,
             level: self.level.into(),
             deny_warnings: self.deny.contains(&Denied::Warnings),
             deny: self.deny.into_iter().filter_map(Denied::code).collect(),
             allow: self.allow,
             max_findings: self.max_findings,
-            against: self.against.map(|other| AgainstOptions { other, rtol, atol }),
+            against,
             expect: self.expect.map(expectations).transpose()?,
         })))
     }

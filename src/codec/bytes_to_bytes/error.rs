@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::DecodedSize;
+use crate::diagnostic::quantity::bytes;
 
 /// Why bytes cannot be encoded or decoded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -29,6 +30,22 @@ impl BytesCodecError {
     /// Whether the bytes decode, but to another length than the chain expects.
     pub fn is_wrong_length(&self) -> bool {
         matches!(self, BytesCodecError::Data { fault: Fault::Length { .. } | Fault::TooLong { .. }, .. })
+    }
+
+    /// Whether a checksum that is stored with the bytes is not theirs.
+    pub fn is_wrong_checksum(&self) -> bool {
+        matches!(
+            self,
+            BytesCodecError::Data { fault: Fault::Checksum { .. } | Fault::InnerChecksum { .. }, .. }
+        )
+    }
+
+    /// The bytes that there was no memory for, where that is the fault; 0 where the library does not tell.
+    pub fn missing_memory(&self) -> Option<u64> {
+        match self {
+            BytesCodecError::Data { fault: Fault::Memory { size }, .. } => Some(*size as u64),
+            _ => None,
+        }
     }
 
     /// The length that the bytes decode to, where that is wrong and known.
@@ -85,6 +102,12 @@ pub enum Fault {
         /// What the bytes have.
         found: u32,
     },
+    /// A checksum inside a compressor's format is not that of the bytes; the library does not tell either.
+    #[error("wrong checksum: {reason}")]
+    InnerChecksum {
+        /// What the decoder says.
+        reason: String,
+    },
     /// The compressor's format is violated.
     #[error("the encoded bytes are corrupt: {reason}")]
     Corrupt {
@@ -98,7 +121,7 @@ pub enum Fault {
         reason: String,
     },
     /// The memory for the outcome is not to be had.
-    #[error("there is no memory for {size} bytes")]
+    #[error("there is no memory for {}", bytes(*.size as u64))]
     Memory {
         /// Bytes that were needed.
         size: usize,

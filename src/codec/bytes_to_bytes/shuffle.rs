@@ -29,7 +29,7 @@ pub(super) fn decode(element_size: usize, encoded: &[u8], decoded: &mut Vec<u8>)
 /// How many elements; a part of one is refused, as numcodecs refuses it.
 fn elements(element_size: usize, bytes: &[u8]) -> Result<usize, Fault> {
     if !bytes.len().is_multiple_of(element_size) {
-        let reason = format!("{} bytes are no whole number of elements of {element_size}", bytes.len());
+        let reason = format!("{} bytes are not a whole number of elements of {element_size}", bytes.len());
         return Err(Fault::Corrupt { reason });
     }
     Ok(bytes.len() / element_size)

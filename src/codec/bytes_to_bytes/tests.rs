@@ -248,6 +248,24 @@ fn crc32c_that_is_wrong_names_both_checksums() {
 }
 
 #[test]
+fn wrong_checksum_is_told_by_its_type_wherever_the_library_tells_it() {
+    let bytes: Vec<u8> = (0..2000_u32).flat_map(|n| (n * n).to_le_bytes()).collect();
+    for codec_of in
+        [("crc32c", "{}"), ("gzip", r#"{"level": 1}"#), ("zstd", r#"{"level": 1, "checksum": true}"#)]
+    {
+        let (codec, mut contexts) = (codec(codec_of), Contexts::new());
+        let mut encoded = Vec::new();
+        codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
+        // Of gzip the checksum stands before the length.
+        let place = encoded.len() - if codec_of.0 == "gzip" { 5 } else { 1 };
+        encoded[place] ^= 1;
+        let result = codec.decode(&encoded, &mut Vec::new(), DecodedSize::Exact(8000), &mut contexts);
+        let error = result.unwrap_err();
+        assert!(error.is_wrong_checksum() && error.missing_memory().is_none(), "{error}");
+    }
+}
+
+#[test]
 fn configurations_that_are_wrong_are_errors() {
     for (name, configuration, part) in [
         ("zstd", r#"{"level": 23, "checksum": false}"#, "from -131072 to 22"),

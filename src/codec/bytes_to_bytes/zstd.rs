@@ -1,5 +1,6 @@
 //! `zstd`, with contexts that are kept.
 
+use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::DecodedSize;
@@ -85,10 +86,22 @@ impl ZstdContexts {
             Some(context) => context,
             none => none.insert(DCtx::try_create().ok_or(Fault::Memory { size: 0 })?),
         };
-        context.decompress(decoded, encoded).map(drop).map_err(|code| match zstd_safe::get_error_name(code) {
-            "Destination buffer is too small" => Fault::TooLong { expected: bound },
-            reason => Fault::corrupt(reason),
-        })
+        context.decompress(decoded, encoded).map(drop).map_err(|code| decode_fault(code, bound))
+    }
+}
+
+/// What an error code of the decoder means: the library returns the negated number of its `ZSTD_ErrorCode`.
+fn decode_fault(code: usize, bound: DecodedSize) -> Fault {
+    let reason = zstd_safe::get_error_name(code);
+    let is = |number: ZSTD_ErrorCode| code.wrapping_neg() == number as usize;
+    if is(ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall) {
+        Fault::TooLong { expected: bound }
+    } else if is(ZSTD_ErrorCode::ZSTD_error_checksum_wrong) {
+        Fault::InnerChecksum { reason: reason.to_owned() }
+    } else if is(ZSTD_ErrorCode::ZSTD_error_memory_allocation) {
+        Fault::Memory { size: 0 }
+    } else {
+        Fault::corrupt(reason)
     }
 }
 

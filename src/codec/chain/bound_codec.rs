@@ -27,7 +27,7 @@ impl BoundCodec {
         Self::expect_fixed_size(&self.decoded, decoded)?;
         match &self.codec {
             Codec::ScaleOffset(codec) => {
-                encoded.resize(decoded.len(), 0);
+                zeroed(encoded, decoded.len())?;
                 let types = Some((codec.number_type(), codec.number_type()));
                 codec
                     .encode(decoded, encoded)
@@ -35,14 +35,14 @@ impl BoundCodec {
             }
             Codec::Cast { encode, .. } => Self::cast(encode, decoded, encoded, &self.decoded),
             Codec::Transpose(codec) => {
-                encoded.resize(decoded.len(), 0);
+                zeroed(encoded, decoded.len())?;
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
             Codec::Bytes { swap: width, check } => {
                 if let Some(check) = check {
                     Self::cast(check, decoded, encoded, &self.decoded)?;
                 }
-                copy_swapped(decoded, encoded, *width);
+                copy_swapped(decoded, encoded, *width)?;
                 Ok(())
             }
             Codec::ElementBytes(codec) => codec.encode(decoded, encoded).map_err(|fault| {
@@ -50,7 +50,7 @@ impl BoundCodec {
                 element_fault(fault, types, decoded, &self.decoded)
             }),
             Codec::BitRound(codec) => {
-                copy_swapped(decoded, encoded, None);
+                copy_swapped(decoded, encoded, None)?;
                 codec.encode(encoded);
                 Ok(())
             }
@@ -58,7 +58,7 @@ impl BoundCodec {
                 let size = self.encoded_bytes();
                 let types = filter.types();
                 before_filter(decoded, *swap, |decoded| {
-                    encoded.resize(size, 0);
+                    zeroed(encoded, size)?;
                     filter
                         .encode(decoded, encoded)
                         .map_err(|fault| element_fault(fault, Some(types), decoded, &self.decoded))
@@ -67,19 +67,19 @@ impl BoundCodec {
             Codec::Delta { delta, swap } => {
                 let size = self.encoded_bytes();
                 before_filter(decoded, *swap, |decoded| {
-                    encoded.resize(size, 0);
+                    zeroed(encoded, size)?;
                     delta
                         .encode(decoded, encoded)
                         .map_err(|fault| element_fault(fault, Some(delta.types()), decoded, &self.decoded))
                 })
             }
             Codec::PackBooleans => {
-                encoded.resize(pack_bits::encoded_size(decoded.len()), 0);
+                zeroed(encoded, pack_bits::encoded_size(decoded.len()))?;
                 pack_bits::encode(decoded, encoded);
                 Ok(())
             }
             Codec::Reshape => {
-                copy_swapped(decoded, encoded, None);
+                copy_swapped(decoded, encoded, None)?;
                 Ok(())
             }
             Codec::Vlen(codec) => Self::framing(*codec, decoded, encoded),
@@ -91,9 +91,9 @@ impl BoundCodec {
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
             Codec::Sharding(codec) => codec.encode(decoded, encoded, ws),
-            Codec::BytesToBytes(codec) => codec
-                .encode(decoded, encoded, &mut ws.contexts)
-                .map_err(|error| ChainFaultKind::Bytes(error.to_string())),
+            Codec::BytesToBytes(codec) => {
+                codec.encode(decoded, encoded, &mut ws.contexts).map_err(|error| bytes_fault(&error))
+            }
         }
     }
 
@@ -106,7 +106,7 @@ impl BoundCodec {
         Self::expect_fixed_size(&self.encoded, encoded)?;
         match &self.codec {
             Codec::ScaleOffset(codec) => {
-                decoded.resize(encoded.len(), 0);
+                zeroed(decoded, encoded.len())?;
                 let types = Some((codec.number_type(), codec.number_type()));
                 codec
                     .decode(encoded, decoded)
@@ -114,12 +114,12 @@ impl BoundCodec {
             }
             Codec::Cast { decode, .. } => Self::cast(decode, encoded, decoded, &self.encoded),
             Codec::Transpose(codec) => {
-                decoded.resize(encoded.len(), 0);
+                zeroed(decoded, encoded.len())?;
                 codec.decode(encoded, decoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
             Codec::Bytes { swap: width, check } => {
                 expect_size(&self.decoded, encoded.len())?;
-                copy_swapped(encoded, decoded, *width);
+                copy_swapped(encoded, decoded, *width)?;
                 let Some(check) = check else { return Ok(()) };
                 let elements = std::mem::take(decoded);
                 let checked = Self::cast(check, &elements, decoded, &self.decoded);
@@ -132,7 +132,7 @@ impl BoundCodec {
                 Ok(())
             }
             Codec::Filter { filter, swap } => {
-                decoded.resize(self.decoded_bytes(), 0);
+                zeroed(decoded, self.decoded_bytes())?;
                 let (to, from) = filter.types();
                 filter
                     .decode(encoded, decoded)
@@ -141,7 +141,7 @@ impl BoundCodec {
                 Ok(())
             }
             Codec::Delta { delta, swap } => {
-                decoded.resize(self.decoded_bytes(), 0);
+                zeroed(decoded, self.decoded_bytes())?;
                 let (to, from) = delta.types();
                 delta
                     .decode(encoded, decoded)
@@ -150,7 +150,7 @@ impl BoundCodec {
                 Ok(())
             }
             Codec::PackBooleans => {
-                decoded.resize(self.decoded_bytes(), 0);
+                zeroed(decoded, self.decoded_bytes())?;
                 pack_bits::decode(encoded, decoded).map_err(|(expected, found)| {
                     ChainFaultKind::Bytes(format!(
                         "expected a first byte of {expected}, the bits of padding, found {found}"
@@ -158,7 +158,7 @@ impl BoundCodec {
                 })
             }
             Codec::BitRound(_) | Codec::Reshape => {
-                copy_swapped(encoded, decoded, None);
+                copy_swapped(encoded, decoded, None)?;
                 Ok(())
             }
             Codec::Vlen(codec) => Self::framing(*codec, encoded, decoded),
@@ -169,6 +169,7 @@ impl BoundCodec {
             Codec::Pcodec(codec) => {
                 codec.decode(encoded, self.num_elements(), decoded).map_err(|error| match error {
                     PcodecError::Count { .. } => ChainFaultKind::Length(error.to_string()),
+                    PcodecError::Memory { size } => ChainFaultKind::Memory { needed: size as u64 },
                     error => ChainFaultKind::Bytes(error.to_string()),
                 })
             }
@@ -207,7 +208,7 @@ impl BoundCodec {
     /// Elements of any size pass as they are encoded.
     fn framing(codec: Vlen, source: &[u8], target: &mut Vec<u8>) -> Result<(), ChainFaultKind> {
         codec.check(source).map_err(|error| ChainFaultKind::Bytes(error.to_string()))?;
-        copy_swapped(source, target, None);
+        copy_swapped(source, target, None)?;
         Ok(())
     }
 
@@ -223,7 +224,7 @@ impl BoundCodec {
         frame: &Representation,
     ) -> Result<(), ChainFaultKind> {
         let (from, to) = (cast.options().source, cast.options().target);
-        target.resize(source.len() / from.size() * to.size(), 0);
+        zeroed(target, source.len() / from.size() * to.size())?;
         cast.convert(source, target).map_err(|fault| element_fault(fault, Some((from, to)), source, frame))
     }
 
@@ -240,9 +241,13 @@ impl BoundCodec {
     }
 }
 
-/// What a bytes->bytes codec could not decode.
+/// What a bytes->bytes codec could not encode or decode.
 fn bytes_fault(error: &BytesCodecError) -> ChainFaultKind {
-    if error.is_wrong_length() {
+    if let Some(needed) = error.missing_memory() {
+        ChainFaultKind::Memory { needed }
+    } else if error.is_wrong_checksum() {
+        ChainFaultKind::Checksum(error.to_string())
+    } else if error.is_wrong_length() {
         ChainFaultKind::Length(error.to_string())
     } else {
         ChainFaultKind::Bytes(error.to_string())
@@ -298,7 +303,7 @@ fn before_filter(
         return filter(decoded);
     }
     let mut swapped = Vec::new();
-    copy_swapped(decoded, &mut swapped, width);
+    copy_swapped(decoded, &mut swapped, width)?;
     filter(&swapped)
 }
 
@@ -309,12 +314,26 @@ fn swap_back(decoded: &mut [u8], width: Option<usize>) {
     }
 }
 
-fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) {
+fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) -> Result<(), ChainFaultKind> {
     if let Some(width) = width {
-        target.resize(source.len(), 0);
+        zeroed(target, source.len())?;
         swap(source, target, width);
     } else {
         target.clear();
+        reserve(target, source.len())?;
         target.extend_from_slice(source);
     }
+    Ok(())
+}
+
+/// Makes a buffer so many bytes long; those that are new are zeros. What a document claims may be more than the machine
+/// has: then that is an error.
+pub(in crate::codec) fn zeroed(buffer: &mut Vec<u8>, size: usize) -> Result<(), ChainFaultKind> {
+    reserve(buffer, size.saturating_sub(buffer.len()))?;
+    buffer.resize(size, 0);
+    Ok(())
+}
+
+fn reserve(buffer: &mut Vec<u8>, more: usize) -> Result<(), ChainFaultKind> {
+    buffer.try_reserve_exact(more).map_err(|_| ChainFaultKind::Memory { needed: more as u64 })
 }

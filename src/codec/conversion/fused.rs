@@ -27,6 +27,12 @@ pub(super) struct Fused {
     pub(super) fill: Option<Vec<u8>>,
 }
 
+/// The first codec of a chain that is run by itself: what stands behind its array->bytes codec at `place`, or this too
+/// where it is not `bytes`, which alone is part of the pass.
+pub(super) fn pass_end(chain: &BoundChain, place: usize) -> usize {
+    place + usize::from(matches!(chain.codecs()[place].codec, Codec::Bytes { .. }))
+}
+
 impl Fused {
     /// A fused pass, where both chains are made of value codecs, transposes and `bytes`, `packbits` or `numcodecs.pcodec`.
     pub(super) fn plan(
@@ -165,8 +171,7 @@ impl Conversion {
         let ConversionBuffers { first, second, third, workspace } = buffers;
         let at = fused.source_bytes;
         let plain = matches!(self.source.codecs()[at].codec, Codec::Bytes { .. });
-        // `bytes` is part of the program: only what follows it is undone by itself.
-        let undone_to = if plain { at + 1 } else { at };
+        let undone_to = pass_end(&self.source, at);
         let encoded: &[u8] = if undone_to == self.source.codecs().len() {
             source
         } else {
@@ -176,9 +181,7 @@ impl Conversion {
         if plain {
             self.expect_encoded_size(at, encoded.len())?;
         }
-        let writes_elements =
-            matches!(self.destination.codecs()[fused.destination_bytes].codec, Codec::Bytes { .. });
-        let done_from = if writes_elements { fused.destination_bytes + 1 } else { fused.destination_bytes };
+        let done_from = pass_end(&self.destination, fused.destination_bytes);
         let is_last = done_from == self.destination.codecs().len();
         let values = if is_last && fused.transpose.is_none() { &mut *target } else { &mut *second };
         fused

@@ -58,7 +58,7 @@ pub(super) fn create(metadata: &MetadataV3) -> Result<ZarrsDataType, PluginCreat
         return Err(PluginCreateError::from(format!("the data type `{name}` has no configuration")));
     }
     let data_type = of_name(name)
-        .ok_or_else(|| PluginCreateError::from(format!("`{name}` is no integer of an odd width")))?;
+        .ok_or_else(|| PluginCreateError::from(format!("`{name}` is not an integer of an odd width")))?;
     Ok(ZarrsDataType::new(data_type))
 }
 

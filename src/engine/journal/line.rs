@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::Fingerprint;
+use super::holder::Holder;
 use crate::engine::object::ObjectReport;
 use crate::kernel::quantize::QuantizeFigures;
 
@@ -16,6 +17,9 @@ pub(super) struct Header {
     /// Whether the node takes the place of another when it is whole.
     pub(super) replaces: bool,
     pub(super) boot: Option<String>,
+    /// The run that began it.
+    #[serde(default)]
+    pub(super) holder: Option<Holder>,
 }
 
 /// Every line but the first.
@@ -24,6 +28,8 @@ pub(super) struct Header {
 pub(super) enum Line {
     /// What follows was written after another boot.
     Boot(Option<String>),
+    /// What follows was written by another run.
+    Holder(Holder),
     /// All before it is durable.
     Checkpoint,
     /// Finished units.
@@ -116,6 +122,7 @@ pub(super) fn read(
         let mut is_durable = false;
         match line {
             Line::Boot(boot) => is_same_boot = is_now(boot.as_ref()),
+            Line::Holder(_) => {}
             Line::Done { part, units, counted } => since_checkpoint.push((part, units, counted.report())),
             Line::Checkpoint => is_durable = true,
         }

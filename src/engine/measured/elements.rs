@@ -30,12 +30,18 @@ impl<'a> ElementReader<'a> {
         let shape: Vec<u64> = block.start.iter().zip(&block.end).map(|(start, end)| end - start).collect();
         let count = shape.iter().fold(1_u64, |product, length| product.saturating_mul(*length));
         let fill = self.chain.fill_value();
-        buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0)?;
+        let (first, counts) = block.cells(self.source.side().cell_shape());
+        if let Err(fault) =
+            buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0)
+        {
+            // A chunk that claims elements which it does not hold is itself at fault, not the memory.
+            self.load(&first, buffers)?;
+            return Err(fault);
+        }
         let mut elements = VlenElements { bytes: fill.to_vec(), places: Vec::new() };
         let reserved = elements.places.try_reserve_exact(as_index(count));
         reserved.map_err(|_| Fault::Memory { needed: count.saturating_mul(PLACE_BYTES) })?;
         elements.places.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
-        let (first, counts) = block.cells(self.source.side().cell_shape());
         let (mut place, mut bytes) = (vec![0; counts.len()], 0_u64);
         loop {
             let cell: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();

@@ -15,6 +15,7 @@ mod tests;
 pub use blocks::{Block, Group};
 pub use staged::{StagedCosts, StagedPlan, StagingShape};
 
+use crate::diagnostic::quantity::bytes;
 use axis::{Axis, divisors};
 
 /// Both grids of an array, in elements. A *cell* is what is decoded alone: an inner chunk, or a chunk without shards.
@@ -53,7 +54,7 @@ pub struct RechunkPlan {
 
 /// The budget does not hold a single cell of either side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{least} bytes are needed for one cell of either side")]
+#[error("{} are needed for one chunk of either side", bytes(*.least))]
 pub struct BudgetTooSmall {
     /// The least budget that would do, in bytes.
     pub least: u64,

@@ -69,6 +69,14 @@ pub enum JsonErrorKind {
     /// `NaN`, `Infinity` or `-Infinity` as bare words, which Python writes.
     #[error("{0} is not JSON (as the value of a float it is written \"{0}\")")]
     NotFinite(&'static str),
+    /// One of these words where not even Python's readers of Zarr have a use for it.
+    #[error("{word} at `{pointer}` is not JSON (as the value of a float it is written \"{word}\")")]
+    NotFiniteAt {
+        /// The word.
+        word: &'static str,
+        /// Where it stands, as an RFC 6901 pointer.
+        pointer: String,
+    },
     /// A comma before a closing bracket.
     #[error("a comma with nothing after it")]
     TrailingComma,

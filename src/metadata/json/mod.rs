@@ -1,6 +1,7 @@
 //! JSON that keeps what was written: the literal of every number, the order of members, repeated names.
 
 mod error;
+mod not_finite;
 mod number;
 mod object;
 mod parse;
@@ -10,6 +11,7 @@ mod write;
 use std::sync::Arc;
 
 pub use error::{JsonError, JsonErrorKind, Limits};
+pub use not_finite::{NotFinite, NotFiniteValues};
 pub use number::{Decimal, Number};
 pub use object::Object;
 
@@ -22,6 +24,8 @@ pub enum Json {
     Bool(bool),
     /// A number, by its literal.
     Number(Number),
+    /// `NaN`, `Infinity` or `-Infinity` as a bare word: no JSON, but what Python's `json` writes.
+    NotFinite(NotFinite),
     /// A string, unescaped. A clone shares it, as one of an object shares its members.
     String(Arc<str>),
     /// An array.
@@ -37,6 +41,7 @@ impl Json {
             Json::Null => "null",
             Json::Bool(_) => "a boolean",
             Json::Number(_) => "a number",
+            Json::NotFinite(_) => "a number that is not finite",
             Json::String(_) => "a string",
             Json::Array(_) => "an array",
             Json::Object(_) => "an object",
@@ -46,6 +51,15 @@ impl Json {
     /// Whether it is `null`.
     pub const fn is_null(&self) -> bool {
         matches!(self, Json::Null)
+    }
+
+    /// Whether it is, or as an array holds, a bare `NaN`, `Infinity` or `-Infinity`.
+    pub fn is_not_finite(&self) -> bool {
+        match self {
+            Json::NotFinite(_) => true,
+            Json::Array(elements) => elements.iter().any(Json::is_not_finite),
+            _ => false,
+        }
     }
 
     /// The boolean.

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{Json, JsonError, JsonErrorKind, Limits, Number, Object};
+use super::{Json, JsonError, JsonErrorKind, Limits, NotFinite, NotFiniteValues, Number, Object};
 
 impl Json {
     /// Reads a document within the default [`Limits`].
@@ -20,19 +20,42 @@ impl Json {
 
     /// Reads a document within these limits.
     pub fn parse_with_limits(bytes: &[u8], limits: Limits) -> Result<Json, JsonError> {
-        if bytes.len() > limits.max_bytes {
-            return Err(JsonError::at(b"", 0, JsonErrorKind::TooLarge(limits.max_bytes)));
-        }
-        let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
-        if marks.iter().any(|mark| bytes.starts_with(mark)) {
-            return Err(JsonError::at(bytes, 0, JsonErrorKind::ByteOrderMark));
-        }
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| JsonError::at(bytes, error.valid_up_to(), JsonErrorKind::NotUtf8))?;
-        let (members, elements) = (Vec::new(), Vec::new());
-        let mut parser = Parser { text, position: 0, values: 0, limits, members, elements };
-        parser.document().map_err(|Fault { offset, kind }| JsonError::at(bytes, offset, kind))
+        parse(bytes, limits, false).map(|(json, _)| json)
     }
+
+    /// Reads a document as Python's `json` does, with `NaN`, `Infinity` and `-Infinity` as bare words wherever
+    /// `is_allowed` takes the RFC 6901 pointer to one; also tells which there are.
+    pub fn parse_with_not_finite(
+        bytes: &[u8],
+        is_allowed: impl Fn(&str) -> bool,
+    ) -> Result<(Json, NotFiniteValues), JsonError> {
+        let (json, offsets) = parse(bytes, Limits::default(), true)?;
+        let found = if offsets.is_empty() {
+            NotFiniteValues::default()
+        } else {
+            NotFiniteValues::within(&json, &offsets, is_allowed)
+                .map_err(|(offset, kind)| JsonError::at(bytes, offset, kind))?
+        };
+        Ok((json, found))
+    }
+}
+
+/// A value, and where in the text the bare words of it stand, in their order.
+fn parse(bytes: &[u8], limits: Limits, takes_not_finite: bool) -> Result<(Json, Vec<usize>), JsonError> {
+    if bytes.len() > limits.max_bytes {
+        return Err(JsonError::at(b"", 0, JsonErrorKind::TooLarge(limits.max_bytes)));
+    }
+    let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
+    if marks.iter().any(|mark| bytes.starts_with(mark)) {
+        return Err(JsonError::at(bytes, 0, JsonErrorKind::ByteOrderMark));
+    }
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| JsonError::at(bytes, error.valid_up_to(), JsonErrorKind::NotUtf8))?;
+    let (members, elements) = (Vec::new(), Vec::new());
+    let not_finite = takes_not_finite.then(Vec::new);
+    let mut parser = Parser { text, position: 0, values: 0, limits, members, elements, not_finite };
+    let json = parser.document().map_err(|Fault { offset, kind }| JsonError::at(bytes, offset, kind))?;
+    Ok((json, parser.not_finite.unwrap_or_default()))
 }
 
 /// An error before its line and column are known.
@@ -51,6 +74,8 @@ struct Parser<'a> {
     /// than it holds. A million lists of one element with room for four would take thrice their memory.
     members: Vec<(String, Json)>,
     elements: Vec<Json>,
+    /// Offsets of the bare words for what is not finite; `None` where they are refused.
+    not_finite: Option<Vec<usize>>,
 }
 
 impl<'a> Parser<'a> {
@@ -153,20 +178,28 @@ impl<'a> Parser<'a> {
                 return Ok(json);
             }
         }
-        for word in ["NaN", "Infinity"] {
-            if rest.starts_with(word) {
-                return Err(self.fault(JsonErrorKind::NotFinite(word)));
-            }
+        match [NotFinite::NaN, NotFinite::Infinity].into_iter().find(|value| rest.starts_with(value.word())) {
+            Some(value) => self.not_finite(value),
+            None => Err(self.expected("a value")),
         }
-        Err(self.expected("a value"))
+    }
+
+    /// Passes a bare word, where they are taken.
+    fn not_finite(&mut self, value: NotFinite) -> Result<Json, Fault> {
+        let Some(offsets) = &mut self.not_finite else {
+            return Err(self.fault(JsonErrorKind::NotFinite(value.word())));
+        };
+        offsets.push(self.position);
+        self.position += value.word().len();
+        Ok(Json::NotFinite(value))
     }
 
     fn number(&mut self) -> Result<Json, Fault> {
         let start = self.position;
-        self.eat(b'-');
-        if self.text[start..].starts_with("-Infinity") {
-            return Err(Fault { offset: start, kind: JsonErrorKind::NotFinite("-Infinity") });
+        if self.text[start..].starts_with(NotFinite::NegativeInfinity.word()) {
+            return self.not_finite(NotFinite::NegativeInfinity);
         }
+        self.eat(b'-');
         let leading_zero = self.peek() == Some(b'0');
         if self.digits()? > 1 && leading_zero {
             return Err(Fault { offset: start, kind: JsonErrorKind::LeadingZero });

@@ -9,12 +9,13 @@ use super::{Json, Number, Object};
 
 impl Json {
     /// As a `serde_json::Value`: an integer outside of 64 bits becomes the nearest `f64`, a number beyond its
-    /// range the greatest finite one; of repeated names the last.
+    /// range the greatest finite one; a bare `NaN` or `Infinity` the string of that name; of repeated names the last.
     pub fn to_value(&self) -> Value {
         match self {
             Json::Null => Value::Null,
             Json::Bool(value) => Value::Bool(*value),
             Json::Number(number) => number_to_value(number),
+            Json::NotFinite(value) => Value::from(value.word()),
             Json::String(string) => Value::String(string.to_string()),
             Json::Array(elements) => Value::Array(elements.iter().map(Json::to_value).collect()),
             Json::Object(object) => Value::Object(
@@ -78,13 +79,15 @@ impl Serialize for Object {
     }
 }
 
-/// With `serde_json`'s serialisers every literal is written as it is.
+/// With `serde_json`'s serialisers every literal is written as it is, and a bare `NaN` or `Infinity`, which is no JSON, as
+/// the string of that name.
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Json::Null => serializer.serialize_unit(),
             Json::Bool(value) => serializer.serialize_bool(*value),
             Json::Number(number) => number.serialize(serializer),
+            Json::NotFinite(value) => serializer.serialize_str(value.word()),
             Json::String(string) => serializer.serialize_str(string),
             Json::Array(elements) => {
                 let mut sequence = serializer.serialize_seq(Some(elements.len()))?;

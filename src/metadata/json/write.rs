@@ -49,6 +49,7 @@ fn write_scalar(json: &Json, text: &mut String, max_bytes: usize) {
         Json::Bool(true) => text.push_str("true"),
         Json::Bool(false) => text.push_str("false"),
         Json::Number(number) => text.push_str(number.literal()),
+        Json::NotFinite(value) => text.push_str(value.word()),
         Json::String(string) => write_string(string, text, max_bytes),
         Json::Null | Json::Array(_) | Json::Object(_) => text.push_str("null"),
     }

@@ -87,16 +87,21 @@ pub fn pointer_into(document: &Json, pointer: &str) -> String {
 }
 
 fn read_chunks(json: &Json, shape: Option<&[u64]>, diagnostics: &mut Vec<Diagnostic>) -> Option<ChunkGrid> {
-    let chunk_shape = read_sizes(json, "/chunks", code::MEMBER_TYPE, diagnostics)?;
-    let fits = check_chunk_shape(&chunk_shape, shape, "/chunks", diagnostics);
+    let mut chunk_shape = read_sizes(json, "/chunks", code::MEMBER_TYPE, diagnostics)?;
+    let fits = check_chunk_shape(&mut chunk_shape, shape, "/chunks", diagnostics);
     fits.then_some(ChunkGrid::Regular { chunk_shape })
 }
 
-/// One that cannot be read is [`Dtype::unknown`].
+/// One that cannot be read is [`Dtype::unknown`]: a type that v2 does not have, whose chunks can be copied, if it has the
+/// form of one.
 fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Dtype {
+    let is_list = |json: &Json| json.as_array().is_some_and(|list| !list.is_empty());
+    let is_of_fields = json.as_array().is_some_and(|fields| fields.iter().all(is_list)) && is_list(json);
     let dtype = Dtype::read(json).unwrap_or_else(|reason| {
+        let has_form = json.as_str().is_some() || is_of_fields;
+        let code = if has_form { code::V2_DTYPE } else { code::MEMBER_TYPE };
         let message = format!("`dtype`: {reason}");
-        diagnostics.push(Diagnostic::new(code::V2_DTYPE, message).at_pointer("/dtype"));
+        diagnostics.push(Diagnostic::new(code, message).at_pointer("/dtype"));
         Dtype::unknown(json)
     });
     if !dtype.has_layout() {
@@ -205,8 +210,16 @@ impl Chain {
             }
             codecs.push(metadata);
         }
-        let compressor =
+        let mut compressor =
             compressor.and_then(|json| codec::read(json, "/compressor", stored.size, diagnostics));
+        // A filter that stands as the compressor is given the elements, as any filter is.
+        let is_filter = |codec: &V2Codec| codec.kind == V2Kind::ArrayToArray;
+        if let Some(mut codec) = compressor.take_if(|codec| !is_bytes && is_filter(codec)) {
+            diagnostics.push(codec::filter_as_compressor(&codec.metadata));
+            codec.metadata.view = codec.decoded.and_then(|decoded| decoded.view_of(&stored));
+            stored = codec.encoded.unwrap_or(stored);
+            codecs.push(codec.metadata);
+        }
         // Some compressors take the elements as they are.
         match &compressor {
             Some(codec) if codec.kind == V2Kind::ArrayToBytes => {

@@ -4,7 +4,7 @@
 //! writes it. Values are passed on as they stand: whether they are right is for who knows the codec.
 
 use super::dtype::{ByteOrder, Dtype, Kind};
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, code, spelling};
 use crate::metadata::extension::{CodecMetadata, View, fault};
 use crate::metadata::json::{Json, Object};
 
@@ -88,12 +88,7 @@ pub(super) fn read(
         _ if ARRAY_TO_BYTES.contains(&id) => V2Kind::ArrayToBytes,
         _ if ARRAY_TO_ARRAY.contains(&id) => V2Kind::ArrayToArray,
         _ => {
-            let message = format!("numcodecs has no codec of the id {}", Json::from(id).excerpt());
-            diagnostics.push(
-                Diagnostic::new(code::CODEC_UNREGISTERED, message)
-                    .with_help("not every reader can decode the array")
-                    .at_pointer(pointer),
-            );
+            diagnostics.push(unknown_id(id).at_pointer(pointer));
             // A filter that nobody knows most likely changes values; a compressor does not.
             if pointer == "/compressor" { V2Kind::BytesToBytes } else { V2Kind::ArrayToArray }
         }
@@ -102,6 +97,18 @@ pub(super) fn read(
     let mut metadata = CodecMetadata::new(name, configuration);
     pointer.clone_into(&mut metadata.pointer);
     Some(V2Codec { metadata, kind, decoded, encoded })
+}
+
+/// An id that numcodecs does not have: an error where another must have been meant.
+fn unknown_id(id: &str) -> Diagnostic {
+    let message = format!("numcodecs has no codec of the id {}", Json::from(id).excerpt());
+    let known = BYTES_TO_BYTES.into_iter().chain(ARRAY_TO_BYTES).chain(ARRAY_TO_ARRAY);
+    match spelling::meant(id, known) {
+        Some(meant) => Diagnostic::new(code::CODEC_MISNAMED, format!("{message}, which is nearly {meant:?}"))
+            .with_help(format!("write {meant:?}, if that is what is meant")),
+        None => Diagnostic::new(code::CODEC_UNREGISTERED, message)
+            .with_help("not every reader can decode the array"),
+    }
 }
 
 /// A type of a configuration, which may come without its byte order: numpy then takes the machine's, and machines are
@@ -122,6 +129,10 @@ fn convert(id: &str, mut configuration: Object, item_size: u64) -> (String, Opti
         }
         "gzip" => {
             default(&mut configuration, "level", Json::from(1));
+            // zlib's own default, which v3 has no word for.
+            if configuration.get("level").and_then(Json::as_i128) == Some(-1) {
+                configuration.insert("level", 6_u64);
+            }
             "gzip".to_owned()
         }
         "zlib" | "bz2" => {
@@ -182,6 +193,15 @@ pub(super) fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<
     })
 }
 
+/// What is said of a codec from array to array that stands as the compressor.
+pub(super) fn filter_as_compressor(codec: &CodecMetadata) -> Diagnostic {
+    let id = codec.name.trim_start_matches("numcodecs.");
+    let message = format!("the compressor `{id}` is a filter, and is read as the last of `filters`");
+    Diagnostic::new(code::V2_FILTER_AS_COMPRESSOR, message)
+        .with_help("readers that expect bytes from every compressor fail: put it into `filters`")
+        .at_pointer(codec.pointer.clone())
+}
+
 /// The `bytes` codec of elements in this order.
 pub(super) fn bytes(dtype: &Dtype) -> CodecMetadata {
     if let Some(fields) = dtype.big_endian_fields() {
@@ -224,6 +244,7 @@ mod tests {
             ),
             (r#"{"id":"zstd","level":3}"#, r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#),
             (r#"{"id":"gzip","level":1}"#, r#"{"name":"gzip","configuration":{"level":1}}"#),
+            (r#"{"id":"gzip","level":-1}"#, r#"{"name":"gzip","configuration":{"level":6}}"#),
             (r#"{"id":"zlib","level":1}"#, r#"{"name":"numcodecs.zlib","configuration":{"level":1}}"#),
             (r#"{"id":"crc32c"}"#, r#"{"name":"crc32c"}"#),
             (

@@ -21,6 +21,9 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
         );
         return zero(dtype);
     }
+    if fill_value.is_not_finite() {
+        return convert(dtype, &in_quotes(fill_value), diagnostics);
+    }
     match &dtype.kind {
         Kind::Simple(name) => match DataType::from_metadata(name) {
             Ok(DataType::Other(_)) | Err(_) => fill_value.clone(),
@@ -60,6 +63,15 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
         },
         Kind::Text if fill_value.as_str().is_none() => invalid(dtype, fill_value, diagnostics),
         Kind::Text | Kind::Object | Kind::Unknown(_) => fill_value.clone(),
+    }
+}
+
+/// Bare words for what is not finite as the strings that v2 has for them.
+fn in_quotes(fill_value: &Json) -> Json {
+    match fill_value {
+        Json::NotFinite(value) => Json::from(value.word()),
+        Json::Array(parts) => Json::Array(parts.iter().map(in_quotes).collect()),
+        other => other.clone(),
     }
 }
 

@@ -21,6 +21,9 @@ use super::json::{Json, Object};
 use super::member::{read_repeated, read_repeated_attributes, required};
 use crate::diagnostic::{Diagnostic, code};
 
+/// The members of a `.zgroup`.
+const GROUP_MEMBERS: [&str; 1] = ["zarr_format"];
+
 /// Reads a `.zattrs`: an object; `None` where it is none. Faults go to `diagnostics`.
 pub fn read_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
     read_repeated_attributes(document, diagnostics);
@@ -38,8 +41,20 @@ pub fn read_group(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
         return;
     };
     read_format(object, diagnostics);
-    read_unknown(object, &["zarr_format"], diagnostics);
+    read_unknown(object, &GROUP_MEMBERS, diagnostics);
     read_repeated(document, diagnostics);
+}
+
+/// The members of a `.zarray` or `.zgroup` that netCDF-C writes and v2 does not have (`_NCZARR_ARRAY`,
+/// `_NCZARR_SUPERBLOCK`), the last of each name.
+pub fn netcdf_members(document: &Json) -> Object {
+    let mut members = Object::new();
+    for (name, value) in document.as_object().into_iter().flat_map(Object::iter) {
+        if name.to_ascii_lowercase().starts_with("_nczarr_") {
+            members.insert(name, value.clone());
+        }
+    }
+    members
 }
 
 fn read_format(object: &Object, diagnostics: &mut Vec<Diagnostic>) {

@@ -12,8 +12,10 @@ use crate::engine::object::Side;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::metadata::json::{Json, Number};
-use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::cf::CfDecoding;
+use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
+use crate::operation::transcode::budget::side_index_bytes;
 use crate::operation::transcode::layout::side;
 use crate::operation::transcode::reader::ReadBuffers;
 use crate::operation::validate_result::AgainstNode;
@@ -23,13 +25,18 @@ pub(super) struct Readable {
     side: Side,
     present: ChunkSet,
     name: String,
+    /// Of the values that are compared.
     data_type: DataType,
+    /// Under `--cf`, how they are made of the stored elements.
+    decoding: Option<CfDecoding>,
 }
 
 /// What a thread keeps from block to block.
 #[derive(Debug, Default)]
 struct Buffers {
     elements: [Vec<u8>; 2],
+    /// The values of both sides, where they are not the stored elements.
+    decoded: [Vec<u8>; 2],
     reading: ReadBuffers,
 }
 
@@ -52,13 +59,16 @@ struct Place {
 }
 
 impl Readable {
-    /// Binds and lists an array.
-    pub(super) fn new(array: OpenedArray, driver: &Driver) -> Result<Self, OperationError> {
+    /// Binds and lists an array, whose values are compared as they are stored or as CF readers see them.
+    pub(super) fn new(array: OpenedArray, cf: bool, driver: &Driver) -> Result<Self, OperationError> {
         let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
             OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
         })?;
+        let decoding = if cf { CfDecoding::of(&array)? } else { None };
+        let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
+        let data_type = data_type.unwrap_or(array.data_type);
         let side = side(array.node, array.metadata, &array.pipeline, &array.store, 0, false)?;
-        Ok(Readable { side, present: listing.present, name: array.store, data_type: array.data_type })
+        Ok(Readable { side, present: listing.present, name: array.store, data_type, decoding })
     }
 
     fn reader(&self) -> BlockReader<'_> {
@@ -67,8 +77,26 @@ impl Readable {
 
     /// Bytes of a thread's buffers while it decodes a unit.
     fn unit_bytes(&self) -> u64 {
-        let chain = self.side.layout.as_ref().map_or(&self.side.chain, |layout| &layout.cell);
-        chain.max_representation_bytes().saturating_mul(2)
+        let chain = self.side.cell_chain();
+        let buffers = chain.max_representation_bytes().saturating_mul(2);
+        buffers.saturating_add(chain.context_bytes()).saturating_add(side_index_bytes(&self.side))
+    }
+
+    /// The values of stored elements, in `decoded` where they are others.
+    fn values<'a>(&self, elements: &'a [u8], decoded: &'a mut Vec<u8>) -> &'a [u8] {
+        match &self.decoding {
+            None => elements,
+            Some(decoding) => {
+                decoding.decode(elements, decoded);
+                decoded
+            }
+        }
+    }
+
+    /// Bytes of an element in a thread's buffers.
+    fn element_bytes(&self) -> u64 {
+        let stored = self.side.chain.decoded().data_type.size().unwrap_or(1) as u64;
+        stored + self.decoding.as_ref().map_or(0, |decoding| decoding.target().size() as u64)
     }
 
     fn value(&self, bytes: &[u8]) -> Option<Json> {
@@ -106,8 +134,11 @@ impl<'a> Pair<'a> {
 
     /// Bytes that a thread needs.
     pub(super) fn bytes_per_thread(&self) -> u64 {
-        let size = |side: &Readable| side.data_type.size().unwrap_or(1) as u64;
-        let block = self.blocks.block_elements().saturating_mul(size(self.a) + size(self.b));
+        if self.a.present.is_empty() && self.b.present.is_empty() {
+            return 0;
+        }
+        let size = self.a.element_bytes() + self.b.element_bytes();
+        let block = self.blocks.block_elements().saturating_mul(size);
         block.saturating_add(self.a.unit_bytes()).saturating_add(self.b.unit_bytes())
     }
 
@@ -130,14 +161,15 @@ impl<'a> Pair<'a> {
             progress.advance(tally.elements.saturating_mul(element));
             Ok(tally)
         };
-        progress
-            .start("compare", Some(blocks.len().saturating_mul(self.blocks.block_elements()).min(elements)));
+        let compared = blocks.len().saturating_mul(self.blocks.block_elements());
+        progress.start("compare", Some(compared.min(elements).saturating_mul(element)));
         let outcome = driver.run::<Buffers, Tally>(&blocks, work, |_, tally| all.add(tally));
         progress.finish();
         if let Err(fault) = outcome {
             return match fault.fault {
-                Fault::Store(error) => {
-                    Err(OperationError::new(FaultClass::Environment, "a chunk cannot be read").because(error))
+                Fault::Interrupted(_) => Err(OperationError::interrupted()),
+                fault if !fault.is_of_data() => {
+                    Err(OperationError::environment("a chunk cannot be compared").because(fault))
                 }
                 fault => Ok(AgainstNode { reason: Some(fault.to_string()), ..AgainstNode::default() }),
             };
@@ -155,12 +187,13 @@ impl<'a> Pair<'a> {
     ) -> Result<Tally, Fault> {
         let region = self.blocks.region(index);
         let elements = region.num_elements();
-        let Buffers { elements: [of_a, of_b], reading } = buffers;
+        let Buffers { elements: [of_a, of_b], decoded: [seen_a, seen_b], reading } = buffers;
         if !a.has_objects(&region) && !b.has_objects(&region) {
             return Ok(self.fill_values(a, b, elements, region.start));
         }
         a.read(&region, reading, of_a)?;
         b.read(&region, reading, of_b)?;
+        let (of_a, of_b) = (self.a.values(of_a, seen_a), self.b.values(of_b, seen_b));
         let Compared { differing, greatest, relative } = self.comparer.compare(of_a, of_b);
         let greatest = greatest.map(|greatest| {
             let element = |bytes: &[u8], count: u64| {
@@ -175,7 +208,9 @@ impl<'a> Pair<'a> {
 
     /// So many elements, the first at `at`, that are absent on both sides.
     fn fill_values(&self, a: &BlockReader<'_>, b: &BlockReader<'_>, elements: u64, at: Vec<u64>) -> Tally {
-        let values = [a.fill_value(), b.fill_value()];
+        let mut decoded = Vec::new();
+        let values = [(self.a, a), (self.b, b)]
+            .map(|(side, reader)| side.values(&reader.fill_value(), &mut decoded).to_vec());
         let compared = self.comparer.compare(&values[0], &values[1]);
         Tally {
             elements,

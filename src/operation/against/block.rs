@@ -265,8 +265,15 @@ impl BlockReader<'_> {
     /// A fault of the data names its chunk and store; one of the machine stays what it is.
     fn explain(&self, index: u64, fault: Fault) -> Fault {
         match fault {
-            Fault::Store(error) if !error.is_data_fault() => Fault::Store(error),
-            fault => Fault::Other(format!("chunk {} of {}: {fault}", self.side.key(index), self.name)),
+            fault if !fault.is_of_data() => fault,
+            fault => {
+                let cause = match &fault {
+                    // The position is that in the array already.
+                    Fault::Chain(fault) => fault.sentence_at(&vec![0; self.side.metadata.shape.len()]),
+                    fault => fault.to_string(),
+                };
+                Fault::Other(format!("chunk {} of {}: {cause}", self.side.key(index), self.name))
+            }
         }
     }
 }

@@ -7,15 +7,16 @@ mod block;
 mod text;
 mod value;
 
+use crate::store::Location;
 use std::collections::BTreeSet;
-use std::path::Path;
 
+use super::budget::Budget;
 use super::error::{FaultClass, OperationError};
 use super::hierarchy::{Node, NodeContent, compare_paths, read_hierarchy};
 use super::open::{OpenedArray, open_array};
 use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
 use super::place::Place;
-use super::progress::Progress;
+use super::progress::{Piece, Progress};
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{Interrupt, new_driver};
 use crate::engine::driver::Driver;
@@ -25,23 +26,38 @@ use value::Tolerance;
 /// The most bytes of a block, both sides together, where chunks are smaller.
 const BLOCK_BYTES: u64 = 64 << 20;
 
-/// The comparison that the options ask for: the first STORE with OTHER.
-///
-/// An error only where one of them cannot be read.
-pub fn of(
-    options: &ValidateOptions,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<Option<AgainstResult>, OperationError> {
+/// OTHER, opened before anything is read of STORE.
+#[derive(Debug)]
+pub struct Opened<'a> {
+    comparison: Comparison<'a>,
+    /// The paths of OTHER's arrays.
+    arrays: BTreeSet<String>,
+}
+
+/// Opens OTHER, where the options ask for a comparison; an error where there is nothing to compare with.
+pub fn open_other<'a>(
+    options: &'a ValidateOptions,
+    interrupt: &'a Interrupt,
+) -> Result<Option<Opened<'a>>, OperationError> {
     let (Some(against), Some(store)) = (&options.against, options.stores.first()) else { return Ok(None) };
     let node = options.node.as_deref();
-    Comparison { store, node, against, common: &options.common, interrupt }.run(progress).map(Some)
+    let comparison = Comparison { store, node, against, common: &options.common, interrupt };
+    let driver = new_driver(options.common.num_threads(), interrupt)?;
+    let arrays = comparison.arrays(&against.other, &driver)?;
+    Ok(Some(Opened { comparison, arrays }))
+}
+
+impl Opened<'_> {
+    /// Compares the first STORE with OTHER. An error only where one of them cannot be read.
+    pub fn compare(self, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
+        self.comparison.run(&self.arrays, progress)
+    }
 }
 
 /// Two stores, and how they are compared.
 #[derive(Debug, Clone, Copy)]
 struct Comparison<'a> {
-    store: &'a Path,
+    store: &'a Location,
     /// `--node`, of both.
     node: Option<&'a str>,
     against: &'a AgainstOptions,
@@ -53,14 +69,24 @@ impl Comparison<'_> {
     /// Compares each array with the one of the same path below the node.
     ///
     /// An error only where a store cannot be read; what cannot be decoded or has no other is not equal.
-    fn run(&self, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
+    fn run(
+        &self,
+        other: &BTreeSet<String>,
+        progress: &dyn Progress,
+    ) -> Result<AgainstResult, OperationError> {
         let driver = new_driver(self.common.num_threads(), self.interrupt)?;
         let own = self.arrays(self.store, &driver)?;
-        let other = self.arrays(&self.against.other, &driver)?;
-        let mut paths: Vec<&String> = own.union(&other).collect();
+        let mut paths: Vec<&String> = own.union(other).collect();
         paths.sort_by(|a, b| compare_paths(a, b));
         let mut nodes = Vec::new();
+        // Of several arrays the bar counts what is compared; how much that will be is known of each when it is opened.
+        let is_one = paths.len() == 1;
+        let piece = Piece(progress);
+        if !is_one {
+            progress.start("compare", None);
+        }
         for path in paths {
+            let progress: &dyn Progress = if is_one { progress } else { &piece };
             let node = match (own.contains(path), other.contains(path)) {
                 (true, true) => self.pair(path, &driver, progress)?,
                 (true, false) => missing(&self.against.other),
@@ -68,6 +94,7 @@ impl Comparison<'_> {
             };
             nodes.push(AgainstNode { path: path.clone(), ..node });
         }
+        progress.finish();
         Ok(AgainstResult {
             other: self.against.other.display().to_string(),
             equal: nodes.iter().all(|node| node.equal),
@@ -76,10 +103,10 @@ impl Comparison<'_> {
     }
 
     /// The paths of the arrays below the node, and of what may be arrays but cannot be read.
-    fn arrays(&self, store: &Path, driver: &Driver) -> Result<BTreeSet<String>, OperationError> {
+    fn arrays(&self, store: &Location, driver: &Driver) -> Result<BTreeSet<String>, OperationError> {
         let hierarchy = read_hierarchy(store, self.node, driver)?;
         if let Some(failure) = hierarchy.failures.into_iter().next() {
-            return Err(failure);
+            return Err(failure.error);
         }
         let start = Place::new(store, self.node)?;
         let below = start.path.trim_end_matches('/');
@@ -98,73 +125,52 @@ impl Comparison<'_> {
         progress: &dyn Progress,
     ) -> Result<AgainstNode, OperationError> {
         let threads = driver.num_threads();
-        let stores = [self.store, self.against.other.as_path()];
+        let stores = [self.store, &self.against.other];
         let sides = match stores.map(|store| self.open(store, path)) {
             [Ok(a), Ok(b)] if text::is_comparable(&a.data_type, &b.data_type) => {
                 return text::compare([&a, &b], self.common, driver).or_else(|error| match error.class() {
-                    FaultClass::Data => Ok(not_compared(describe(&error))),
+                    FaultClass::Data => Ok(not_compared(error.in_one_line())),
                     _ => Err(error),
                 });
             }
-            opened => opened.map(|opened| opened.and_then(|array| Readable::new(array, driver))),
+            opened => {
+                opened.map(|opened| opened.and_then(|array| Readable::new(array, self.against.cf, driver)))
+            }
         };
         let (a, b) = match sides {
             [Ok(a), Ok(b)] => (a, b),
             [Err(error), _] | [_, Err(error)] if error.class() == FaultClass::Data => {
-                return Ok(not_compared(describe(&error)));
+                return Ok(not_compared(error.in_one_line()));
             }
             [Err(error), _] | [_, Err(error)] => return Err(error),
         };
         let tolerance = Tolerance { rtol: self.against.rtol, atol: self.against.atol };
-        let share = self.common.max_memory.map_or(BLOCK_BYTES, |budget| budget / (4 * threads as u64));
+        let budget = Budget::of(self.common);
+        let share = budget.bytes() / (4 * threads as u64);
         let pair = match Pair::new(&a, &b, tolerance, share.min(BLOCK_BYTES)) {
             Ok(pair) => pair,
             Err(reason) => return Ok(not_compared(reason)),
         };
-        let allowed = self.threads_within_memory(threads, pair.bytes_per_thread())?;
+        let purpose = || format!("to compare the chunks of `{}`", self.store.display());
+        let allowed = budget.threads_of(pair.bytes_per_thread(), purpose)?;
         if allowed < threads {
             return pair.compare(&new_driver(allowed, self.interrupt)?, progress);
         }
         pair.compare(driver, progress)
     }
 
-    fn open(&self, store: &Path, path: &str) -> Result<OpenedArray, OperationError> {
+    fn open(&self, store: &Location, path: &str) -> Result<OpenedArray, OperationError> {
         let below = self.node.unwrap_or_default().trim_matches('/');
         let node = format!("{below}{path}");
         let node = node.trim_matches('/');
         open_array(store, (!node.is_empty()).then_some(node))
     }
-
-    /// As many threads as `--max-memory` allows.
-    fn threads_within_memory(&self, threads: usize, each: u64) -> Result<usize, OperationError> {
-        let Some(budget) = self.common.max_memory else { return Ok(threads) };
-        let allowed = usize::try_from(budget / each.max(1)).unwrap_or(usize::MAX);
-        if allowed == 0 {
-            return Err(OperationError::environment(format!(
-                "--max-memory of {budget} bytes is too small: comparing a block needs {each} bytes"
-            ))
-            .with_help(format!("give at least `--max-memory {each}`")));
-        }
-        Ok(threads.min(allowed))
-    }
 }
 
-fn missing(store: &Path) -> AgainstNode {
+fn missing(store: &Location) -> AgainstNode {
     not_compared(format!("no such array in {}", store.display()))
 }
 
 fn not_compared(reason: String) -> AgainstNode {
     AgainstNode { reason: Some(reason), ..AgainstNode::default() }
-}
-
-/// An error with its causes, in one clause.
-fn describe(error: &OperationError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(next) = cause {
-        text.push_str(": ");
-        text.push_str(&next.to_string());
-        cause = next.source();
-    }
-    text
 }

@@ -1,7 +1,7 @@
 //! Two arrays of elements of any length: each is equal to the other's, or not.
 
+use super::super::budget::{BASE_BYTES, Budget};
 use super::super::options::CommonOptions;
-use super::super::transcode::budget::{BASE_BYTES, Budget};
 use super::super::transcode::fault::explain;
 use super::super::transcode::layout::unread_side;
 use crate::codec::elements::VlenChain;
@@ -68,10 +68,9 @@ pub(super) fn compare(
     if elements == 0 {
         return Ok(AgainstNode { equal: true, ..AgainstNode::default() });
     }
-    let allowance = Budget::of(options).allowance(BASE_BYTES + BETWEEN_CELLS).map_err(|least| {
-        OperationError::environment("--max-memory is too small to compare chunks")
-            .with_help(format!("give at least `--max-memory {least}`"))
-    })?;
+    let budget = Budget::of(options);
+    let allowance = budget.allowance(BASE_BYTES + BETWEEN_CELLS);
+    let allowance = allowance.map_err(|least| budget.too_small(least, "to compare chunks"))?;
     let ((from, present), (to, other_present)) = (opened(a, driver)?, opened(b, driver)?);
     let objects = touched((&from, &present), (&to, &other_present), allowance);
     let sources = (CellSource::new(&from, Some(&present)), CellSource::new(&to, Some(&other_present)));
@@ -96,12 +95,7 @@ pub(super) fn compare(
                 Fault::At { index, fault, .. } => (a, index, *fault),
                 fault => (a, index, fault),
             };
-            let is_of_data = match &fault {
-                Fault::Store(error) => error.is_data_fault(),
-                Fault::Interrupted(_) | Fault::Memory { .. } | Fault::Panic(_) => false,
-                _ => true,
-            };
-            if !is_of_data {
+            if !fault.is_of_data() {
                 return Err(explain(ChunkFault { index, fault }, &array.metadata, &array.store, None));
             }
             let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));

@@ -6,7 +6,9 @@ use super::measure::Direction;
 use super::subject::Subject;
 use crate::codec::BoundChain;
 use crate::data_type::DataType;
+use crate::diagnostic::quantity;
 use crate::element::{ElementType, NumberType};
+use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::npy::{self, NpyArray};
 use crate::operation::options::{ApplyCodecOptions, Stream};
@@ -45,12 +47,11 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>, O
     if !tells_itself {
         return Ok(None);
     }
-    let limit = options.common.max_memory.unwrap_or(u64::MAX - 1);
+    let limit = Budget::of(&options.common).bytes().min(u64::MAX - 1);
     let contents = read(stream, limit, |name, limit| {
-        OperationError::environment(format!(
-            "INPUT `{name}` is larger than --max-memory allows, {limit} bytes"
-        ))
-        .with_help("give a larger --max-memory")
+        let limit = quantity::bytes(limit);
+        OperationError::environment(format!("INPUT `{name}` is larger than the memory budget, {limit}"))
+            .with_help("give a larger `--max-memory`")
     })?;
     let name = stream_name(stream);
     if *stream == Stream::Standard && !npy::is_npy(&contents) {
@@ -153,7 +154,7 @@ fn describe(representation: &Representation) -> String {
     match representation {
         Representation::Array(ArrayRepresentation { data_type, shape, .. }) => {
             let bytes = representation.max_bytes().unwrap_or(u64::MAX);
-            format!("{data_type} of shape {shape:?}, {bytes} bytes,")
+            format!("{data_type} of shape {shape:?}, {},", quantity::counted(bytes, "byte"))
         }
         Representation::Bytes(BytesSize::Fixed(bytes)) => format!("{bytes} encoded bytes"),
         Representation::Bytes(BytesSize::Bounded(bytes)) => format!("at most {bytes} encoded bytes"),
@@ -182,7 +183,11 @@ pub(super) fn read_raw(
     })?;
     let found = bytes.len() as u64;
     if expected.is_some_and(|expected| expected != found) {
-        let message = format!("INPUT `{name}` holds {found} bytes, and {} is expected", describe(&taken));
+        let message = format!(
+            "INPUT `{name}` holds {}, and {} is expected",
+            quantity::counted(found, "byte"),
+            describe(&taken)
+        );
         return Err(OperationError::data(message).with_help("check --data-type and --shape"));
     }
     if let Representation::Array(array) = &taken {

@@ -2,11 +2,12 @@
 
 use super::data::{self, Early, Input};
 use super::measure::Direction;
-use crate::codec::BoundChain;
+use crate::codec::{BoundChain, ChainFault};
 use crate::data_type::{DataType, FillValue, Leniency};
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::Json;
+use crate::operation::codec_words::complete_typesize;
 use crate::operation::error::OperationError;
 use crate::operation::open::{self, OpenedArray, open_array};
 use crate::operation::options::ApplyCodecOptions;
@@ -25,13 +26,14 @@ pub(super) struct Subject {
 impl Subject {
     /// Binds the chain; everything about it is proved here, before any data.
     pub(super) fn new(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<Self, OperationError> {
-        let array = options.like.as_deref().map(|store| open_array(store, None)).transpose()?;
+        let array = options.like.as_ref().map(|store| open_array(store, None)).transpose()?;
         let mut diagnostics = Vec::new();
         let (data_type, shape, codecs) = if let Some(array) = &array {
             (array.data_type.clone(), array.metadata.chunk_shape.clone(), array.metadata.codecs.clone())
         } else {
             let (data_type, shape) = data::decoded_array(options, early)?;
-            (data_type, shape, given_codecs(options, &mut diagnostics))
+            let codecs = given_codecs(options, &data_type, &mut diagnostics);
+            (data_type, shape, codecs)
         };
         let fill_value = match (&options.fill_value, &array) {
             (Some(json), _) => Some(read_fill_value(json, &data_type, &mut diagnostics)?),
@@ -52,6 +54,24 @@ impl Subject {
     /// Whether the input is a chunk of `--like`.
     pub(super) fn is_stored_chunk(&self) -> bool {
         self.chunk.is_some()
+    }
+
+    /// Refuses decoded elements that are no values of their type. Padding, which means nothing, can be told from elements
+    /// in a chunk of `--like` alone.
+    pub(super) fn check_values(&self, elements: &[u8]) -> Result<(), ChainFault> {
+        let shape = &self.chain.decoded().shape;
+        let valid = match (&self.array, &self.chunk) {
+            (Some(array), Some(chunk)) => {
+                let bounds = shape.iter().zip(chunk).zip(&array.metadata.shape);
+                bounds
+                    .map(|((length, index), end)| {
+                        (*length).min(end.saturating_sub(index.saturating_mul(*length)))
+                    })
+                    .collect()
+            }
+            _ => shape.clone(),
+        };
+        self.chain.check_values(elements, shape, &valid)
     }
 
     /// Reads the stored chunk, or INPUT, whose size is known by now.
@@ -101,13 +121,19 @@ impl Subject {
 }
 
 /// `--codecs`. An empty list is the chain that changes nothing.
-fn given_codecs(options: &ApplyCodecOptions, diagnostics: &mut Vec<Diagnostic>) -> Vec<CodecMetadata> {
-    match &options.codecs {
-        Some(codecs) if !codecs.is_empty() => {
-            read_codecs(&Json::Array(codecs.clone()), "", diagnostics).unwrap_or_default()
-        }
-        _ => Vec::new(),
+fn given_codecs(
+    options: &ApplyCodecOptions,
+    data_type: &DataType,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<CodecMetadata> {
+    let given = options.codecs.as_ref().filter(|codecs| !codecs.is_empty());
+    let read = given.and_then(|codecs| read_codecs(&Json::Array(codecs.clone()), "", diagnostics));
+    let mut codecs = read.unwrap_or_default();
+    // Where `bytes` comes first, what `blosc` is given are elements of this type.
+    if let (Some("bytes"), Some(size)) = (codecs.first().map(|codec| codec.name.as_str()), data_type.size()) {
+        complete_typesize(&mut codecs, size);
     }
+    codecs
 }
 
 fn read_fill_value(
@@ -116,7 +142,7 @@ fn read_fill_value(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<FillValue, OperationError> {
     let read = data_type.fill_value_from_json(json).map_err(|error| {
-        OperationError::data(format!("--fill-value {json} is no value of {data_type}")).because(error)
+        OperationError::data(format!("--fill-value {json} is not a value of {data_type}")).because(error)
     })?;
     diagnostics.extend(read.notes.iter().map(Leniency::diagnostic));
     Ok(read.value)

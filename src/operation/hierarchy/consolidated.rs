@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Node, NodeContent};
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, Location, code};
 use crate::metadata::consolidated::Consolidated;
 use crate::metadata::json::{Json, Object};
-use crate::operation::group::GroupReading;
+use crate::metadata::same_node::is_copy_of;
+use crate::operation::group::{CONSOLIDATED_KEY, GroupReading};
 
 /// The most findings of one kind about one group's copies.
 const MAX_FAULTS: usize = 100;
@@ -29,6 +30,27 @@ pub(super) fn check(nodes: &mut [Node]) {
     }
     for (index, diagnostics) in found {
         nodes[index].diagnostics.extend(diagnostics);
+        say_once(nodes, index);
+    }
+}
+
+/// Takes away that a group's copies are not JSON, where a document that one is a copy of says so itself.
+fn say_once(nodes: &mut [Node], index: usize) {
+    let is_of_copy = |found: &Diagnostic| {
+        let Location { key, pointer, .. } = &found.location;
+        let is_in = |text: &Option<String>, part: &str| text.as_deref().is_some_and(|t| t.contains(part));
+        is_in(key, CONSOLIDATED_KEY) || is_in(pointer, "/consolidated_metadata")
+    };
+    let path = nodes[index].place.path.clone();
+    let prefix = if nodes[index].place.is_root() { "/".to_owned() } else { format!("{path}/") };
+    let rest = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
+    let mut found = std::iter::once(&nodes[index]).chain(rest).flat_map(Node::document_diagnostics);
+    let is_said = found.any(|found| found.is(code::JSON_NOT_FINITE) && !is_of_copy(found));
+    drop(found);
+    if let NodeContent::Group(group) = &mut nodes[index].content
+        && is_said
+    {
+        group.diagnostics.retain(|found| !(found.is(code::JSON_NOT_FINITE) && is_of_copy(found)));
     }
 }
 
@@ -100,7 +122,7 @@ fn compare(group: &GroupReading, consolidated: &Consolidated, documents: &OfPath
     let mut num_left_out = 0;
     for (path, document) in documents {
         match (copies.get(path.as_str()), document) {
-            (Some(copy), Some(document)) if num_stale < MAX_FAULTS && !is_copy(copy, document) => {
+            (Some(copy), Some(document)) if num_stale < MAX_FAULTS && !is_copy_of(copy, document) => {
                 num_stale += 1;
                 let message =
                     format!("the copy of `{path}` in the consolidated metadata is not what it is now");
@@ -128,19 +150,4 @@ fn compare(group: &GroupReading, consolidated: &Consolidated, documents: &OfPath
 /// Attributes that are empty need not be there.
 fn says_nothing(path: &str, document: &Json) -> bool {
     path.rsplit('/').next() == Some(".zattrs") && document.as_object().is_some_and(Object::is_empty)
-}
-
-/// Whether a copy says what the document says; copies of groups may hold copies of their own.
-fn is_copy(copy: &Json, document: &Json) -> bool {
-    let plain = |json: &Json| {
-        let mut json = json.clone();
-        if let Some(object) = json.as_object_mut() {
-            object.remove("consolidated_metadata");
-        }
-        json
-    };
-    match (copy.get("consolidated_metadata"), document.get("consolidated_metadata")) {
-        (None, None) => copy.same_value(document),
-        _ => plain(copy).same_value(&plain(document)),
-    }
 }

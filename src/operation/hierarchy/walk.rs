@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{Documents, Hierarchy, MAX_DEPTH, Node, NodeContent, check_name, content, read_node};
+use super::{
+    Documents, Hierarchy, MAX_DEPTH, Node, NodeContent, UnreadFolder, check_name, content, read_node,
+};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::listing::DOCUMENT_KEYS;
@@ -49,7 +51,7 @@ pub(super) fn walk(
             let Visited { node, mut listing } = match visited {
                 Ok(visited) => visited,
                 Err(failure) => {
-                    failures.push((folder.place.path.clone(), failure));
+                    failures.push(UnreadFolder { path: folder.place.path, error: failure });
                     continue;
                 }
             };
@@ -78,8 +80,8 @@ pub(super) fn walk(
         visited = driver.map_plain(&level, |folder| visit(root, &folder.place, None));
     }
     place_bare(bare, &mut nodes);
-    failures.sort_by(|a, b| super::compare_paths(&a.0, &b.0));
-    Hierarchy { nodes, failures: failures.into_iter().map(|(_, failure)| failure).collect() }
+    failures.sort_by(|a: &UnreadFolder, b| super::compare_paths(&a.path, &b.path));
+    Hierarchy { nodes, failures }
 }
 
 fn format_of(content: &NodeContent) -> Option<u64> {
@@ -129,7 +131,8 @@ fn visit(root: &LocalNode, place: &Place, documents: Option<Documents>) -> Resul
 
 /// The findings about a node's name and format.
 fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
-    let mut found: Vec<Diagnostic> = check_name(&folder.place).into_iter().collect();
+    let mut found: Vec<Diagnostic> =
+        check_name(&folder.place, format.or(folder.parent_format)).into_iter().collect();
     if let (Some(parent), Some(own)) = (folder.parent_format, format)
         && parent != own
     {

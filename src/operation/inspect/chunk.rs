@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::codec::chain::Workspace;
 use crate::codec::region::ravel;
-use crate::codec::{BoundChain, BoundCodec, ChainFault, Codec};
+use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::driver::Fault;
 use crate::engine::object::Side;
@@ -64,8 +64,15 @@ pub(super) fn inspect_chunk(
             result.present = true;
             result.offset = stored.offset;
             result.bytes_stored = Some(stored.bytes.len() as u64);
-            let fault = decode(chain, stored.bytes, &mut result.stages);
-            fault.map(|fault| (code::CHUNK_CORRUPT, fault.to_string()))
+            let fault = decode(chain, stored.bytes, &result.shape, &mut result.stages);
+            if let Some(fault) = fault.as_ref().filter(|fault| fault.missing_memory().is_some()) {
+                return Err(OperationError::environment(format!(
+                    "`{}` of `{store}` is not decoded: {fault}",
+                    result.key
+                ))
+                .with_help("run it where there is more memory"));
+            }
+            fault.map(|fault| (code::CHUNK_CORRUPT, fault.sentence_at(&place.start), fault.chunk_help()))
         }
         Err(Fault::Store(error)) if !error.is_data_fault() => {
             return Err(OperationError::environment(format!("`{}` of `{store}` cannot be read", result.key))
@@ -74,17 +81,18 @@ pub(super) fn inspect_chunk(
         Err(fault) => {
             result.present = true;
             let code = if layout.is_some() { code::SHARD_INDEX } else { code::CHUNK_CORRUPT };
-            Some((code, fault.to_string()))
+            Some((code, fault.to_string(), None))
         }
     };
-    let finding = finding.map(|(code, message)| describe(code, &message, &result));
+    let finding = finding.map(|finding| describe(finding, &result));
     Ok((result, finding))
 }
 
-fn describe(code: Code, message: &str, chunk: &ChunkResult) -> Diagnostic {
+fn describe((code, message, help): (Code, String, Option<&'static str>), chunk: &ChunkResult) -> Diagnostic {
+    const DAMAGED: &str = "the chunk is damaged, or was not written by this chain; restore it from a copy";
     let kind = if chunk.inner { "inner chunk" } else { "chunk" };
     Diagnostic::new(code, format!("{kind} {:?} does not decode: {message}", chunk.indices))
-        .with_help("the chunk is damaged, or was not written by this chain; restore it from a copy")
+        .with_help(help.unwrap_or(DAMAGED))
         .at_key(chunk.key.clone())
         .at_chunk(chunk.indices.clone())
 }
@@ -150,8 +158,14 @@ fn read(
     Ok(Some(Stored { bytes, offset: Some(offset) }))
 }
 
-/// Runs the chain backwards with the clock running, up to the first codec that fails.
-fn decode(chain: &BoundChain, mut bytes: Vec<u8>, stages: &mut Vec<ChunkStage>) -> Option<ChainFault> {
+/// Runs the chain backwards with the clock running, up to the first codec that fails, and holds the elements inside the
+/// array, a box of shape `valid`, to their type.
+fn decode(
+    chain: &BoundChain,
+    mut bytes: Vec<u8>,
+    valid: &[u64],
+    stages: &mut Vec<ChunkStage>,
+) -> Option<ChainFault> {
     let mut workspace = Workspace::default();
     let mut decoded = Vec::new();
     for (place, codec) in chain.codecs().iter().enumerate().rev() {
@@ -160,7 +174,7 @@ fn decode(chain: &BoundChain, mut bytes: Vec<u8>, stages: &mut Vec<ChunkStage>) 
         let outcome = chain.decode_codec(place, &bytes, &mut decoded, &mut workspace);
         let seconds = begun.elapsed().as_secs_f64();
         let error = outcome.as_ref().err().map(ToString::to_string);
-        let is_wrong = error.as_ref().is_some_and(|error| error.to_lowercase().contains("checksum"));
+        let is_wrong = outcome.as_ref().is_err_and(|fault| matches!(fault.kind, ChainFaultKind::Checksum(_)));
         let array = codec.decoded.array().filter(|_| error.is_none());
         stages.push(ChunkStage {
             codec: codec.name.clone(),
@@ -182,7 +196,7 @@ fn decode(chain: &BoundChain, mut bytes: Vec<u8>, stages: &mut Vec<ChunkStage>) 
         }
         std::mem::swap(&mut bytes, &mut decoded);
     }
-    None
+    chain.check_values(&bytes, &chain.decoded().shape, valid).err()
 }
 
 /// Whether what the codec is given to decode holds a checksum, which is then verified.
@@ -199,5 +213,6 @@ fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
 /// Bytes that are held at once: the chunk on both sides of its largest codec.
 pub(super) fn needed_bytes(side: &Side, options: &ChunkOptions) -> u64 {
     let cell = side.layout.as_ref().filter(|_| options.inner).map(|layout| &layout.cell);
-    cell.unwrap_or(&side.chain).max_representation_bytes().saturating_mul(2)
+    let chain = cell.unwrap_or(&side.chain);
+    chain.max_representation_bytes().saturating_mul(2).saturating_add(chain.context_bytes())
 }

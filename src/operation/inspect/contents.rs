@@ -2,19 +2,21 @@
 
 use super::chunk;
 use super::histogram::Histogram;
-use super::numbers::Numbers;
+use super::numbers::CfNumbers;
 use super::preview::{Drawn, Slice};
 use super::stats::Figures;
 use super::suggestion;
 use super::values::Values;
 use crate::diagnostic::{Code, Diagnostic, code};
+use crate::element::NumberType;
 use crate::engine::chunk_set::position;
 use crate::engine::driver::{ChunkFault, Driver};
 use crate::engine::listing::Listing;
 use crate::engine::object::Side;
 use crate::engine::progress::Progress;
+use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::inspect_result::ArrayResult;
+use crate::operation::inspect_result::{ArrayResult, HistogramResult, SuggestionResult};
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{InspectOptions, PreviewOptions};
 use crate::operation::transcode::fault::explain;
@@ -35,13 +37,18 @@ impl Contents<'_> {
         options: &InspectOptions,
         result: &mut ArrayResult,
     ) -> Result<(), OperationError> {
-        let mut is_readable = true;
-        if options.stats || options.histogram.is_some() {
-            is_readable = self.figures(options, result)?;
+        let numbers = CfNumbers::of(self.source, &options.cf)?;
+        if numbers.is_none() && (options.reads_all_values() || options.preview.is_some()) {
+            let data_type = &self.source.data_type;
+            let message = format!("values of type {data_type} are not real numbers: there are no statistics");
+            result.warnings.push(Diagnostic::new(code::NO_STATISTICS, message));
+        }
+        let mut is_readable = numbers.is_some();
+        if let Some(numbers) = numbers.as_ref().filter(|_| options.stats || options.histogram.is_some()) {
+            is_readable = self.figures(numbers, options, result)?;
         }
         if let Some(target) = options.suggest.filter(|_| is_readable) {
-            let array = (self.side, self.listing);
-            let suggested = suggestion::suggest(self.source, array, target, self.driver, self.progress)?;
+            let suggested = self.suggest(target, options)?;
             result.suggestion = Some(suggested.0);
             result.warnings.extend(suggested.1);
         }
@@ -50,21 +57,21 @@ impl Contents<'_> {
             result.chunk = Some(found);
             result.warnings.extend(finding);
         }
-        match &options.preview {
-            Some(preview) => self.preview(preview, result),
-            None => Ok(()),
+        match (&options.preview, &numbers) {
+            (Some(preview), Some(numbers)) => self.preview(numbers, preview, result),
+            _ => Ok(()),
         }
     }
 
-    fn preview(&self, options: &PreviewOptions, result: &mut ArrayResult) -> Result<(), OperationError> {
+    fn preview(
+        &self,
+        numbers: &CfNumbers,
+        options: &PreviewOptions,
+        result: &mut ArrayResult,
+    ) -> Result<(), OperationError> {
         let (source, store) = (self.source, &self.source.store);
-        let Some(numbers) = Numbers::of(&source.data_type) else {
-            let data_type = &source.data_type;
-            return Err(OperationError::data(format!("`{store}` holds {data_type}, which has no colours"))
-                .with_help("a preview shows real numbers and bool"));
-        };
         let slice = Slice::of(&source.metadata, store, &options.at)?;
-        let array = Drawn { source, side: self.side, numbers: &numbers, slice: &slice };
+        let array = Drawn { source, side: self.side, numbers, slice: &slice };
         let draw = |size| array.draw(size, self.driver, self.progress);
         for (size, drawn) in [(options.picture, &mut result.preview), (options.image, &mut result.image)] {
             match size.map(draw).transpose() {
@@ -78,27 +85,41 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
-    fn figures(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool, OperationError> {
-        let Some(numbers) = Numbers::of(&self.source.data_type) else {
-            let data_type = &self.source.data_type;
-            let message = format!("values of type {data_type} are no real numbers: there are no statistics");
-            result.warnings.push(Diagnostic::new(code::NO_STATISTICS, message));
-            return Ok(true);
+    fn suggest(
+        &self,
+        target: NumberType,
+        options: &InspectOptions,
+    ) -> Result<(SuggestionResult, Vec<Diagnostic>), OperationError> {
+        let suggesting = suggestion::Suggesting {
+            source: self.source,
+            side: self.side,
+            listing: self.listing,
+            driver: self.driver,
+            progress: self.progress,
+            budget: Budget::of(&options.common),
         };
+        suggesting.suggest(target, options.cf.missing.as_ref())
+    }
+
+    /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
+    fn figures(
+        &self,
+        numbers: &CfNumbers,
+        options: &InspectOptions,
+        result: &mut ArrayResult,
+    ) -> Result<bool, OperationError> {
         let (present, driver) = (&self.listing.present, self.driver);
-        let values = Values { side: self.side, numbers: &numbers, present, driver };
+        let values = Values { side: self.side, numbers, present, driver };
         if values.num_elements().is_none() {
             return Err(OperationError::data(format!(
                 "`{}` has more elements than can be counted: its shape is {:?}",
                 self.source.store, self.source.metadata.shape
             )));
         }
-        let fill_value = self.source.fill_value.as_ref().map_or(0, |fill| numbers.bits(fill.as_bytes()));
-        match histogram_and_stats(&values, fill_value, options, self.progress) {
+        match histogram_and_stats(&values, options, self.progress) {
             Ok((figures, histogram)) => {
                 result.stats = options.stats.then(|| figures.result());
-                result.histogram = histogram.map(|histogram| histogram.result());
+                result.histogram = histogram;
                 Ok(true)
             }
             Err(fault) => {
@@ -115,25 +136,24 @@ impl Contents<'_> {
 /// One pass where the range of the histogram is given, or none is wanted; else two.
 fn histogram_and_stats(
     values: &Values<'_>,
-    fill_value: u64,
     options: &InspectOptions,
     progress: &dyn Progress,
-) -> Result<(Figures, Option<Histogram>), ChunkFault> {
+) -> Result<(Figures, Option<HistogramResult>), ChunkFault> {
     let number_type = values.numbers.number_type();
     let Some(wanted) = options.histogram else {
-        return Ok((Figures::of(values, fill_value, &(), progress)?.0, None));
+        return Ok((Figures::of(values, &(), progress)?.0, None));
     };
+    let (figures, histogram, mut counts);
     if let Some(range) = wanted.range {
-        let histogram = Histogram::new(number_type, wanted.bins, range);
-        let (figures, ()) = Figures::of(values, fill_value, &histogram, progress)?;
-        histogram.add_constant(fill_value, figures.absent);
-        return Ok((figures, Some(histogram)));
+        histogram = Histogram::new(number_type, wanted.bins, range);
+        (figures, counts) = Figures::of(values, &histogram, progress)?;
+    } else {
+        (figures, ()) = Figures::of(values, &(), progress)?;
+        histogram = Histogram::new(number_type, wanted.bins, figures.range().unwrap_or((0.0, 1.0)));
+        counts = values.scan(&histogram, "histogram", progress)?.part;
     }
-    let (figures, ()) = Figures::of(values, fill_value, &(), progress)?;
-    let histogram = Histogram::new(number_type, wanted.bins, figures.range().unwrap_or((0.0, 1.0)));
-    values.scan(&histogram, "histogram", progress)?;
-    histogram.add_constant(fill_value, figures.absent);
-    Ok((figures, Some(histogram)))
+    histogram.add_constant(values.numbers.fill_bits, figures.absent, &mut counts);
+    Ok((figures, Some(histogram.result(counts))))
 }
 
 /// An error of the data as a finding; any other as it is.

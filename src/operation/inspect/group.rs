@@ -1,28 +1,36 @@
 //! A group: what lies below it, node by node.
 
+use super::contents::finding;
+use super::inspect_reading;
 use crate::data_type::DataType;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::driver::Driver;
+use crate::engine::listing::list_with_sizes;
+use crate::engine::progress::{Progress, Share};
 use crate::metadata::array::{ChunkGrid, num_elements};
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::hierarchy::{Node, NodeContent, read_hierarchy};
-use crate::operation::inspect_result::{GroupResult, NodeResult};
+use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeResult, StatsResult};
 use crate::operation::open::{ArrayReading, lower};
 use crate::operation::options::InspectOptions;
 use crate::operation::place::Place;
+use crate::operation::{Interrupt, new_driver};
 use crate::pipeline::Pipeline;
 
-/// Reads a group and the nodes below it, as deep as was asked for. Findings are those of the nodes that are shown.
+/// Reads a group and the nodes below it, as deep as was asked for, and with `--stats` the values of each array.
+/// Findings are those of the nodes that are shown.
 pub(super) fn inspect_group(
     options: &InspectOptions,
-    driver: &Driver,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
 ) -> Result<GroupResult, OperationError> {
+    let driver = &new_driver(options.common.num_threads(), interrupt)?;
     let hierarchy = read_hierarchy(&options.store, options.node.as_deref(), driver)?;
     if let Some(failure) = hierarchy.failures.into_iter().next() {
-        return Err(failure);
+        return Err(failure.error);
     }
     let root = Place::new(&options.store, options.node.as_deref())?;
     let mut result = GroupResult {
@@ -31,26 +39,103 @@ pub(super) fn inspect_group(
         path: root.path.clone(),
         zarr_format: None,
         attributes: Object::new().into(),
+        consolidated: false,
+        totals: GroupTotals::default(),
         nodes: Vec::new(),
         warnings: Vec::new(),
     };
-    for node in &hierarchy.nodes {
+    let mut arrays = Vec::new();
+    for node in hierarchy.nodes {
         let depth = depth(&root, &node.place);
         if options.depth.is_some_and(|deepest| depth > deepest) {
             continue;
         }
-        result.warnings.extend(node.document_diagnostics().cloned());
-        let described = describe(node);
+        // Whether a chunk is absent, which alone makes a null fill value matter, is not known here.
+        let found = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
+        result.warnings.extend(found.cloned());
+        let mut described = describe(&node);
+        if let (NodeContent::Array(array), true) = (&node.content, options.storage) {
+            described.bytes_stored = stored_bytes(array, driver)?;
+        }
         if depth == 0 {
+            result.consolidated = node.group().is_some_and(|group| group.consolidated.is_some());
             result.zarr_format = described.zarr_format;
             result.attributes = described.attributes.unwrap_or_else(|| Object::new().into());
         } else {
+            if let (NodeContent::Array(array), true) = (node.content, options.stats) {
+                arrays.push((result.nodes.len(), array));
+            }
             result.nodes.push(described);
         }
     }
+    result.totals = totals(&result.nodes);
     lower(&mut result.warnings);
     result.warnings.retain(is_of_interest);
+    if options.stats {
+        figures(arrays, options, (progress, interrupt), &mut result)?;
+    }
     Ok(result)
+}
+
+/// The figures over the values of each array, given with its place among the nodes, under one progress. What keeps one
+/// array from being read is a finding, and the others have theirs.
+fn figures(
+    arrays: Vec<(usize, Box<ArrayReading>)>,
+    options: &InspectOptions,
+    (progress, interrupt): (&dyn Progress, &Interrupt),
+    result: &mut GroupResult,
+) -> Result<(), OperationError> {
+    let options = InspectOptions { storage: false, ..options.clone() };
+    progress.start("values", Some(result.totals.bytes_logical));
+    for (index, array) in arrays {
+        let node = &mut result.nodes[index];
+        let share = Share::new(progress, node.bytes_logical.unwrap_or(0), 1);
+        let (stats, findings) = array_figures(*array, &options, (&share, interrupt))?;
+        share.finish();
+        node.stats = stats;
+        result.warnings.extend(findings);
+    }
+    progress.finish();
+    Ok(())
+}
+
+/// The figures of one array, and the findings about its chunks.
+fn array_figures(
+    array: ArrayReading,
+    options: &InspectOptions,
+    listeners: (&dyn Progress, &Interrupt),
+) -> Result<(Option<StatsResult>, Vec<Diagnostic>), OperationError> {
+    let place = array.place.clone();
+    let key = if array.zarr_format == 2 { ".zarray" } else { "zarr.json" };
+    // Those of the documents come first, and are among the findings of the group already.
+    let of_documents = array.diagnostics.iter().filter(|found| !found.is(code::V2_FILL_VALUE_NULL)).count();
+    match inspect_reading(array, options, listeners) {
+        Ok(mut read) => Ok((read.stats, read.warnings.split_off(of_documents))),
+        Err(error) => {
+            let mut found = [finding(error, code::GRID_UNSUPPORTED)?.with_severity(Severity::Error)];
+            place.locate(&mut found, key);
+            Ok((None, found.into()))
+        }
+    }
+}
+
+/// Bytes of the stored chunks of an array; `None` where the metadata do not tell its keys.
+fn stored_bytes(array: &ArrayReading, driver: &Driver) -> Result<Option<u64>, OperationError> {
+    let Some(metadata) = &array.metadata else { return Ok(None) };
+    let listing = list_with_sizes(&array.node, metadata, driver).map_err(|error| {
+        OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
+    })?;
+    Ok(Some(listing.present_bytes))
+}
+
+fn totals(nodes: &[NodeResult]) -> GroupTotals {
+    let arrays = || nodes.iter().filter(|node| node.node_type == "array");
+    let sum = |bytes: fn(&NodeResult) -> Option<u64>| arrays().filter_map(bytes).reduce(u64::saturating_add);
+    GroupTotals {
+        arrays: arrays().count() as u64,
+        bytes_logical: sum(|node| node.bytes_logical).unwrap_or(0),
+        bytes_stored: sum(|node| node.bytes_stored),
+    }
 }
 
 /// What only `validate` is asked for is left out: findings of no consequence.

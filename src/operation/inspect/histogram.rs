@@ -4,8 +4,6 @@
 //! a value belongs to the bin whose lower edge it reaches and whose upper edge it does not, but for the last bin,
 //! which has its upper edge too.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::values::Scan;
 use crate::codec::fault::number_value;
 use crate::element::{Element, NumberType};
@@ -19,21 +17,15 @@ pub(super) struct Histogram {
     edges: Vec<f64>,
     bins: f64,
     width: f64,
-    /// Counts are whole numbers: it makes no difference who adds them when.
-    counts: Mutex<Counts>,
 }
 
-#[derive(Debug, Clone)]
-struct Counts {
+/// How many values of a part of the array lie in each bin.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counts {
+    /// For each bin; empty before anything is counted.
     inside: Vec<u64>,
     below: u64,
     above: u64,
-}
-
-impl Counts {
-    fn of(bins: usize) -> Self {
-        Counts { inside: vec![0; bins], below: 0, above: 0 }
-    }
 }
 
 impl Histogram {
@@ -47,24 +39,31 @@ impl Histogram {
         let step = if width.is_finite() { width / count } else { (max / 2.0 - min / 2.0) / count * 2.0 };
         let mut edges: Vec<f64> = (0..bins).map(|bin| bin as f64 * step + min).collect();
         edges.push(max);
-        Histogram { number_type, edges, bins: count, width, counts: Mutex::new(Counts::of(bins)) }
+        Histogram { number_type, edges, bins: count, width }
     }
 
     /// Counts so many elements of one value.
-    pub(super) fn add_constant(&self, bits: u64, count: u64) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        self.count(number_value(self.number_type, bits), count, &mut counts);
+    pub(super) fn add_constant(&self, bits: u64, count: u64, counts: &mut Counts) {
+        self.widen(counts);
+        self.count(number_value(self.number_type, bits), count, counts);
     }
 
     /// As it is shown.
-    pub(super) fn result(&self) -> HistogramResult {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn result(&self, mut counts: Counts) -> HistogramResult {
+        self.widen(&mut counts);
         HistogramResult {
             min: self.edges.first().copied().unwrap_or_default(),
             max: self.edges.last().copied().unwrap_or_default(),
-            counts: counts.inside.clone(),
+            counts: counts.inside,
             below: counts.below,
             above: counts.above,
+        }
+    }
+
+    /// Makes room for every bin.
+    fn widen(&self, counts: &mut Counts) {
+        if counts.inside.is_empty() {
+            counts.inside = vec![0; self.edges.len() - 1];
         }
     }
 
@@ -107,24 +106,27 @@ impl Histogram {
 }
 
 impl Scan for Histogram {
-    type Part = ();
+    type Part = Counts;
 
-    fn add(&self, (): &mut (), elements: &[u8]) {
-        let bins = self.edges.len() - 1;
-        let mut found = Counts::of(bins);
+    fn add(&self, part: &mut Counts, elements: &[u8]) {
+        self.widen(part);
         with_element!(self.number_type.element(), T => {
             for element in elements.chunks_exact(size_of::<T>()) {
                 let element: T = bytemuck::pod_read_unaligned(element);
-                self.count(number_value(NumberType::of(T::TYPE), element.to_bits64()), 1, &mut found);
+                self.count(number_value(NumberType::of(T::TYPE), element.to_bits64()), 1, part);
             }
         });
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.inside.iter_mut().zip(&found.inside).for_each(|(all, part)| *all += part);
-        counts.below += found.below;
-        counts.above += found.above;
     }
 
-    fn merge(&self, (): &mut (), (): &()) {}
+    fn merge(&self, part: &mut Counts, other: &Counts) {
+        if part.inside.is_empty() {
+            part.inside.clone_from(&other.inside);
+        } else {
+            part.inside.iter_mut().zip(&other.inside).for_each(|(all, part)| *all += part);
+        }
+        part.below += other.below;
+        part.above += other.above;
+    }
 }
 
 /// No other scan.
@@ -143,8 +145,10 @@ mod tests {
 
     fn counts(bins: usize, range: (f64, f64), values: &[f64]) -> (Vec<u64>, u64, u64) {
         let histogram = Histogram::new(NumberType::of(ElementType::Float64), bins, range);
-        histogram.add(&mut (), bytemuck::cast_slice(values));
-        let result = histogram.result();
+        let (mut all, mut part) = (Counts::default(), Counts::default());
+        histogram.add(&mut part, bytemuck::cast_slice(values));
+        histogram.merge(&mut all, &part);
+        let result = histogram.result(all);
         (result.counts, result.below, result.above)
     }
 

@@ -4,11 +4,96 @@ use crate::codec::element_bits;
 use crate::codec::fault::number_value;
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
+use crate::kernel::missing::{MissingCount, MissingFilter};
+use crate::kernel::unpack::Unpack;
+use crate::operation::cf::CfView;
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::CfOptions;
 
 /// Elements that are looked up at a time: some tiles of the kernels.
 const LOOKED_UP: usize = 1 << 13;
 
-/// How elements are read.
+/// An array's elements as the numbers that CF readers see.
+#[derive(Debug, Clone)]
+pub(super) struct CfNumbers {
+    stored: Numbers,
+    missing: MissingFilter,
+    unpack: Option<Unpack>,
+    /// The fill value as a number; it means nothing where it counts as missing.
+    pub fill_bits: u64,
+    /// Whether the fill value counts as missing. Then it is the first value of the filter.
+    pub fill_is_missing: bool,
+}
+
+impl CfNumbers {
+    /// The numbers of an array; `None` for a type whose values are no real numbers.
+    pub(super) fn of(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>, OperationError> {
+        let Some(stored) = Numbers::of(&source.data_type) else { return Ok(None) };
+        let number_type = stored.number_type();
+        let CfView { mut missing, unpack } = match source.data_type {
+            DataType::Bool => CfView::default(),
+            _ => CfView::of(source, number_type, options)?,
+        };
+        let fill = source.fill_value.as_ref().map_or(0, |fill| stored.bits(fill.as_bytes()));
+        let fill_is_missing = MissingFilter::new(number_type, &missing).contains(fill);
+        if fill_is_missing {
+            missing.insert(0, fill);
+        }
+        let fill_bits = unpack.as_ref().map_or(fill, |unpack| unpack.value_of_bits(fill).to_bits());
+        let missing = MissingFilter::new(number_type, &missing);
+        Ok(Some(CfNumbers { stored, missing, unpack, fill_bits, fill_is_missing }))
+    }
+
+    /// The type of the numbers.
+    pub(super) fn number_type(&self) -> NumberType {
+        self.unpack.as_ref().map_or_else(|| self.stored.number_type(), Unpack::target)
+    }
+
+    /// Bytes of a stored element.
+    pub(super) fn size(&self) -> usize {
+        self.stored.size()
+    }
+
+    /// The number that an element is; NaN where it is missing.
+    pub(super) fn value(&self, element: &[u8]) -> f64 {
+        let bits = self.stored.bits(element);
+        if self.missing.contains(bits) {
+            return f64::NAN;
+        }
+        match &self.unpack {
+            Some(unpack) => unpack.value_of_bits(bits),
+            None => number_value(self.stored.number_type(), bits),
+        }
+    }
+
+    /// Gives elements that are not missing to `visit` as numbers, piece by piece; how many are missing.
+    pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) -> MissingCount {
+        let mut count = MissingCount::default();
+        if self.missing.is_empty() {
+            self.stored.each_piece(elements, |numbers| self.unpacked(numbers, &mut visit));
+            return count;
+        }
+        self.stored.each_piece(elements, |numbers| {
+            count += self.missing.each_present(numbers, |present| self.unpacked(present, &mut visit));
+        });
+        count
+    }
+
+    fn unpacked(&self, numbers: &[u8], visit: &mut impl FnMut(&[u8])) {
+        let Some(unpack) = &self.unpack else { return visit(numbers) };
+        let (size, target_size) = (unpack.source().size(), unpack.target().size());
+        let mut values = vec![0.0_f64; (numbers.len() / size).min(LOOKED_UP)];
+        for piece in numbers.chunks(LOOKED_UP * size) {
+            let values = bytemuck::cast_slice_mut::<f64, u8>(&mut values);
+            let length = piece.len() / size * target_size;
+            unpack.convert(piece, &mut values[..length]);
+            visit(&values[..length]);
+        }
+    }
+}
+
+/// How stored elements are read.
 #[derive(Debug, Clone)]
 pub(super) enum Numbers {
     /// As they are.
@@ -61,11 +146,6 @@ impl Numbers {
         }
     }
 
-    /// The number that an element is.
-    pub(super) fn value(&self, element: &[u8]) -> f64 {
-        number_value(self.number_type(), self.bits(element))
-    }
-
     /// Gives elements to `visit` as numbers, piece by piece.
     pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) {
         let Numbers::Table(size, values) = self else { return visit(elements) };
@@ -93,7 +173,7 @@ mod tests {
         let numbers = Numbers::of(&float).unwrap();
         let elements: Vec<u8> =
             [0x3f80_u16, 0xc040, 0x7fc0].iter().flat_map(|bits| bits.to_ne_bytes()).collect();
-        assert_eq!(numbers.value(&elements[..2]), 1.0);
+        assert_eq!(numbers.bits(&elements[..2]), u64::from(1_f32.to_bits()));
         let mut seen = Vec::new();
         numbers.each_piece(&elements, |piece| seen.extend_from_slice(bytemuck::cast_slice::<u8, f32>(piece)));
         assert_eq!(seen[..2], [1.0, -3.0]);

@@ -1,7 +1,7 @@
 //! `--preview`: a two-dimensional slice, reduced to a picture. Only the chunks that the slice meets are read, and what
 //! is kept of each is its part of the picture.
 
-use super::numbers::Numbers;
+use super::numbers::CfNumbers;
 use super::picture::{Picture, Reduction};
 use crate::codec::region::{as_index, ravel};
 use crate::engine::ChunkSet;
@@ -38,7 +38,7 @@ pub(super) struct Slice {
 /// A slice on its way to a picture.
 struct Preview<'a> {
     side: &'a Side,
-    numbers: &'a Numbers,
+    numbers: &'a CfNumbers,
     slice: &'a Slice,
     down: Reduction,
     right: Reduction,
@@ -105,7 +105,7 @@ pub(super) struct Drawn<'a> {
     /// It, with its chain bound.
     pub side: &'a Side,
     /// Its elements as numbers.
-    pub numbers: &'a Numbers,
+    pub numbers: &'a CfNumbers,
     /// The part that is drawn.
     pub slice: &'a Slice,
 }

@@ -6,6 +6,7 @@ use crate::data_type::value_to_json;
 use crate::element::NumberType;
 use crate::engine::driver::ChunkFault;
 use crate::engine::progress::Progress;
+use crate::kernel::missing::MissingCount;
 use crate::kernel::summary::{Summary, SummaryScan};
 use crate::metadata::json::{Json, Number};
 use crate::operation::inspect_result::StatsResult;
@@ -27,9 +28,12 @@ impl Scan for SummaryScan {
 pub(super) struct Figures {
     number_type: NumberType,
     scan: SummaryScan,
-    /// Of everything.
+    /// Of everything that is not missing.
     all: Summary,
-    /// Elements that are not stored.
+    /// Elements that are missing, and of them those that equal the fill value where it is missing.
+    missing: MissingCount,
+    fill_is_missing: bool,
+    /// Elements that are not stored and do not count as missing.
     pub absent: u64,
 }
 
@@ -54,21 +58,25 @@ impl Figures {
     /// Makes a pass, with another scan in it, and one more where squares leave the range of a float64.
     pub(super) fn of<S: Scan>(
         values: &Values<'_>,
-        fill_value: u64,
         other: &S,
         progress: &dyn Progress,
     ) -> Result<(Figures, S::Part), ChunkFault> {
         let number_type = values.numbers.number_type();
+        let (fill_value, fill_is_missing) = (values.numbers.fill_bits, values.numbers.fill_is_missing);
         let mut scan = SummaryScan::new(number_type, fill_value);
-        let Found { part: (mut all, part), elements } =
+        let Found { part: (mut all, part), elements, mut missing } =
             values.scan(&Together(&scan, other), "values", progress)?;
         if let Some(rescaled) = scan.rescaled(&all) {
             all = values.scan(&rescaled, "values, scaled", progress)?.part;
             scan = rescaled;
         }
-        let absent = values.num_elements().unwrap_or(elements).saturating_sub(elements);
+        let mut absent = values.num_elements().unwrap_or(elements).saturating_sub(elements);
+        if fill_is_missing {
+            missing += MissingCount { all: absent, first: absent };
+            absent = 0;
+        }
         SummaryScan::merge(&scan, &mut all, &scan.of_constant(fill_value, absent));
-        Ok((Figures { number_type, scan, all, absent }, part))
+        Ok((Figures { number_type, scan, all, missing, fill_is_missing, absent }, part))
     }
 
     /// The least and greatest finite value as float64.
@@ -82,12 +90,13 @@ impl Figures {
         let extremes = self.all.extremes.map(|(least, greatest)| [least, greatest]);
         let [min, max] = extremes.map_or([None, None], |bits| bits.map(|bits| Some(self.exact(bits))));
         StatsResult {
-            count: self.all.count,
+            count: self.all.count + self.missing.all,
             finite: self.all.finite,
             nan: self.all.nan(),
+            missing: self.missing.all,
             positive_infinity: self.all.positive_infinity,
             negative_infinity: self.all.negative_infinity,
-            fill_value: self.all.equal,
+            fill_value: if self.fill_is_missing { self.missing.first } else { self.all.equal },
             min,
             max,
             mean: self.scan.mean(&self.all),

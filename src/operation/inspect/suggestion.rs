@@ -1,8 +1,8 @@
 //! `--suggest TYPE`: the codecs that `transcode --quantize TYPE` would put in, and what they would cost.
 
-use std::num::NonZeroUsize;
+use std::borrow::Cow;
 
-use crate::data_type::value_to_json;
+use crate::data_type::{DataType, value_to_json};
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
@@ -12,45 +12,90 @@ use crate::engine::object::Side;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Json;
+use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::inspect_result::SuggestionResult;
+use crate::operation::missing;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{CommonOptions, QuantizeOptions, TranscodeOptions};
-use crate::operation::transcode::budget::Budget;
+use crate::operation::options::{Missing, QuantizeOptions, TranscodeOptions};
 use crate::operation::transcode::first_pass::FirstPass;
 use crate::operation::transcode::request::Request;
 use crate::operation::transcode::{fault, measure};
 
-/// Settles the quantisation and measures its error over all values.
-pub(super) fn suggest(
-    source: &OpenedArray,
-    (side, listing): (&Side, &Listing),
-    target: NumberType,
-    driver: &Driver,
-    progress: &dyn Progress,
-) -> Result<(SuggestionResult, Vec<Diagnostic>), OperationError> {
-    let options = TranscodeOptions::default();
-    let quantize = QuantizeOptions { data_type: Some(target), ..QuantizeOptions::default() };
-    let request = Request::new(source, &options, &quantize)?;
-    let threads = NonZeroUsize::new(driver.num_threads());
-    let budget = Budget::of(&CommonOptions { threads, ..CommonOptions::default() });
-    let interrupt = Interrupt::default();
-    let quantization = FirstPass { budget, interrupt: &interrupt, listing, progress }.settle(&request)?;
-    progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
-    let figures = measure::figures(side, &listing.present, &quantization, driver, progress);
-    progress.finish();
-    let figures =
-        figures.map_err(|found| fault::explain(found, &side.metadata, &source.store, Some(&quantization)))?;
-    let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > figures.count);
-    let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
-    let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
-    let suggestion = SuggestionResult {
-        codecs: to_json(&quantization.metadata()),
-        chain: to_json(&quantization.chain(source)?),
-        range: quantization.range_literals(),
-        step: quantization.step(),
-        max_abs_error: figures.max_abs_error.max(absent_error),
-        fill_value: value_to_json(quantization.source, quantization.fill_value),
-    };
-    Ok((suggestion, quantization.warnings))
+/// What a suggestion is made from.
+pub(super) struct Suggesting<'a> {
+    /// The array.
+    pub source: &'a OpenedArray,
+    /// It, with its chain bound.
+    pub side: &'a Side,
+    /// What is stored of it.
+    pub listing: &'a Listing,
+    /// Who reads it.
+    pub driver: &'a Driver,
+    /// Who wants to know how far that is.
+    pub progress: &'a dyn Progress,
+    /// What may be used for it.
+    pub budget: Budget,
+}
+
+impl Suggesting<'_> {
+    /// Settles the quantisation and measures its error over all values that are not missing.
+    pub(super) fn suggest(
+        &self,
+        target: NumberType,
+        missing: Option<&Missing>,
+    ) -> Result<(SuggestionResult, Vec<Diagnostic>), OperationError> {
+        let Suggesting { source, side, listing, driver, progress, .. } = *self;
+        let missing = missing.filter(|missing| self.has_missing(missing)).cloned();
+        let options = TranscodeOptions::default();
+        let quantize = QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() };
+        let request = Request::new(source, &options, &quantize)?;
+        let budget = self.budget.narrowed(driver.num_threads());
+        let interrupt = Interrupt::default();
+        let quantization = FirstPass { budget, interrupt: &interrupt, listing, progress }.settle(&request)?;
+        progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
+        let figures = measure::figures(side, &listing.present, &quantization, driver, progress);
+        progress.finish();
+        let figures = figures
+            .map_err(|found| fault::explain(found, &side.metadata, &source.store, Some(&quantization)))?;
+        let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > figures.count);
+        let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
+        let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
+        let suggestion = SuggestionResult {
+            codecs: to_json(&quantization.metadata()),
+            chain: to_json(&quantization.chain(source)?),
+            range: quantization.range_literals(),
+            step: quantization.step(),
+            max_abs_error: figures.max_abs_error.max(absent_error),
+            fill_value: value_to_json(quantization.source, quantization.fill_value),
+            command: self.command(target, quantize.missing.as_ref()),
+        };
+        Ok((suggestion, quantization.warnings))
+    }
+
+    /// Whether an option for missing values makes a difference to this array.
+    fn has_missing(&self, missing: &Missing) -> bool {
+        match (missing, &self.source.data_type) {
+            (Missing::Auto, DataType::Number(number_type)) => {
+                !missing::declared(self.source, *number_type).is_empty()
+            }
+            _ => true,
+        }
+    }
+
+    /// The command line that quantises the array like this.
+    fn command(&self, target: NumberType, missing: Option<&Missing>) -> String {
+        let missing = match missing {
+            None => String::new(),
+            Some(Missing::Auto) => " --missing auto".to_owned(),
+            Some(Missing::Values(values)) => {
+                let values: Vec<String> = values.iter().map(Json::to_string_compact).collect();
+                format!(" --missing={}", values.join(",").replace('"', ""))
+            }
+        };
+        let store = &self.source.store;
+        let store = shlex::try_quote(store).map_or_else(|_| store.clone(), Cow::into_owned);
+        format!("zarrcast transcode --quantize {target}{missing} {store} DEST")
+    }
 }

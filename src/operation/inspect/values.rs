@@ -3,13 +3,15 @@
 
 use std::sync::Mutex;
 
-use super::numbers::Numbers;
+use super::numbers::CfNumbers;
+use crate::codec::region::as_index;
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::Side;
+use crate::engine::object::{PIECE, Side};
 use crate::engine::progress::Progress;
+use crate::kernel::missing::MissingCount;
 use crate::metadata::array::num_elements;
-use crate::operation::error::OperationError;
+use crate::operation::transcode::budget::{has_edges, side_index_bytes};
 use crate::operation::transcode::reader::{CellReader, OpenedObject, ReadBuffers};
 
 /// What is made of numbers.
@@ -28,7 +30,10 @@ pub(super) trait Scan: Sync {
 #[derive(Debug, Default)]
 pub(super) struct Found<P> {
     pub part: P,
+    /// Elements that are stored, missing ones among them.
     pub elements: u64,
+    /// Elements that count as missing, which are in no part.
+    pub missing: MissingCount,
 }
 
 /// The values of an array.
@@ -37,33 +42,23 @@ pub(super) struct Values<'a> {
     /// The array.
     pub side: &'a Side,
     /// Its elements as numbers.
-    pub numbers: &'a Numbers,
+    pub numbers: &'a CfNumbers,
     /// Its objects that are stored.
     pub present: &'a ChunkSet,
     /// Who reads them.
     pub driver: &'a Driver,
 }
 
-/// Bytes that a thread holds: both sides of the largest codec.
+/// Bytes that a thread holds while it reads chunks: both sides of the largest codec, what the codecs keep, and the
+/// index of a shard. Chunks that store their elements as they are are read in pieces.
 pub(super) fn unit_bytes(side: &Side) -> u64 {
-    let chain = side.layout.as_ref().map_or(&side.chain, |layout| &layout.cell);
-    chain.max_representation_bytes().saturating_mul(2)
-}
-
-/// As many threads as `budget` bytes allow; an error where they allow none.
-pub(super) fn threads_within(
-    budget: Option<u64>,
-    unit: u64,
-    threads: usize,
-) -> Result<usize, OperationError> {
-    let Some(budget) = budget else { return Ok(threads) };
-    match usize::try_from(budget / unit.max(1)).unwrap_or(usize::MAX) {
-        0 => Err(OperationError::environment(format!(
-            "--max-memory of {budget} bytes is too small: a single chunk needs {unit} bytes"
-        ))
-        .with_help(format!("give at least `--max-memory {unit}`"))),
-        allowed => Ok(threads.min(allowed)),
+    let is_plain = side.chain.stores_elements(as_index(side.chunk_bytes())) && !side.chain.checks_values();
+    if side.layout.is_none() && !has_edges(side) && is_plain {
+        return side.chunk_bytes().min(PIECE as u64);
     }
+    let chain = side.cell_chain();
+    let buffers = chain.max_representation_bytes().saturating_mul(2);
+    buffers.saturating_add(chain.context_bytes()).saturating_add(side_index_bytes(side))
 }
 
 impl Values<'_> {
@@ -84,8 +79,7 @@ impl Values<'_> {
         progress.start(name, Some(self.present.len().saturating_mul(object_bytes)));
         let mut all = Found::<S::Part>::default();
         let mut fold = |found: Found<S::Part>| {
-            scan.merge(&mut all.part, &found.part);
-            all.elements += found.elements;
+            all.add(scan, &found);
             progress.advance(object_bytes);
         };
         let few = self.present.len() < 2 * self.driver.num_threads() as u64;
@@ -120,17 +114,15 @@ impl Values<'_> {
     ) -> Result<Found<S::Part>, Fault> {
         let reader = CellReader { side: self.side };
         let mut found = Found::<S::Part>::default();
-        let mut part = S::Part::default();
-        if reader.each_piece(index, buffers, |piece| self.add(scan, &mut part, piece))? {
-            scan.merge(&mut found.part, &part);
-            found.elements = num_elements(&self.side.metadata.chunk_shape).unwrap_or(0);
+        let mut whole = Found::<S::Part>::default();
+        if reader.each_piece(index, buffers, |piece| self.add(scan, &mut whole, piece))? {
+            whole.elements = num_elements(&self.side.metadata.chunk_shape).unwrap_or(0);
+            found.add(scan, &whole);
             return Ok(found);
         }
         let object = reader.open(index, buffers)?;
         object.each_place(|place| {
-            let (part, elements) = self.cell(scan, &object, place, buffers)?;
-            scan.merge(&mut found.part, &part);
-            found.elements += elements;
+            found.add(scan, &self.cell(scan, &object, place, buffers)?);
             Ok(())
         })?;
         Ok(found)
@@ -150,9 +142,7 @@ impl Values<'_> {
             });
             places.clear();
             for part in parts {
-                let (part, elements) = part?;
-                scan.merge(&mut found.part, &part);
-                found.elements += elements;
+                found.add(scan, &part?);
             }
             Ok(())
         };
@@ -170,15 +160,27 @@ impl Values<'_> {
         object: &OpenedObject<'_>,
         place: &[u64],
         buffers: &mut ReadBuffers,
-    ) -> Result<(S::Part, u64), Fault> {
+    ) -> Result<Found<S::Part>, Fault> {
         let cell = object.cell(place);
-        let mut part = S::Part::default();
-        let Some(elements) = object.read(place, &cell, buffers)? else { return Ok((part, 0)) };
-        self.add(scan, &mut part, elements);
-        Ok((part, cell.num_elements()))
+        let mut found = Found::<S::Part>::default();
+        if let Some(elements) = object.read(place, &cell, buffers)? {
+            self.add(scan, &mut found, elements);
+            found.elements = cell.num_elements();
+        }
+        Ok(found)
     }
 
-    fn add<S: Scan>(&self, scan: &S, part: &mut S::Part, elements: &[u8]) {
-        self.numbers.each_piece(elements, |numbers| scan.add(part, numbers));
+    fn add<S: Scan>(&self, scan: &S, found: &mut Found<S::Part>, elements: &[u8]) {
+        let Found { part, missing, .. } = found;
+        *missing += self.numbers.each_piece(elements, |numbers| scan.add(part, numbers));
+    }
+}
+
+impl<P> Found<P> {
+    /// Adds what was found elsewhere.
+    fn add(&mut self, scan: &impl Scan<Part = P>, other: &Found<P>) {
+        scan.merge(&mut self.part, &other.part);
+        self.elements += other.elements;
+        self.missing += other.missing;
     }
 }

@@ -6,14 +6,17 @@ use crate::metadata::json::Json;
 use crate::operation::figure;
 
 /// Figures over all elements of an array: absent chunks count as the fill value, padding at the edge not at all.
+/// `count` is the sum of `finite`, `nan`, `missing` and both infinities.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StatsResult {
     /// Elements.
     pub count: u64,
-    /// Neither NaN nor infinite; what follows `fill_value` is over these.
+    /// Neither NaN nor infinite nor missing; what follows `fill_value` is over these.
     pub finite: u64,
     /// NaN.
     pub nan: u64,
+    /// Equal to a value that counts as missing (`--missing`).
+    pub missing: u64,
     /// +Infinity.
     pub positive_infinity: u64,
     /// -Infinity.
@@ -66,6 +69,8 @@ pub struct SuggestionResult {
     pub max_abs_error: f64,
     /// The fill value that the codecs bring back, which the array needs with them.
     pub fill_value: Json,
+    /// The command line that does it.
+    pub command: String,
 }
 
 /// A stored chunk, and its way back through the chain.

@@ -1,30 +1,17 @@
-//! The memory that a run needs, and how many threads the budget allows.
+//! The memory that a run needs, held against the budget.
 
 use super::plan::Plan;
 use super::quantization::Quantization;
 use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
 use crate::engine::cells::MOST_OPEN_SHARDS;
-use crate::engine::measured::Allowance;
 use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
 use crate::engine::shard::ShardLayout;
+use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
-use crate::operation::options::CommonOptions;
-use crate::store::machine::available_memory;
-
-/// What a thread needs apart from chunks: pieces of files, indices, tiles.
-pub(in crate::operation) const BASE_BYTES: u64 = 512 << 10;
 
 /// What an entry of an index without checksum takes: as it is listed, and encoded three times.
 pub(super) const ENTRY_BYTES: u64 = size_of::<IndexEntry>() as u64 + 3 * 16;
-
-/// What a run may use.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::operation) struct Budget {
-    threads: usize,
-    /// Bytes; `None` where neither the user nor the system sets a bound.
-    bytes: Option<u64>,
-}
 
 /// What a run needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,73 +22,24 @@ pub(super) struct Memory {
     pub bytes: u64,
 }
 
-impl Budget {
-    /// From the options: all cores, and a quarter of the memory available to the process.
-    pub(in crate::operation) fn of(options: &CommonOptions) -> Self {
-        Budget {
-            threads: options.num_threads(),
-            bytes: options.max_memory.or_else(|| available_memory().map(|available| available / 4)),
-        }
-    }
+/// As many threads as the budget has room for; an error where there is none for a single one.
+pub(super) fn allot(budget: Budget, plan: &Plan, verifies: bool) -> Result<Memory, OperationError> {
+    // Where blocks are compared their plan has what that takes.
+    let verifies = verifies && plan.rechunks().next().is_none();
+    let quantization = plan.quantization.as_ref();
+    let unit = plan.job.as_ref().map_or(BASE_BYTES, |job| unit_bytes(job, quantization, verifies));
+    let allowed =
+        budget.threads_of(unit, || of_chunks(&plan.destination.pipeline.innermost_chunk_shape()))?;
+    // Blocks are scheduled by their plan, for as many threads as it has room for.
+    let schedules = || plan.rechunks().map(|rechunk| rechunk.schedule);
+    let threads = schedules().fold(allowed, |threads, s| threads.min(s.threads));
+    let blocks = schedules().map(|schedule| schedule.bytes).max().unwrap_or(0);
+    Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64).max(blocks) })
+}
 
-    /// The budget with fewer threads.
-    pub(super) fn narrowed(self, threads: usize) -> Self {
-        Budget { threads, ..self }
-    }
-
-    /// The bytes that there are room for, without a bound if neither the user nor the system sets one.
-    pub(super) fn bytes(self) -> u64 {
-        self.bytes.unwrap_or(u64::MAX)
-    }
-
-    /// The error where a thread needs more than there is.
-    pub(super) fn too_small(self, unit: u64, chunk_shape: &[u64]) -> OperationError {
-        OperationError::environment(format!(
-            "{} bytes of memory are too few: one thread needs {unit} bytes for chunks of shape {chunk_shape:?} \
-             and what their codecs keep",
-            self.bytes()
-        ))
-        .with_help(format!("give `--max-memory {unit}` or more"))
-    }
-
-    /// The threads that were asked for.
-    pub(super) fn threads(self) -> usize {
-        self.threads
-    }
-
-    /// The memory of a run that measures chunks as it reads them, of which each thread holds `beside` bytes whatever
-    /// the chunk; the least budget where there is too little.
-    pub(in crate::operation) fn allowance(self, beside: u64) -> Result<Allowance, u64> {
-        /// What the share of a thread leaves for a chunk, at least, where it has not all there is.
-        const LEAST: u64 = 1 << 20;
-        /// Chunks that take more are done one by one.
-        const MOST: u64 = 64 << 20;
-        let whole = self.bytes();
-        if whole <= beside {
-            return Err(beside.saturating_add(LEAST));
-        }
-        let allowed = usize::try_from(whole / beside.saturating_add(LEAST)).unwrap_or(usize::MAX);
-        let threads = self.threads.min(allowed).max(1);
-        let share = (whole / threads as u64).min(beside.saturating_add(MOST));
-        Ok(Allowance { share, whole, beside })
-    }
-
-    /// As many threads as there is room for; an error where there is none for a single one.
-    pub(super) fn allot(self, plan: &Plan, verifies: bool) -> Result<Memory, OperationError> {
-        // Where blocks are compared their plan has what that takes.
-        let verifies = verifies && plan.rechunks().next().is_none();
-        let quantization = plan.quantization.as_ref();
-        let unit = plan.job.as_ref().map_or(BASE_BYTES, |job| unit_bytes(job, quantization, verifies));
-        let allowed = usize::try_from(self.bytes() / unit.max(1)).unwrap_or(usize::MAX);
-        if allowed == 0 {
-            return Err(self.too_small(unit, &plan.destination.pipeline.innermost_chunk_shape()));
-        }
-        // Blocks are scheduled by their plan, for as many threads as it has room for.
-        let schedules = || plan.rechunks().map(|rechunk| rechunk.schedule);
-        let threads = schedules().fold(self.threads.min(allowed), |threads, s| threads.min(s.threads));
-        let blocks = schedules().map(|schedule| schedule.bytes).max().unwrap_or(0);
-        Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64).max(blocks) })
-    }
+/// What memory is needed for, as [`Budget::too_small`] goes on.
+pub(super) fn of_chunks(chunk_shape: &[u64]) -> String {
+    format!("for chunks of shape {chunk_shape:?} and what their codecs keep")
 }
 
 /// The most bytes that a thread holds at once, in whatever pass takes most, but for those over blocks.
@@ -126,9 +64,16 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
     let verifying = if verifies {
         // What is read on both sides, the values as they should be, and absent elements.
         let elements = cell_bytes(&job.source).max(cell_bytes(&job.destination)).saturating_mul(3);
+        // The shards of SOURCE that lie in one of DEST are kept open.
+        let open = if matches!(job.way, ObjectWay::Cells(_)) {
+            shard_bytes(Some(&job.source), &job.destination)
+        } else {
+            0
+        };
         reading_bytes(&job.source, has_edges)
             .saturating_add(reading_bytes(&job.destination, has_edges))
             .saturating_add(elements)
+            .saturating_add(open)
     } else {
         0
     };
@@ -165,7 +110,8 @@ pub(super) fn open_bytes(source: &Side) -> u64 {
     side_index_bytes(source).saturating_mul(MOST_OPEN_SHARDS as u64)
 }
 
-fn side_index_bytes(side: &Side) -> u64 {
+/// Bytes of the index of a shard, where the array has shards that are streamed.
+pub(in crate::operation) fn side_index_bytes(side: &Side) -> u64 {
     side.layout.as_ref().map_or(0, index_bytes)
 }
 
@@ -188,7 +134,7 @@ fn index_bytes(layout: &ShardLayout) -> u64 {
 }
 
 /// Whether chunks reach beyond the edge of the array.
-pub(super) fn has_edges(side: &Side) -> bool {
+pub(in crate::operation) fn has_edges(side: &Side) -> bool {
     let chunk_shape = match &side.layout {
         Some(layout) => &layout.cell.decoded().shape,
         None => &side.metadata.chunk_shape,

@@ -51,21 +51,10 @@ pub(super) fn data_type(
         ))
         .with_help("integers and real floats convert into each other"));
     };
-    let names = codec_names(&draft.codecs);
-    if let Some(name) = names.iter().find(|name| BOUND_TO_A_TYPE.contains(&name.as_str()))
-        && options.codecs.is_none()
-    {
-        return Err(OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"))
-            .with_help(match name.as_str() {
-                "scale_offset" | "cast_value" => {
-                    "give the chain anew with --codecs, or take the codec off with --unpack"
-                }
-                _ => "give the chain anew with --codecs",
-            }));
-    }
+    refuse_bound_codecs(options, draft, (from, to))?;
     if options.out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
         return Err(OperationError::data(format!(
-            "--out-of-range wrap is for integer types, and {to} is none"
+            "--out-of-range wrap is for integer types, and {to} is not one"
         ))
         .with_help("use `--out-of-range clamp`, or leave it out"));
     }
@@ -75,8 +64,11 @@ pub(super) fn data_type(
     let scalar_map = match &options.nan_value {
         Some(json) if let Some(nan) = from.float_format().and_then(FloatFormat::canonical_nan) => {
             let read = value_from_json(to, json).map_err(|error| {
-                OperationError::data(format!("--nan-value {} is no {to}", json.to_string_compact()))
-                    .because(error)
+                OperationError::data(format!(
+                    "--nan-value {} is not a value of {to}",
+                    json.to_string_compact()
+                ))
+                .because(error)
             })?;
             vec![(nan, read.value)]
         }
@@ -104,6 +96,24 @@ pub(super) fn data_type(
                 .with_help(crate::codec::fault::element_help(kind).unwrap_or("choose a type that holds it")))
         }
     }
+}
+
+/// Refuses to keep codecs that were configured for the type that values had, where they get another and no chain is given.
+pub(super) fn refuse_bound_codecs(
+    options: &TranscodeOptions,
+    draft: &Draft,
+    (from, to): (NumberType, NumberType),
+) -> Result<(), OperationError> {
+    let names = codec_names(&draft.codecs);
+    let bound = names.iter().find(|name| BOUND_TO_A_TYPE.contains(&name.as_str()));
+    let Some(name) = bound.filter(|_| options.codecs.is_none()) else { return Ok(()) };
+    let error = OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"));
+    Err(error.with_help(match name.as_str() {
+        "scale_offset" | "cast_value" => {
+            "give the chain anew with --codecs, or take the codec off with --unpack"
+        }
+        _ => "give the chain anew with --codecs",
+    }))
 }
 
 fn lossy(from: NumberType, to: NumberType) -> OperationError {

@@ -2,8 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::from_v2::keep_members;
 use crate::metadata::consolidated::Consolidated;
 use crate::metadata::json::{Json, Object};
+use crate::metadata::same_node::{CONSOLIDATED_MEMBER as MEMBER, is_copy_of, without_copies};
+use crate::metadata::v2::netcdf_members;
+use crate::operation::document::parse_document;
 use crate::operation::error::OperationError;
 use crate::operation::group::{CONSOLIDATED_KEY, GroupReading};
 use crate::operation::options::TranscodeOptions;
@@ -59,8 +63,7 @@ fn group_documents(
     group: &GroupReading,
     nodes: &BTreeMap<&str, NodeDocuments>,
 ) -> Result<NodeDocuments, OperationError> {
-    let writing =
-        Writing { group, nodes, consolidates: group.consolidated.is_some() && !options.no_consolidate };
+    let writing = Writing { group, nodes, consolidates: group.has_copies && !options.no_consolidate };
     match (group.zarr_format, options.zarr_format.unwrap_or(group.zarr_format)) {
         (2, 2) => writing.version_2(),
         (2, _) => Ok(writing.version_3_of_2()),
@@ -69,7 +72,6 @@ fn group_documents(
     }
 }
 
-const MEMBER: &str = "consolidated_metadata";
 const V3_KEY: &str = "zarr.json";
 
 /// A group being written.
@@ -126,14 +128,22 @@ impl<'a> Writing<'a> {
             documents.push(self.as_read(".zattrs", attributes)?);
         }
         documents.push(self.as_read(".zgroup", &self.group.document)?);
-        if let Some(consolidated) = self.group.consolidated.as_ref().filter(|_| self.consolidates)
-            && let Some(bytes) = self.read(CONSOLIDATED_KEY)?
-        {
-            let copies = copies(consolidated, &self.copied_in_version_2(&documents));
-            let document = if let Some(copies) = copies {
-                let json = Json::parse(&bytes);
-                let json =
-                    json.unwrap_or_else(|_| Object::new().with("zarr_consolidated_format", 1_u64).into());
+        if !self.consolidates {
+            return Ok(documents);
+        }
+        let copied = self.copied_in_version_2(&documents);
+        let Some(consolidated) = &self.group.consolidated else {
+            // What cannot be read is made anew.
+            let document = consolidated_document(all_copies(&copied));
+            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
+            return Ok(documents);
+        };
+        if let Some(bytes) = self.read(CONSOLIDATED_KEY)? {
+            let document = if let Some(copies) = copies(consolidated, &copied) {
+                let json = parse_document(CONSOLIDATED_KEY, &bytes).map_or_else(
+                    |_| Object::new().with("zarr_consolidated_format", 1_u64).into(),
+                    |(json, _)| json,
+                );
                 NodeDocument::new(with_member(&json, "metadata", copies.into()))
             } else {
                 // Nobody asks what it holds: it is no document that is copied.
@@ -146,28 +156,34 @@ impl<'a> Writing<'a> {
 
     fn version_3(&self) -> Result<NodeDocuments, OperationError> {
         let document = &self.group.document;
-        let (Some(consolidated), Some(member)) = (&self.group.consolidated, document.get(MEMBER)) else {
+        if !self.group.has_copies {
             return Ok(vec![self.as_read(V3_KEY, document)?]);
-        };
+        }
         if !self.consolidates {
             return Ok(vec![(V3_KEY.to_owned(), NodeDocument::new(without_copies(document)))]);
         }
-        let Some(copies) = copies(consolidated, &self.copied_in_version_3()) else {
-            return Ok(vec![self.as_read(V3_KEY, document)?]);
+        let copied = self.copied_in_version_3();
+        let member = match (&self.group.consolidated, document.get(MEMBER)) {
+            (Some(consolidated), Some(member)) => match copies(consolidated, &copied) {
+                Some(copies) => with_member(member, "metadata", copies.into()),
+                None => return Ok(vec![self.as_read(V3_KEY, document)?]),
+            },
+            // What cannot be read is made anew.
+            _ => consolidated_member(all_copies(&copied)),
         };
-        let member = with_member(member, "metadata", copies.into());
         Ok(vec![(V3_KEY.to_owned(), NodeDocument::new(with_member(document, MEMBER, member)))])
     }
 
     fn version_3_of_2(&self) -> NodeDocuments {
+        let mut attributes = self.group.attributes.clone();
+        // What is said of these members was said when the tree was read.
+        keep_members(&mut attributes, netcdf_members(&self.group.document));
         let mut document = Object::new()
             .with("zarr_format", 3_u64)
             .with("node_type", "group")
-            .with("attributes", self.group.attributes.clone());
+            .with("attributes", attributes);
         if self.consolidates {
-            let copies = all_copies(&self.copied_in_version_3());
-            let member = Object::new().with("kind", "inline").with("must_understand", false);
-            document.push(MEMBER, member.with("metadata", copies));
+            document.push(MEMBER, consolidated_member(all_copies(&self.copied_in_version_3())));
         }
         vec![(V3_KEY.to_owned(), NodeDocument::new(document.into()))]
     }
@@ -194,11 +210,22 @@ impl<'a> Writing<'a> {
         documents.push((".zgroup".to_owned(), document));
         if self.consolidates {
             let copies = all_copies(&self.copied_in_version_2(&documents));
-            let document = Object::new().with("metadata", copies).with("zarr_consolidated_format", 1_u64);
-            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), NodeDocument::new(document.into())));
+            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), consolidated_document(copies)));
         }
         Ok(documents)
     }
+}
+
+/// The `.zmetadata` of a v2 group that holds these copies.
+fn consolidated_document(copies: Object) -> NodeDocument {
+    let document = Object::new().with("metadata", copies).with("zarr_consolidated_format", 1_u64);
+    NodeDocument::new(document.into())
+}
+
+/// The member of a v3 group that holds these copies.
+fn consolidated_member(copies: Object) -> Json {
+    let member = Object::new().with("kind", "inline").with("must_understand", false);
+    member.with("metadata", copies).into()
 }
 
 /// Copies of all that is written, where there were none.
@@ -225,25 +252,6 @@ fn copies(before: &Consolidated, present: &BTreeMap<String, &Json>) -> Option<Ob
         copies.push(path.as_str(), without_copies(document));
     }
     (!is_same).then_some(copies)
-}
-
-/// Whether a copy says what a document says; the copies that a group holds itself count for nothing.
-fn is_copy_of(copy: &Json, document: &Json) -> bool {
-    let has_copies = |json: &Json| json.get(MEMBER).is_some();
-    if has_copies(copy) || has_copies(document) {
-        without_copies(copy).same_value(&without_copies(document))
-    } else {
-        copy.same_value(document)
-    }
-}
-
-fn without_copies(document: &Json) -> Json {
-    let Some(object) = document.as_object().filter(|object| object.get(MEMBER).is_some()) else {
-        return document.clone();
-    };
-    let mut object = object.clone();
-    object.remove(MEMBER);
-    object.into()
 }
 
 fn with_member(document: &Json, name: &str, member: Json) -> Json {

@@ -1,9 +1,11 @@
 //! The destination's metadata: the source's document with what was asked for changed, and all else as it was written.
 
 use crate::data_type::{DataType, FillValue};
+use crate::diagnostic::quantity::counted;
 use crate::metadata::edit::{append_attributes, codecs_json, set_member};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
+use crate::operation::codec_words::complete_typesize;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{Compression, TranscodeOptions};
@@ -106,9 +108,10 @@ impl Draft {
         }
         if let Some(names) = &options.dimension_names {
             if names.len() != rank {
-                let found = names.len();
                 return Err(OperationError::data(format!(
-                    "--dimension-names gives {found} names, but the array has {rank} dimensions"
+                    "--dimension-names gives {}, but the array has {}",
+                    counted(names.len() as u64, "name"),
+                    counted(rank as u64, "dimension")
                 )));
             }
             let names = names.iter().map(|name| Json::from(name.as_str())).collect();
@@ -125,7 +128,7 @@ pub(super) fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetad
     diagnostics.retain(crate::diagnostic::Diagnostic::is_error);
     match read {
         Some(codecs) if diagnostics.is_empty() => Ok(codecs),
-        _ => Err(crate::operation::open::refusal(&format!("{option} is no codec chain"), &diagnostics)),
+        _ => Err(crate::operation::open::refusal(&format!("{option} is not a codec chain"), &diagnostics)),
     }
 }
 
@@ -154,28 +157,8 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
 /// Puts the compressor of `--compress` in the place of all bytes->bytes codecs.
 pub(super) fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression, element_size: usize) {
     chain.retain(|codec| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes));
-    let number = |value: u64| Json::from(value);
-    let codec = match compression {
-        Compression::None => return,
-        Compression::Zstd { level } => {
-            let configuration = Object::new().with("level", i64::from(*level)).with("checksum", false);
-            CodecMetadata::new("zstd", Some(configuration))
-        }
-        Compression::Gzip { level } => {
-            CodecMetadata::new("gzip", Some(Object::new().with("level", number(u64::from(*level)))))
-        }
-        Compression::Blosc { compressor, level, shuffle } => {
-            let mut configuration = Object::new()
-                .with("cname", compressor.as_str())
-                .with("clevel", number(u64::from(*level)))
-                .with("shuffle", shuffle.as_str());
-            if shuffle != "noshuffle" {
-                configuration = configuration.with("typesize", number(element_size as u64));
-            }
-            CodecMetadata::new("blosc", Some(configuration.with("blocksize", number(0))))
-        }
-    };
-    chain.push(codec);
+    chain.extend(compression.0.iter().cloned());
+    complete_typesize(chain, element_size);
 }
 
 /// Makes `bytes` and `blosc` fit elements of another type: `endian` where it means something (little, where it was

@@ -3,15 +3,14 @@
 use super::quantization::Quantization;
 use crate::codec::fault::element_help;
 use crate::codec::{ChainFault, ChainFaultKind};
+use crate::diagnostic::quantity::bytes;
 use crate::engine::chunk_set::position;
 use crate::engine::driver::{ChunkFault, Fault, ObjectOf};
 use crate::engine::object::ObjectJob;
 use crate::kernel::FaultKind;
 use crate::metadata::array::ArrayMetadata;
+use crate::operation::budget::way_out;
 use crate::operation::error::OperationError;
-
-/// More memory than this, 16 TiB, nobody is advised to give.
-const MOST_ADVISED: u64 = 16 << 40;
 
 /// The error of an operation on `store`, an array of this metadata, that ended at a chunk.
 pub(in crate::operation) fn explain(
@@ -31,19 +30,21 @@ pub(in crate::operation) fn explain(
             OperationError::environment(format!("{chunk} cannot be read or written")).because(error)
         }
         Fault::Store(error) => OperationError::data(format!("{chunk} cannot be read")).because(error),
+        Fault::Chain(error) if error.missing_memory().is_some() => {
+            OperationError::environment(format!("{chunk} was not decoded or encoded"))
+                .because(error)
+                .with_help("give fewer `--threads`, or run it where there is more memory")
+        }
         Fault::Chain(error) => chain(&chunk, error, quantization),
         Fault::Interrupted(_) => OperationError::interrupted(),
         fault @ Fault::Panic(_) => OperationError::environment(format!("{chunk} cannot be converted"))
             .because(fault)
             .with_help("this is a bug; please report it with the array's zarr.json"),
         Fault::Memory { needed } => OperationError::environment(format!(
-            "{chunk} takes more memory than there may be: {needed} bytes"
+            "{chunk} needs {} of memory, more than there may be",
+            bytes(needed)
         ))
-        .with_help(if needed > MOST_ADVISED {
-            "choose smaller chunks".to_owned()
-        } else {
-            format!("give `--max-memory {needed}` or more")
-        }),
+        .with_help(way_out(needed)),
         fault @ Fault::Other(_) => {
             OperationError::data(format!("{chunk} cannot be converted")).because(fault)
         }
@@ -75,9 +76,12 @@ pub(super) fn explain_job(
 
 fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) -> OperationError {
     let ChainFaultKind::Element { fault, position, bits, types } = &error.kind else {
+        let help = error
+            .chunk_help()
+            .unwrap_or("the chunk is damaged, or was not written by this chain; restore it and run again");
         return OperationError::data(format!("{chunk} cannot be decoded or encoded"))
             .because(error)
-            .with_help("the chunk is damaged, or was not written by this chain; restore it and run again");
+            .with_help(help);
     };
     let place = position.as_ref().map_or_else(String::new, |position| format!(", element {position:?}"));
     let general = error.filter_help().or_else(|| element_help(fault.kind));
@@ -122,7 +126,7 @@ fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> O
             "{value} leaves the arithmetic of {} on its way to the range {bounds}",
             quantization.source
         ),
-        FaultKind::Remainder | FaultKind::NotOfType => return None,
+        FaultKind::Remainder | FaultKind::NotOfType | FaultKind::NotBool => return None,
     })
 }
 

@@ -1,19 +1,21 @@
-//! A quantisation settled from the data: a first pass for the range, and under `--max-error` a pass for each type
-//! that is tried.
+//! A quantisation settled from the data: a first pass for the range, and under `--max-error` a second one where a type
+//! has so many codes that its error is measured rather than proved.
 
-use super::budget::Budget;
 use super::fault::explain;
+use super::fit::Fit;
 use super::layout::side;
+use super::measure;
 use super::quantization::Quantization;
 use super::request::Request;
 use super::survey::{Survey, Surveyor, scans};
-use super::{measure, missing};
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::listing::Listing;
 use crate::engine::object::Side;
 use crate::engine::progress::Progress;
-use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::budget::Budget;
+use crate::operation::error::OperationError;
+use crate::operation::missing;
 use crate::operation::new_driver;
 
 /// What a first pass goes over, and with what.
@@ -29,40 +31,27 @@ pub(in crate::operation) struct FirstPass<'a> {
 }
 
 impl FirstPass<'_> {
-    /// Surveys the data as far as needed and settles a quantisation, trying wider codes under `--max-error`.
+    /// Surveys the data as far as needed and settles a quantisation, with the first type that has the codes.
     pub(in crate::operation) fn settle(&self, request: &Request<'_>) -> Result<Quantization, OperationError> {
         let source = request.source;
         let (metadata, pipeline) = (source.metadata.clone(), &source.pipeline);
         let side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
         let driver = new_driver(self.budget.threads(), self.interrupt)?;
         let survey = self.survey(request, &side, &driver)?;
-        let Some(max_error) = request.quantize.max_error else {
-            return request.settle(request.candidates()[0], &survey);
-        };
-        let (mut least, mut refused) = (f64::INFINITY, None);
-        let mut measured_any = false;
-        for target in request.candidates() {
-            let measured = request.settle(target, &survey).and_then(|quantization| {
-                let error = self.measure(&side, &quantization, &driver)?;
-                let absent = quantization.absent_error().filter(|_| survey.absent_elements);
-                Ok((quantization, error.max(absent.unwrap_or(0.0))))
-            });
-            match measured {
-                Ok((quantization, error)) if error <= max_error => return Ok(quantization),
-                Ok((_, error)) => (least, measured_any) = (least.min(error), true),
-                // A wider type may have room for what this one refuses.
-                Err(error) if error.class() == FaultClass::Data => refused = Some(error),
-                Err(error) => return Err(error),
-            }
-        }
-        let tried: Vec<String> = request.candidates().iter().map(ToString::to_string).collect();
-        Err(refused.filter(|_| !measured_any).unwrap_or_else(|| {
-            let tried = tried.join(", ");
-            OperationError::data(format!(
-                "--max-error {max_error} cannot be kept with {tried}: the least error that was reached is {least}"
-            ))
-            .with_help("allow a larger error, or give a wider --quantize TYPE")
-        }))
+        request.first_fit(|target, fit| {
+            let Some(max_error) = request.quantize.max_error else {
+                return request.settle(target, &survey, fit);
+            };
+            let error = |quantization: &Quantization| {
+                let absent = quantization.absent_error().filter(|_| survey.absent_elements).unwrap_or(0.0);
+                if quantization.is_proved {
+                    return Ok(absent);
+                }
+                let stored = self.measure(&side, quantization, &driver)?;
+                Ok(absent.max(stored + quantization.cf_rounding()))
+            };
+            keep(max_error, fit, |fit| request.settle(target, &survey, fit), error)
+        })
     }
 
     fn survey(&self, request: &Request<'_>, side: &Side, driver: &Driver) -> Result<Survey, OperationError> {
@@ -97,4 +86,54 @@ impl FirstPass<'_> {
             .map(|figures| figures.max_abs_error)
             .map_err(|fault| explain(fault, &side.metadata, &store, Some(quantization)))
     }
+}
+
+/// Times that a step is narrowed because the data showed an error that is too great.
+const MOST_ROUNDS: i32 = 8;
+
+/// Settles one type of codes so that the error that `error` finds is at most `max_error`.
+///
+/// A step is narrowed by twice the excess, and tried again: whoever `fit`s within an error has looked at so many codes
+/// that the excess is a few roundings. Where no fill value survives the codes, so that absent chunks would be written
+/// out, steps that are narrower by slivers are tried first.
+fn keep(
+    max_error: f64,
+    fit: Fit,
+    settle: impl Fn(Fit) -> Result<Quantization, OperationError>,
+    error: impl Fn(&Quantization) -> Result<f64, OperationError>,
+) -> Result<Quantization, OperationError> {
+    let (mut fit, mut least, mut writing_absent) = (fit, f64::INFINITY, None);
+    for round in 0..MOST_ROUNDS {
+        let settled = match settle(fit) {
+            Err(_) if writing_absent.is_some() => break,
+            settled => settled?,
+        };
+        let found = error(&settled)?;
+        least = least.min(found);
+        let is_kept = found <= max_error;
+        let Fit::Within(allowed) = fit else {
+            if is_kept {
+                return Ok(settled);
+            }
+            break;
+        };
+        if is_kept && !(settled.writes_absent && settled.is_proved) {
+            return Ok(settled);
+        }
+        let sliver = allowed * 2_f64.powi(4 * round - 32);
+        let excess = if is_kept { sliver } else { (found - max_error).max(sliver) };
+        if is_kept {
+            writing_absent.get_or_insert(settled);
+        }
+        fit = Fit::Within(allowed - 2.0 * excess);
+        if allowed <= 2.0 * excess {
+            break;
+        }
+    }
+    writing_absent.ok_or_else(|| {
+        OperationError::data(format!(
+            "--max-error {max_error} cannot be kept: the least error that was reached is {least}"
+        ))
+        .with_help("allow a larger error, or give a wider --quantize TYPE")
+    })
 }

@@ -3,10 +3,13 @@
 use super::budget::Memory;
 use super::plan::{Plan, Planned};
 use super::quantization::Quantization;
+use super::readers;
 use super::verify::Verification;
 use super::way::route;
+use crate::diagnostic::{Diagnostic, code};
 use crate::engine::object::{ObjectReport, ObjectWay};
 use crate::engine::rechunk::Rechunk;
+use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
@@ -61,7 +64,7 @@ fn num_written(plan: &Plan) -> u64 {
 }
 
 /// Pieces of work that are done one by one or side by side, at most.
-fn num_units(plan: &Plan) -> u64 {
+pub(super) fn num_units(plan: &Plan) -> u64 {
     let Some(job) = &plan.job else { return plan.listing.present.len() };
     let blocks = |rechunk: &Rechunk| job.overlapped(&rechunk.plan.group_shape()).len();
     match &job.way {
@@ -102,7 +105,8 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
     let present = plan.listing.present.len();
     let element_size = plan.destination.pipeline.input.data_type.size();
     let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
-    let counts = Counts {
+    let mut destination = describe_planned(&plan.destination);
+    let mut counts = Counts {
         chunks: Some(num_objects(&plan.destination.metadata)),
         chunks_absent: Some(num_objects(&plan.source.metadata) - present),
         chunks_read: Some(present),
@@ -119,12 +123,18 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         result.bytes_destination = bytes_written;
         result
     });
+    let is_type_open = quantization.as_ref().is_some_and(|quantization| quantization.data_type.is_none());
+    if is_type_open && plan.destination.pipeline.input.data_type != plan.source.data_type {
+        // The plan is made with the widest type that the first pass may take.
+        destination.data_type = Json::Null;
+        (counts.bytes_logical, counts.bytes_written) = (None, None);
+    }
     NodeResult {
         path: path.to_owned(),
         node_type: "array",
         route: plan.job.as_ref().map_or(Route::Copy, route),
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
-        destination: Some(describe_planned(&plan.destination)),
+        destination: Some(destination),
         counts,
         passes: Some(if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) { 2 } else { 1 }),
         units: Some(num_units(plan)),
@@ -202,6 +212,22 @@ fn all_figures(
     all
 }
 
+/// A warning where a quantisation gave values outside of its range a code of another value.
+pub(super) fn clamped_warning(path: &str, plan: &Plan, tally: &Tally) -> Option<Diagnostic> {
+    let quantization = plan.quantization.as_ref().filter(|_| tally.figures.clamped > 0)?;
+    let QuantizeFigures { count, clamped, max_abs_error_clamped, .. } = tally.figures;
+    let became = match quantization.out_of_range {
+        OutOfRange::Wrap => "wrapped around",
+        OutOfRange::Clamp | OutOfRange::Error => "clamped",
+    };
+    let message = format!(
+        "{clamped} of {count} stored elements had no code of their own and were {became}, changed by up to \
+         {max_abs_error_clamped}"
+    );
+    let help = "if they matter, widen or leave out `--range`, or give a `--quantize` type with more codes";
+    Some(Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help).at_node(path))
+}
+
 fn quantization_result(
     quantization: &Quantization,
     figures: &QuantizeFigures,
@@ -220,8 +246,8 @@ fn quantization_result(
         data_type: quantization.is_target_settled.then(|| quantization.target.name()),
         range: quantization.range_literals().filter(|_| !quantization.is_open),
         offset: settled.then_some(offset),
-        scale: settled.then_some(scale),
-        step: settled.then(|| quantization.step()),
+        scale: (settled || quantization.grid_step.is_some()).then_some(scale),
+        step: (settled || quantization.grid_step.is_some()).then(|| quantization.step()),
         codes: quantization
             .are_codes_settled()
             .then_some([quantization.codes.first, quantization.codes.last]),
@@ -233,6 +259,8 @@ fn quantization_result(
         max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
         rms_error: ran.then(|| figures.rms_error()),
         bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
+        readers: readers::names(quantization),
+        reader_workaround: quantization.reader_workaround_literals(),
         distinct_codes: verified.and_then(|verified| verified.distinct_codes),
         bytes_source: None,
         bytes_destination: None,

@@ -1,8 +1,9 @@
 //! What will be done, settled and proved before DEST is touched.
 
-use super::budget::{BASE_BYTES, Budget, first_pass_bytes, unit_bytes};
+use super::budget::{allot, first_pass_bytes, unit_bytes};
 use super::change;
 use super::consolidate::{NodeDocument, NodeDocuments};
+use super::described::Described;
 use super::destination::{Draft, compress, follow_data_type, read_chain};
 use super::first_pass::FirstPass;
 use super::layout::side;
@@ -10,7 +11,7 @@ use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
 use super::verify::kept;
 use super::way::Choice;
-use super::{few_readers, normalize, regrid, unpack, version_2};
+use super::{few_readers, lossy_filter, normalize, readers, regrid, unpack, version_2};
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::data_type::FillValue;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
@@ -21,11 +22,14 @@ use crate::engine::listing::{self, Listing};
 use crate::engine::object::{ObjectJob, ObjectWay};
 use crate::engine::progress::Progress;
 use crate::engine::rechunk::Rechunk;
-use crate::metadata::array::{ArrayDocument, ArrayMetadata};
+use crate::metadata::array::{ArrayDocument, ArrayMetadata, num_elements};
 use crate::metadata::json::Json;
+use crate::operation::budget::{BASE_BYTES, Budget};
+use crate::operation::codec_words::complete_typesize;
 use crate::operation::error::OperationError;
 use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::storage::dangling_links;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::LocalNode;
 
@@ -46,17 +50,26 @@ pub(super) struct Plan {
     pub comparison: Option<Rechunk>,
     /// What happens to the values.
     pub change: ValueChange,
+    /// Whether no chain was given that may round: `--verify` then holds DEST to the very values that it is to have.
+    pub is_exact: bool,
     /// The quantisation, where one is asked for and its range is known.
     pub quantization: Option<Quantization>,
     /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
     pub documents: NodeDocuments,
+    /// DEST as these describe it; `None` where they and the objects are copied as they are.
+    pub described: Option<Described>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// What is said of names, which are others in v2.
-const ABOUT_NAMES: [Code; 3] =
-    [code::CODEC_UNREGISTERED, code::DATA_TYPE_UNREGISTERED, code::DATA_TYPE_UNSUPPORTED];
+const ABOUT_NAMES: [Code; 5] = [
+    code::CODEC_MISNAMED,
+    code::CODEC_UNREGISTERED,
+    code::DATA_TYPE_MISNAMED,
+    code::DATA_TYPE_UNREGISTERED,
+    code::DATA_TYPE_UNSUPPORTED,
+];
 
 /// DEST's metadata.
 #[derive(Debug, Clone)]
@@ -187,7 +200,7 @@ impl Planner<'_> {
         if let Ok(sketch) = open.and_then(|open| {
             self.assemble(request.source.clone(), target.clone(), listing.clone(), Some(open))
         }) {
-            budget = budget.narrowed(self.budget.allot(&sketch, self.options.verify)?.threads);
+            budget = budget.narrowed(allot(self.budget, &sketch, self.options.verify)?.threads);
         }
         FirstPass { budget, interrupt: self.interrupt, listing, progress }.settle(request)
     }
@@ -201,17 +214,30 @@ impl Planner<'_> {
         quantization: Option<Quantization>,
     ) -> Result<Plan, OperationError> {
         let mut warnings = source.warnings.clone();
+        let num_chunks = num_elements(&source.metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
+        if listing.present.len() >= num_chunks && self.options.zarr_format.is_none() {
+            // What absent chunks hold matters to none, and nothing is made of the null.
+            warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
+        }
         if !listing.unknown_keys.is_empty() {
             warnings.push(unknown_keys(&source, &listing));
         }
+        warnings.extend(dangling_links(&listing).map(|found| found.in_store(source.store.as_str())));
         let mut draft = Draft::of(&source);
         version_2::set_format(&mut draft, &source, self.options)?;
-        let changed = self.change(&source, quantization, &mut draft)?;
+        let mut changed = self.change(&source, quantization, &mut draft)?;
         if let Some(compression) = &self.options.compress {
             let size = draft_element_size(&draft, &source, changed.quantization.as_ref());
             draft.edit_innermost(|chain| compress(chain, compression, size));
+        } else if self.options.codecs.is_some() {
+            let size = draft_element_size(&draft, &source, changed.quantization.as_ref());
+            draft.edit_innermost(|chain| complete_typesize(chain, size));
         }
         regrid::apply(&mut draft, self.options, &source.metadata, &source.store)?;
+        if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &self.options.quantize) {
+            warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
+            warnings.extend(readers::cf_warning(quantization));
+        }
         if self.options.codecs.is_none() {
             version_2::set_byte_order(&mut draft);
         }
@@ -221,11 +247,13 @@ impl Planner<'_> {
         draft.describe(self.options, source.metadata.shape.len())?;
         version_2::keep_described(&mut draft, &described, &source);
         if self.options.fill_value.is_none() {
-            version_2::mask_by_fill_value(&mut draft, &source)?;
+            version_2::mask_by_fill_value(&mut draft)?;
         }
         warnings.extend(few_readers::raw_warning(&source, &draft));
         let destination = self.check(&mut draft, &source, &mut warnings)?;
         if let Some(quantization) = &changed.quantization {
+            // Of a type that may not be taken nothing is said.
+            warnings.retain(|known| quantization.is_target_settled || !known.is(code::CAST_VALUE_LOSSY));
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(packed_warning(quantization));
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
@@ -233,17 +261,24 @@ impl Planner<'_> {
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let Work { job, comparison } = self.work(&source, &target, &destination, &listing, changed)?;
+        let lossy = job.as_ref().and_then(lossy_filter::warning);
+        warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
         let documents = if draft.zarr_format == 2 {
             // A fill value that readers differ about is said as it was taken, once it is an element like others.
             let is_settled = job.as_ref().is_some_and(ObjectJob::makes_elements)
                 && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
-            let is_given = self.options.fill_value.is_some() || is_settled;
-            let (documents, found) = version_2::documents(&source, &draft, is_given)?;
+            let is_fill_given = self.options.fill_value.is_some() || is_settled;
+            let given = version_2::Given { options: self.options, is_fill_given };
+            let (documents, found) = version_2::documents(&source, &draft, given)?;
             warnings.extend(found);
             documents
         } else {
             vec![document(&source, &destination)]
         };
+        let is_copied =
+            job.is_none() && documents.last().is_some_and(|(_, d)| d.bytes == source.document_bytes);
+        let described =
+            if is_copied { None } else { Some(Described::read(&documents, &destination, &target, &source)?) };
         Ok(Plan {
             source,
             target,
@@ -252,8 +287,10 @@ impl Planner<'_> {
             job,
             comparison,
             change,
+            is_exact: self.options.codecs.is_none(),
             quantization,
             documents,
+            described,
             warnings,
         })
     }
@@ -271,6 +308,7 @@ impl Planner<'_> {
                 draft.set_codecs(read_chain(codecs, "--codecs")?);
                 refuse_packed(&draft.codecs, "--codecs")?;
             }
+            change::refuse_bound_codecs(self.options, draft, (quantization.source, quantization.target))?;
             return quantized(quantization, draft);
         }
         if self.options.unpack {
@@ -292,7 +330,7 @@ impl Planner<'_> {
         let Some(json) = &self.options.fill_value else { return Ok(()) };
         let read = draft.data_type.fill_value_from_json(json).map_err(|error| {
             OperationError::data(format!(
-                "--fill-value {} is no {}",
+                "--fill-value {} is not a value of {}",
                 json.to_string_compact(),
                 draft.data_type
             ))
@@ -300,6 +338,34 @@ impl Planner<'_> {
         })?;
         draft.new_chain = true;
         draft.set_fill_value(read.value)
+    }
+
+    /// What is said of errors in what would be written: the option that brought them in, where one did.
+    fn culprit(&self, errors: &[Diagnostic], store: &str) -> String {
+        let at = |part: &str| {
+            let is_there = |error: &Diagnostic| {
+                error.location.pointer.as_deref().is_some_and(|pointer| pointer.starts_with(part))
+            };
+            errors.iter().any(is_there)
+        };
+        let of_fill = |error: &Diagnostic| {
+            error.is(code::SCALE_OFFSET_FILL_VALUE_LOST) || error.is(code::CAST_VALUE_FILL_VALUE_LOST)
+        };
+        let is_of_fill = at("/fill_value") || errors.iter().all(of_fill);
+        let (is_of_chain, options) = (at("/codecs"), self.options);
+        let candidates = [
+            ("--fill-value", options.fill_value.is_some() && is_of_fill),
+            ("--codecs", options.codecs.is_some() && is_of_chain),
+            ("--compress", options.compress.is_some() && is_of_chain),
+            ("--shard-shape", options.shard_shape.is_some()),
+            ("--chunk-shape", options.chunk_shape.is_some()),
+            ("--data-type", options.data_type.is_some()),
+            ("--zarr-format", options.zarr_format.is_some()),
+        ];
+        match candidates.into_iter().find(|(_, is_at_fault)| *is_at_fault) {
+            Some((option, _)) => format!("{option} does not fit `{store}`"),
+            None => format!("the metadata of DEST, made from `{store}`, would be in error"),
+        }
     }
 
     /// Proves the draft: the document, the chain, the fill value through it.
@@ -324,6 +390,7 @@ impl Planner<'_> {
         if draft.zarr_format == 2 {
             // Its own names are others.
             lenient.retain(|found| !about_names(found));
+            errors.retain(|found| !about_names(found));
         }
         if self.options.no_fill_check {
             let (accepted, others): (Vec<_>, Vec<_>) =
@@ -335,18 +402,18 @@ impl Planner<'_> {
             errors.extend(lenient.iter().filter(|found| lost(found)).cloned());
         }
         if !errors.is_empty() {
-            return Err(refusal("the destination's metadata would be in error", &errors));
+            return Err(refusal(&self.culprit(&errors, &source.store), &errors));
         }
         if draft.zarr_format == 3 && source.zarr_format == 2 {
             warnings.extend(lenient.iter().filter(|found| about_names(found)).cloned());
         }
         if !draft.new_chain {
-            return Ok(Planned {
-                zarr_format: draft.zarr_format,
-                document: draft.document.clone(),
-                metadata,
-                pipeline,
-            });
+            let (metadata, pipeline) = match explicit(draft, &pipeline, self.options, store)? {
+                Some(built) => built,
+                None => (metadata, pipeline),
+            };
+            let document = draft.document.clone();
+            return Ok(Planned { zarr_format: draft.zarr_format, document, metadata, pipeline });
         }
         if !self.options.allow_lossy_cast {
             change::refuse_lossy_casts(&pipeline)?;
@@ -393,6 +460,11 @@ impl Planner<'_> {
                     Ok((from, to))
                 });
         let (from, to) = match sides {
+            // What the same codes stood for before gets the same codes again.
+            Ok((from, mut to)) if unchanged && from.cell_chain().casts_like(to.cell_chain()) => {
+                to.encode_to_nearest();
+                (from, to)
+            }
             Ok(sides) => sides,
             Err(error) => return self.unread_job((source, target, destination), listing, changed, error),
         };
@@ -413,7 +485,7 @@ impl Planner<'_> {
         let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
         choice.elsewhere = unit_bytes(&job, quantization, false);
         let is_told = depends_on_one_element(job.destination.cell_chain(), kept(&job));
-        if options.verify && !is_told {
+        if options.verify && options.codecs.is_some() && !is_told {
             let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
             return Err(OperationError::data(message).with_help(
                 "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
@@ -421,13 +493,34 @@ impl Planner<'_> {
         }
         let comparison = match &job.way {
             ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
-            // Each pass is compared by itself.
-            ObjectWay::Staged(_) => None,
+            // Each pass is compared by itself, and chunks that stay as they are one by one.
+            ObjectWay::Staged(_) | ObjectWay::Cells(_) => None,
             _ if same_grid || !options.verify => None,
             _ => Some(choice.rechunk(&job.source, &job.destination)?),
         };
         Ok(Work { job: Some(job), comparison })
     }
+}
+
+/// Of a chain whose codecs stay, while the grid becomes another: byte orders, permutations and the like said as a chain
+/// is written that is new (SEMANTICS: D17). `None` where it says them already.
+fn explicit(
+    draft: &mut Draft,
+    pipeline: &Pipeline,
+    options: &TranscodeOptions,
+    store: &str,
+) -> Result<Option<(ArrayMetadata, Pipeline)>, OperationError> {
+    let has_new_grid = options.chunk_shape.is_some() || options.shard_shape.is_some();
+    if draft.zarr_format == 2 || !has_new_grid {
+        return Ok(None);
+    }
+    let codecs = normalize::codecs(pipeline);
+    if codecs == draft.codecs {
+        return Ok(None);
+    }
+    draft.keep_codecs(codecs);
+    let (metadata, pipeline, _) = build(draft, store)?;
+    Ok(Some((metadata, pipeline)))
 }
 
 /// What is done with the objects.
@@ -516,7 +609,7 @@ fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Diagnostic {
 /// Few readers know `packbits` and the types that are stored by it.
 fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
     let target = quantization.target;
-    let packed = !(target.is_whole() && target.bits().is_power_of_two());
+    let packed = quantization.is_packed() && quantization.is_target_settled;
     let form = if quantization.form == QuantizeForm::Codecs { "the codes are" } else { "the array is" };
     packed.then(|| {
         Diagnostic::new(

@@ -2,6 +2,7 @@
 
 use super::destination::{Draft, follow_data_type};
 use super::range::{Codes, FloatType, RangeFinder, Scaling};
+use super::readers::work_around;
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
@@ -45,21 +46,32 @@ pub(in crate::operation) struct Quantization {
     pub writes_absent: bool,
     /// `--max-error`.
     pub max_error: Option<f64>,
+    /// `--step`.
+    pub grid_step: Option<f64>,
+    /// Whether `max_error` is known to be kept for every value of the range, so that the data need not be measured.
+    pub is_proved: bool,
     /// Whether the range is not known yet: a plan that reads no chunk.
     pub is_open: bool,
     /// Whether TYPE was given, or has been found by measuring.
     pub is_target_settled: bool,
+    /// An entry of `scalar_map.encode` that is there for some readers alone: the encoded 0, bits of the float type, and
+    /// a code. No element meets it.
+    pub reader_workaround: Option<(u64, i64)>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The value next to `decode(encode(fill))` that survives the cast and the whole chain bit for bit.
+/// The value next to `decode(encode(fill))` that survives the cast and the whole chain bit for bit, and lies within
+/// `--max-error` of `fill`.
 pub(super) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f64> {
     let kernel = quantization.codecs();
     let float = FloatType(quantization.source);
     let start = float.value(kernel.decode(kernel.encode(float.bits(fill))?)?);
     let steps = (0..=16_i64).flat_map(|step| [step, -step]);
-    steps.filter_map(|step| float.neighbour(start, step)).find(|value| kernel.survives(float.bits(*value)))
+    let allowed = quantization.max_error.unwrap_or(f64::INFINITY);
+    steps
+        .filter_map(|step| float.neighbour(start, step))
+        .find(|value| (value - fill).abs() <= allowed && kernel.survives(float.bits(*value)))
 }
 
 /// The two codecs, value by value, as any reader runs them.
@@ -87,9 +99,11 @@ impl ValueCodecs {
 }
 
 impl Quantization {
-    /// Whether the codes are known: of an open plan, where a NaN code is set aside in any case.
+    /// Whether the codes are known: of an open plan, where all of the type are used but for a NaN code that is set
+    /// aside in any case.
     pub(super) fn are_codes_settled(&self) -> bool {
-        self.is_target_settled && (!self.is_open || self.codes.nan.is_some())
+        let is_whole_type = self.codes.nan.is_some() && self.max_error.is_none() && self.grid_step.is_none();
+        self.is_target_settled && (!self.is_open || is_whole_type)
     }
 
     /// The kernel's options.
@@ -169,6 +183,13 @@ impl Quantization {
         }
     }
 
+    /// The value that the code of absent elements stands for, where they are written out.
+    pub(in crate::operation) fn absent_read_back(&self) -> Option<FillValue> {
+        let codecs = self.codecs();
+        let read = codecs.decode(codecs.encode(self.absent_bits)?)?;
+        Some(FillValue::from_bits(self.source, read))
+    }
+
     /// The error of absent elements: of the fill value that stands for them, or of the code that is written; `None`
     /// where they are NaN.
     pub(in crate::operation) fn absent_error(&self) -> Option<f64> {
@@ -194,14 +215,28 @@ impl Quantization {
         if let Some(max_error) = self.max_error {
             return max_error;
         }
-        let steps = match self.rounding {
-            Rounding::NearestEven | Rounding::NearestAway => 0.5,
-            _ => 1.0,
-        };
+        let steps = if self.rounding.is_to_nearest() { 0.5 } else { 1.0 };
         let ends = [self.codes.first, self.codes.last].map(|code| self.value_of(code).unwrap_or(0.0));
-        let (span, magnitude) = ((ends[1] - ends[0]).abs(), ends[0].abs().max(ends[1].abs()));
+        let (mut span, magnitude) = ((ends[1] - ends[0]).abs(), ends[0].abs().max(ends[1].abs()));
+        if self.grid_step.is_some() {
+            // The offset may lie far from the values.
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "codes are at most 2^53 in magnitude, which is exact"
+            )]
+            let farthest = self.codes.first.unsigned_abs().max(self.codes.last.unsigned_abs()) as f64;
+            span = span.max(farthest * self.step());
+        }
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);
         steps * self.step() + 2_f64.powi(-significand_bits) * 4.0 * (span + magnitude)
+    }
+
+    /// By how much a reader of CF attributes, who computes in float64, may be further from a value than the codecs are
+    /// by what the array's type rounds: a few units in the last place of the greatest value.
+    pub(super) fn cf_rounding(&self) -> f64 {
+        let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);
+        let magnitude = self.range.map_or(0.0, |(lo, hi)| lo.abs().max(hi.abs()));
+        if self.form == QuantizeForm::Cf { 2_f64.powi(2 - significand_bits) * magnitude } else { 0.0 }
     }
 
     /// `offset` and `scale` as literals of the array's type.
@@ -225,12 +260,37 @@ impl Quantization {
         }
     }
 
+    /// Whether 0, the default of the array's type, has a code.
+    pub(super) fn encodes_zero(&self) -> bool {
+        self.codecs().encode(0).is_some()
+    }
+
+    /// The entry that gives the encoded 0 the NaN code, else the first code; `None` where it is infinite.
+    pub(super) fn entry_for_zero(&self) -> Option<(u64, i64)> {
+        let encoded = self.codecs().scale_offset.encode_one(0).ok()?;
+        Some((encoded, self.codes.nan.unwrap_or(self.codes.first)))
+    }
+
+    /// The entry for some readers as metadata have it: the value of the array's type, and the code.
+    pub(super) fn reader_workaround_literals(&self) -> Option<(Json, i64)> {
+        self.reader_workaround.map(|(value, code)| (value_to_json(self.source, value), code))
+    }
+
+    /// Whether the codes are stored by `packbits`.
+    pub(super) fn is_packed(&self) -> bool {
+        !(self.target.is_whole() && self.target.bits().is_power_of_two())
+    }
+
     /// The two codecs as metadata; a `scale_offset` that does nothing is left out.
     pub(in crate::operation) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
+        let mut cast = self.cast_value();
+        cast.encode.extend(
+            self.reader_workaround.map(|(value, code)| (value, code.cast_unsigned() & mask(self.target))),
+        );
         let scaled = (self.is_open || scaling.offset.is_some() || scaling.scale.is_some())
             .then(|| scaling.to_metadata());
-        scaled.into_iter().chain([self.cast_value().to_metadata()]).collect()
+        scaled.into_iter().chain([cast.to_metadata()]).collect()
     }
 
     /// The source's whole chain with the quantisation in it.
@@ -240,13 +300,14 @@ impl Quantization {
     ) -> Result<Vec<CodecMetadata>, OperationError> {
         let mut draft = Draft::of(source);
         self.apply(&mut draft)?;
+        work_around(&mut self.clone(), &mut draft, true);
         Ok(draft.codecs)
     }
 
     /// Writes the quantisation into DEST's metadata.
     pub(super) fn apply(&self, draft: &mut Draft) -> Result<(), OperationError> {
         let codes = DataType::Number(self.target);
-        let packed = !(self.target.is_whole() && self.target.bits().is_power_of_two());
+        let packed = self.is_packed();
         let heading = if self.form == QuantizeForm::Codecs { self.metadata() } else { Vec::new() };
         draft.edit_innermost(|chain| {
             follow_data_type(chain, &codes);

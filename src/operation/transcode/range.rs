@@ -69,7 +69,7 @@ pub(in crate::operation) struct FloatType(pub NumberType);
 
 impl FloatType {
     /// Rounds to the type; infinite beyond its range, or the greatest finite value when rounding towards zero.
-    pub(super) fn round(self, value: f64, rounding: Rounding) -> f64 {
+    pub(in crate::operation) fn round(self, value: f64, rounding: Rounding) -> f64 {
         if self.0.element() == ElementType::Float64 || !value.is_finite() {
             return value;
         }
@@ -88,7 +88,7 @@ impl FloatType {
     }
 
     /// The value of a bit pattern of the type.
-    pub(super) fn value(self, bits: u64) -> f64 {
+    pub(in crate::operation) fn value(self, bits: u64) -> f64 {
         match self.0.element() {
             ElementType::Float16 => half::f16::from_bits(low_bits(bits)).to_f64(),
             ElementType::Float32 => f64::from(f32::from_bits(low_bits(bits))),
@@ -98,7 +98,7 @@ impl FloatType {
 
     /// The bit pattern of a value that the type holds.
     #[expect(clippy::cast_possible_truncation, reason = "the value is one of the type, so nothing is lost")]
-    pub(super) fn bits(self, value: f64) -> u64 {
+    pub(in crate::operation) fn bits(self, value: f64) -> u64 {
         match self.0.element() {
             ElementType::Float16 => u64::from(half::f16::from_f64(value).to_bits()),
             ElementType::Float32 => u64::from((value as f32).to_bits()),
@@ -107,7 +107,7 @@ impl FloatType {
     }
 
     /// The greatest finite value.
-    fn greatest(self) -> f64 {
+    pub(super) fn greatest(self) -> f64 {
         match self.0.element() {
             ElementType::Float16 => half::f16::MAX.to_f64(),
             ElementType::Float32 => f64::from(f32::MAX),
@@ -120,15 +120,24 @@ impl FloatType {
         self.value(self.bits(value).saturating_sub(ulps).max(1))
     }
 
-    /// The value `steps` away in the order of all values (±0 are one step apart); `None` beyond the finite ones.
-    pub(super) fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
+    /// The position of a value in the order of all values of the type, counted from 0.0; -0.0 is -1.
+    pub(super) fn ordinal(self, value: f64) -> i64 {
         let sign = 1_u64 << (self.0.bits() - 1);
         let bits = self.bits(value);
-        let place =
-            if bits & sign == 0 { i64::try_from(bits).ok()? } else { !i64::try_from(bits & !sign).ok()? };
-        let moved = place.checked_add(steps)?;
-        let bits = if moved >= 0 { moved.cast_unsigned() } else { (!moved).cast_unsigned() | sign };
-        Some(self.value(bits)).filter(|value| value.is_finite())
+        if bits & sign == 0 { bits.cast_signed() } else { !(bits & !sign).cast_signed() }
+    }
+
+    /// The bit pattern of the value at a position in the order of all values.
+    pub(super) fn of_ordinal(self, ordinal: i64) -> u64 {
+        let sign = 1_u64 << (self.0.bits() - 1);
+        if ordinal >= 0 { ordinal.cast_unsigned() } else { (!ordinal).cast_unsigned() | sign }
+    }
+
+    /// The value `steps` away in the order of all values (±0 are one step apart); `None` beyond the finite ones.
+    pub(super) fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
+        let ordinal = self.ordinal(value).checked_add(steps)?;
+        let greatest = self.ordinal(self.greatest());
+        (-greatest - 1..=greatest).contains(&ordinal).then(|| self.value(self.of_ordinal(ordinal)))
     }
 
     /// The smallest power of two, 2^-126 or more, that is at least a unit in the last place of `value`.
@@ -145,7 +154,7 @@ impl FloatType {
 }
 
 /// The exponent of the leading bit of a finite value that is not zero.
-fn exponent_of(value: f64) -> i32 {
+pub(super) fn exponent_of(value: f64) -> i32 {
     let biased = i32::try_from((value.to_bits() >> 52) & 0x7ff).unwrap_or(0);
     if biased == 0 { -1022 } else { biased - 1023 }
 }
@@ -164,6 +173,17 @@ pub(super) enum RangeFault {
     /// No scale brings both ends inside.
     #[error("no scale of the array's data type brings both ends of the range inside the codes")]
     NotFound,
+    /// The steps from the least to the greatest value are more than the codes.
+    #[error("the range takes more steps than the type has codes")]
+    TooFewCodes,
+    /// Arithmetic rounds by so much that the error is kept by no step for which there are codes.
+    #[error(
+        "narrowed by what the arithmetic of the array's data type rounds, the steps are more than the codes"
+    )]
+    TooCoarse,
+    /// One over the step is 0 or infinite in the array's type.
+    #[error("the array's data type does not hold one over the step")]
+    NoScale,
 }
 
 /// What a quantisation is made of, but for its scaling.
@@ -199,7 +219,7 @@ impl RangeFinder {
         if ideal.is_nan() || ideal <= 0.0 {
             return Err(RangeFault::TooWide);
         }
-        let attempt = |ulps: u64| self.attempt(float.towards_zero(ideal, ulps), lo, hi);
+        let attempt = |ulps: u64| self.attempt(float.towards_zero(ideal, ulps), 0, lo, hi);
         let mut failed = match attempt(0) {
             Some(scaling) => return Ok(scaling),
             None => 0,
@@ -210,7 +230,12 @@ impl RangeFinder {
                 None => failed = ulps,
             }
         }
-        // The offset is too coarse for its codes: the scale must give way by more. Double, then halve the gap.
+        // The offset is too coarse for its codes: the scale must give way by more. Double, then halve the gap. The offset
+        // below the nearest leaves `lo` a code inside, where the nearest may be `lo` itself, whose code is 0.
+        let attempt = |ulps: u64| {
+            let scale = float.towards_zero(ideal, ulps);
+            self.attempt(scale, 0, lo, hi).or_else(|| self.attempt(scale, -1, lo, hi))
+        };
         let mut ulps = failed * 2;
         while attempt(ulps).is_none() {
             failed = ulps;
@@ -224,13 +249,14 @@ impl RangeFinder {
         attempt(ulps).ok_or(RangeFault::NotFound)
     }
 
-    /// The scaling with this scale, if both ends land inside.
-    fn attempt(&self, scale: f64, lo: f64, hi: f64) -> Option<Scaling> {
+    /// The scaling with this scale, and the offset so many values of the type beside the nearest, if both ends land inside.
+    fn attempt(&self, scale: f64, beside: i64, lo: f64, hi: f64) -> Option<Scaling> {
         let float = FloatType(self.source);
         #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
         let first = self.codes.first as f64;
         let offset =
             if self.codes.first == 0 { lo } else { float.round(lo - first / scale, Rounding::NearestEven) };
+        let offset = if beside == 0 { offset } else { float.neighbour(offset, beside)? };
         let scaling = Scaling::of(Some(offset), Some(scale));
         (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi))
             .then_some(scaling)

@@ -6,6 +6,7 @@ use crate::codec::region::{advance, as_index, unravel};
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
 use crate::element::NumberType;
+use crate::engine::cells::CellSource;
 use crate::engine::driver::Fault;
 use crate::engine::object::{PIECE, Side, cell_start};
 use crate::engine::shard::ShardLayout;
@@ -31,6 +32,24 @@ pub(in crate::operation) struct ReadBuffers {
 }
 
 impl ReadBuffers {
+    /// The elements of the cell at a position; `None` where it is absent.
+    pub(super) fn read_cell(
+        &mut self,
+        cells: &CellSource<'_>,
+        position: &[u64],
+        cell: &Cell,
+    ) -> Result<Option<&[u8]>, Fault> {
+        if !cells.read(position, &mut self.bytes, &mut self.workspace)? {
+            return Ok(None);
+        }
+        Ok(Some(decode(cells.side().cell_chain(), cell, self)?))
+    }
+
+    /// Whether the cell at a position is stored, as far as the index of its shard tells.
+    pub(super) fn holds(&mut self, cells: &CellSource<'_>, position: &[u64]) -> Result<bool, Fault> {
+        cells.holds(position, &mut self.bytes, &mut self.workspace)
+    }
+
     /// The elements of a cell whose encoded bytes are `encoded`, which becomes the buffer that is read into.
     pub(super) fn decode(
         &mut self,
@@ -121,7 +140,7 @@ impl<'a> CellReader<'a> {
     }
 
     /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
-    /// inside the array whole; else false.
+    /// inside the array whole, and each is a value of its type; else false.
     pub(in crate::operation) fn each_piece(
         &self,
         index: u64,
@@ -135,7 +154,7 @@ impl<'a> CellReader<'a> {
         }
         let Some(mut reader) = side.node.open(&side.key(index))? else { return Ok(false) };
         let length = as_index(reader.length());
-        if !side.chain.stores_elements(length) {
+        if !side.chain.stores_elements(length) || side.chain.checks_values() {
             return Ok(false);
         }
         buffers.bytes.resize(length.min(PIECE), 0);
@@ -234,6 +253,7 @@ fn decode<'b>(chain: &BoundChain, cell: &Cell, buffers: &'b mut ReadBuffers) -> 
     if cell.shape != array.shape {
         crop(bytes, &array.shape, &cell.shape, array.data_type.size().unwrap_or(1));
     }
+    chain.check_values(bytes, &cell.shape, &cell.shape).map_err(|fault| fault.moved_by(&cell.start))?;
     Ok(bytes)
 }
 

@@ -2,6 +2,8 @@
 
 use super::destination::Draft;
 use super::plan::build;
+use crate::diagnostic::quantity::counted;
+use crate::diagnostic::spelling::near;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::edit::{codecs_json, set_chunk_shape};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
@@ -48,7 +50,7 @@ pub(super) fn apply(
                 axis.checked_next_multiple_of(inner).unwrap_or(axis)
             };
             let shard = names.resolve("--shard-shape", request, base, whole)?;
-            check_divides(&cell, &shard)?;
+            check_divides(&cell, &shard, options, &source.shape)?;
             let codecs = match shards {
                 Some(shards) => shards.with_inner(&draft.codecs, &cell),
                 None => vec![wrapped(&draft.codecs, &cell)],
@@ -57,7 +59,7 @@ pub(super) fn apply(
             set_grid(draft, &metadata, &shard);
         }
         (None, Some(shards)) => {
-            check_divides(&cell, &metadata.chunk_shape)?;
+            check_divides(&cell, &metadata.chunk_shape, options, &source.shape)?;
             let codecs = shards.with_inner(&draft.codecs, &cell);
             draft.keep_codecs(codecs);
         }
@@ -72,14 +74,63 @@ fn set_grid(draft: &mut Draft, metadata: &ArrayMetadata, chunk_shape: &[u64]) {
     }
 }
 
-fn check_divides(inner: &[u64], shard: &[u64]) -> Result<(), OperationError> {
-    if inner.iter().zip(shard).all(|(inner, shard)| shard.is_multiple_of(*inner)) {
+/// Refuses shards that whole inner chunks do not fill; names the option at fault, and the nearest shape that would do.
+fn check_divides(
+    inner: &[u64],
+    shard: &[u64],
+    options: &TranscodeOptions,
+    shape: &[u64],
+) -> Result<(), OperationError> {
+    let Some(axis) = inner.iter().zip(shard).position(|(inner, shard)| !shard.is_multiple_of(*inner)) else {
         return Ok(());
-    }
-    Err(OperationError::data(format!(
-        "the inner chunk shape {inner:?} does not divide the shard shape {shard:?}"
-    ))
-    .with_help("give --chunk-shape and --shard-shape so that whole inner chunks fill a shard"))
+    };
+    let (inner_length, shard_length) = (inner[axis], shard[axis]);
+    let at_fault = format!(
+        "along dimension {axis}, {shard_length} is not a multiple of {inner_length} (the array's shape is {shape:?})"
+    );
+    let nearest: Vec<u64> = match options.shard_shape {
+        Some(_) => inner.iter().zip(shard).map(|(inner, shard)| nearest_multiple(*inner, *shard)).collect(),
+        None => inner.iter().zip(shard).map(|(inner, shard)| nearest_divisor(*inner, *shard)).collect(),
+    };
+    let lengths: Vec<String> = nearest.iter().map(u64::to_string).collect();
+    let (message, option, other) = match (&options.shard_shape, &options.chunk_shape) {
+        (Some(_), None) => (
+            format!("--shard-shape {shard:?} does not hold whole chunks of shape {inner:?}"),
+            "--shard-shape",
+            "give --chunk-shape, too",
+        ),
+        (Some(_), Some(_)) => (
+            format!("--shard-shape {shard:?} does not hold whole chunks of --chunk-shape {inner:?}"),
+            "--shard-shape",
+            "give another --chunk-shape",
+        ),
+        (None, _) => (
+            format!("--chunk-shape {inner:?} does not divide the shard shape of SOURCE, {shard:?}"),
+            "--chunk-shape",
+            "give --shard-shape, too",
+        ),
+    };
+    Err(OperationError::data(format!("{message}: {at_fault}"))
+        .with_help(format!("the nearest that does is {option} {}; or {other}", lengths.join(","))))
+}
+
+/// The positive multiple of `unit` that is nearest to `length`.
+fn nearest_multiple(unit: u64, length: u64) -> u64 {
+    let below = length - length % unit;
+    let above = below.saturating_add(unit);
+    if below > 0 && length - below <= above - length { below } else { above }
+}
+
+/// The divisor of `whole` that is nearest to `length`; 1 where that would take long to find.
+fn nearest_divisor(length: u64, whole: u64) -> u64 {
+    const MOST_TRIED: u64 = 1 << 20;
+    let divides = |candidate: u64| candidate > 0 && whole.is_multiple_of(candidate);
+    (0..MOST_TRIED.min(length.max(whole)))
+        .find_map(|away| {
+            let near = [length.checked_sub(away), length.checked_add(away)];
+            near.into_iter().flatten().find(|candidate| divides(*candidate))
+        })
+        .unwrap_or(1)
 }
 
 /// A chain inside a new `sharding_indexed`.
@@ -175,10 +226,15 @@ impl Names<'_> {
         let lengths = match request {
             ShapeRequest::Lengths(lengths) if lengths.len() == shape.len() => lengths.clone(),
             ShapeRequest::Lengths(lengths) => {
+                let example: Vec<String> = present.iter().map(u64::to_string).collect();
                 return Err(OperationError::data(format!(
-                    "{option} gives {} lengths, but the array has {} dimensions of shape {shape:?}",
-                    lengths.len(),
-                    shape.len()
+                    "{option} gives {}, but the array has {} (its shape is {shape:?})",
+                    counted(lengths.len() as u64, "length"),
+                    counted(shape.len() as u64, "dimension")
+                ))
+                .with_help(format!(
+                    "give a length for each dimension, such as {option} {}, or some by name, such as time=1",
+                    example.join(",")
                 )));
             }
             ShapeRequest::Named(named) => {
@@ -212,10 +268,12 @@ impl Names<'_> {
             ))
             .with_help("give the lengths of all dimensions as numbers")),
             _ => {
-                let known = if present.is_empty() {
-                    "its dimensions have no names; give the lengths as numbers".to_owned()
-                } else {
-                    format!("its dimensions are {}", present.join(", "))
+                let known = match near(name, present.iter().copied()).first() {
+                    _ if present.is_empty() => {
+                        "its dimensions have no names; give the lengths as numbers".to_owned()
+                    }
+                    Some(near) => format!("did you mean `{near}`? its dimensions are {}", present.join(", ")),
+                    None => format!("its dimensions are {}", present.join(", ")),
                 };
                 Err(OperationError::data(format!(
                     "{option} names the dimension `{name}`, which the array does not have"
@@ -223,5 +281,23 @@ impl Names<'_> {
                 .with_help(known))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_shapes_do() {
+        assert_eq!(
+            [(10, 24), (10, 25), (10, 26), (10, 3)].map(|(unit, length)| nearest_multiple(unit, length)),
+            [20, 20, 30, 10]
+        );
+        assert_eq!(
+            [(7, 20), (3, 20), (30, 20), (1, 1)].map(|(length, whole)| nearest_divisor(length, whole)),
+            [5, 2, 20, 1]
+        );
+        assert_eq!(nearest_divisor(u64::MAX / 2, u64::MAX), 1);
     }
 }

@@ -2,10 +2,12 @@
 //! "Quantising").
 
 use super::destination::codec_names;
+use super::fit::{Fit, Fitted};
 use super::quantization::{Quantization, surviving_fill};
-use super::range::{Codes, FloatType, RangeFault, RangeFinder, Scaling};
+use super::range::{Codes, FloatType, RangeFinder, Scaling};
 use super::survey::Survey;
 use crate::data_type::{DataType, value_from_json};
+use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::listing::Listing;
@@ -55,7 +57,7 @@ impl<'a> Request<'a> {
         }
         let fill_bits =
             source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
-        let missing = super::missing::values(source, number_type, quantize.missing.as_ref())?;
+        let missing = crate::operation::missing::values(source, number_type, quantize.missing.as_ref())?;
         Ok(Request { source, options, quantize, number_type, missing, fill_bits })
     }
 
@@ -78,10 +80,19 @@ impl<'a> Request<'a> {
     pub(super) fn open(&self, listing: &Listing) -> Result<Quantization, OperationError> {
         let total: u64 = self.source.metadata.num_chunks();
         let survey = Survey { absent_elements: listing.present.len() < total, ..Survey::default() };
+        // Whether inner chunks are absent decides what becomes of a finite fill value.
+        let knows_fill = self.fill_is_nan() || self.source.pipeline.sharding().is_none();
+        if self.fits_error() && self.quantize.range.is_some() && knows_fill {
+            let mut settled = self.first_fit(|target, fit| self.settle(target, &survey, fit))?;
+            settled.is_open = !settled.is_proved;
+            settled.is_target_settled = settled.is_proved || self.quantize.data_type.is_some();
+            return Ok(settled);
+        }
         // The widest, so that what the plan needs is enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.number_type);
-        let mut quantization = self.settle(widest, &survey)?;
-        quantization.is_open = self.needs_first_pass();
+        let fit = self.quantize.step.map_or(Fit::AllCodes, Fit::GridFromZero);
+        let mut quantization = self.settle(widest, &survey, fit)?;
+        quantization.is_open = self.needs_first_pass() || self.fits_error();
         quantization.is_target_settled = self.quantize.data_type.is_some();
         quantization.warnings.clear();
         Ok(quantization)
@@ -93,17 +104,13 @@ impl<'a> Request<'a> {
         fill.is_nan() || self.missing.iter().any(|bits| self.float().value(*bits) == fill)
     }
 
-    /// The candidates for the codes' type, narrowest first.
-    pub(super) fn candidates(&self) -> Vec<NumberType> {
-        use crate::element::ElementType::{UInt8, UInt16, UInt32};
-        match self.quantize.data_type {
-            Some(data_type) => vec![data_type],
-            None => [UInt8, UInt16, UInt32].map(NumberType::of).to_vec(),
-        }
-    }
-
     /// Settles everything for one type of codes.
-    pub(super) fn settle(&self, target: NumberType, survey: &Survey) -> Result<Quantization, OperationError> {
+    pub(super) fn settle(
+        &self,
+        target: NumberType,
+        survey: &Survey,
+        fit: Fit,
+    ) -> Result<Quantization, OperationError> {
         let fill = self.float().value(self.fill_bits);
         let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
         if fill.is_infinite() && fill_is_data {
@@ -112,7 +119,9 @@ impl<'a> Request<'a> {
         self.check_survey(survey)?;
         let saw_nan = survey.extent.is_some_and(|extent| extent.nan > 0);
         let wants_nan = self.quantize.nan_value.is_some() || self.fill_is_nan() || saw_nan || !fill_is_data;
-        let mut quantization = self.with_codes(target, wants_nan, survey, fill_is_data.then_some(fill))?;
+        let range = self.range(survey, fill_is_data.then_some(fill))?;
+        let mut quantization =
+            self.with_codes((target, wants_nan), range, fill_is_data.then_some(fill), fit)?;
         if !fill_is_data {
             quantization.fill_value = FloatType(self.number_type).bits(f64::NAN);
             return Ok(quantization);
@@ -127,7 +136,7 @@ impl<'a> Request<'a> {
             }
             return Ok(quantization);
         }
-        let mut quantization = self.with_codes(target, true, survey, Some(fill))?;
+        let mut quantization = self.with_codes((target, true), range, Some(fill), fit)?;
         quantization.fill_value = self.float().bits(f64::NAN);
         quantization.writes_absent = true;
         quantization.warnings.push(Diagnostic::new(
@@ -145,34 +154,37 @@ impl<'a> Request<'a> {
         let Some(extent) = survey.extent else { return Ok(()) };
         if extent.positive_infinity + extent.negative_infinity > 0 {
             let count = extent.positive_infinity + extent.negative_infinity;
-            return Err(infinite(&self.source.store, &format!("{count} elements are infinite")));
+            let are = if count == 1 { "is" } else { "are" };
+            let elements = counted(count, "element");
+            return Err(infinite(&self.source.store, &format!("{elements} {are} infinite")));
         }
         if survey.declared_missing > 0 {
             return Err(OperationError::data(format!(
-                "`{}` holds {} elements equal to its attribute `_FillValue` or `missing_value`, which would ruin the \
-                 range",
-                self.source.store, survey.declared_missing
+                "`{}` holds {} equal to its attribute `_FillValue` or `missing_value`, which would ruin the range",
+                self.source.store,
+                counted(survey.declared_missing, "element")
             ))
             .with_help("count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`"));
         }
         Ok(())
     }
 
+    /// The quantisation with codes of a type, of which one is NaN's if it is wanted; all but the fill value.
     fn with_codes(
         &self,
-        target: NumberType,
-        wants_nan: bool,
-        survey: &Survey,
+        (target, wants_nan): (NumberType, bool),
+        range: Option<(f64, f64)>,
         fill: Option<f64>,
+        fit: Fit,
     ) -> Result<Quantization, OperationError> {
         let nan =
             if wants_nan { self.quantize.nan_value.or_else(|| Codes::default_nan(target)) } else { None };
         let (least, greatest) = target.integer_bounds().ok_or_else(|| {
-            OperationError::data(format!("--quantize takes an integer type; {target} is none"))
+            OperationError::data(format!("--quantize takes an integer type; {target} is not one"))
         })?;
         if nan.is_some_and(|nan| !(least..=greatest).contains(&i128::from(nan))) {
             return Err(OperationError::data(format!(
-                "--nan-value {} is no value of {target}, {least} to {greatest}",
+                "--nan-value {} is not a value of {target}, {least} to {greatest}",
                 nan.unwrap_or_default()
             )));
         }
@@ -186,8 +198,7 @@ impl<'a> Request<'a> {
             rounding,
             has_scalar_map: self.quantize.form == QuantizeForm::Codecs,
         };
-        let range = self.range(survey, fill)?;
-        let scaling = self.scaling(&finder, range)?;
+        let Fitted { scaling, codes, is_proved } = self.fitted(&finder, range, fit)?;
         if let Some(fill) = fill
             && finder.encode(scaling, fill).is_none()
         {
@@ -210,8 +221,11 @@ impl<'a> Request<'a> {
             absent_bits: self.fill_bits,
             writes_absent: false,
             max_error: self.quantize.max_error,
+            grid_step: self.quantize.step,
+            is_proved,
             is_open: false,
             is_target_settled: true,
+            reader_workaround: None,
             warnings: Vec::new(),
         })
     }
@@ -240,7 +254,12 @@ impl<'a> Request<'a> {
         })
     }
 
-    fn scaling(&self, finder: &RangeFinder, range: Option<(f64, f64)>) -> Result<Scaling, OperationError> {
+    /// The scaling of `--scale` and `--offset`, or of all codes over the range.
+    pub(super) fn scaling(
+        &self,
+        finder: &RangeFinder,
+        range: Option<(f64, f64)>,
+    ) -> Result<Scaling, OperationError> {
         if self.quantize.scale.is_some() || self.quantize.offset.is_some() {
             let number =
                 |json: &Option<Json>, option| json.as_ref().map(|json| self.number(json, option)).transpose();
@@ -253,7 +272,7 @@ impl<'a> Request<'a> {
             return Ok(Scaling::of(offset, scale));
         }
         let Some((lo, hi)) = range else { return Ok(Scaling::default()) };
-        finder.find(lo, hi).map_err(|fault: RangeFault| {
+        finder.find(lo, hi).map_err(|fault| {
             OperationError::data(format!("values from {lo} to {hi} cannot be quantised to {}", finder.target))
                 .because(fault)
                 .with_help("give --scale and --offset, or a narrower --range with --out-of-range clamp")
@@ -264,7 +283,7 @@ impl<'a> Request<'a> {
     fn number(&self, json: &Json, option: &str) -> Result<f64, OperationError> {
         let refused = |why: String| {
             OperationError::data(format!(
-                "{option} {} is no finite {}{why}",
+                "{option} {} is not a finite {}{why}",
                 json.to_string_compact(),
                 self.number_type
             ))

@@ -6,10 +6,12 @@ use std::io;
 
 use super::outcome::fixed_bytes;
 use super::plan::Plan;
+use crate::diagnostic::quantity::{bytes, counted};
 use crate::engine::journal::Journal;
 use crate::engine::object::ObjectJob;
 use crate::engine::staged::left_document;
 use crate::operation::error::OperationError;
+use crate::store::local::Room;
 
 /// What absent chunks become fits into the free space: a grid of 2^60 chunks is a line of metadata, and would be
 /// written for ever.
@@ -33,8 +35,11 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
     let written = fixed_bytes(plan).filter(|_| temporary > 0).unwrap_or(0);
     if temporary.saturating_add(written) > free {
         let message = format!(
-            "two passes take {temporary} bytes of intermediate data and {written} of chunks at `{}`, and {free} bytes are free",
-            plan.target.root().display()
+            "two passes take {} of intermediate data and {} of chunks at `{}`, and {} are free",
+            bytes(temporary),
+            bytes(written),
+            plan.target.root().display(),
+            bytes(free)
         );
         return Err(OperationError::environment(message)
             .with_help("give more `--max-memory`, so that one pass will do, or name a larger file system"));
@@ -43,16 +48,18 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
         return Ok(());
     }
     let message = format!(
-        "{filled} absent chunks would be written, and there is no room for them at `{}`: {} bytes and {} files are free",
+        "{} would be written, and there is no space for them at `{}`: {} and {} are free",
+        counted(filled, "absent chunk"),
         plan.target.root().display(),
-        free,
-        room.files
+        bytes(free),
+        counted(room.files, "file")
     );
     Err(OperationError::environment(message)
         .with_help("keep the fill value, so that absent chunks stay absent; or name a larger file system"))
 }
 
-/// An error for want of space says how much is missing: what is left to do, if it is like what is done.
+/// An error for want of space says how much is missing: what is left to do, if it is like what is done; where that would
+/// fit, what else may have run out.
 pub(super) fn with_missing_space<'a>(
     error: OperationError,
     plans: impl Iterator<Item = &'a Plan> + Clone,
@@ -62,7 +69,6 @@ pub(super) fn with_missing_space<'a>(
         return error;
     }
     let Some(Ok(room)) = plans.clone().next().map(|plan| plan.target.room()) else { return error };
-    let free = room.blocks.saturating_mul(room.block_bytes);
     let objects = plans.clone().map(|plan| match &plan.job {
         Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
         None => plan.listing.present.len(),
@@ -75,8 +81,23 @@ pub(super) fn with_missing_space<'a>(
         Some(decoded) if done == 0 => left * u128::from(decoded),
         _ => left * u128::from(written) / u128::from(done.max(1)),
     };
-    let missing = needed.saturating_sub(u128::from(free)).max(1);
-    error.with_help(format!("about {missing} bytes more are needed there ({free} bytes are free): make room"))
+    error.with_help(space_help(u64::try_from(needed).unwrap_or(u64::MAX), &room))
+}
+
+/// What to do where space ran out before so many bytes that are needed still.
+fn space_help(needed: u64, room: &Room) -> String {
+    let free = room.blocks.saturating_mul(room.block_bytes);
+    match needed.checked_sub(free) {
+        Some(missing @ 1..) => {
+            format!("about {} more are needed there ({} are free): make room", bytes(missing), bytes(free))
+        }
+        // What ran out is not what the file system tells of.
+        _ => format!(
+            "{} and {} are free there now: look for a quota, a limit of the process (`ulimit -f`) or other writers",
+            bytes(free),
+            counted(room.files, "file")
+        ),
+    }
 }
 
 /// Whether the disk, a quota or a limit of the process is at its end.
@@ -90,4 +111,20 @@ fn is_out_of_space(error: &OperationError) -> bool {
         cause = error.source();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn want_of_space_says_what_is_missing_or_that_the_file_system_has_it() {
+        let room = Room { blocks: 2, block_bytes: 512, files: 9 };
+        assert_eq!(
+            space_help(3072, &room),
+            "about 2.00 KiB more are needed there (1.00 KiB are free): make room"
+        );
+        let enough = space_help(1024, &room);
+        assert!(enough.starts_with("1.00 KiB and 9 files are free there now: look for a quota"), "{enough}");
+    }
 }

@@ -1,33 +1,35 @@
 //! A plan carried out: the chunks, then the metadata, then what is reported.
 
 use std::mem::take;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::budget::{Budget, Memory};
+use super::budget::{Memory, allot};
 use super::consolidate::with_copies;
 use super::fault::{explain, explain_job};
-use super::outcome::{Outcome, Tally, array_result, dry_tally, group_result};
+use super::outcome::{Outcome, Tally, array_result, clamped_warning, dry_tally, group_result};
 use super::plan::{Plan, Planner};
 use super::room::{check_room, with_missing_space};
 use super::site::{Claim, Site, cannot_write};
 use super::tree::{Source, SourceArray};
 use super::verify::{Verification, verify};
+use super::work_bytes;
+use crate::engine::ChunkSet;
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::journal::{Fingerprint, Journal, Part};
 use crate::engine::listing;
 use crate::engine::object::ObjectReport;
-use crate::engine::progress::{Progress, Silent};
+use crate::engine::progress::{Piece, Progress, Share, Silent};
 use crate::engine::staged;
 use crate::metadata::array::num_elements;
+use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::hierarchy::compare_paths;
 use crate::operation::new_driver;
 use crate::operation::options::{CommonOptions, TranscodeOptions};
 use crate::operation::transcode_result::{Totals, TranscodeResult};
-use crate::store::LocalNode;
+use crate::store::{LocalNode, Location};
 
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
 const SMALL_BYTES: u64 = 32 << 20;
@@ -55,8 +57,10 @@ pub fn transcode(
     let _unfinished =
         interrupt.begin(format!("`{}`", site.shown())).map_err(|_| OperationError::interrupted())?;
     let claim = site.claim(&whole.fingerprint())?;
+    let unlocked = claim.unlocked_warning();
     let outcomes = whole.write(claim, &driver, budget, progress)?;
-    let result = whole.result(Some(outcomes), begun);
+    let mut result = whole.result(Some(outcomes), begun);
+    result.warnings.extend(unlocked);
     driver.discard((source, arrays, documents));
     Ok(result)
 }
@@ -94,23 +98,50 @@ impl Planning<'_> {
         let is_quick = |array: &SourceArray| self.is_tree && array.options.quantize.is_none();
         let quick = self.driver.map_plain(&waiting, |slot| {
             let driver = self.driver.alone();
-            due(slot, &is_quick).map(|array| self.plan_array(array, &driver))
+            due(slot, &is_quick).map(|array| self.plan_array(array, &driver, &Silent))
         });
-        let all = waiting.iter().zip(quick).map(|(slot, planned)| {
-            let rest = || due(slot, &|_| true).map(|array| self.plan_array(array, self.driver));
-            planned.or_else(rest)
-        });
-        all.flatten().collect()
+        let of_passes = |slot: &Mutex<Option<SourceArray>>| {
+            let array = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            array.as_ref().map(first_pass_bytes)
+        };
+        let passes: Vec<Option<(u64, u64)>> = waiting.iter().map(of_passes).collect();
+        let whole = passes.iter().flatten().fold(0_u64, |all, (bytes, _)| all.saturating_add(*bytes));
+        if self.is_tree && whole > 0 {
+            self.progress.start("first pass", Some(whole));
+        }
+        let mut all = Vec::with_capacity(waiting.len());
+        for ((slot, planned), passes) in waiting.iter().zip(quick).zip(passes) {
+            let (bytes, passes) = passes.unwrap_or_default();
+            let share = Share::new(self.progress, bytes, passes);
+            let progress: &dyn Progress = if self.is_tree { &share } else { self.progress };
+            let rest = || due(slot, &|_| true).map(|array| self.plan_array(array, self.driver, progress));
+            all.extend(planned.or_else(rest));
+            if all.last().is_some_and(Result::is_err) {
+                break;
+            }
+        }
+        self.progress.finish();
+        all.into_iter().collect()
     }
 
     /// Settles an array; of several, an error says which it is about.
-    fn plan_array(&self, array: SourceArray, driver: &Driver) -> Result<PlannedArray, OperationError> {
+    fn plan_array(
+        &self,
+        array: SourceArray,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<PlannedArray, OperationError> {
         let store = array.opened.store.clone();
-        let settled = self.settle(array, driver);
+        let settled = self.settle(array, driver, progress);
         settled.map_err(|error| if self.is_tree { error.about(&store) } else { error })
     }
 
-    fn settle(&self, array: SourceArray, driver: &Driver) -> Result<PlannedArray, OperationError> {
+    fn settle(
+        &self,
+        array: SourceArray,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<PlannedArray, OperationError> {
         self.interrupt.check().map_err(|_| OperationError::interrupted())?;
         let SourceArray { path, opened, options } = array;
         let target =
@@ -120,11 +151,22 @@ impl Planning<'_> {
             self.is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
         let planner = Planner { options: &options, budget, interrupt: self.interrupt, driver };
-        let plan = planner.plan(opened, target, self.progress)?;
-        let memory = budget.allot(&plan, options.verify)?;
+        let plan = planner.plan(opened, target, progress)?;
+        let memory = allot(budget, &plan, options.verify)?;
         check_room(&plan)?;
         Ok(PlannedArray { path, plan, memory, is_small })
     }
+}
+
+/// Bytes that the first passes of an array read, and how many passes there are; under `--max-error` at least one more.
+fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
+    let passes = match &array.options.quantize {
+        None => 0,
+        Some(quantize) => 1 + u64::from(quantize.max_error.is_some()),
+    };
+    let opened = &array.opened;
+    let bytes = logical_bytes(&opened.metadata.shape, opened.data_type.size());
+    (if passes > 0 { bytes.saturating_mul(passes) } else { 0 }, passes)
 }
 
 fn logical_bytes(shape: &[u64], element_size: Option<usize>) -> u64 {
@@ -161,8 +203,8 @@ impl Whole<'_> {
         }
         let asked = TranscodeOptions {
             common: CommonOptions::default(),
-            source: PathBuf::new(),
-            destination: PathBuf::new(),
+            source: Location::default(),
+            destination: Location::default(),
             verify: false,
             dry_run: false,
             overwrite: false,
@@ -290,6 +332,7 @@ impl Whole<'_> {
                 (tally, bytes_written, None)
             };
             warnings.extend(plan.warnings.iter().cloned());
+            warnings.extend(clamped_warning(path, plan, &tally));
             warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
             let outcome = Outcome { tally, bytes_written, memory: *memory, verified };
             nodes.push(array_result(path, plan, outcome, ran));
@@ -331,38 +374,43 @@ struct Writing<'a> {
     verifies: bool,
 }
 
-/// One bar for all arrays: what each says of its own beginning and end is not told.
-struct Shared<'a>(&'a dyn Progress);
-
-impl Progress for Shared<'_> {
-    fn start(&self, _name: &str, _length: Option<u64>) {}
-    fn advance(&self, bytes: u64) {
-        self.0.advance(bytes);
-    }
-    fn finish(&self) {}
-}
-
 impl Writing<'_> {
     /// Writes the chunks of all arrays.
     fn chunks(&self) -> Result<Vec<Tally>, Ended> {
-        let lengths = self.arrays.iter().map(|array| array_bytes(&array.plan));
-        let length = lengths.sum::<Option<u64>>();
-        self.progress.start("transcode", length);
-        let shared = Shared(self.progress);
+        let known = self.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
+        self.progress.start("transcode", known);
+        let piece = Piece(self.progress);
         let written = self.each(|array, driver| {
-            Run { plan: &array.plan, path: &array.path, driver, progress: &shared }.write_chunks(self.claim)
+            // Beside arrays whose length is known, one whose length is not is left out.
+            let is_told = known.is_none() || self.bytes_left(array).is_some();
+            let progress: &dyn Progress = if is_told { &piece } else { &Silent };
+            Run { plan: &array.plan, path: &array.path, driver, progress }.write_chunks(self.claim)
         });
         self.progress.finish();
         written
     }
 
+    fn bytes_left(&self, array: &PlannedArray) -> Option<u64> {
+        if self.claim.is_published {
+            return Some(0);
+        }
+        work_bytes::of_writing(&array.plan, self.claim.journal.part(&array.path).done())
+    }
+
     /// Reads all arrays back that are to be compared.
     fn verify(&self) -> Result<Vec<Option<Verification>>, OperationError> {
-        self.each(|array, driver| {
-            let progress: &dyn Progress = if array.is_small { &Silent } else { self.progress };
-            let verified = self.verifies.then(|| verify(&array.plan, &array.plan.target, driver, progress));
-            verified.transpose()
-        })
+        if !self.verifies {
+            return Ok(self.arrays.iter().map(|_| None).collect());
+        }
+        let bytes = |array: &PlannedArray| work_bytes::of_writing(&array.plan, &ChunkSet::default());
+        let known = self.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
+        self.progress.start("verify", known);
+        let verified = self.each(|array, driver| {
+            let share = Share::new(self.progress, bytes(array).unwrap_or(0), 1);
+            verify(&array.plan, &array.plan.target, driver, &share).map(Some)
+        });
+        self.progress.finish();
+        verified
     }
 
     /// Does something with every array: small ones many at a time, the others one after the other.
@@ -397,13 +445,6 @@ impl Writing<'_> {
     }
 }
 
-/// Bytes that are decoded, in all passes; `None` where that is not known.
-fn array_bytes(plan: &Plan) -> Option<u64> {
-    let once = plan.listing.present.len().saturating_mul(plan.object_bytes()?);
-    let passes = if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) { 2 } else { 1 };
-    Some(once.saturating_mul(passes))
-}
-
 /// The chunks of an array being written.
 struct Run<'a> {
     plan: &'a Plan,
@@ -425,6 +466,7 @@ impl Run<'_> {
             self.remove_unfinished(&part)?;
         }
         self.run(&part, |report| tally.add(&report))?;
+        self.check_error(&tally)?;
         Ok(tally)
     }
 
@@ -436,6 +478,23 @@ impl Run<'_> {
             let error = explain_job(fault, job, &plan.source.store, plan.quantization.as_ref());
             Ended { error, is_for_good }
         })
+    }
+
+    /// What was written keeps `--max-error`: SOURCE may have changed since it was looked at.
+    fn check_error(&self, tally: &Tally) -> Result<(), Ended> {
+        let allowed = self.plan.quantization.as_ref().and_then(|quantization| quantization.max_error);
+        let found = tally.figures.max_abs_error;
+        match allowed {
+            Some(allowed) if found > allowed => {
+                let store = &self.plan.source.store;
+                let message =
+                    format!("`{store}`: the greatest error is {found}, and --max-error is {allowed}");
+                let help =
+                    "if nothing else writes to the array, please report this as a bug, with the command line";
+                Err(Ended { error: OperationError::data(message).with_help(help), is_for_good: true })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A run that was interrupted may have left objects that are not whole.

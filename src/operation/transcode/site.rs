@@ -4,17 +4,17 @@
 //! to a folder beside DEST, which is then exchanged for DEST at once; the old tree is removed after that. Either
 //! way the journal's folder goes last of all: as long as it stands, `--resume` knows what is left to do.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::journal::{FOLDER, Fingerprint, Journal, JournalError};
-use crate::metadata::json::Json;
-use crate::operation::document::NODE_KEYS;
+use crate::operation::document::{NODE_KEYS, parse_document};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
-use crate::operation::place::local_path;
-use crate::store::{LocalNode, StoreError, tree};
+use crate::store::{LocalNode, Location, StoreError, tree};
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,9 @@ impl Site {
     /// Finds out what a run would do. Nothing is touched.
     pub(super) fn find(source: &LocalNode, options: &TranscodeOptions) -> Result<Self, OperationError> {
         let shown = options.destination.display().to_string();
-        let destination = LocalNode::new(local_path(&options.destination));
+        refuse_zip(&options.destination)?;
+        let destination = LocalNode::new(options.destination.path());
+        refuse_file_above(destination.root(), &shown)?;
         let place = destination.resolved_root().map_err(unreadable)?;
         check_apart(&source.resolved_root().map_err(unreadable)?, &place, &shown)?;
         let standing = standing(&place, &destination)?;
@@ -108,7 +110,7 @@ impl Site {
                     .with_help("name a place where nothing is"));
             }
         };
-        Ok(Site { shown, work: LocalNode::new(&place), place, replaces: false, start })
+        Ok(Site { shown, work: LocalNode::new(&place).confined(), place, replaces: false, start })
     }
 
     fn replacing(
@@ -119,7 +121,7 @@ impl Site {
         resumes: bool,
     ) -> Result<Self, OperationError> {
         if standing == Standing::Other {
-            return Err(OperationError::environment(format!("`{shown}` is no Zarr node, and is not replaced"))
+            return Err(OperationError::environment(format!("`{shown}` is not a Zarr node, and is not replaced"))
                 .with_help(
                     "`--overwrite` replaces arrays, groups, unfinished runs and empty folders; name another place",
                 ));
@@ -167,10 +169,10 @@ impl Site {
                     "`{}` stands where `{shown}` would be written before it is replaced",
                     staging.display()
                 ))
-                .with_help("it is no unfinished run: move it away"));
+                .with_help("it is not an unfinished run: move it away"));
             }
         };
-        let work = LocalNode::new(if start == Start::Finish { &place } else { &staging });
+        let work = LocalNode::new(if start == Start::Finish { &place } else { &staging }).confined();
         Ok(Site { shown, place, work, replaces: true, start })
     }
 
@@ -189,10 +191,7 @@ impl Site {
     pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim, OperationError> {
         if self.replaces && self.place != self.work.root() && Journal::is_at(&LocalNode::new(&self.place)) {
             // Nobody else writes what is to be replaced.
-            let other = Journal::is_locked_at(&LocalNode::new(&self.place)).map_err(|e| self.refused(e))?;
-            if other {
-                return Err(self.refused(JournalError::Locked));
-            }
+            Journal::check_free_at(&LocalNode::new(&self.place)).map_err(|error| self.refused(error))?;
         }
         let (journal, is_resumed) = match self.start {
             Start::New | Start::Empty | Start::Over => (self.begin(fingerprint)?, false),
@@ -213,9 +212,7 @@ impl Site {
 
     fn begin(&self, fingerprint: &Fingerprint) -> Result<Journal, OperationError> {
         if self.start == Start::Over {
-            if Journal::is_locked_at(&self.work).map_err(|error| self.refused(error))? {
-                return Err(self.refused(JournalError::Locked));
-            }
+            Journal::check_free_at(&self.work).map_err(|error| self.refused(error))?;
             self.work.remove_root().map_err(cannot_write)?;
         }
         if self.start != Start::Empty {
@@ -233,9 +230,11 @@ impl Site {
         let shown = &self.shown;
         match error {
             JournalError::Store(error) => cannot_write(error),
-            JournalError::Locked => OperationError::environment(format!("`{shown}` is locked"))
-                .because(JournalError::Locked)
-                .with_help("wait until the other run has ended, or name another place"),
+            error @ (JournalError::Locked | JournalError::Held(_)) => {
+                OperationError::environment(format!("`{shown}` is locked"))
+                    .because(error)
+                    .with_help("wait until the other run has ended, or name another place")
+            }
             error @ JournalError::OtherPlan { .. } => {
                 OperationError::environment(format!("`{shown}` is the unfinished run of another plan"))
                     .because(error)
@@ -246,6 +245,23 @@ impl Site {
 }
 
 impl Claim {
+    /// What to tell where nothing keeps runs on other machines out.
+    pub(super) fn unlocked_warning(&self) -> Option<Diagnostic> {
+        if self.journal.is_locked() {
+            return None;
+        }
+        let shown = &self.site.shown;
+        let before = match self.journal.holder_before() {
+            Some(holder) => format!("; {holder} has written there before, and is taken for ended"),
+            None => String::new(),
+        };
+        let message = format!(
+            "the file system of `{shown}` has no locks: nothing keeps a run on another machine out{before}"
+        );
+        let help = "see to it that no two machines write there at once";
+        Some(Diagnostic::new(code::NOT_LOCKED, message).with_help(help))
+    }
+
     /// Writes the documents into their places, of which the last makes DEST complete, and clears away what the run
     /// needed.
     pub(super) fn publish(
@@ -255,8 +271,11 @@ impl Claim {
     ) -> Result<(), OperationError> {
         let Claim { site, journal, is_published, .. } = self;
         if !is_published && let Some(((key, document), others)) = documents.split_last() {
-            let written = driver.map_plain(others, |(key, document)| site.work.write(key, document));
-            written.into_iter().collect::<Result<(), _>>().map_err(cannot_write)?;
+            // Each below the root comes whole or not at all, and what holds others after them.
+            for level in by_depth(others) {
+                let written = driver.map_plain(&level, |(key, document)| site.work.replace(key, document));
+                written.into_iter().collect::<Result<(), _>>().map_err(cannot_write)?;
+            }
             if !others.is_empty() {
                 site.work.sync().map_err(cannot_write)?;
             }
@@ -345,6 +364,15 @@ impl Site {
     }
 }
 
+/// Documents by the depth of their nodes, the deepest first.
+fn by_depth(documents: &[(String, Vec<u8>)]) -> Vec<Vec<&(String, Vec<u8>)>> {
+    let mut levels: BTreeMap<usize, Vec<&(String, Vec<u8>)>> = BTreeMap::new();
+    for document in documents {
+        levels.entry(document.0.matches('/').count()).or_default().push(document);
+    }
+    levels.into_values().rev().collect()
+}
+
 /// An error with a further next step.
 fn with_next_step(error: OperationError, next: &str) -> OperationError {
     let help = match error.help() {
@@ -407,6 +435,35 @@ fn refuse_half_exchanged(place: &Path, shown: &str) -> Result<(), OperationError
     .with_help("the command of that run with `--overwrite --resume` goes on; or move the old one back"))
 }
 
+/// Nothing can be made below what is not a folder.
+fn refuse_file_above(destination: &Path, shown: &str) -> Result<(), OperationError> {
+    let existing = tree::nearest_existing(destination).map_err(unreadable)?;
+    let what = match tree::kind(&existing).map_err(unreadable)? {
+        Some(tree::Kind::File) => "a file",
+        Some(tree::Kind::Other(what)) => what,
+        Some(tree::Kind::Folder) | None => return Ok(()),
+    };
+    if existing == destination {
+        return Ok(());
+    }
+    Err(OperationError::environment(format!(
+        "`{shown}` cannot be made: {} is {what}, not a folder",
+        existing.display()
+    ))
+    .with_help("name a place in a folder"))
+}
+
+/// A zip cannot be written, and a DEST of that name is meant to be one; but what is a folder already is a folder.
+fn refuse_zip(destination: &Location) -> Result<(), OperationError> {
+    match destination.zip().filter(|zip| !zip.is_dir()) {
+        Some(_) => {
+            Err(OperationError::usage(format!("DEST `{destination}`: this build does not write zip files"))
+                .with_help("name a folder (without `.zip`), and zip it afterwards"))
+        }
+        None => Ok(()),
+    }
+}
+
 fn standing(path: &Path, node: &LocalNode) -> Result<Standing, OperationError> {
     if !tree::exists(path).map_err(unreadable)? && !node.exists().map_err(unreadable)? {
         return Ok(Standing::Nothing);
@@ -423,7 +480,7 @@ fn standing(path: &Path, node: &LocalNode) -> Result<Standing, OperationError> {
             Err(error) if error.is_data_fault() => return Ok(Standing::Other),
             Err(error) => return Err(unreadable(error)),
         };
-        let is_node = Json::parse(&document).is_ok_and(|json| json.get("zarr_format").is_some());
+        let is_node = parse_document(key, &document).is_ok_and(|(json, _)| json.get("zarr_format").is_some());
         return Ok(if is_node { Standing::Node { is_left } } else { Standing::Other });
     }
     if is_left {

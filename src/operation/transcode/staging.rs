@@ -29,7 +29,7 @@ pub(super) fn begun(destination: &LocalNode, from: &Side) -> Result<Begun, Opera
         OperationError::environment("the unfinished destination cannot be looked at").because(error)
     };
     let Some(text) = left_document(destination).map_err(unreadable)? else {
-        let work = LocalNode::new(destination.root().join(".zarrcast"));
+        let work = destination.child(".zarrcast");
         return Ok(if work.exists().map_err(unreadable)? { Begun::InOnePass } else { Begun::Nothing });
     };
     let document = std::str::from_utf8(&text).ok().and_then(|text| Json::parse_str(text).ok());

@@ -107,7 +107,7 @@ pub(super) fn scans(
     declared: &[u64],
 ) -> (ExtentScan, Option<ExtentScan>) {
     let unnamed: Vec<u64> = declared.iter().copied().filter(|bits| !missing.contains(bits)).collect();
-    let all = missing.iter().copied().chain(unnamed.iter().copied()).collect();
-    let declared = (!unnamed.is_empty()).then(|| ExtentScan::new(number_type, all));
-    (ExtentScan::new(number_type, missing.to_vec()), declared)
+    let all: Vec<u64> = missing.iter().copied().chain(unnamed.iter().copied()).collect();
+    let declared = (!unnamed.is_empty()).then(|| ExtentScan::new(number_type, &all));
+    (ExtentScan::new(number_type, missing), declared)
 }

@@ -2,18 +2,24 @@
 
 use std::collections::HashSet;
 
+use super::from_v2::tell_of_members;
 use super::selection::{self, Member};
 use super::version_2::in_v3_form;
-use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::driver::Driver;
+use crate::metadata::edit::{set_chunk_shape, set_member};
 use crate::metadata::group::NodeKind;
+use crate::metadata::json::Json;
+use crate::metadata::v2::netcdf_members;
 use crate::operation::document::Documents;
 use crate::operation::error::OperationError;
-use crate::operation::group::GroupReading;
-use crate::operation::hierarchy::{NodeContent, read_hierarchy_below};
-use crate::operation::open::{OpenedArray, lower, open_documents, opened, read_array_of, refusal};
+use crate::operation::group::{CONSOLIDATED_KEY, GroupReading};
+use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
+use crate::operation::open::{
+    ArrayReading, OpenedArray, lower, open_documents, opened, read_array_of, refusal,
+};
 use crate::operation::options::TranscodeOptions;
-use crate::operation::place::{Place, local_path};
+use crate::operation::place::Place;
 use crate::store::LocalNode;
 
 /// The most errors that a refusal lists.
@@ -51,14 +57,17 @@ impl Source {
     /// Reads SOURCE. Errors in its metadata, anywhere in it, refuse it.
     pub(super) fn open(options: &TranscodeOptions, driver: &Driver) -> Result<Self, OperationError> {
         let place = Place::new(&options.source, None)?;
-        let node = place.folder(local_path(&options.source));
+        let node = place.folder(&options.source);
         let documents = open_documents(&node, &place.name())?;
         let document_key = documents.key;
         if documents.kind == NodeKind::Group {
             return Self::open_group(options, node, documents, driver);
         }
         selection::check(options, &[""])?;
-        let opened = in_v3_form(opened(read_array_of(place, node.clone(), documents))?);
+        let mut reading = read_array_of(place, node.clone(), documents);
+        tell_of_array_members(options, &mut reading);
+        let opened = opened(reading)?;
+        let opened = in_v3_form(with_chunks_of_one(opened));
         let array = SourceArray { path: "/".to_owned(), opened, options: options.of_every_array() };
         Ok(Source {
             node,
@@ -80,29 +89,57 @@ impl Source {
         let document_key = documents.key;
         let hierarchy = read_hierarchy_below(&options.source, documents, driver)?;
         if let Some(failure) = hierarchy.failures.into_iter().next() {
-            return Err(failure);
+            return Err(failure.error);
         }
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         let (mut readings, mut groups, mut other_keys) = (Vec::new(), Vec::new(), Vec::new());
         let mut links = Vec::new();
         for mut node in hierarchy.nodes {
             lower(&mut node.diagnostics);
-            if let NodeContent::Array(array) = &mut node.content {
-                lower(&mut array.diagnostics);
+            match &mut node.content {
+                NodeContent::Array(array) => {
+                    lower(&mut array.diagnostics);
+                    tell_of_array_members(options, array);
+                }
+                NodeContent::Group(group) => {
+                    lower(&mut group.diagnostics);
+                    let of_node = group.diagnostics.iter_mut().chain(&mut node.diagnostics);
+                    forgive_copies(of_node, options.no_consolidate);
+                    if options.zarr_format == Some(3) && group.zarr_format == 2 {
+                        let members = netcdf_members(&group.document);
+                        tell_of_members(
+                            (&group.place, ".zgroup"),
+                            &group.attributes,
+                            members,
+                            &mut group.diagnostics,
+                        );
+                    }
+                }
+                NodeContent::Implicit | NodeContent::Broken => {}
+            }
+            if options.zarr_format == Some(3) && format_of(&node.content) == Some(2) {
+                let found = check_name(&node.place, Some(3));
+                let reserved = found.filter(|_| check_name(&node.place, Some(2)).is_none());
+                node.diagnostics.extend(reserved.map(|found| {
+                    let found = found
+                        .with_severity(Severity::Warning)
+                        .with_help("v3 reserves such names: some readers may refuse the node");
+                    found.in_store(store.as_str()).at_node(node.place.path.as_str())
+                }));
             }
             let (bad, good): (Vec<_>, Vec<_>) =
                 node.document_diagnostics().cloned().partition(Diagnostic::is_error);
             errors.extend(bad);
-            warnings.extend(good.into_iter().filter(|found| found.severity == Severity::Warning));
+            // Those about an array are said with its plan.
+            let of_array = node.array().map_or(&[][..], |array| &array.diagnostics);
+            let is_said = |found: &Diagnostic| of_array.contains(found);
+            let told =
+                good.into_iter().filter(|found| found.severity == Severity::Warning && !is_said(found));
+            warnings.extend(told);
             links.extend(node.rest.links.iter().chain(node.rest.others.iter().map(|(key, _)| key)).cloned());
             other_keys.extend(node.rest.files);
             for folder in node.rest.folders {
-                collect_keys(
-                    &LocalNode::new(local_path(&options.source)),
-                    &folder,
-                    &mut other_keys,
-                    &mut links,
-                )?;
+                collect_keys(&LocalNode::new(options.source.path()), &folder, &mut other_keys, &mut links)?;
             }
             match node.content {
                 NodeContent::Array(array) => readings.push(*array),
@@ -120,10 +157,10 @@ impl Source {
         warnings.extend(uncopied_links(&store, &links));
         let paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let open = |reading| opened(reading).map(in_v3_form);
+        let open = |reading| opened(reading).map(|array| in_v3_form(with_chunks_of_one(array)));
         let arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
         let coordinates = coordinates(&paths, &arrays, &groups);
-        let arrays: Vec<SourceArray> = paths
+        let mut arrays: Vec<SourceArray> = paths
             .into_iter()
             .zip(arrays)
             .map(|(path, opened)| {
@@ -131,9 +168,90 @@ impl Source {
                 SourceArray { path, opened, options }
             })
             .collect();
+        name_points(&mut arrays);
         selection::check_applied(options, &arrays, &store)?;
         other_keys.sort_unstable();
         Ok(Source { node, document_key, arrays, groups, other_keys, warnings })
+    }
+}
+
+fn format_of(content: &NodeContent) -> Option<u64> {
+    match content {
+        NodeContent::Array(array) => Some(array.zarr_format),
+        NodeContent::Group(group) => Some(group.zarr_format),
+        NodeContent::Implicit | NodeContent::Broken => None,
+    }
+}
+
+fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
+    if options.zarr_format == Some(3) && array.zarr_format == 2 {
+        let attributes = array.members.attributes.clone().unwrap_or_default();
+        let members = netcdf_members(&array.document);
+        tell_of_members((&array.place, ".zarray"), &attributes, members, &mut array.diagnostics);
+    }
+}
+
+/// An array as it is written where it is copied: a chunk length of 0 along a dimension of length 0 is 1 (SEMANTICS D9).
+fn with_chunks_of_one(mut opened: OpenedArray) -> OpenedArray {
+    if opened.warnings.iter().any(|known| known.is(code::CHUNK_SHAPE_ZERO_EMPTY)) {
+        let chunk_shape = &opened.metadata.chunk_shape;
+        if opened.zarr_format == 2 {
+            set_member(&mut opened.document, "chunks", chunk_shape.clone());
+        } else {
+            set_chunk_shape(&mut opened.document, chunk_shape);
+        }
+        opened.document_bytes = opened.document.to_document();
+    }
+    opened
+}
+
+/// Says of arrays of v3 without dimensions that none has a name, as xarray needs it in v2, where an array beside them has
+/// dimension names; others have never met xarray (SEMANTICS D14).
+pub(super) fn name_points(arrays: &mut [SourceArray]) {
+    let group_of = |path: &str| path.rsplit_once('/').map_or(String::new(), |(group, _)| group.to_owned());
+    let is_named = |array: &&SourceArray| {
+        array
+            .opened
+            .metadata
+            .dimension_names
+            .as_ref()
+            .is_some_and(|names| !names.is_empty() && names.iter().all(Option::is_some))
+    };
+    let named: HashSet<String> = arrays.iter().filter(is_named).map(|array| group_of(&array.path)).collect();
+    for array in arrays {
+        let metadata = &mut array.opened.metadata;
+        if array.opened.zarr_format == 3
+            && metadata.shape.is_empty()
+            && metadata.dimension_names.is_none()
+            && array.options.zarr_format == Some(2)
+            && named.contains(&group_of(&array.path))
+        {
+            metadata.dimension_names = Some(Vec::new());
+            set_member(&mut array.opened.document, "dimension_names", Json::Array(Vec::new()));
+        }
+    }
+}
+
+/// Makes warnings of what is wrong with copies in consolidated metadata: they are made anew, or left out.
+fn forgive_copies<'a>(found: impl Iterator<Item = &'a mut Diagnostic>, are_left_out: bool) {
+    const ABOUT_COPIES: [Code; 4] = [
+        code::CONSOLIDATED_FORM,
+        code::CONSOLIDATED_STALE,
+        code::CONSOLIDATED_MISSING,
+        code::CONSOLIDATED_PATH,
+    ];
+    let is_about_copies = |found: &Diagnostic| {
+        let key = found.location.key.as_deref().unwrap_or_default();
+        ABOUT_COPIES.iter().any(|code| found.is(*code)) || key.rsplit('/').next() == Some(CONSOLIDATED_KEY)
+    };
+    for found in found.filter(|found| found.is_error() && is_about_copies(found)) {
+        found.severity = Severity::Warning;
+        let help = if are_left_out {
+            "`--no-consolidate` leaves the copies out of DEST"
+        } else {
+            "DEST gets new copies; `--no-consolidate` leaves them out"
+        };
+        found.help = Some(help.to_owned());
     }
 }
 
@@ -175,8 +293,10 @@ fn collect_keys(
 fn uncopied_links(store: &str, links: &[String]) -> Option<Diagnostic> {
     let first = links.first()?;
     let message = match links.len() {
-        1 => format!("`{first}` is a link or no file, and is not copied"),
-        count => format!("{count} links and what else is no file are not copied, the first `{first}`"),
+        1 => format!("`{first}` is a link or not a file, and is not copied"),
+        count => {
+            format!("{count} links and other things that are not files are not copied, the first `{first}`")
+        }
     };
     Some(
         Diagnostic::new(code::KEY_UNKNOWN, message)

@@ -8,7 +8,8 @@ use crate::element::{ElementType, NumberType};
 use crate::kernel::unpack::Unpack;
 use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::Json;
+use crate::operation::cf;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::TranscodeOptions;
@@ -101,11 +102,8 @@ struct Packing {
 impl Packing {
     fn of(source: &OpenedArray, floats: Option<&DataType>) -> Result<Self, OperationError> {
         let attributes = &source.metadata.attributes;
-        let factor = |name: &str| {
-            attributes.get(name).map(|json| number(json).ok_or_else(|| not_a_number(name, json)))
-        };
         let (scale_factor, add_offset) =
-            (factor("scale_factor").transpose()?, factor("add_offset").transpose()?);
+            (cf::factor("scale_factor", attributes)?, cf::factor("add_offset", attributes)?);
         let codes = source.data_type.number().filter(|number_type| !number_type.is_float());
         let (Some(codes), true) = (codes, scale_factor.is_some() || add_offset.is_some()) else {
             return Err(OperationError::data(format!("`{}` is not packed", source.store)).with_help(
@@ -114,7 +112,7 @@ impl Packing {
             ));
         };
         let floats = float_type(codes, floats)?;
-        let declared = as_declared(codes, attributes);
+        let declared = cf::declared_type(codes, attributes);
         let missing: Vec<i128> = ["_FillValue", "missing_value"]
             .into_iter()
             .filter_map(|name| attributes.get(name))
@@ -172,19 +170,6 @@ fn float_type(codes: NumberType, asked: Option<&DataType>) -> Result<NumberType,
     })
 }
 
-/// The type of codes that the attribute `_Unsigned` declares to be of the other signedness (netCDF conventions).
-fn as_declared(codes: NumberType, attributes: &Object) -> NumberType {
-    let unsigned = match attributes.get("_Unsigned").and_then(Json::as_str) {
-        Some("true") => true,
-        Some("false") => false,
-        _ => return codes,
-    };
-    if !codes.is_whole() {
-        return codes;
-    }
-    NumberType::integer(!unsigned, codes.bits()).unwrap_or(codes)
-}
-
 /// A code as its type holds it: -1 is 255 where bytes are declared unsigned.
 fn wrapped(code: i128, codes: NumberType) -> i128 {
     match codes.integer_bounds() {
@@ -193,18 +178,4 @@ fn wrapped(code: i128, codes: NumberType) -> i128 {
         }
         _ => code,
     }
-}
-
-/// A number, or an array of one, as some writers have it.
-fn number(json: &Json) -> Option<f64> {
-    let json = match json.as_array() {
-        Some([only]) => only,
-        Some(_) => return None,
-        None => json,
-    };
-    json.as_number().map(crate::metadata::json::Number::as_f64).filter(|value| value.is_finite())
-}
-
-fn not_a_number(name: &str, json: &Json) -> OperationError {
-    OperationError::data(format!("the attribute `{name}` is {}, not a number", json.to_string_compact()))
 }

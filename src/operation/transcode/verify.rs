@@ -2,9 +2,11 @@
 //!
 //! A copy is compared byte by byte. Else each unit of SOURCE is converted in memory to what any reader must get of
 //! DEST, and that is compared bit for bit with what DEST gives; the greatest difference from SOURCE's own values
-//! is reported beside it, and under quantisation held to its bound.
+//! is reported beside it, and under quantisation held to its bound. Without `--codecs` the two are the same: values are
+//! to come back as they are (SEMANTICS: D15).
 
 mod blocks;
+mod cells;
 mod measured;
 
 use std::sync::{Mutex, PoisonError};
@@ -12,9 +14,11 @@ use std::sync::{Mutex, PoisonError};
 use self::blocks::staged_values;
 use self::measured::measured_values;
 use super::fault::explain_job;
+use super::lossy_filter;
 use super::plan::Plan;
 use super::quantization::Quantization;
 use super::reader::{CellReader, ReadBuffers};
+use crate::codec::BoundChain;
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{ValueChange, push_change, round_trip};
 use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
@@ -92,14 +96,32 @@ pub(super) fn verify(
     if result.equal {
         return Ok(verification);
     }
-    Err(OperationError::data(format!(
-        "the destination differs from what was meant: {} of {} elements, greatest error {} (bound {})",
-        result.differing,
-        result.elements,
-        result.max_abs_error.unwrap_or(0.0),
-        result.bound.unwrap_or(0.0)
+    Err(differs(plan, result))
+}
+
+/// The error for a DEST that is not what was meant: because a filter does not give back what it encodes, or else
+/// because the storage does not.
+fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
+    let (differing, elements) = (result.differing, result.elements);
+    let error = result.max_abs_error.unwrap_or(0.0);
+    if let Some(codec) = plan.job.as_ref().and_then(lossy_filter::of) {
+        let name = &codec.name;
+        return OperationError::data(format!(
+            "the destination differs from the source in {differing} of {elements} elements, by up to {error}: `{name}` does not give back every float that it encodes anew"
+        ))
+        .with_help("give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`; nothing was kept");
+    }
+    if plan.job.as_ref().is_some_and(lossy_filter::loses_fill_value) {
+        return OperationError::data(format!(
+            "the destination differs from the source in {differing} of {elements} elements, by up to {error}: absent elements, whose fill value does not survive the filters of the chain"
+        ))
+        .with_help("give a chain without these filters by --codecs; or leave `--verify` out; nothing was kept");
+    }
+    let bound = result.bound.unwrap_or(0.0);
+    OperationError::data(format!(
+        "the destination differs from what was meant: {differing} of {elements} elements, greatest error {error} (bound {bound})"
     ))
-    .with_help("the storage or its cache returned other bytes than were written; nothing was kept"))
+    .with_help("the storage or its cache returned other bytes than were written; nothing was kept")
 }
 
 /// Byte by byte, for objects that were copied.
@@ -177,6 +199,10 @@ fn values(
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
+    // What any reader gets: by the chain of DEST's own documents, not by that of the plan.
+    let described = plan.described.as_ref().map(|described| described.job(job, &plan.source.store));
+    let described = described.transpose()?;
+    let job = described.as_ref().unwrap_or(job);
     let (mut source, mut destination) = (job.source.clone(), job.destination.clone());
     if plan.comparison.is_none() && !matches!(job.way, ObjectWay::Cells(_)) {
         // Units that differ between the sides are compared by whole objects.
@@ -188,6 +214,9 @@ fn values(
         (ObjectWay::Measured(measured), _) => {
             measured_values(job, measured, driver).map(|compared| (compared, None))
         }
+        (ObjectWay::Cells(_), _) => comparison
+            .run_over_shared_cells(job, driver, progress)
+            .map(|compared| (compared, comparison.distinct_codes())),
         (_, Some(rechunk)) => comparison
             .run_over_cells(job, rechunk, driver, progress)
             .map(|compared| (compared, comparison.distinct_codes())),
@@ -249,6 +278,7 @@ impl<'a> Comparison<'a> {
         let (read_back, quantizes) = match (&plan.change, &plan.quantization) {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
             (ValueChange::Quantize { .. }, _) => (ValueProgram::new(change.sizes().1), true),
+            _ if plan.is_exact => (ValueProgram::new(change.sizes().1), false),
             _ => (round_trip(chain, kept(job)), false),
         };
         let fill =
@@ -265,7 +295,10 @@ impl<'a> Comparison<'a> {
             change,
             read_back,
             quantizes,
-            source_absent: job.absent_element.clone().unwrap_or_else(|| fill.clone()),
+            source_absent: job
+                .absent_element
+                .as_ref()
+                .map_or_else(|| fill.clone(), |absent| read_absent(plan, chain, absent)),
             destination_fill: fill,
             absent_error: plan.quantization.as_ref().and_then(Quantization::absent_error).unwrap_or(0.0),
             codes: few.map(|_| Mutex::new(vec![false; 1 << 16])),
@@ -367,6 +400,22 @@ impl<'a> Comparison<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// What any reader gets of an absent element that is written out.
+fn read_absent(plan: &Plan, chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
+    let as_given = || absent.to_vec();
+    match (&plan.change, &plan.quantization) {
+        (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) if quantization.writes_absent => {
+            quantization.absent_read_back().map_or_else(as_given, |value| value.0)
+        }
+        (ValueChange::Quantize { .. }, _) => as_given(),
+        _ => {
+            let mut read = Vec::new();
+            let run = round_trip(chain, 0).run(absent, &mut read, &mut Workspace::default().tiles, None);
+            run.map_or_else(|_| as_given(), |()| read)
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Arrays of Zarr v2 on either side of a run. In between there is the form of v3 alone, as xarray writes it there:
 //! dimension names are metadata, and what masks values is the attribute `_FillValue`.
 
+mod description;
+
 use super::consolidate::{NodeDocument, NodeDocuments};
 use super::destination::Draft;
-use super::xarray::{self, DIMENSIONS, FILL_VALUE};
+use super::from_v2::{keep_members, leave_quantize};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::array::ArrayMetadata;
@@ -12,12 +14,15 @@ use crate::metadata::edit::{codecs_json, set_member};
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::{
-    NotInV2, V2ByteOrder, V2Chain, extension_finding, with_little_endian_types, write_codecs, write_dtype,
-    write_fill_value,
+    self, NotInV2, V2ByteOrder, V2Chain, extension_finding, with_little_endian_types, write_codecs,
+    write_dtype, write_fill_value,
 };
+use crate::operation::document::parse_document;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
+use description::Description;
 
 /// Gives a v2 array the document, the attributes and the dimension names that it would have in v3.
 pub(super) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
@@ -26,10 +31,8 @@ pub(super) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
     }
     let metadata = &mut source.metadata;
     let names = xarray::dimension_names(&metadata.attributes, metadata.shape.len());
-    if let Some(names) = &names {
+    if names.is_some() {
         metadata.attributes.remove(DIMENSIONS);
-        metadata.dimension_names =
-            Some(names.iter().map(|name| name.as_str().map(ToOwned::to_owned)).collect());
         let mask = match source.document.get("fill_value") {
             Some(Json::Null) | None => {
                 metadata.attributes.get(FILL_VALUE).and_then(|json| xarray::decode(&source.data_type, json))
@@ -121,8 +124,17 @@ fn store_little_endian(draft: &mut Draft) {
     draft.keep_codecs(codecs);
 }
 
-/// What only v2 says of an array is left out, or refused.
+/// What only v2 says of an array is said in another way, left out, or refused.
 fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
+    if let Some(document) = read_again(".zarray", &source.document_bytes) {
+        let members = v2::netcdf_members(&document);
+        let mut attributes = draft.attributes();
+        // What is said of these members was said when the array was read.
+        if !keep_members(&mut attributes, members).is_empty() {
+            draft.set_attributes(attributes);
+        }
+    }
+    leave_quantize(draft);
     if source.warnings.iter().any(|warning| warning.is(code::V2_DTYPE_LAYOUT)) {
         let message = format!("`{}` has fields that are arrays: no v3 data type says that", source.store);
         return Err(OperationError::data(message)
@@ -171,8 +183,8 @@ pub(super) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
 
 /// Makes what xarray masks in v3 the fill value, by which alone it masks in v2. (Of a fill value of zero null is made,
 /// beside which the attribute counts.)
-pub(super) fn mask_by_fill_value(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
-    if draft.zarr_format != 2 || named(source, draft).is_none() || is_zero(draft) {
+pub(super) fn mask_by_fill_value(draft: &mut Draft) -> Result<(), OperationError> {
+    if draft.zarr_format != 2 || named(draft).is_none() || is_zero(draft) {
         return Ok(());
     }
     let attributes = draft.attributes();
@@ -189,12 +201,10 @@ fn is_zero(draft: &Draft) -> bool {
     draft.fill_value.is_some() && draft.fill_value == draft.data_type.default_fill_value()
 }
 
-/// The names of the dimensions, by which xarray knows an array; in v3 one without dimensions needs none.
-fn named<'a>(source: &OpenedArray, draft: &'a Draft) -> Option<&'a [Json]> {
+/// The names of the dimensions, by which xarray knows an array.
+fn named(draft: &Draft) -> Option<&[Json]> {
     let names = draft.document.get("dimension_names").and_then(Json::as_array);
-    let names = names.filter(|names| names.is_empty() || !names.iter().all(Json::is_null));
-    let is_point = source.zarr_format == 3 && source.metadata.shape.is_empty();
-    names.or_else(|| is_point.then_some(&[]))
+    names.filter(|names| names.is_empty() || !names.iter().all(Json::is_null))
 }
 
 /// Keeps, where all attributes are given anew, what is no attribute in v3, or was none in v2.
@@ -216,23 +226,38 @@ pub(super) fn keep_described(draft: &mut Draft, before: &Object, source: &Opened
     }
 }
 
+/// A document of SOURCE from its bytes, every literal as written.
+fn read_again(key: &str, bytes: &[u8]) -> Option<Json> {
+    parse_document(key, bytes).ok().map(|(document, _)| document)
+}
+
+/// What was asked for, beside what the draft holds.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    /// The options of the array.
+    pub(super) options: &'a TranscodeOptions,
+    /// Whether the fill value is written anew, be it the same.
+    pub(super) is_fill_given: bool,
+}
+
 /// The documents of an array that is written as v2, `.zarray` last, and what the user should know.
 pub(super) fn documents(
     source: &OpenedArray,
     draft: &Draft,
-    is_fill_given: bool,
+    given: Given<'_>,
 ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
     let mut warnings = Vec::new();
-    let original = if source.zarr_format == 2 { Json::parse(&source.document_bytes).ok() } else { None };
-    let described = Description::of(source, draft, is_fill_given, &mut warnings)
-        .map_err(|error| refused(source, error))?;
+    let original = (source.zarr_format == 2).then(|| read_again(".zarray", &source.document_bytes)).flatten();
+    let described =
+        Description::of(source, draft, given, &mut warnings).map_err(|error| refused(source, error))?;
+    let is_fill_given = given.is_fill_given;
     let writer = Writer { source, draft, original: original.as_ref(), is_fill_given };
     let array = writer.array(described.is_null).map_err(|error| refused(source, error))?;
     if !source.warnings.iter().any(|known| known.is(code::V2_DTYPE_EXTENSION)) {
         warnings.extend(array.get("dtype").and_then(extension_finding));
     }
-    let as_text = |document: Json, as_read: Option<&Vec<u8>>| {
-        let is_same = |bytes: &&Vec<u8>| Json::parse(bytes).is_ok_and(|read| read == document);
+    let as_text = |key: &str, document: Json, as_read: Option<&Vec<u8>>| {
+        let is_same = |bytes: &&Vec<u8>| read_again(key, bytes).is_some_and(|read| read == document);
         match as_read.filter(is_same) {
             Some(bytes) => NodeDocument { bytes: bytes.clone(), json: document },
             None => NodeDocument::new(document),
@@ -241,11 +266,11 @@ pub(super) fn documents(
     let mut documents = NodeDocuments::new();
     let attributes = writer.attributes(described);
     if !attributes.is_empty() || source.attributes_bytes.is_some() {
-        let document = as_text(Json::Object(attributes), source.attributes_bytes.as_ref());
+        let document = as_text(".zattrs", Json::Object(attributes), source.attributes_bytes.as_ref());
         documents.push((".zattrs".to_owned(), document));
     }
     let as_read = original.is_some().then_some(&source.document_bytes);
-    documents.push((".zarray".to_owned(), as_text(array, as_read)));
+    documents.push((".zarray".to_owned(), as_text(".zarray", array, as_read)));
     Ok((documents, warnings))
 }
 
@@ -254,64 +279,6 @@ fn refused(source: &OpenedArray, error: NotInV2) -> OperationError {
     OperationError::data(format!("`{}` cannot be written as Zarr v2", source.store))
         .because(error)
         .with_help(help)
-}
-
-/// Attributes as v2 has them.
-struct Description {
-    attributes: Object,
-    dimension_names: Option<Json>,
-    /// Whether the fill value is null, which masks nothing.
-    is_null: bool,
-}
-
-impl Description {
-    fn of(
-        source: &OpenedArray,
-        draft: &Draft,
-        is_fill_given: bool,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Description, NotInV2> {
-        let mut attributes = draft.attributes();
-        let Some(names) = named(source, draft) else {
-            return Ok(Description { attributes, dimension_names: None, is_null: false });
-        };
-        if names.iter().any(Json::is_null) {
-            return Err(NotInV2 {
-                what: "names for some dimensions alone".to_owned(),
-                help: Some("give a name to each with --dimension-names"),
-            });
-        }
-        let data_type = &draft.data_type;
-        let decoded = attributes.get(FILL_VALUE).and_then(|json| xarray::decode(data_type, json));
-        let fill = draft.fill_value.as_ref();
-        let is_alike =
-            |fill| decoded.as_ref().is_some_and(|masked| xarray::is_same_mask(data_type, masked, fill));
-        // What v3 has no attribute for stays what it was.
-        let is_kept =
-            source.zarr_format == 2 && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
-        let mut is_null = false;
-        if fill.is_some_and(is_alike) {
-            attributes.remove(FILL_VALUE);
-        } else if !is_kept {
-            if let Some(plain) = decoded.as_ref().and_then(|masked| data_type.fill_value_to_json(masked).ok())
-            {
-                attributes.insert(FILL_VALUE, plain);
-            }
-            is_null = is_zero(draft) && !is_fill_given;
-            if !is_null && fill.is_some_and(|fill| !xarray::is_nan(data_type, fill)) {
-                warnings.push(masks(draft));
-            }
-        }
-        Ok(Description { attributes, dimension_names: Some(Json::Array(names.to_vec())), is_null })
-    }
-}
-
-/// What xarray makes of a fill value in v2 alone.
-fn masks(draft: &Draft) -> Diagnostic {
-    let fill = draft.document.get("fill_value").map_or_else(String::new, Json::excerpt);
-    let message = format!("in Zarr v2 xarray takes elements that equal the fill value {fill} for missing");
-    Diagnostic::new(code::V2_FILL_VALUE_MASKS, message)
-        .with_help("`--fill-value` with a value that does not occur, or NaN, keeps all elements")
 }
 
 /// Writes the documents of v2: what was read stays as it was read, where nothing about it has changed.
@@ -355,6 +322,7 @@ impl Writer<'_> {
         // The bytes of a structure stand in the order of its fields.
         let has_same_form = has_same_order || !matches!(draft.data_type, DataType::Struct(_));
         let keeps_fill = !is_new
+            && !document.get("fill_value").is_some_and(Json::is_not_finite)
             && !self.is_fill_given
             && has_same_type
             && has_same_form
@@ -392,7 +360,7 @@ impl Writer<'_> {
     fn attributes(&self, described: Description) -> Object {
         let Description { attributes, dimension_names, .. } = described;
         let Some(names) = dimension_names else { return attributes };
-        let read = self.source.attributes_bytes.as_ref().and_then(|bytes| Json::parse(bytes).ok());
+        let read = self.source.attributes_bytes.as_ref().and_then(|bytes| read_again(".zattrs", bytes));
         let place = read
             .as_ref()
             .and_then(Json::as_object)
@@ -411,20 +379,27 @@ impl Writer<'_> {
     }
 }
 
-/// Sets the members that a chain becomes, but for those that say the same as before.
+/// Sets the members that a chain becomes, but for those that say the same as before. `before` is what the document's own
+/// chain becomes; in the document it may stand otherwise (a checksum or a filter as the compressor), and does so as long
+/// as none of its codecs changes.
 fn set_chain(document: &mut Json, chain: &V2Chain, before: Option<&V2Chain>) {
-    let compressor = before.map(|before| &before.compressor);
-    if compressor.is_none_or(|before| !before.same_value(&chain.compressor)) {
+    let compressor_is_null = document.get("compressor").is_none_or(Json::is_null);
+    let [same_compressor, same_filters] = before.map_or([false; 2], |before| {
+        [before.compressor.same_value(&chain.compressor), before.filters.same_value(&chain.filters)]
+    });
+    let stands_so = before.is_some_and(|before| before.compressor.is_null() == compressor_is_null);
+    let is_same = same_compressor && same_filters;
+    if !(is_same || (same_compressor && stands_so)) {
         set_member(document, "compressor", chain.compressor.clone());
+    }
+    if !(is_same || (same_filters && stands_so)) {
+        set_member(document, "filters", chain.filters.clone());
     }
     if document.get("fill_value").is_none() {
         set_member(document, "fill_value", Json::Null);
     }
     if before.is_none_or(|before| before.is_fortran != chain.is_fortran) {
         set_member(document, "order", if chain.is_fortran { "F" } else { "C" });
-    }
-    if before.is_none_or(|before| !before.filters.same_value(&chain.filters)) {
-        set_member(document, "filters", chain.filters.clone());
     }
 }
 

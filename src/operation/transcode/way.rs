@@ -1,6 +1,6 @@
 //! The cheapest way from one array to another: which route its chunks take, and the memory that it needs.
 
-use super::budget::{BASE_BYTES, Budget, ENTRY_BYTES, has_edges, open_bytes, reading_bytes, shard_bytes};
+use super::budget::{ENTRY_BYTES, has_edges, of_chunks, open_bytes, reading_bytes, shard_bytes};
 use super::staging::{Begun, begun, staging};
 use crate::codec::conversion::ValueChange;
 use crate::codec::elements::VlenChain;
@@ -11,6 +11,7 @@ use crate::engine::object::{ObjectJob, ObjectWay, Side};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagedCosts, StagedPlan, StagingShape};
 use crate::engine::rechunk::{Rechunk, Schedule};
 use crate::engine::staged::Staged;
+use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::transcode_result::Route;
 
@@ -56,11 +57,11 @@ impl Choice<'_> {
             .with_help("give the array a simpler chain with --codecs first"));
         }
         let same_objects = from.metadata.chunk_shape == to.metadata.chunk_shape;
-        let has_shards = from.layout.is_some() && to.layout.is_some();
-        let (source, destination) = (from.cell_chain(), to.cell_chain());
+        // A shard is not a unit of values, whatever its shape: the codecs of its inner chunks are no part of its chain.
+        let has_shards = from.layout.is_some() || to.layout.is_some();
         if from.cell_shape() == to.cell_shape() && (has_shards || !same_objects) {
-            let conversion =
-                Conversion::new(source.clone(), destination.clone(), self.change, self.write_empty);
+            let (source, destination) = (from.cell_chain().clone(), to.cell_chain().clone());
+            let conversion = Conversion::new(source, destination, self.change, self.write_empty);
             return Ok(ObjectWay::Cells(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
         if same_objects && !has_shards {
@@ -139,7 +140,7 @@ impl Choice<'_> {
     }
 
     fn too_small(&self, least: u64, to: &Side) -> OperationError {
-        self.budget.too_small(least.max(self.elsewhere), to.cell_shape())
+        self.budget.too_small(least.max(self.elsewhere), &of_chunks(to.cell_shape()))
     }
 
     fn unsupported(&self, error: BindError) -> OperationError {

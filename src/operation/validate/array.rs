@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::budget::Budget;
 use super::findings::{Findings, Policy};
+use super::gathered::{ChunkFailures, Gathered};
 use super::keys::{self, ArrayKeys};
+use super::memory;
 use super::object::{Buffers, ObjectCheck};
 use super::shard::ShardCheck;
 use crate::codec::{BindError, BoundChain};
@@ -14,6 +15,7 @@ use crate::engine::driver::{Driver, Fault};
 use crate::engine::key_scan::{KeyScan, KeyScanner};
 use crate::engine::progress::Progress;
 use crate::metadata::array::ArrayMetadata;
+use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::new_driver;
 use crate::operation::open::ArrayReading;
@@ -46,28 +48,32 @@ struct Subject<'a> {
 impl ArrayCheck<'_> {
     /// Checks keys, shard indexes and chunks, down to the level; how many objects there are. An error where the work
     /// could not be done.
-    pub(super) fn run(&self, reading: &ArrayReading, findings: &mut Findings) -> Result<u64, OperationError> {
-        if self.level == ValidateLevel::Metadata {
-            return Ok(0);
-        }
-        let Some(metadata) = &reading.metadata else {
-            findings.push(not_checked(
-                reading,
-                "its keys and chunks",
-                "the metadata do not tell where they are",
-            ));
-            return Ok(0);
-        };
+    pub(super) fn run(&self, reading: &ArrayReading, gathered: &mut Gathered) -> Result<u64, OperationError> {
         let pipeline = reading.pipeline.as_ref();
         let chain =
             pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind_to_check);
+        if self.level == ValidateLevel::Metadata {
+            if let Err(error) = &chain {
+                gathered.leave_out(&format!("arrays that are not decoded: {error}"), 1);
+            }
+            return Ok(0);
+        }
+        let Some(metadata) = &reading.metadata else {
+            let why = "the metadata do not tell where they are";
+            gathered.findings.push(not_checked(reading, "its keys and chunks", why));
+            gathered.leave_out(&format!("arrays whose keys and chunks were not looked for: {why}"), 1);
+            return Ok(0);
+        };
         let subject = Subject { reading, metadata, pipeline, chain };
-        let scan = self.scan(&subject, findings)?;
-        self.objects(&subject, &scan, findings)?;
+        let scan = self.scan(&subject, gathered)?;
+        if let Err(error) = &subject.chain {
+            gathered.leave_out(&format!("chunks that are not decoded: {error}"), scan.present.len());
+        }
+        self.objects(&subject, &scan, gathered)?;
         Ok(scan.present.len())
     }
 
-    fn scan(&self, subject: &Subject, findings: &mut Findings) -> Result<KeyScan, OperationError> {
+    fn scan(&self, subject: &Subject, gathered: &mut Gathered) -> Result<KeyScan, OperationError> {
         let reading = subject.reading;
         let sizes = keys::size_rule(subject.pipeline, subject.chain.as_ref().ok());
         let scanner = KeyScanner { node: &reading.node, metadata: subject.metadata, sizes };
@@ -75,7 +81,12 @@ impl ArrayCheck<'_> {
             OperationError::environment(format!("`{}` cannot be listed", reading.store)).because(error)
         })?;
         let array = ArrayKeys { place: &reading.place, root: self.root, metadata: subject.metadata, sizes };
-        keys::array(&array, &scan, findings);
+        keys::array(&array, &scan, gathered);
+        if scan.present.len() < keys::num_chunks(subject.metadata)
+            && let Some(null) = reading.diagnostics.iter().find(|found| found.is(code::V2_FILL_VALUE_NULL))
+        {
+            gathered.findings.push(null.clone());
+        }
         Ok(scan)
     }
 
@@ -84,7 +95,7 @@ impl ArrayCheck<'_> {
         &self,
         subject: &Subject,
         scan: &KeyScan,
-        findings: &mut Findings,
+        gathered: &mut Gathered,
     ) -> Result<(), OperationError> {
         let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.level == ValidateLevel::Data;
@@ -101,7 +112,7 @@ impl ArrayCheck<'_> {
             Ok(bound) => bound,
             Err(error) => {
                 let what = if decodes { "its chunks" } else { "its shard indexes" };
-                findings.push(not_checked(reading, what, &error.to_string()));
+                gathered.findings.push(not_checked(reading, what, &error.to_string()));
                 return Ok(());
             }
         };
@@ -118,26 +129,25 @@ impl ArrayCheck<'_> {
             shards,
             decodes,
         };
-        let allowed = self.budget.threads(&check, self.driver.num_threads(), &reading.store)?;
+        let allowed = memory::allot(self.budget, &check, &reading.store)?;
         self.progress.start(&reading.store, Some(scan.bytes));
         if allowed < self.driver.num_threads() {
             let driver = new_driver(allowed, self.driver.interrupt())?;
-            self.run_objects(&driver, &check, &readable, findings)
+            self.run_objects(&driver, &check, &readable, gathered);
         } else {
-            self.run_objects(self.driver, &check, &readable, findings)
+            self.run_objects(self.driver, &check, &readable, gathered);
         }
+        if decodes && subject.pipeline.is_some_and(|pipeline| !pipeline.has_checksum()) {
+            gathered.findings.push(without_checksum(reading));
+        }
+        Ok(())
     }
 
-    fn run_objects(
-        &self,
-        driver: &Driver,
-        check: &ObjectCheck,
-        objects: &ChunkSet,
-        findings: &mut Findings,
-    ) -> Result<(), OperationError> {
+    fn run_objects(&self, driver: &Driver, check: &ObjectCheck, objects: &ChunkSet, gathered: &mut Gathered) {
+        let Gathered { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
         let room = AtomicUsize::new(findings.room_left());
-        let mut failure = None;
+        let mut unread = ChunkFailures::of(check.place);
         let work = |buffers: &mut Buffers, index| {
             let mut part = Findings::new(self.policy, room.load(Ordering::Relaxed));
             let outcome = check.run(buffers, position(index, check.metadata), &mut part);
@@ -151,15 +161,16 @@ impl ArrayCheck<'_> {
                 Ok(part) => findings.append(part),
                 Err(fault) => {
                     let chunk = position(index, check.metadata);
+                    let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
                     match fault_finding(fault, check, chunk) {
                         Ok(found) => findings.push(found),
-                        Err(error) => failure = failure.take().or(Some(error)),
+                        Err(error) => unread.push(key, error, failures),
                     }
                 }
             }
             room.store(findings.room_left(), Ordering::Relaxed);
         });
-        failure.map_or(Ok(()), Err)
+        unread.finish(failures);
     }
 }
 
@@ -171,8 +182,16 @@ fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic 
         .at_node(reading.place.path.as_str())
 }
 
-/// A fault that is no codec's: of the data where something else than a file stands there, or a bug; else of the
-/// machine.
+/// Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
+fn without_checksum(reading: &ArrayReading) -> Diagnostic {
+    Diagnostic::new(code::NO_CHECKSUM, "no codec of the array has a checksum: damage may go unseen")
+        .in_store(reading.place.store.as_str())
+        .at_node(reading.place.path.as_str())
+}
+
+/// The finding of a fault that no codec reports: something else than a file stands there, or the bytes do not come.
+///
+/// An error where nothing is known of the chunk: the machine has failed, or this program.
 fn fault_finding(fault: Fault, check: &ObjectCheck, chunk: Vec<u64>) -> Result<Diagnostic, OperationError> {
     let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
     let code = match &fault {
@@ -182,7 +201,8 @@ fn fault_finding(fault: Fault, check: &ObjectCheck, chunk: Vec<u64>) -> Result<D
             let message = format!("chunk {chunk:?} (`{key}`) of `{}` cannot be read", check.place.name());
             return Err(OperationError::environment(message).because(fault));
         }
-        _ => code::CHUNK_CORRUPT,
+        fault if fault.is_of_data() => code::CHUNK_CORRUPT,
+        _ => return Err(unseen(fault, &chunk, &key, check)),
     };
     Ok(Diagnostic::new(code, fault.to_string())
         .with_help("restore the chunk from its source, or write it again")
@@ -190,4 +210,15 @@ fn fault_finding(fault: Fault, check: &ObjectCheck, chunk: Vec<u64>) -> Result<D
         .at_node(check.place.path.as_str())
         .at_key(key)
         .at_chunk(chunk))
+}
+
+/// The error of a chunk that could not be looked at, by no fault of its own.
+fn unseen(fault: Fault, chunk: &[u64], key: &str, check: &ObjectCheck) -> OperationError {
+    let help = if fault.is_of_memory() {
+        "give fewer `--threads`, or run it where there is more memory"
+    } else {
+        "this is a defect of the program, not of the data; please report it with the array's metadata"
+    };
+    let message = format!("chunk {chunk:?} (`{key}`) of `{}` could not be checked", check.place.name());
+    OperationError::environment(message).because(fault).with_help(help)
 }

@@ -1,6 +1,6 @@
 //! Level `keys`: what lies in a node's folder.
 
-use super::findings::Findings;
+use super::gathered::Gathered;
 use crate::codec::BoundChain;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::key_scan::{KeyScan, SizeRule, Stray, StrayKind};
@@ -19,11 +19,11 @@ pub(super) fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>)
         Some(Representation::Bytes(BytesSize::Fixed(bytes))) => Some(bytes),
         _ => None,
     };
-    // Every codec gives some bytes for some elements.
+    // Every codec gives some bytes for some elements, and a shard its index.
     let has_elements = pipeline.is_some_and(|pipeline| pipeline.input.num_elements() != Some(0));
     SizeRule {
         exact,
-        least: u64::from(has_elements),
+        least: pipeline.and_then(Pipeline::shard_index_bytes).unwrap_or(u64::from(has_elements)),
         most: chain.map_or(NO_BOUND, BoundChain::max_encoded_bytes),
     }
 }
@@ -37,32 +37,50 @@ pub(super) struct ArrayKeys<'a> {
     pub(super) sizes: SizeRule,
 }
 
+/// Stored chunks or shards of the whole grid.
+pub(super) fn num_chunks(metadata: &ArrayMetadata) -> u64 {
+    num_elements(&metadata.chunk_grid_shape()).unwrap_or(u64::MAX)
+}
+
 /// The findings about the keys of an array, in their order, then those about absent chunks.
-pub(super) fn array(keys: &ArrayKeys, scan: &KeyScan, findings: &mut Findings) {
+pub(super) fn array(keys: &ArrayKeys, scan: &KeyScan, gathered: &mut Gathered) {
     let ArrayKeys { place, root, metadata, sizes } = *keys;
     for stray in &scan.strays {
         let key = place.key(&stray.key);
         if let Some(found) = stray_finding(stray, &key, root, sizes) {
-            findings.push(located(found, place, key));
+            push(gathered, located(found, place, key));
         }
     }
-    let total = num_elements(&metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
+    let total = num_chunks(metadata);
+    gathered.note_absent(place, &scan.present, total);
     let absent = total.saturating_sub(scan.present.len());
     let found = if absent == 0 {
         return;
     } else if absent == total {
-        let message = format!("none of the {total} chunks is stored: every element reads as the fill value");
+        let none = match total {
+            1 => "the only chunk is not".to_owned(),
+            _ => format!("none of the {total} chunks is"),
+        };
+        let message = format!("{none} stored: every element reads as the fill value");
         Diagnostic::new(code::CHUNKS_NONE, message)
             .with_help("if the array should hold values, its chunks were lost, or lie under other keys")
     } else {
         let message = format!("{absent} of {total} chunks are absent and read as the fill value");
         Diagnostic::new(code::CHUNKS_ABSENT, message)
     };
-    findings.push(found.in_store(place.store.as_str()).at_node(place.path.as_str()));
+    gathered.findings.push(found.in_store(place.store.as_str()).at_node(place.path.as_str()));
+}
+
+/// Adds a finding about a key; what is behind a link to a folder was not looked at.
+fn push(gathered: &mut Gathered, found: Diagnostic) {
+    if found.is(code::LINK_TO_FOLDER) {
+        gathered.leave_out("links to folders, which are not followed", 1);
+    }
+    gathered.findings.push(found);
 }
 
 /// The findings about what lies in a group's folder beside its members.
-pub(super) fn group(node: &Node, root: &LocalNode, findings: &mut Findings) {
+pub(super) fn group(node: &Node, root: &LocalNode, gathered: &mut Gathered) {
     let rest = &node.rest;
     let stray = |key: &String, kind| Stray { key: key.clone(), kind };
     let mut strays: Vec<Stray> = Vec::new();
@@ -75,14 +93,11 @@ pub(super) fn group(node: &Node, root: &LocalNode, findings: &mut Findings) {
     let sizes = SizeRule { exact: None, least: 0, most: NO_BOUND };
     for stray in &strays {
         if let Some(found) = stray_finding(stray, &stray.key, root, sizes) {
-            findings.push(located(found, &node.place, stray.key.clone()));
+            push(gathered, located(found, &node.place, stray.key.clone()));
         } else if stray.kind == StrayKind::Link {
             let message = "a link that belongs to no node";
-            findings.push(located(
-                Diagnostic::new(code::KEY_UNKNOWN, message),
-                &node.place,
-                stray.key.clone(),
-            ));
+            let found = Diagnostic::new(code::KEY_UNKNOWN, message);
+            push(gathered, located(found, &node.place, stray.key.clone()));
         }
     }
 }
@@ -141,6 +156,9 @@ fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
         SizeRule { exact: Some(exact), .. } => {
             let what = if size < exact { "truncated" } else { "too long" };
             (format!("the object is {what}: {size} bytes found, {exact} expected"), code::OBJECT_SIZE)
+        }
+        SizeRule { least, .. } if size < least && least > 1 => {
+            (format!("the shard of {size} bytes is shorter than its index of {least}"), code::SHARD_TRUNCATED)
         }
         SizeRule { least, .. } if size < least => {
             ("the object is empty: at least 1 byte expected".to_owned(), code::OBJECT_SIZE)

@@ -1,6 +1,5 @@
 //! Levels `index` and `data`: one stored object, its shard index and its chunks.
 
-use super::element::Elements;
 use super::findings::Findings;
 use super::shard::ShardCheck;
 use super::window::Window;
@@ -11,6 +10,7 @@ use crate::engine::driver::Fault;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::place::Place;
 use crate::pipeline::{BytesSize, Representation};
+use crate::store::file_format::FileFormat;
 use crate::store::{LocalNode, ObjectReader};
 
 /// What is checked of each object of an array.
@@ -81,39 +81,35 @@ impl Object<'_, '_> {
         let Buffers { read, decoded, workspace } = &mut *self.buffers;
         Window::of(reader).read(0, reader.length(), read)?;
         if let Err(fault) = decode(check.chain, read, decoded, workspace) {
-            self.chain_fault(&fault, &start, "");
+            self.chain_fault(fault, &start, "")?;
         } else if !skips_values(check.chain) {
-            self.elements(check.chain, &start, "");
+            self.elements(check.chain, &start, "")?;
         }
         Ok(())
     }
 
     /// Holds the decoded elements to their type; `inner` names an inner chunk.
-    pub(super) fn elements(&mut self, chain: &BoundChain, start: &[u64], inner: &str) {
-        let array_shape = &self.check.metadata.shape;
-        let elements = Elements { representation: chain.decoded(), start, array_shape };
-        if let Some(message) = elements.fault(&self.buffers.decoded) {
-            self.push(
-                code::CHUNK_VALUE,
-                format!("{inner}{message}"),
-                "write the chunk again from its source",
-            );
+    pub(super) fn elements(&mut self, chain: &BoundChain, start: &[u64], inner: &str) -> Result<(), Fault> {
+        let shape = &chain.decoded().shape;
+        let bounds = shape.iter().zip(start).zip(&self.check.metadata.shape);
+        let valid: Vec<u64> =
+            bounds.map(|((length, start), end)| (*length).min(end.saturating_sub(*start))).collect();
+        match chain.check_values(&self.buffers.decoded, shape, &valid) {
+            Ok(()) => Ok(()),
+            Err(fault) => self.chain_fault(fault, start, inner),
         }
     }
 
-    /// A codec failed on the chunk; `inner` names an inner chunk.
-    pub(super) fn chain_fault(&mut self, fault: &ChainFault, start: &[u64], inner: &str) {
-        let code = code_of(fault);
-        let position = match &fault.kind {
-            ChainFaultKind::Element { position: Some(position), .. } if position.len() == start.len() => {
-                let position: Vec<u64> =
-                    position.iter().zip(start).map(|(p, s)| p.saturating_add(*s)).collect();
-                format!(" (element {position:?})")
-            }
-            _ => String::new(),
-        };
-        let help = "restore the chunk from its source, or write it again";
-        self.push(code, format!("{inner}{fault}{position}"), help);
+    /// A codec failed on the chunk, which is a finding; `inner` names an inner chunk. A fault of the machine, which tells
+    /// nothing of the chunk, is given back.
+    pub(super) fn chain_fault(&mut self, fault: ChainFault, start: &[u64], inner: &str) -> Result<(), Fault> {
+        if fault.missing_memory().is_some() {
+            return Err(Fault::Chain(fault));
+        }
+        let code = code_of(&fault);
+        let help = fault.chunk_help().unwrap_or("restore the chunk from its source, or write it again");
+        self.push(code, format!("{inner}{}", fault.sentence_at(start)), help);
+        Ok(())
     }
 
     /// Adds a finding about the object.
@@ -137,7 +133,11 @@ fn code_of(fault: &ChainFault) -> Code {
             code::CHUNK_LENGTH
         }
         ChainFaultKind::Shard(_) => code::SHARD_INDEX,
-        ChainFaultKind::Bytes(_) | ChainFaultKind::Store(_) => code::CHUNK_CORRUPT,
+        ChainFaultKind::Bytes(_)
+        | ChainFaultKind::Checksum(_)
+        | ChainFaultKind::Memory { .. }
+        | ChainFaultKind::StandIn(_)
+        | ChainFaultKind::Store(_) => code::CHUNK_CORRUPT,
     }
 }
 
@@ -147,7 +147,7 @@ pub(super) fn skips_values(chain: &BoundChain) -> bool {
     let (front, rest) = chain.codecs().split_at(chain.num_array_to_array());
     let transposes = front.iter().all(|codec| matches!(codec.codec, Codec::Transpose(_)));
     let takes_all = matches!(rest.first().map(|codec| &codec.codec), Some(Codec::Bytes { check: None, .. }));
-    transposes && takes_all && !Elements::are_checked(&chain.decoded().data_type)
+    transposes && takes_all && !chain.checks_values()
 }
 
 /// Decodes a chunk as far as it must be to prove it right.
@@ -174,7 +174,9 @@ pub(super) fn decode(
     } as u64;
     match bytes.encoded {
         Representation::Bytes(BytesSize::Fixed(expected)) if expected != found => {
-            Err(bytes.fault(place, ChainFaultKind::Size { expected, found }))
+            let stand_in = FileFormat::of_stand_in(encoded);
+            let kind = stand_in.map_or(ChainFaultKind::Size { expected, found }, ChainFaultKind::StandIn);
+            Err(bytes.fault(place, kind))
         }
         _ => Ok(()),
     }

@@ -81,7 +81,7 @@ impl ShardCheck {
         let mut shard = Vec::new();
         if let Err(fault) = level.chain.decode_to(place + 1, &read, &mut shard, &mut object.buffers.workspace)
         {
-            object.chain_fault(&fault, &[], &level.label);
+            object.chain_fault(fault, &[], &level.label)?;
             return Ok(());
         }
         drop(read);
@@ -121,9 +121,9 @@ impl ShardCheck {
         let Buffers { read, decoded, workspace } = &mut *object.buffers;
         part.read(0, part.length(), read)?;
         if let Err(fault) = decode(&self.cell, read, decoded, workspace) {
-            object.chain_fault(&fault, start, label);
+            object.chain_fault(fault, start, label)?;
         } else if !skips_values(&self.cell) {
-            object.elements(&self.cell, start, label);
+            object.elements(&self.cell, start, label)?;
         }
         Ok(())
     }

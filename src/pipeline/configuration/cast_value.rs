@@ -9,7 +9,8 @@ mod write;
 
 use super::Parsed;
 use super::members::Members;
-use crate::data_type::DataType;
+use crate::data_type::{DataType, meant_types};
+use crate::diagnostic::spelling::alternatives;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::kernel::cast::CastOptions;
@@ -118,8 +119,13 @@ fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
     members.diagnostics.extend(notes);
     let number_type = read.value.real_number();
     if number_type.is_none() {
-        let message =
-            format!("`cast_value` casts to integers and real floats, not to `{}`", read.value.name());
+        let name = read.value.name();
+        let meant = meant_types(&name);
+        let question = match (&read.value, meant.as_slice()) {
+            (DataType::Other(_), [_, ..]) => format!("; did you mean {}?", alternatives(&meant)),
+            _ => String::new(),
+        };
+        let message = format!("`cast_value` casts to integers and real floats, not to `{name}`{question}");
         members.report(code::CAST_VALUE_DATA_TYPE, "data_type", message);
     }
     number_type

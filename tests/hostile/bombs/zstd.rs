@@ -1,7 +1,7 @@
 //! zstd: frames that claim or hold more than the chunk (RFC 8878).
 
 use super::{stored, stored_as, zstd, zstd_bomb};
-use crate::case::Case;
+use crate::case::{Case, LITTLE, case};
 
 /// A frame that holds four bytes.
 fn plain() -> Vec<u8> {
@@ -18,6 +18,23 @@ fn skippable(length: u32) -> Vec<u8> {
 /// A frame with one raw block of four bytes, whose window is that of the descriptor.
 fn window(descriptor: u8) -> Vec<u8> {
     vec![0x28, 0xb5, 0x2f, 0xfd, 0, descriptor, 0x21, 0, 0, 1, 2, 3, 4]
+}
+
+/// A chunk that does decode to the 4 * 2^32 bytes that its array claims, from 512 KiB.
+pub(crate) fn whole_chunk_of_16_gib() -> Case {
+    let codecs = format!("[{LITTLE},{}]", zstd());
+    case("chunk of 16 GiB", move |store| {
+        let shape = "[65536,65536]";
+        let changes = [
+            ("shape", shape),
+            ("chunk_shape", shape),
+            ("data_type", "\"float32\""),
+            ("codecs", codecs.as_str()),
+            ("chunk_key_encoding", r#"{"name":"v2"}"#),
+        ];
+        store.array(&changes).write("0.0", zstd_bomb(128 << 10, None));
+    })
+    .at("0,0")
 }
 
 pub(crate) fn cases() -> Vec<Case> {

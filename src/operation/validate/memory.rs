@@ -1,45 +1,23 @@
-//! The memory that objects take while they are checked, held to what is allowed.
+//! The memory that a thread takes while it checks a stored object.
 
 use super::object::{ObjectCheck, skips_values};
 use crate::codec::{BoundChain, Codec};
+use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
-use crate::store::machine::available_memory;
 
 /// Bytes of an index entry, decoded, as a range, and sorted.
 const ENTRY_BYTES: u64 = 96;
 
-/// The bytes that all threads may use.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
-    bytes: u64,
-}
-
-impl Budget {
-    /// What `--max-memory` says; else a quarter of what the process may use.
-    pub(super) fn of(max_memory: Option<u64>) -> Self {
-        let bytes = max_memory.or_else(|| available_memory().map(|bytes| bytes / 4));
-        Budget { bytes: bytes.unwrap_or(u64::MAX) }
-    }
-
-    /// How many threads may work at a time; an error where not even one may.
-    pub(super) fn threads(
-        self,
-        check: &ObjectCheck,
-        threads: usize,
-        store: &str,
-    ) -> Result<usize, OperationError> {
-        let unit = unit_bytes(check).max(1);
-        let allowed = usize::try_from(self.bytes / unit).unwrap_or(usize::MAX);
-        if allowed > 0 {
-            return Ok(threads.min(allowed));
-        }
-        let what = if check.shards.is_some() { "an inner chunk of a shard and its index" } else { "a chunk" };
-        Err(OperationError::environment(format!(
-            "the chunks of `{store}` are not checked: {what} needs {unit} bytes of memory, {} are allowed",
-            self.bytes
-        ))
-        .with_help(format!("give at least `--max-memory {unit}`, or check less: `--level keys`")))
-    }
+/// How many threads may check objects at a time; an error where there is no room for one.
+pub(super) fn allot(budget: Budget, check: &ObjectCheck, store: &str) -> Result<usize, OperationError> {
+    let purpose = || {
+        let what = if check.shards.is_some() { "the shards" } else { "the chunks" };
+        format!("to check {what} of `{store}`")
+    };
+    budget.threads_of(unit_bytes(check), purpose).map_err(|error| {
+        let help = format!("{}; or check less: `--level keys`", error.help().unwrap_or_default());
+        error.with_help(help)
+    })
 }
 
 /// Bytes that a thread holds for one object.
@@ -56,7 +34,7 @@ fn unit_bytes(check: &ObjectCheck) -> u64 {
 /// The encoded chunk, the decoded one, and what lies between two codecs.
 fn chain_bytes(chain: &BoundChain) -> u64 {
     let buffers = if skips_values(chain) { 2 } else { 4 };
-    chain.max_representation_bytes().saturating_mul(buffers)
+    chain.max_representation_bytes().saturating_mul(buffers).saturating_add(chain.context_bytes())
 }
 
 /// The indexes that are in memory at a time, those of shards inside of shards too, and shards that are compressed as a

@@ -3,7 +3,7 @@
 //! in base64.
 
 use super::missing;
-use super::range::FloatType;
+use super::transcode::range::FloatType;
 use crate::data_type::{DataType, FillValue, base64, value_to_json};
 use crate::metadata::json::{Json, Object};
 
@@ -17,6 +17,12 @@ pub(super) const FILL_VALUE: &str = "_FillValue";
 pub(super) fn dimension_names(attributes: &Object, rank: usize) -> Option<Vec<Json>> {
     let names = attributes.get(DIMENSIONS)?.as_array()?;
     (names.len() == rank && names.iter().all(|name| name.as_str().is_some())).then(|| names.to_vec())
+}
+
+/// The names of all dimensions of a v2 array as the metadata of v3 have them.
+pub(super) fn dimension_names_of_v2(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
+    let names = dimension_names(attributes, rank)?;
+    Some(names.iter().map(|name| name.as_str().map(ToOwned::to_owned)).collect())
 }
 
 /// A masked value as the attribute of v3 has it; `None` for types that xarray does not decode there.

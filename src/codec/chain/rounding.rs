@@ -1,0 +1,34 @@
+//! How the values of an array that has been quantised before are encoded again.
+
+use super::{BoundChain, BoundCodec, Codec};
+use crate::kernel::Rounding;
+use crate::kernel::cast::{Cast, CastOptions};
+
+impl BoundChain {
+    /// Whether both chains take values through the same `scale_offset` and `cast_value`, so that what one decodes has a
+    /// code in the other.
+    pub fn casts_like(&self, other: &Self) -> bool {
+        let is_value =
+            |codec: &&BoundCodec| matches!(codec.codec, Codec::ScaleOffset(_) | Codec::Cast { .. });
+        let (mut one, mut two) = (self.codecs.iter().filter(is_value), other.codecs.iter().filter(is_value));
+        one.by_ref().zip(two.by_ref()).all(|(a, b)| a.metadata.same_value(&b.metadata))
+            && one.next().is_none()
+            && two.next().is_none()
+    }
+
+    /// Lets `cast_value` take the nearest code from now on, whatever its `rounding` says. Decoded codes lie within the
+    /// rounding of two operations of their own code, on either side of it: a directed rounding would take the next code
+    /// for half of them, each time that the chunks are encoded anew.
+    pub fn encode_to_nearest(&mut self) {
+        for codec in &mut self.codecs {
+            match &mut codec.codec {
+                Codec::Cast { encode, .. } if !encode.options().rounding.is_to_nearest() => {
+                    let options = CastOptions { rounding: Rounding::default(), ..encode.options().clone() };
+                    **encode = Cast::new(options);
+                }
+                Codec::Sharding(sharding) => sharding.encode_to_nearest(),
+                _ => {}
+            }
+        }
+    }
+}

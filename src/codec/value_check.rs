@@ -1,0 +1,114 @@
+//! Elements of types not all of whose bytes are values, where no codec looks at them: `bool`, and structs with fields of
+//! it. What lies beyond the edge of the array is padding, which may hold anything.
+
+use super::chain::BoundChain;
+use super::fault::{ChainFault, ChainFaultKind};
+use super::region::unravel;
+use crate::data_type::DataType;
+use crate::kernel::{ElementFault, FaultKind};
+
+/// Where the bytes of `bool` lie in an element.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueCheck {
+    offsets: Vec<usize>,
+    size: usize,
+}
+
+impl ValueCheck {
+    /// The check of a type; `None` where every byte is a value, or codecs refuse those that are not.
+    pub fn of(data_type: &DataType) -> Option<Self> {
+        let mut offsets = Vec::new();
+        match data_type {
+            DataType::Bool => offsets.push(0),
+            DataType::Struct(_) => gather(data_type, 0, &mut offsets),
+            _ => return None,
+        }
+        let size = data_type.size().filter(|size| *size > 0 && !offsets.is_empty())?;
+        Some(ValueCheck { offsets, size })
+    }
+
+    /// Refuses the first byte other than 0 and 1 among elements of an array of `shape`, in C order, that lies in the box
+    /// of shape `valid` at its origin. Its position counts from that origin.
+    pub fn check(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
+        // The bytes joined by OR are at most 1 where each is.
+        if self.size == 1 && elements.iter().fold(0, |joined, byte| joined | byte) <= 1 {
+            return Ok(());
+        }
+        for (index, element) in elements.chunks_exact(self.size).enumerate() {
+            let mut bytes = self.offsets.iter().filter_map(|offset| element.get(*offset));
+            let Some(byte) = bytes.find(|byte| **byte > 1) else { continue };
+            let position = unravel(index as u64, shape);
+            if position.iter().zip(valid).all(|(index, end)| index < end) {
+                let kind = ChainFaultKind::Element {
+                    fault: ElementFault { kind: FaultKind::NotBool, index },
+                    position: Some(position.into_boxed_slice()),
+                    bits: u64::from(*byte),
+                    types: None,
+                };
+                return Err(ChainFault { place: "-".into(), codec: "bool".to_owned(), kind });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BoundChain {
+    /// Whether decoded elements may be no values of their type though every codec took them.
+    pub fn checks_values(&self) -> bool {
+        ValueCheck::of(&self.decoded().data_type).is_some()
+    }
+
+    /// Refuses decoded elements of an array of `shape` that are no values of their type and lie in the box of shape
+    /// `valid` at its origin.
+    pub fn check_values(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
+        match ValueCheck::of(&self.decoded().data_type) {
+            Some(check) => check.check(elements, shape, valid),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Adds the places of `bool` in an element of `data_type` that begins at `start`.
+fn gather(data_type: &DataType, start: usize, offsets: &mut Vec<usize>) {
+    match data_type {
+        DataType::Bool => offsets.push(start),
+        DataType::Struct(structure) => {
+            let mut start = start;
+            for field in structure.fields() {
+                gather(&field.data_type, start, offsets);
+                start += field.data_type.size().unwrap_or(0);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::json::Json;
+
+    #[test]
+    fn bool_of_other_bytes_is_found_inside_the_array_only() {
+        let check = ValueCheck::of(&DataType::Bool).unwrap();
+        assert!(check.check(&[0, 1, 7, 7], &[2, 2], &[1, 2]).is_ok());
+        let fault = check.check(&[0, 3, 7, 7], &[2, 2], &[1, 2]).unwrap_err();
+        let ChainFaultKind::Element { position: Some(position), bits, .. } = &fault.kind else {
+            panic!("{fault}")
+        };
+        assert_eq!((&**position, *bits), ([0, 1].as_slice(), 3));
+        assert_eq!(ValueCheck::of(&DataType::Raw(1)), None);
+    }
+
+    #[test]
+    fn bool_within_structs_is_found_at_its_offset() {
+        let text = r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},
+            {"name":"b","data_type":{"name":"struct","configuration":{"fields":[
+            {"name":"c","data_type":"uint8"},{"name":"d","data_type":"bool"}]}}}]}}"#;
+        let data_type = DataType::from_metadata(&Json::parse_str(text).unwrap()).unwrap();
+        let check = ValueCheck::of(&data_type).unwrap();
+        assert_eq!(check, ValueCheck { offsets: vec![3], size: 4 });
+        assert!(check.check(&[9, 9, 9, 1, 9, 9, 9, 0], &[2], &[2]).is_ok());
+        assert!(check.check(&[9, 9, 9, 1, 9, 9, 9, 2], &[2], &[2]).is_err());
+    }
+}

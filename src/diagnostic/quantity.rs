@@ -1,0 +1,58 @@
+//! Sizes in bytes as messages and tables give them.
+
+/// Bytes in binary units, with three or four digits: `1.53 MiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let place = bytes.ilog2() / 10;
+    let amount = approximate(bytes) / approximate(1 << (place * 10));
+    let unit = UNITS.get(place as usize - 1).copied().unwrap_or("EiB");
+    format!("{} {unit}", three_digits(amount))
+}
+
+/// A count with its noun, in the plural unless it is 1: `1 chunk`, `2 chunks`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {}", noun_of(count, noun))
+}
+
+/// The noun of a count, in the plural unless it is 1.
+pub fn noun_of(count: u64, noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        _ if count == 1 => noun.to_owned(),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ if noun.ends_with(['s', 'x']) => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
+}
+
+/// A number with three digits, of which as many as needed are after the point.
+pub fn three_digits(value: f64) -> String {
+    let places = usize::from(value < 9.995) + usize::from(value < 99.95);
+    format!("{value:.places$}")
+}
+
+/// A count as a float, of which a few digits are shown.
+#[expect(clippy::cast_precision_loss, reason = "at most four digits of it are shown")]
+pub fn approximate(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nouns_are_in_the_plural_unless_there_is_one() {
+        assert_eq!(counted(1, "chunk"), "1 chunk");
+        let plurals = ["chunk", "key", "entry", "index"].map(|noun| counted(0, noun));
+        assert_eq!(plurals, ["0 chunks", "0 keys", "0 entries", "0 indexes"]);
+    }
+
+    #[test]
+    fn bytes_use_binary_units_with_three_digits() {
+        let texts = [0, 1023, 1024, 1536, 10 << 20, 1023 << 20, u64::MAX].map(bytes);
+        assert_eq!(texts, ["0 B", "1023 B", "1.00 KiB", "1.50 KiB", "10.0 MiB", "1023 MiB", "16.0 EiB"]);
+    }
+}

@@ -1,0 +1,208 @@
+//! Elements that count as missing, taken out of a slice: CF conventions, section 2.5.1.
+
+use super::InstructionSet;
+use super::dispatch::{TileKernel, TileLoop};
+use super::tile::{TILE, TileBuffer, is_aligned};
+use crate::element::{Element, NumberType};
+use crate::with_element;
+
+/// A bound filter of the elements that equal one of some values.
+#[derive(Debug, Clone)]
+pub struct MissingFilter {
+    number_type: NumberType,
+    missing: Vec<u64>,
+    kernel: TileKernel<Vec<u64>, TileMissing>,
+}
+
+/// Elements that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MissingCount {
+    /// Equal to any of the values.
+    pub all: u64,
+    /// Equal to the first of the values.
+    pub first: u64,
+}
+
+impl std::ops::AddAssign for MissingCount {
+    fn add_assign(&mut self, other: Self) {
+        self.all += other.all;
+        self.first += other.first;
+    }
+}
+
+/// The missing elements of a tile.
+#[derive(Debug, Clone, Copy)]
+struct TileMissing {
+    all: usize,
+    first: usize,
+}
+
+struct CountLoop<T>(std::marker::PhantomData<T>);
+
+impl<T: Element> TileLoop for CountLoop<T> {
+    type Parameters = Vec<u64>;
+    type Outcome = TileMissing;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], missing: &Vec<u64>) -> TileMissing {
+        let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
+        let (mut all, mut first) = (0, 0);
+        for (place, bits) in missing.iter().enumerate() {
+            let value = T::from_bits64(*bits);
+            // A tile has few elements, and counts of the width of floats vectorise.
+            let count = elements.iter().fold(0_u32, |count, element| count + u32::from(*element == value));
+            all += count as usize;
+            first = if place == 0 { count as usize } else { first };
+        }
+        TileMissing { all, first }
+    }
+}
+
+impl MissingFilter {
+    /// Binds it to the bit patterns of the values. They are compared as numbers: -0.0 is 0.0, and NaN equals nothing.
+    pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
+        Self::with_instruction_set(number_type, missing, InstructionSet::detect())
+    }
+
+    /// The filter with the loop of one instruction set.
+    pub fn with_instruction_set(number_type: NumberType, missing: &[u64], set: InstructionSet) -> Self {
+        with_element!(number_type.element(), T => {
+            let mut distinct: Vec<u64> = Vec::new();
+            for bits in missing {
+                let value = T::from_bits64(*bits);
+                // An element that equals two entries would be counted twice.
+                if !distinct.iter().any(|other| T::from_bits64(*other) == value) {
+                    distinct.push(*bits);
+                }
+            }
+            MissingFilter { number_type, missing: distinct, kernel: TileKernel::select::<CountLoop<T>>(set) }
+        })
+    }
+
+    /// Whether no value counts as missing.
+    pub fn is_empty(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// Whether the value with these bits counts as missing.
+    pub fn contains(&self, bits: u64) -> bool {
+        self.place(bits).is_some()
+    }
+
+    /// Whether the value with these bits is the first that counts as missing.
+    pub fn is_first(&self, bits: u64) -> bool {
+        self.place(bits) == Some(0)
+    }
+
+    fn place(&self, bits: u64) -> Option<usize> {
+        with_element!(self.number_type.element(), T => {
+            self.missing.iter().position(|missing| T::from_bits64(*missing) == T::from_bits64(bits))
+        })
+    }
+
+    /// Calls `visit` with the index of each element of `source` that is missing.
+    pub fn each_missing(&self, source: &[u8], mut visit: impl FnMut(usize)) {
+        with_element!(self.number_type.element(), T => {
+            let missing: Vec<T> = self.missing.iter().map(|bits| T::from_bits64(*bits)).collect();
+            for (index, element) in source.chunks_exact(size_of::<T>()).enumerate() {
+                if missing.contains(&bytemuck::pod_read_unaligned(element)) {
+                    visit(index);
+                }
+            }
+        });
+    }
+
+    /// Calls `visit` with the elements of `source` that are not missing, in order, in aligned pieces of at most a tile.
+    pub fn each_present(&self, source: &[u8], mut visit: impl FnMut(&[u8])) -> MissingCount {
+        let size = self.number_type.size();
+        let whole = source.len() / size * size;
+        let mut buffer = TileBuffer::new();
+        let mut count = MissingCount::default();
+        for tile in source[..whole].chunks(TILE * size) {
+            let copy = buffer.bytes_mut(tile.len());
+            let is_copied = !is_aligned(tile, size);
+            if is_copied {
+                copy.copy_from_slice(tile);
+            }
+            if self.is_empty() {
+                visit(if is_copied { copy } else { tile });
+                continue;
+            }
+            let found = self.kernel.run(if is_copied { copy } else { tile }, &mut [], &self.missing);
+            count += MissingCount { all: found.all as u64, first: found.first as u64 };
+            if found.all == 0 {
+                visit(if is_copied { copy } else { tile });
+            } else if found.all < tile.len() / size {
+                copy.copy_from_slice(tile);
+                let kept = with_element!(self.number_type.element(), T => compact::<T>(copy, &self.missing));
+                visit(&copy[..kept]);
+            }
+        }
+        count
+    }
+}
+
+/// Moves the elements that are not missing to the front, and tells how many bytes they are.
+fn compact<T: Element>(tile: &mut [u8], missing: &[u64]) -> usize {
+    let elements: &mut [T] = bytemuck::try_cast_slice_mut(tile).unwrap_or_default();
+    let missing: Vec<T> = missing.iter().map(|bits| T::from_bits64(*bits)).collect();
+    let mut count = 0;
+    for index in 0..elements.len() {
+        let element = elements[index];
+        elements[count] = element;
+        count += usize::from(!missing.contains(&element));
+    }
+    count * size_of::<T>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn present<T: Element>(values: &[T], missing: &[T]) -> (Vec<T>, MissingCount) {
+        let missing: Vec<u64> = missing.iter().map(|value| value.to_bits64()).collect();
+        let filter = MissingFilter::new(NumberType::of(T::TYPE), &missing);
+        let mut kept = Vec::new();
+        let count = filter.each_present(bytemuck::cast_slice(values), |piece| {
+            kept.extend_from_slice(bytemuck::cast_slice::<u8, T>(piece));
+        });
+        (kept, count)
+    }
+
+    #[test]
+    fn missing_elements_are_left_out_and_the_others_keep_their_order() {
+        let values: Vec<i16> = (0..5000).map(|index| if index % 3 == 0 { -999 } else { index }).collect();
+        let (kept, count) = present(&values, &[-999, 4]);
+        let expected: Vec<i16> = (0..5000).filter(|index| index % 3 != 0 && *index != 4).collect();
+        assert_eq!(kept, expected);
+        assert_eq!(count, MissingCount { all: 1668, first: 1667 });
+        assert_eq!(present(&values, &[]).0, values);
+        assert_eq!(
+            present(&[-999_i16; 3000], &[-999]),
+            (Vec::new(), MissingCount { all: 3000, first: 3000 })
+        );
+    }
+
+    #[test]
+    fn values_are_compared_as_numbers_and_counted_once() {
+        let (kept, count) = present(&[0.0_f32, -0.0, 1.0, f32::INFINITY], &[-0.0, 0.0, f32::NAN]);
+        assert_eq!(kept, [1.0, f32::INFINITY]);
+        assert_eq!(count, MissingCount { all: 2, first: 2 });
+        let (kept, count) = present(&[f64::NAN, 2.0], &[f64::NAN]);
+        assert!(kept[0].is_nan() && kept.len() == 2 && count.all == 0);
+    }
+
+    #[test]
+    fn unaligned_elements_are_filtered() {
+        let mut bytes = vec![0_u8; 4001];
+        bytes[1..].copy_from_slice(bytemuck::cast_slice(&[2.5_f32; 1000]));
+        bytes[5..9].copy_from_slice(&7.5_f32.to_ne_bytes());
+        let filter = MissingFilter::new(NumberType::of(f32::TYPE), &[7.5_f32.to_bits64()]);
+        let mut kept = 0;
+        let count = filter.each_present(&bytes[1..], |piece| kept += piece.len());
+        assert_eq!((kept, count.all), (3996, 1));
+        let mut indices = Vec::new();
+        filter.each_missing(&bytes[1..], |index| indices.push(index));
+        assert_eq!(indices, [1]);
+    }
+}

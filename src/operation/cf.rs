@@ -1,0 +1,129 @@
+//! An array's numbers as CF readers see them: without declared missing values and, on request, unpacked.
+
+use super::error::OperationError;
+use super::missing;
+use super::open::OpenedArray;
+use super::options::{CfOptions, Missing};
+use crate::element::{ElementType, NumberType};
+use crate::kernel::missing::MissingFilter;
+use crate::kernel::unpack::Unpack;
+use crate::metadata::json::{Json, Number, Object};
+
+/// What the attributes of an array make of its stored numbers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CfView {
+    /// Bits of the stored values that count as missing.
+    pub missing: Vec<u64>,
+    /// How the others are unpacked; `None` where they are not packed, or are wanted as they are stored.
+    pub unpack: Option<Unpack>,
+}
+
+impl CfView {
+    /// Reads the attributes of an array whose elements are numbers of the type `stored`.
+    ///
+    /// An error of the data where `--missing` names what is no value of the type, or a factor is no number.
+    pub(super) fn of(
+        source: &OpenedArray,
+        stored: NumberType,
+        options: &CfOptions,
+    ) -> Result<Self, OperationError> {
+        let missing = missing::values(source, stored, options.missing.as_ref())?;
+        let unpack = if options.unpacks { unpacking(source, stored)? } else { None };
+        Ok(CfView { missing, unpack })
+    }
+}
+
+/// Makes floats of stored numbers, with NaN for what is missing, as xarray does.
+#[derive(Debug, Clone)]
+pub(super) struct CfDecoding {
+    missing: MissingFilter,
+    unpack: Unpack,
+}
+
+impl CfDecoding {
+    /// The decoding that the attributes of an array ask for; `None` where its values are what is stored.
+    ///
+    /// What is only to be masked keeps float32 and float64; integers of up to 16 bits become float32, others float64.
+    pub(super) fn of(source: &OpenedArray) -> Result<Option<Self>, OperationError> {
+        let Some(stored) = source.data_type.real_number() else { return Ok(None) };
+        let options = CfOptions { missing: Some(Missing::Auto), unpacks: true };
+        let CfView { missing, unpack } = CfView::of(source, stored, &options)?;
+        if missing.is_empty() && unpack.is_none() {
+            return Ok(None);
+        }
+        let is_narrow = if stored.is_float() { stored.bits() <= 32 } else { stored.bits() <= 16 };
+        let floats = if is_narrow { ElementType::Float32 } else { ElementType::Float64 };
+        let masked = || Unpack::new(stored, NumberType::of(floats), 1.0, 0.0, Vec::new());
+        let missing = MissingFilter::new(stored, &missing);
+        Ok(Some(CfDecoding { missing, unpack: unpack.unwrap_or_else(masked) }))
+    }
+
+    /// The type of the values.
+    pub(super) fn target(&self) -> NumberType {
+        self.unpack.target()
+    }
+
+    /// Decodes native-endian elements into `values`, which is replaced.
+    pub(super) fn decode(&self, elements: &[u8], values: &mut Vec<u8>) {
+        let size = self.target().size();
+        values.resize(elements.len() / self.unpack.source().size() * size, 0);
+        self.unpack.convert(elements, values);
+        let nan = match size {
+            4 => f32::NAN.to_ne_bytes().to_vec(),
+            _ => f64::NAN.to_ne_bytes().to_vec(),
+        };
+        self.missing.each_missing(elements, |index| {
+            if let Some(value) = values.get_mut(index * size..(index + 1) * size) {
+                value.copy_from_slice(&nan);
+            }
+        });
+    }
+}
+
+/// The unpacking that the attributes ask for.
+///
+/// xarray 2026 takes the float type of `scale_factor` and `add_offset`, and JSON has no other than float64; it takes
+/// float64 also where only one of them is given. `_Unsigned` alone changes integers into those of the other signedness.
+fn unpacking(source: &OpenedArray, stored: NumberType) -> Result<Option<Unpack>, OperationError> {
+    let attributes = &source.metadata.attributes;
+    let (scale_factor, add_offset) = (factor("scale_factor", attributes)?, factor("add_offset", attributes)?);
+    let codes = declared_type(stored, attributes);
+    if scale_factor.is_none() && add_offset.is_none() && codes == stored {
+        return Ok(None);
+    }
+    let floats = NumberType::of(ElementType::Float64);
+    let (scale_factor, add_offset) = (scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0));
+    Ok(Some(Unpack::new(codes, floats, scale_factor, add_offset, Vec::new())))
+}
+
+/// The attribute of this name as a number; an error of the data where it is something else.
+pub(super) fn factor(name: &str, attributes: &Object) -> Result<Option<f64>, OperationError> {
+    let Some(json) = attributes.get(name) else { return Ok(None) };
+    number(json).map(Some).ok_or_else(|| {
+        let found = json.to_string_compact();
+        OperationError::data(format!("the attribute `{name}` is {found}, not a number"))
+    })
+}
+
+/// A number, or an array of one, as some writers have it.
+fn number(json: &Json) -> Option<f64> {
+    let json = match json.as_array() {
+        Some([only]) => only,
+        Some(_) => return None,
+        None => json,
+    };
+    json.as_number().map(Number::as_f64).filter(|value| value.is_finite())
+}
+
+/// The type of integers that the attribute `_Unsigned` declares to be of the other signedness (netCDF conventions).
+pub(super) fn declared_type(stored: NumberType, attributes: &Object) -> NumberType {
+    let unsigned = match attributes.get("_Unsigned").and_then(Json::as_str) {
+        Some("true") => true,
+        Some("false") => false,
+        _ => return stored,
+    };
+    if stored.is_float() || !stored.is_whole() {
+        return stored;
+    }
+    NumberType::integer(!unsigned, stored.bits()).unwrap_or(stored)
+}

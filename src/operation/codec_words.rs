@@ -1,0 +1,244 @@
+//! Codecs as the command line names them in short: `zstd:5:checksum`, `blosc:lz4:5:shuffle`, several with commas.
+
+use crate::diagnostic::spelling::{alternatives, near};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+
+/// The words, as messages list them.
+const WORDS: &str = "zstd[:LEVEL][:checksum], gzip[:LEVEL], blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]] and crc32c";
+
+/// The first part of each word, and what other programs call the same.
+const NAMES: [(&str, &str); 12] = [
+    ("zstd", "zstd"),
+    ("gzip", "gzip"),
+    ("blosc", "blosc"),
+    ("crc32c", "crc32c"),
+    ("none", "none"),
+    ("zst", "zstd"),
+    ("gz", "gzip"),
+    ("zlib", "gzip"),
+    ("deflate", "gzip"),
+    ("lz4", "blosc:lz4"),
+    ("snappy", "blosc:snappy"),
+    ("crc32", "crc32c"),
+];
+
+const BLOSC_COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
+const BLOSC_SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
+
+/// The bytes->bytes codecs of `--compress`, in encode order; `none` is an empty list.
+///
+/// A `blosc` that shuffles is without its `typesize`: see [`complete_typesize`]. The error says what is expected.
+pub fn compression(text: &str) -> Result<Vec<CodecMetadata>, String> {
+    if text == "none" {
+        return Ok(Vec::new());
+    }
+    text.split(',').map(|word| bytes_codec(word.trim())).collect()
+}
+
+/// The chain of `--codecs`, given by the words of `--compress`; `bytes`, `bytes:little` and `bytes:big` are words, too,
+/// and `bytes` comes first where there is none.
+pub fn chain(text: &str) -> Result<Vec<Json>, String> {
+    let mut codecs = Vec::new();
+    for word in text.split(',').map(str::trim).filter(|_| text != "none") {
+        match word {
+            "bytes" | "bytes:little" => codecs.push(array_bytes("little")),
+            "bytes:big" => codecs.push(array_bytes("big")),
+            word => codecs.push(bytes_codec(word)?),
+        }
+    }
+    if !codecs.iter().any(|codec| codec.name == "bytes") {
+        codecs.insert(0, array_bytes("little"));
+    }
+    Ok(codecs.iter().map(CodecMetadata::to_json).collect())
+}
+
+/// Gives every shuffling `blosc` that lacks its `typesize` that of elements of `element_size` bytes.
+pub fn complete_typesize(chain: &mut [CodecMetadata], element_size: usize) {
+    for codec in chain.iter_mut().filter(|codec| codec.name == "blosc") {
+        if let Some(configuration) = &mut codec.configuration
+            && configuration.get("shuffle").and_then(Json::as_str).is_some_and(|mode| mode != "noshuffle")
+            && !configuration.contains("typesize")
+        {
+            configuration.insert("typesize", Json::from(element_size as u64));
+        }
+    }
+}
+
+fn array_bytes(endian: &str) -> CodecMetadata {
+    CodecMetadata::new("bytes", Some(Object::new().with("endian", endian)))
+}
+
+fn bytes_codec(word: &str) -> Result<CodecMetadata, String> {
+    let parts: Vec<&str> = word.split(':').collect();
+    match parts.as_slice() {
+        ["zstd", rest @ ..] => zstd(rest, word),
+        ["gzip"] => Ok(gzip(6)),
+        ["gzip", text] => Ok(gzip(level(text, 0, 9)?)),
+        ["blosc", rest @ ..] if rest.len() <= 3 => blosc(rest),
+        ["crc32c"] => Ok(CodecMetadata::new("crc32c", None)),
+        ["none"] => Err("`none` stands alone: it takes no other codec beside it".to_owned()),
+        [name @ ("gzip" | "blosc" | "crc32c"), ..] => {
+            Err(format!("`{name}` has too many parts in `{word}`; known are {WORDS}"))
+        }
+        [name, ..] => Err(unknown(name)),
+        [] => Err(unknown("")),
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let exact: Vec<&str> =
+        NAMES.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();
+    let meant = if exact.is_empty() {
+        let mut meant: Vec<&str> = near(name, NAMES.iter().map(|(known, _)| *known))
+            .into_iter()
+            .filter_map(|near| NAMES.iter().find(|(known, _)| *known == near).map(|(_, meant)| *meant))
+            .collect();
+        meant.dedup();
+        meant
+    } else {
+        exact
+    };
+    let question = match meant.as_slice() {
+        [] => String::new(),
+        meant => format!(" Did you mean {}?", alternatives(meant)),
+    };
+    format!(
+        "`{name}` is not a known codec.{question} Known are {WORDS}; other codecs are given to --codecs as JSON"
+    )
+}
+
+fn zstd(parts: &[&str], word: &str) -> Result<CodecMetadata, String> {
+    let (text, checksum) = match parts {
+        [] => (None, false),
+        ["checksum"] => (None, true),
+        [text] => (Some(*text), false),
+        [text, "checksum"] => (Some(*text), true),
+        _ => {
+            return Err(format!("expected zstd[:LEVEL][:checksum], such as zstd:5:checksum; found `{word}`"));
+        }
+    };
+    let level = text.map_or(Ok(3), |text| level(text, -131_072, 22))?;
+    let configuration = Object::new().with("level", level).with("checksum", checksum);
+    Ok(CodecMetadata::new("zstd", Some(configuration)))
+}
+
+fn gzip(level: i64) -> CodecMetadata {
+    CodecMetadata::new("gzip", Some(Object::new().with("level", level)))
+}
+
+fn blosc(parts: &[&str]) -> Result<CodecMetadata, String> {
+    let one_of = |what: &str, known: &[&'static str], text: &str| {
+        let question = match near(text, known.iter().copied()).as_slice() {
+            [] => String::new(),
+            near => format!(" Did you mean {}?", alternatives(near)),
+        };
+        format!("blosc has no {what} `{text}`.{question} Known are {}", known.join(", "))
+    };
+    let compressor = parts.first().copied().unwrap_or("lz4");
+    let shuffle = parts.get(2).copied().unwrap_or("shuffle");
+    if !BLOSC_COMPRESSORS.contains(&compressor) {
+        return Err(one_of("compressor", &BLOSC_COMPRESSORS, compressor));
+    }
+    if !BLOSC_SHUFFLES.contains(&shuffle) {
+        return Err(one_of("shuffle", &BLOSC_SHUFFLES, shuffle));
+    }
+    let level = parts.get(1).map_or(Ok(5), |text| level(text, 0, 9))?;
+    let configuration = Object::new()
+        .with("cname", compressor)
+        .with("clevel", level)
+        .with("shuffle", shuffle)
+        .with("blocksize", 0_u64);
+    Ok(CodecMetadata::new("blosc", Some(configuration)))
+}
+
+fn level(text: &str, least: i64, greatest: i64) -> Result<i64, String> {
+    text.parse()
+        .ok()
+        .filter(|level| (least..=greatest).contains(level))
+        .ok_or_else(|| format!("expected a level from {least} to {greatest}; found `{text}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(codecs: &[CodecMetadata]) -> String {
+        Json::Array(codecs.iter().map(CodecMetadata::to_json).collect()).to_string_compact()
+    }
+
+    #[test]
+    fn compression_words_are_codecs_in_encode_order() {
+        let of = |words: &str| text(&compression(words).unwrap());
+        assert_eq!(of("none"), "[]");
+        assert_eq!(of("zstd"), r#"[{"name":"zstd","configuration":{"level":3,"checksum":false}}]"#);
+        assert_eq!(
+            of("zstd:-5:checksum"),
+            r#"[{"name":"zstd","configuration":{"level":-5,"checksum":true}}]"#
+        );
+        assert_eq!(
+            of("gzip:9, crc32c"),
+            r#"[{"name":"gzip","configuration":{"level":9}},{"name":"crc32c"}]"#
+        );
+        assert_eq!(
+            of("blosc:zstd:1:bitshuffle"),
+            r#"[{"name":"blosc","configuration":{"cname":"zstd","clevel":1,"shuffle":"bitshuffle","blocksize":0}}]"#
+        );
+    }
+
+    #[test]
+    fn chain_words_have_bytes_in_front() {
+        let of = |words: &str| Json::Array(chain(words).unwrap()).to_string_compact();
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        assert_eq!(of("crc32c"), format!(r#"[{little},{{"name":"crc32c"}}]"#));
+        assert_eq!(of("none"), format!("[{little}]"));
+        assert_eq!(of("bytes:big,crc32c"), of("crc32c").replace("little", "big"));
+    }
+
+    #[test]
+    fn unknown_word_is_refused_with_the_nearest_and_the_list() {
+        let of = |words: &str| compression(words).unwrap_err();
+        for (word, meant) in [
+            ("zsdt", "`zstd`"),
+            ("zst:3", "`zstd`"),
+            ("zlib", "`gzip`"),
+            ("lz4", "`blosc:lz4`"),
+            ("bolsc", "`blosc`"),
+            ("zstd:3,crc32", "`crc32c`"),
+        ] {
+            let message = of(word);
+            assert!(
+                message.contains(&format!("Did you mean {meant}?")) && message.contains(WORDS),
+                "{message}"
+            );
+        }
+        for word in [
+            "auto",
+            "",
+            "none,zstd",
+            "zstd:x",
+            "zstd:3:check",
+            "gzip:10",
+            "blosc:lz5",
+            "blosc:lz4:5:shufle",
+            "crc32c:1",
+        ] {
+            assert!(!of(word).is_empty(), "{word}");
+        }
+        assert!(of("blosc:lz5").contains("`lz4`") && of("blosc:lz4:5:shufle").contains("`shuffle`"));
+    }
+
+    #[test]
+    fn typesize_is_that_of_the_elements_unless_given() {
+        let mut chain = compression("blosc:lz4,blosc:lz4:5:noshuffle").unwrap();
+        complete_typesize(&mut chain, 4);
+        complete_typesize(&mut chain, 8);
+        let text = text(&chain);
+        assert_eq!(
+            (text.matches("\"typesize\":4").count(), text.matches("typesize").count()),
+            (1, 1),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! Values that count as missing: `--missing`, and what the attributes `_FillValue` and `missing_value` declare.
+
+use super::cf;
+use super::error::OperationError;
+use super::open::OpenedArray;
+use super::options::Missing;
+use super::transcode::range::FloatType;
+use super::xarray::{self, FILL_VALUE};
+use crate::data_type::{base64, value_from_json};
+use crate::element::NumberType;
+use crate::metadata::json::Json;
+
+/// The bits of the values that `--missing` names.
+pub(super) fn values(
+    source: &OpenedArray,
+    number_type: NumberType,
+    missing: Option<&Missing>,
+) -> Result<Vec<u64>, OperationError> {
+    match missing {
+        None => Ok(Vec::new()),
+        Some(Missing::Auto) => Ok(declared(source, number_type)),
+        Some(Missing::Values(values)) => values
+            .iter()
+            .map(|json| {
+                value_from_json(number_type, json).map(|read| read.value).map_err(|error| {
+                    OperationError::data(format!(
+                        "--missing {} is not a value of {number_type}",
+                        json.to_string_compact()
+                    ))
+                    .because(error)
+                })
+            })
+            .collect(),
+    }
+}
+
+/// The bits of the values that the attributes declare missing, NaN left out; what is no value of the type declares none.
+///
+/// Of a v2 array with the names of its dimensions, xarray takes the fill value for one, too, unless it is null.
+pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
+    let attributes = [FILL_VALUE, "missing_value"].map(|name| source.metadata.attributes.get(name));
+    let elements = attributes.into_iter().flatten();
+    let elements = elements.flat_map(|json| json.as_array().unwrap_or_else(|| std::slice::from_ref(json)));
+    let unsigned = cf::declared_type(number_type, &source.metadata.attributes);
+    let of_attributes = elements.filter_map(|element| {
+        // Both types have the same bits for a code: 255 is -1 where bytes are declared unsigned.
+        scalar(number_type, element).or_else(|| scalar(unsigned, element))
+    });
+    // Attributes in the form of v3 have the mask already, and the names of dimensions no more.
+    let is_mask = source.zarr_format == 2
+        && xarray::dimension_names(&source.metadata.attributes, source.metadata.shape.len()).is_some()
+        && source.document.get("fill_value").is_some_and(|fill| *fill != Json::Null);
+    let fill_value = source.fill_value.as_ref().filter(|_| is_mask);
+    let fill_value = fill_value.and_then(|fill| fill.to_bits(&source.data_type));
+    let mut bits: Vec<u64> = Vec::new();
+    for value in of_attributes.chain(fill_value) {
+        if !is_nan(number_type, value) && !bits.contains(&value) {
+            bits.push(value);
+        }
+    }
+    bits
+}
+
+/// A number (also a bare `NaN`), its string form, or the base64 of its little-endian bytes, as xarray writes it.
+pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
+    if let Json::NotFinite(value) = json {
+        return value_from_json(number_type, &Json::from(value.word())).ok().map(|read| read.value);
+    }
+    if let Ok(read) = value_from_json(number_type, json) {
+        return Some(read.value);
+    }
+    let bytes = base64::decode(json.as_str()?)?;
+    match bytes.len() {
+        length if length == number_type.size() => {
+            Some(bytes.iter().rev().fold(0, |bits, byte| (bits << 8) | u64::from(*byte)))
+        }
+        // xarray encodes every float as a float64.
+        8 if number_type.is_float() => {
+            let float = FloatType(number_type);
+            let value = f64::from_le_bytes(bytes.try_into().ok()?);
+            Some(float.bits(float.round(value, crate::kernel::Rounding::NearestEven)))
+        }
+        _ => None,
+    }
+}
+
+fn is_nan(number_type: NumberType, bits: u64) -> bool {
+    number_type.is_float() && FloatType(number_type).value(bits).is_nan()
+}

@@ -1,0 +1,72 @@
+//! What documents of v2 hold and those of v3 have no place for, or no reader.
+
+use super::destination::{Draft, follow_data_type};
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+use crate::operation::place::Place;
+use crate::pipeline::{CodecKind, codec_kind};
+
+/// Puts members that no version of Zarr has, as netCDF-C writes them (`_NCZARR_ARRAY`), among the attributes, for v3 has no
+/// place for them (SEMANTICS D13); what is to be said of each.
+pub(super) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    for (name, value) in members {
+        let shown = Json::from(name.as_str()).excerpt();
+        let message = if attributes.contains(&name) {
+            format!("the member {shown}, which v2 does not have, is left out: an attribute has its name")
+        } else {
+            format!("the member {shown}, which v2 does not have, becomes an attribute")
+        };
+        if !attributes.contains(&name) {
+            attributes.insert(name, value);
+        }
+        warnings.push(Diagnostic::new(code::V2_MEMBER_UNKNOWN, message));
+    }
+    warnings
+}
+
+/// Says of such members of a document what becomes of them in v3, in the place of what is said of them in v2.
+pub(super) fn tell_of_members(
+    (place, key): (&Place, &str),
+    attributes: &Object,
+    members: Object,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    // What v2 says of them is no longer so.
+    let pointers: Vec<String> = members.names().map(|name| format!("/{name}")).collect();
+    let is_about =
+        |known: &Diagnostic| known.location.pointer.as_ref().is_some_and(|at| pointers.contains(at));
+    diagnostics.retain(|known| !(known.is(code::V2_MEMBER_UNKNOWN) && is_about(known)));
+    let mut found = keep_members(&mut attributes.clone(), members);
+    place.locate(&mut found, key);
+    diagnostics.extend(found);
+}
+
+/// Takes out a `quantize` that also changes the type, which no zarr-python decodes in v3: decoded values stay as they are
+/// without it (SEMANTICS D12). Where another filter follows, which goes by that type, `astype` changes the type alone.
+pub(super) fn leave_quantize(draft: &mut Draft) {
+    let type_of = |codec: &CodecMetadata, name: &str| {
+        codec
+            .member(name)
+            .and_then(Json::as_str)
+            .map(|text| text.trim_start_matches(['<', '>', '|', '=']).to_owned())
+    };
+    let changes_type = |codec: &CodecMetadata| {
+        let astype = type_of(codec, "astype");
+        codec.name == "numcodecs.quantize" && astype.is_some() && astype != type_of(codec, "dtype")
+    };
+    let Some(place) = draft.codecs.iter().position(changes_type) else { return };
+    let mut codecs = draft.codecs.clone();
+    let follower = codecs.get(place + 1).and_then(|codec| codec_kind(&codec.name));
+    if follower == Some(CodecKind::ArrayToArray) {
+        let member = |name: &str| codecs[place].member(name).cloned().unwrap_or(Json::Null);
+        let configuration =
+            Object::new().with("encode_dtype", member("astype")).with("decode_dtype", member("dtype"));
+        codecs[place] = CodecMetadata::new("numcodecs.astype", Some(configuration));
+    } else {
+        codecs.remove(place);
+        follow_data_type(&mut codecs, &draft.data_type);
+    }
+    draft.keep_codecs(codecs);
+}

@@ -1,0 +1,51 @@
+//! Filters that do not give back the floats that they encode, where chunks are encoded anew (SEMANTICS: D15).
+
+use super::verify::kept;
+use crate::codec::chain::{BoundCodec, Codec, Workspace};
+use crate::codec::conversion::round_trip;
+use crate::diagnostic::{Diagnostic, code};
+use crate::engine::object::{ObjectJob, ObjectWay};
+
+/// The first such codec that elements pass on their way to DEST; codecs that encoded chunks have passed before, and do
+/// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come
+/// back as they are.
+pub(super) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
+    let mut codecs = job.destination.cell_chain().codecs().iter().skip(kept(job));
+    codecs.find(|codec| matches!(&codec.codec, Codec::Delta { delta, .. } if !delta.is_exact()))
+}
+
+/// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
+/// bring the fill value back bit for bit.
+pub(super) fn loses_fill_value(job: &ObjectJob) -> bool {
+    let is_other_grid = matches!(job.way, ObjectWay::Rechunk(_) | ObjectWay::Staged(_));
+    let chain = job.destination.cell_chain();
+    let has_filter =
+        chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Filter { .. } | Codec::BitRound(_)));
+    let absent = chain
+        .decoded()
+        .fill_value
+        .as_ref()
+        .filter(|_| is_other_grid && has_filter && job.present.len() < job.source.metadata.num_chunks());
+    absent.is_some_and(|fill| {
+        let mut read = Vec::new();
+        let run = round_trip(chain, 0).run(&fill.0, &mut read, &mut Workspace::default().tiles, None);
+        run.is_err() || read != fill.0
+    })
+}
+
+/// The warning for what is lost by encoding anew.
+pub(super) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
+    if loses_fill_value(job) {
+        let message = "absent chunks are stored beside others, and the fill value does not survive the filters of the chain: \
+                       absent elements come back as another value";
+        let help = "`--codecs` with a chain without these filters keeps every value; so does a change that leaves the chunks as they are";
+        return Some(Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message).with_help(help));
+    }
+    let codec = of(job)?;
+    let message = format!(
+        "chunks are encoded anew by `{}` of floats: what it adds up again can differ from SOURCE's values in the last digits",
+        codec.name
+    );
+    let help = "`--codecs` with a chain without it keeps every value; so does a change that leaves the chunks as they are";
+    Some(Diagnostic::new(code::DELTA_LOSSY, message).with_help(help))
+}

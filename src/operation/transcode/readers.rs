@@ -1,0 +1,68 @@
+//! Who reads a quantised array, and what is put into its metadata for some readers (CLI.md, "Quantising", *Readers*).
+
+use super::destination::{Draft, codec_names};
+use super::quantization::Quantization;
+use crate::diagnostic::{Diagnostic, code};
+use crate::operation::options::QuantizeForm;
+
+/// Helps zarr-python 3.4.1 and 3.4.2 to open a sharded array whose inner chain cannot encode 0; a warning where that
+/// cannot be done.
+///
+/// They cast the data type's default scalar, 0, instead of the fill value when they open a shard
+/// (`_validate_inner_codecs` of `zarr/codecs/sharding.py`). An entry of `scalar_map.encode` gives it a code. No chunk
+/// holds it: the chunks are made by a kernel that does not look at the entry, and refuses a 0 in SOURCE all the same.
+pub(super) fn work_around(
+    quantization: &mut Quantization,
+    draft: &mut Draft,
+    is_wanted: bool,
+) -> Option<Diagnostic> {
+    let is_sharded = codec_names(&draft.codecs).iter().any(|name| name == "sharding_indexed");
+    let concerns = is_sharded && quantization.form == QuantizeForm::Codecs && !quantization.is_open;
+    if !concerns || !is_wanted || quantization.encodes_zero() {
+        return None;
+    }
+    let Some(entry) = quantization.entry_for_zero() else {
+        let message = "0 overflows where it is encoded: zarr-python 3.4.1 and 3.4.2 do not open the array";
+        let help = "leave the shards out, use `--as cf`, or quantise a range that lies nearer to 0";
+        return Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help));
+    };
+    quantization.reader_workaround = Some(entry);
+    let codecs = quantization.metadata();
+    let cast = codecs.into_iter().find(|codec| codec.name == "cast_value");
+    draft.edit_innermost(|chain| {
+        let found = chain.iter_mut().find(|codec| codec.name == "cast_value");
+        if let (Some(found), Some(cast)) = (found, cast) {
+            *found = cast;
+        }
+    });
+    None
+}
+
+/// A warning where CF has no type like that of the codes: of float32, CF 8.1 has types of 8 and 16 bits alone.
+pub(super) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
+    let Quantization { form, source, target, is_target_settled, .. } = quantization;
+    let is_beyond = *form == QuantizeForm::Cf && source.bits() == 32 && target.bits() > 16;
+    (is_beyond && *is_target_settled).then(|| {
+        let message = format!("CF has no {target} for packed {source} (section 8.1): of {source}, 8 and 16 bits only");
+        let help = "readers that unpack to float32 may lose bits; use uint8, uint16 or a larger error, or `--as codecs`";
+        Diagnostic::new(code::QUANTIZE_CF_TYPE, message).with_help(help)
+    })
+}
+
+/// Who reads what is written, for the report; `None` where only the caller knows what the integers mean, and for types
+/// of which a warning speaks.
+pub(super) fn names(quantization: &Quantization) -> Option<&'static str> {
+    if quantization.is_packed() {
+        return None;
+    }
+    match quantization.form {
+        QuantizeForm::Codecs => Some(
+            "zarr-python >= 3.2 with cast-value-rs, zarrita.js >= 0.7; for others write `--as cf`, or plain floats with \
+             `--unpack`",
+        ),
+        QuantizeForm::Cf => {
+            Some("all that apply scale_factor and add_offset, such as xarray, netCDF and GDAL")
+        }
+        QuantizeForm::Plain => None,
+    }
+}

@@ -1,0 +1,388 @@
+//! `--max-error E`: the widest step whose error stays within E (CLI.md, "Quantising").
+//!
+//! With rounding to the nearest the error of exact arithmetic is half a step, with directed rounding up to a whole
+//! one; the arithmetic of the array's type adds to it. So the scale begins at that of exact arithmetic and grows, an
+//! ulp at a time where that is enough, until the error is kept at every code.
+
+use super::range::{Codes, FloatType, RangeFault, RangeFinder, Scaling, exponent_of};
+use super::worst_error::WorstError;
+use crate::kernel::Rounding;
+
+/// Boundaries of codes that are looked at while the scale is searched for.
+const FEW: i64 = 1 << 10;
+
+/// Boundaries that are looked at in the end: all of a type of up to 16 bits.
+const ALL: i64 = 1 << 16;
+
+/// A scaling for an error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct WidestStep {
+    /// The scaling: the least value gets the first code.
+    pub scaling: Scaling,
+    /// The codes of the least and the greatest value.
+    pub codes: (i64, i64),
+    /// Whether the error was proved for every value of the range; else the data must be measured.
+    pub is_proved: bool,
+}
+
+/// What a scale comes to.
+enum Attempt {
+    Kept(WidestStep),
+    /// The error is greater at some code.
+    Exceeded,
+    /// The greatest value gets no code: the step would have to be wider.
+    TooFewCodes,
+}
+
+impl RangeFinder {
+    /// The widest step from `lo` to `hi` whose error is at most `allowed`.
+    pub(super) fn widest(&self, (lo, hi): (f64, f64), allowed: f64) -> Result<WidestStep, RangeFault> {
+        if lo >= hi {
+            let scaling = self.find(lo, hi)?;
+            let code = self.encode(scaling, lo).ok_or(RangeFault::NotFound)?;
+            return Ok(WidestStep { scaling, codes: (code, code), is_proved: true });
+        }
+        let share = if self.rounding.is_to_nearest() { 0.5 } else { 1.0 };
+        let float = FloatType(self.source);
+        let ideal = share / allowed;
+        // Halves: the difference of two float64 may overflow.
+        let needed = 2.0 * (hi / 2.0 - lo / 2.0) * ideal;
+        #[expect(clippy::cast_precision_loss, reason = "the number of codes needs no more than three digits")]
+        let has_room = needed < (self.codes.last - self.codes.first) as f64 + 1.0;
+        if !has_room {
+            return Err(if ideal.is_finite() { RangeFault::TooFewCodes } else { RangeFault::TooCoarse });
+        }
+        // No scale of the type makes a step that narrow, whatever the values are.
+        if ideal > float.greatest() {
+            return Err(RangeFault::TooCoarse);
+        }
+        let least = float.of_ordinal(1);
+        let begin = float.round(ideal, Rounding::TowardsZero).max(float.value(least));
+        let search = WidestSearch { finder: self, ends: (lo, hi), allowed, begin };
+        let narrowed = search.narrowed();
+        let widest = narrowed.as_ref().ok().map_or(f64::INFINITY, |kept| kept.scaling.scale.unwrap_or(1.0));
+        search
+            .binary(widest)
+            .or_else(|| narrowed.ok())
+            .or_else(|| search.finest())
+            .ok_or(RangeFault::TooCoarse)
+    }
+}
+
+/// The search for a scale.
+struct WidestSearch<'a> {
+    finder: &'a RangeFinder,
+    ends: (f64, f64),
+    allowed: f64,
+    /// The least scale, which exact arithmetic has.
+    begin: f64,
+}
+
+impl WidestSearch<'_> {
+    /// The least scale that keeps the error, as far as it does so from there on.
+    fn narrowed(&self) -> Result<WidestStep, Attempt> {
+        let few = self.first_kept(0, FEW)?;
+        let all = self.first_kept(few, ALL)?;
+        match self.attempt(all, ALL) {
+            Attempt::Kept(widest) => Ok(widest),
+            other => Err(other),
+        }
+    }
+
+    /// The least power of two below `scale` that keeps the error. A product with one is exact: where the error is not
+    /// much more than a unit in the last place, one that is no power of two rounds by too much, or has to be far greater.
+    fn binary(&self, scale: f64) -> Option<WidestStep> {
+        let mut power = 2_f64.powi(exponent_of(self.begin));
+        if power < self.begin {
+            power *= 2.0;
+        }
+        while power < scale {
+            match self.attempt_scale(power, FEW) {
+                Attempt::TooFewCodes => return None,
+                Attempt::Kept(_) if let Attempt::Kept(widest) = self.attempt_scale(power, ALL) => {
+                    return Some(widest);
+                }
+                Attempt::Kept(_) | Attempt::Exceeded => power *= 2.0,
+            }
+        }
+        None
+    }
+
+    /// All codes of the type, if their step is no wider than exact arithmetic allows. Where the error is not kept at every
+    /// value, it may be at those of the data: they are often multiples of something.
+    fn finest(&self) -> Option<WidestStep> {
+        let scaling = self.finder.find(self.ends.0, self.ends.1).ok()?;
+        let codes = WorstError::new(self.finder, scaling, self.ends)?.codes();
+        let is_fine = scaling.scale.unwrap_or(1.0) >= self.begin;
+        match self.check(scaling, ALL) {
+            Attempt::Kept(widest) => Some(widest),
+            Attempt::Exceeded if is_fine => Some(WidestStep { scaling, codes, is_proved: false }),
+            Attempt::Exceeded | Attempt::TooFewCodes => None,
+        }
+    }
+
+    /// The fewest ulps from `begin`, and no fewer than `from`, at which the error is kept at `most` boundaries:
+    /// doubled until it is, then halved back.
+    fn first_kept(&self, from: u64, most: i64) -> Result<u64, Attempt> {
+        let exceeds = |ulps| matches!(self.attempt(ulps, most), Attempt::Exceeded);
+        if !exceeds(from) {
+            return Ok(from);
+        }
+        let (mut failed, mut gap) = (from, 1_u64);
+        let mut ulps = from + 1;
+        while exceeds(ulps) {
+            failed = ulps;
+            gap = gap.checked_mul(2).ok_or(Attempt::Exceeded)?;
+            ulps = from.checked_add(gap).ok_or(Attempt::Exceeded)?;
+        }
+        while ulps - failed > 1 {
+            let middle = failed + (ulps - failed) / 2;
+            if exceeds(middle) { failed = middle } else { ulps = middle }
+        }
+        Ok(ulps)
+    }
+
+    /// The scale of so many ulps from `begin`.
+    fn attempt(&self, ulps: u64, most: i64) -> Attempt {
+        let float = FloatType(self.finder.source);
+        let scale = i64::try_from(ulps).ok().and_then(|ulps| float.neighbour(self.begin, ulps));
+        scale.map_or(Attempt::TooFewCodes, |scale| self.attempt_scale(scale, most))
+    }
+
+    fn attempt_scale(&self, scale: f64, most: i64) -> Attempt {
+        self.anchored(scale).map_or(Attempt::Exceeded, |scaling| self.check(scaling, most))
+    }
+
+    fn check(&self, scaling: Scaling, most: i64) -> Attempt {
+        let Some(worst) = WorstError::new(self.finder, scaling, self.ends) else {
+            return Attempt::TooFewCodes;
+        };
+        let codes = worst.codes();
+        // Of more codes than can be proved the data are measured: fewer of them do.
+        let looked_at = if codes.1 - codes.0 > ALL { most.min(ALL / 8) } else { most };
+        if !worst.keeps(self.allowed, looked_at) {
+            return Attempt::Exceeded;
+        }
+        Attempt::Kept(WidestStep { scaling, codes, is_proved: codes.1 - codes.0 <= most })
+    }
+
+    /// The scaling with this scale that gives the least value the first code.
+    fn anchored(&self, scale: f64) -> Option<Scaling> {
+        let (finder, lo) = (self.finder, self.ends.0);
+        let (float, Codes { first, .. }) = (FloatType(finder.source), finder.codes);
+        if first == 0 {
+            return Some(Scaling::of(Some(lo), Some(scale)));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
+        let offset = float.round(lo - first as f64 / scale, Rounding::NearestEven);
+        let offsets = [0, -1, 1, -2, 2].into_iter().filter_map(|ulps| float.neighbour(offset, ulps));
+        offsets
+            .filter(|offset| offset.is_finite())
+            .map(|offset| Scaling::of(Some(offset), Some(scale)))
+            .find(|scaling| finder.encode(*scaling, lo) == Some(first))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+    use super::*;
+    use crate::element::{ElementType, NumberType};
+
+    const ROUNDINGS: [Rounding; 5] = [
+        Rounding::NearestEven,
+        Rounding::NearestAway,
+        Rounding::TowardsZero,
+        Rounding::TowardsPositive,
+        Rounding::TowardsNegative,
+    ];
+
+    const TARGETS: [ElementType; 5] =
+        [ElementType::UInt8, ElementType::Int8, ElementType::UInt16, ElementType::Int16, ElementType::UInt32];
+
+    #[derive(Debug, Clone)]
+    struct Case {
+        source: ElementType,
+        target: ElementType,
+        rounding: Rounding,
+        has_nan: bool,
+        lo: f64,
+        hi: f64,
+        allowed: f64,
+    }
+
+    /// Ranges of all magnitudes, beside 0 and far from it, and errors from a unit in the last place to the whole range.
+    fn case(source: ElementType) -> impl Strategy<Value = Case> {
+        let float = FloatType(NumberType::of(source));
+        let powers = if source == ElementType::Float16 { -3..3_i32 } else { -12..12_i32 };
+        let numbers = (-1.0..1.0_f64, 0.0..1.0_f64, powers, 0.0..9.0_f64, prop::bool::ANY);
+        let choices = (0..TARGETS.len(), 0..ROUNDINGS.len(), prop::bool::ANY);
+        (numbers, choices).prop_map(
+            move |((lo, width, power, fineness, is_far), (target, rounding, has_nan))| {
+                let unit = 10_f64.powi(power);
+                let begin = if is_far { lo * unit * 300.0 } else { lo * unit };
+                let round = |value| float.round(value, Rounding::NearestEven);
+                Case {
+                    source,
+                    target: TARGETS[target],
+                    rounding: ROUNDINGS[rounding],
+                    has_nan,
+                    lo: round(begin),
+                    hi: round(begin + width * unit),
+                    allowed: width * unit * 10_f64.powf(-fineness),
+                }
+            },
+        )
+    }
+
+    impl Case {
+        fn finder(&self) -> RangeFinder {
+            let (source, target) = (NumberType::of(self.source), NumberType::of(self.target));
+            let nan = self.has_nan.then(|| Codes::default_nan(target)).flatten();
+            let codes = Codes::of(source, target, nan).unwrap();
+            RangeFinder { source, target, codes, rounding: self.rounding, has_scalar_map: true }
+        }
+
+        /// The machine's own arithmetic, which has no part in the kernels' loops: code, and the value it stands for.
+        fn encode_and_decode(&self, scaling: Scaling, x: f64) -> (f64, f64) {
+            let float = FloatType(NumberType::of(self.source));
+            // Sums, products and quotients of two float32 or float16, rounded from float64, are rounded correctly.
+            let rounded = |value: f64| float.round(value, Rounding::NearestEven);
+            let (offset, scale) = (scaling.offset.unwrap_or(0.0), scaling.scale.unwrap_or(1.0));
+            let scaled = rounded(rounded(x - offset) * scale);
+            let code = match self.rounding {
+                Rounding::NearestEven => scaled.round_ties_even(),
+                Rounding::NearestAway => scaled.round(),
+                Rounding::TowardsZero => scaled.trunc(),
+                Rounding::TowardsPositive => scaled.ceil(),
+                Rounding::TowardsNegative => scaled.floor(),
+            };
+            (code, rounded(rounded(code / scale) + offset))
+        }
+
+        /// By how much arithmetic may move a value: a few units in the last place of what it meets.
+        fn noise(&self) -> f64 {
+            let bits = NumberType::of(self.source).significand_bits().unwrap().cast_signed();
+            // The offset lies as far below the least value as the first code is from 0.
+            let first = (self.finder().codes.first as f64).abs().max(1.0) * self.allowed * 2.0;
+            let met = self.lo.abs().max(self.hi.abs()) + first + (self.hi - self.lo);
+            2_f64.powi(1 - bits) * 4.0 * met
+        }
+
+        /// The error of exact arithmetic in steps.
+        fn share(&self) -> f64 {
+            if self.rounding.is_to_nearest() { 0.5 } else { 1.0 }
+        }
+
+        fn check(&self, fractions: &[f64]) -> Result<(), TestCaseError> {
+            let finder = self.finder();
+            let widest = match finder.widest((self.lo, self.hi), self.allowed) {
+                Ok(widest) => widest,
+                Err(fault) => {
+                    // There is no room for the step that arithmetic leaves.
+                    let codes = (finder.codes.last - finder.codes.first) as f64;
+                    let needed =
+                        (self.hi - self.lo) * self.share() / (self.allowed - self.noise()).max(1e-300);
+                    // Or no scale of the type is that great.
+                    let greatest = FloatType(finder.source).greatest();
+                    prop_assert!(
+                        needed > codes - 2.0 || self.share() / self.allowed > greatest,
+                        "{fault} of {self:?}: {needed} of {codes} codes"
+                    );
+                    return Ok(());
+                }
+            };
+            let (first, last) = widest.codes;
+            // Only where no other step keeps the error, all codes are tried, whose offset may be too coarse for the first.
+            let is_first = self.lo >= self.hi || first == finder.codes.first;
+            prop_assert!(is_first || self.allowed < self.noise(), "{widest:?}");
+            let step = 1.0 / widest.scaling.scale.unwrap_or(1.0);
+            let least = (self.allowed - self.noise()) / self.share() * (1.0 - 1e-5);
+            prop_assert!(
+                self.lo >= self.hi || step > least,
+                "the step {step} is less than {least}: {widest:?}"
+            );
+            let float = FloatType(finder.source);
+            let mut values = vec![self.lo, self.hi];
+            for fraction in fractions {
+                let x = float.round(self.lo + (self.hi - self.lo) * fraction, Rounding::NearestEven);
+                let (_, decoded) = self.encode_and_decode(widest.scaling, x);
+                // Around the value, and around both ends of its code.
+                for near in [x, decoded - self.share() * step, decoded + self.share() * step] {
+                    let near = float.round(near, Rounding::NearestEven);
+                    values.extend((-24..=24).filter_map(|ulps| float.neighbour(near, ulps)));
+                }
+            }
+            values.retain(|value| (self.lo..=self.hi).contains(value));
+            values.sort_by(f64::total_cmp);
+            let mut before = first as f64;
+            for x in values {
+                let (code, decoded) = self.encode_and_decode(widest.scaling, x);
+                prop_assert!(
+                    code >= before && code <= last as f64,
+                    "{x} gets {code} after {before}: {widest:?}"
+                );
+                before = code;
+                let error = (decoded - x).abs();
+                prop_assert!(!widest.is_proved || error <= self.allowed, "{x} becomes {decoded}: {widest:?}");
+                // What was looked at of many codes is within a few roundings of all.
+                prop_assert!(error <= self.allowed + self.noise(), "{x} becomes {decoded}: {widest:?}");
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn widest_step_keeps_the_error_and_encoding_is_monotone() {
+        let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
+        for source in [ElementType::Float16, ElementType::Float32, ElementType::Float64] {
+            let fractions = prop::collection::vec(0.0..=1.0_f64, 8);
+            let property = |(case, fractions): (Case, Vec<f64>)| case.check(&fractions);
+            let mut runner = TestRunner::new(config.clone());
+            runner.run(&(case(source), fractions), property).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+
+    #[test]
+    fn widest_step_of_a_temperature_is_twice_the_error_less_its_rounding() {
+        let case = Case {
+            source: ElementType::Float32,
+            target: ElementType::UInt16,
+            rounding: Rounding::NearestEven,
+            has_nan: false,
+            lo: 244.0,
+            hi: 301.75,
+            allowed: 0.05,
+        };
+        let widest = case.finder().widest((case.lo, case.hi), case.allowed).unwrap();
+        let step = 1.0 / widest.scaling.scale.unwrap();
+        // Values up to 301.75 are 3.1e-5 apart: half of that on either side of a code.
+        assert!(step < 0.1 && step > 0.1 - 3.2e-5 * 2.0, "{step}");
+        assert!(widest.is_proved);
+        assert_eq!(widest.codes, (0, 578));
+    }
+
+    #[test]
+    fn widest_step_of_an_error_beyond_the_range_takes_one_code() {
+        for target in [ElementType::UInt8, ElementType::Int16] {
+            let case = Case {
+                source: ElementType::Float32,
+                target,
+                rounding: Rounding::NearestEven,
+                has_nan: true,
+                lo: 0.5,
+                hi: 3.0,
+                allowed: 1e30,
+            };
+            let widest = case.finder().widest((case.lo, case.hi), case.allowed).unwrap();
+            assert_eq!(widest.codes.0, widest.codes.1);
+            let none = case.finder().widest((case.lo, case.hi), 0.0);
+            assert_eq!(none, Err(RangeFault::TooCoarse), "no error at all");
+            let constant = case.finder().widest((case.lo, case.lo), 0.0).unwrap();
+            assert_eq!(case.encode_and_decode(constant.scaling, 0.5).1, 0.5);
+        }
+    }
+}

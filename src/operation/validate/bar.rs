@@ -1,0 +1,36 @@
+//! How far the check of a store is.
+
+use crate::data_type::DataType;
+use crate::metadata::array::num_elements;
+use crate::operation::hierarchy::{Node, NodeContent};
+use crate::operation::open::ArrayReading;
+use crate::operation::options::ValidateLevel;
+use crate::operation::progress::{Progress, Share};
+
+/// The one bar of a store: the chunks of each array are a share of it that is as large as its elements.
+pub(super) struct Bar<'a>(&'a dyn Progress);
+
+impl<'a> Bar<'a> {
+    /// Begins it, where the level looks into chunks.
+    pub(super) fn of(nodes: &[Node], level: ValidateLevel, store: &str, progress: &'a dyn Progress) -> Self {
+        let bytes = |node: &Node| match &node.content {
+            NodeContent::Array(reading) => Self::bytes(reading),
+            _ => 0,
+        };
+        if level > ValidateLevel::Keys {
+            progress.start(store, Some(nodes.iter().map(bytes).fold(0, u64::saturating_add)));
+        }
+        Bar(progress)
+    }
+
+    /// The part of it that an array is.
+    pub(super) fn share(&self, reading: &ArrayReading) -> Share<'a> {
+        Share::new(self.0, Self::bytes(reading), 1)
+    }
+
+    /// Bytes of the elements of an array; those of elements of any length are taken for one each.
+    fn bytes(reading: &ArrayReading) -> u64 {
+        let size = reading.data_type.as_ref().and_then(DataType::size).unwrap_or(1) as u64;
+        reading.members.shape.as_deref().and_then(num_elements).map_or(0, |count| count.saturating_mul(size))
+    }
+}

@@ -1,0 +1,153 @@
+//! What `validate` gathers beside the findings: what was not looked at, what is absent, what could not be read.
+
+use super::findings::Findings;
+use crate::engine::chunk_set::ChunkSet;
+use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::place::Place;
+use crate::operation::validate_result::{AbsentChunks, Failure, Unchecked};
+
+/// The most ranges of absent chunks, of all arrays together.
+const MAX_RANGES: usize = 100;
+
+/// The most chunks of one array that are named where they cannot be read; the others are counted.
+const MAX_CHUNK_FAILURES: u64 = 100;
+
+/// Everything that is found out about the STOREs.
+pub(super) struct Gathered<'a> {
+    pub(super) findings: Findings<'a>,
+    pub(super) unchecked: Vec<Unchecked>,
+    pub(super) absent: Vec<AbsentChunks>,
+    pub(super) failures: Failures,
+}
+
+/// What could not be read: as results name it, and as errors with their causes and the next step, in the same order.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    pub(super) named: Vec<Failure>,
+    pub(super) errors: Vec<OperationError>,
+}
+
+/// The chunks of one array that could not be read.
+pub(super) struct ChunkFailures<'a> {
+    place: &'a Place,
+    count: u64,
+}
+
+impl<'a> Gathered<'a> {
+    pub(super) fn new(findings: Findings<'a>) -> Self {
+        Gathered { findings, unchecked: Vec::new(), absent: Vec::new(), failures: Failures::default() }
+    }
+
+    /// Counts what no rule could look at.
+    pub(super) fn leave_out(&mut self, reason: &str, count: u64) {
+        match self.unchecked.iter_mut().find(|unchecked| unchecked.reason == reason) {
+            Some(unchecked) => unchecked.count = unchecked.count.saturating_add(count),
+            None if count > 0 => self.unchecked.push(Unchecked { reason: reason.to_owned(), count }),
+            None => {}
+        }
+    }
+
+    /// Notes the chunks that are not there, of a grid of `total`.
+    pub(super) fn note_absent(&mut self, place: &Place, present: &ChunkSet, total: u64) {
+        let noted: usize = self.absent.iter().map(|absent| absent.ranges.len()).sum();
+        let ranges = absent_ranges(present, total, MAX_RANGES.saturating_sub(noted));
+        if !ranges.is_empty() {
+            self.absent.push(AbsentChunks { store: place.store.clone(), node: place.path.clone(), ranges });
+        }
+    }
+}
+
+/// At most `most` ranges of what is not present, ascending.
+fn absent_ranges(present: &ChunkSet, total: u64, most: usize) -> Vec<[u64; 2]> {
+    let mut next = 0;
+    let ends = present.runs().chain(std::iter::once((total, total)));
+    let gaps = ends.filter_map(|(first, end)| {
+        let gap = (first > next).then(|| [next, first - 1]);
+        next = end;
+        gap
+    });
+    gaps.take(most).collect()
+}
+
+impl Failures {
+    /// Adds what happened to a STORE, or to no one of them.
+    pub(super) fn push(&mut self, store: Option<&str>, node: Option<&str>, error: OperationError) {
+        self.push_at(store, node, None, error);
+    }
+
+    /// Adds what happened to a node.
+    pub(super) fn push_node(&mut self, place: &Place, error: OperationError) {
+        self.push(Some(&place.store), Some(&place.path), error);
+    }
+
+    fn push_at(
+        &mut self,
+        store: Option<&str>,
+        node: Option<&str>,
+        key: Option<String>,
+        error: OperationError,
+    ) {
+        // A signal stops every part of the work; once is enough.
+        if error.class() == FaultClass::Interrupted && self.is_interrupted() {
+            return;
+        }
+        let (store, node) = (store.map(str::to_owned), node.map(str::to_owned));
+        self.named.push(Failure { store, node, key, message: error.in_one_line() });
+        self.errors.push(error);
+    }
+
+    /// Whether a signal stopped the work.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.errors.iter().any(|error| error.class() == FaultClass::Interrupted)
+    }
+}
+
+impl<'a> ChunkFailures<'a> {
+    pub(super) fn of(place: &'a Place) -> Self {
+        ChunkFailures { place, count: 0 }
+    }
+
+    /// Adds a chunk, unless there are many before it.
+    pub(super) fn push(&mut self, key: String, error: OperationError, failures: &mut Failures) {
+        self.count += 1;
+        if self.count <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
+            failures.push_at(Some(&self.place.store), Some(&self.place.path), Some(key), error);
+        }
+    }
+
+    /// Says how many were not named.
+    pub(super) fn finish(self, failures: &mut Failures) {
+        let more = self.count.saturating_sub(MAX_CHUNK_FAILURES);
+        if more > 0 {
+            let message = format!("{more} further chunks of `{}` cannot be read", self.place.name());
+            failures.push_node(self.place, OperationError::environment(message));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_ranges_are_the_gaps_of_what_is_present() {
+        let present: ChunkSet = [0, 1, 5, 9].into_iter().collect();
+        assert_eq!(absent_ranges(&present, 12, 9), [[2, 4], [6, 8], [10, 11]]);
+        assert_eq!(absent_ranges(&present, 12, 2), [[2, 4], [6, 8]]);
+        assert_eq!(absent_ranges(&ChunkSet::full(12), 12, 9), [[0; 2]; 0]);
+        assert_eq!(absent_ranges(&ChunkSet::default(), 1 << 60, 9), [[0, (1 << 60) - 1]]);
+    }
+
+    #[test]
+    fn chunks_that_cannot_be_read_are_named_up_to_a_number_and_then_counted() {
+        let place = Place { store: "s".into(), path: "/a".into() };
+        let (mut failures, mut chunks) = (Failures::default(), ChunkFailures::of(&place));
+        for index in 0..150 {
+            chunks.push(format!("a/c/{index}"), OperationError::environment("gone"), &mut failures);
+        }
+        chunks.finish(&mut failures);
+        assert_eq!((failures.named.len(), failures.errors.len()), (101, 101));
+        assert_eq!(failures.named[100].message, "50 further chunks of `s/a` cannot be read");
+        assert_eq!(failures.named[99].key.as_deref(), Some("a/c/99"));
+    }
+}

@@ -1,0 +1,25 @@
+//! The verdict of a run: no more than what was looked at bears out.
+
+use crate::operation::options::ValidateLevel;
+use crate::operation::validate_result::ValidateResult;
+
+/// The verdict over everything else that is in a result.
+pub(super) fn of(result: &ValidateResult, level: ValidateLevel) -> String {
+    let differs = result.against.as_ref().is_some_and(|against| !against.equal);
+    let verdict = if differs {
+        "differs"
+    } else if result.errors > 0 {
+        "not valid"
+    } else if !result.failures.is_empty() {
+        "incomplete: not everything could be read"
+    } else {
+        match level {
+            ValidateLevel::Metadata => "no errors in metadata; keys and chunks were not looked at",
+            ValidateLevel::Keys => "no errors in metadata and keys; chunks were not decoded",
+            ValidateLevel::Index => "no errors in metadata, keys and shard indexes; chunks were not decoded",
+            ValidateLevel::Data if result.unchecked.is_empty() => "valid",
+            ValidateLevel::Data => "no errors in what could be decoded; not everything could",
+        }
+    };
+    verdict.to_owned()
+}

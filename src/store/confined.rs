@@ -1,0 +1,242 @@
+//! Writing below a folder without ever leaving it: links are not followed on the way to a file, nor as its name.
+//!
+//! An unfinished destination may hold links that somebody else put there. Each path is resolved by the kernel from a
+//! descriptor of the folder (`openat2`, Linux 5.6), in as many calls as an ordinary path; where there is no such call, folder
+//! by folder.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+/// A folder below which files are created and removed.
+#[derive(Debug)]
+pub(super) struct Confinement {
+    root: PathBuf,
+    /// Opened when it is first needed: the folder may have to be made.
+    descriptor: OnceLock<OwnedFd>,
+    /// The folders in which folders were last made or files removed, the latest last: the next is likely one of them.
+    last_folders: Mutex<Vec<(PathBuf, Arc<OwnedFd>)>>,
+}
+
+/// The most folders that are kept open: threads write into different ones, each into the same for a while.
+const MOST_FOLDERS: usize = 32;
+
+impl Confinement {
+    /// The folder at a path whose own links are resolved.
+    pub(super) fn new(root: &Path) -> Self {
+        Confinement { root: root.to_path_buf(), descriptor: OnceLock::new(), last_folders: Mutex::default() }
+    }
+
+    /// Creates a file, or opens the one that is there and empties it.
+    pub(super) fn create_file(&self, path: &Path, mode: u32) -> io::Result<File> {
+        // Not blocking: a FIFO would wait for a reader for ever.
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NONBLOCK;
+        Ok(self.open(self.relative(path)?, flags, mode)?.into())
+    }
+
+    /// Creates a folder whose parent is there.
+    pub(super) fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        rustix::fs::mkdirat(&*folder, name, Mode::from_raw_mode(mode)).map_err(|error| {
+            if error == Errno::NOENT {
+                // The folder that is kept open was removed: one that is made anew is another.
+                self.last_folders.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            }
+            error.into()
+        })
+    }
+
+    /// Creates a folder and those above it, where they are missing.
+    pub(super) fn create_folders(&self, path: &Path, mode: u32) -> io::Result<()> {
+        if self.relative(path)?.as_os_str().is_empty() {
+            return self.root().map(drop);
+        }
+        let created = match self.create_folder(path, mode) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create_folders(path.parent().unwrap_or(&self.root), mode)?;
+                self.create_folder(path, mode)
+            }
+            created => created,
+        };
+        // Whatever stands there: no way leads through a link.
+        created
+            .or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
+    }
+
+    /// Removes a file, or a link itself.
+    pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        Ok(rustix::fs::unlinkat(&*folder, name, AtFlags::empty())?)
+    }
+
+    /// Gives a file another name in its folder, and makes the names in the folder durable.
+    pub(super) fn rename_file(&self, from: &Path, to: &Path) -> io::Result<File> {
+        let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
+        rustix::fs::renameat(&*folder, from, &*other, to)?;
+        Ok(File::from(other.try_clone()?))
+    }
+
+    /// The open folder of a path, and the name in it.
+    fn parent<'p>(&self, path: &'p Path) -> io::Result<(Arc<OwnedFd>, &'p OsStr)> {
+        let relative = self.relative(path)?;
+        let (Some(folder), Some(name)) = (relative.parent(), relative.file_name()) else {
+            return Err(Errno::INVAL.into());
+        };
+        let known = || self.last_folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, open)) = known().iter().rev().find(|(path, _)| path == folder) {
+            return Ok((open.clone(), name));
+        }
+        let open = if folder.as_os_str().is_empty() {
+            self.root()?.try_clone_to_owned()?
+        } else {
+            self.open(folder, OFlags::RDONLY | OFlags::DIRECTORY, 0)?
+        };
+        let open = Arc::new(open);
+        let mut last = known();
+        if last.len() == MOST_FOLDERS {
+            last.remove(0);
+        }
+        last.push((folder.to_path_buf(), open.clone()));
+        Ok((open, name))
+    }
+
+    fn relative<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
+        path.strip_prefix(&self.root).map_err(io::Error::other)
+    }
+
+    fn root(&self) -> io::Result<BorrowedFd<'_>> {
+        if self.descriptor.get().is_none() {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let opened = rustix::fs::open(&self.root, flags, Mode::empty())?;
+            // Another thread may have been faster: both are the same folder.
+            let _ = self.descriptor.set(opened);
+        }
+        self.descriptor.get().map(AsFd::as_fd).ok_or_else(|| Errno::BADF.into())
+    }
+
+    fn open(&self, relative: &Path, flags: OFlags, mode: u32) -> io::Result<OwnedFd> {
+        let (root, flags) = (self.root()?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC);
+        let mode = Mode::from_raw_mode(mode);
+        loop {
+            let opened = match resolve(root, relative, flags, mode) {
+                // A kernel before 5.6, or a sandbox that does not know the call.
+                Err(Errno::NOSYS | Errno::PERM) => resolve_by_steps(root, relative, flags, mode),
+                opened => opened,
+            };
+            match opened {
+                // AGAIN: something was renamed while the path was resolved.
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(Errno::LOOP | Errno::XDEV) => return Err(io::Error::other(LINK)),
+                opened => return Ok(opened?),
+            }
+        }
+    }
+}
+
+/// Why nothing is written through a link.
+const LINK: &str = "a link stands there or on the way, and what is written follows none: remove it";
+
+#[cfg(target_os = "linux")]
+fn resolve(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+    use rustix::fs::ResolveFlags;
+    rustix::fs::openat2(root, path, flags, mode, ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn resolve(_: BorrowedFd<'_>, _: &Path, _: OFlags, _: Mode) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}
+
+/// Opens each folder on the way by its name in the one before.
+fn resolve_by_steps(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::INVAL) };
+    let step = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut open: Option<OwnedFd> = None;
+    for component in folder.components() {
+        let from = open.as_ref().map_or(root, AsFd::as_fd);
+        let next = rustix::fs::openat(from, component.as_os_str(), step, Mode::empty());
+        open = Some(next.map_err(|error| link_error(from, component.as_os_str(), error))?);
+    }
+    let from = open.as_ref().map_or(root, AsFd::as_fd);
+    rustix::fs::openat(from, name, flags, mode).map_err(|error| link_error(from, name, error))
+}
+
+/// A link that should be a folder is no directory, says the system.
+fn link_error(folder: BorrowedFd<'_>, name: &OsStr, error: Errno) -> Errno {
+    let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    let is_link = found.is_ok_and(|found| rustix::fs::FileType::from_raw_mode(found.st_mode).is_symlink());
+    if is_link { Errno::LOOP } else { error }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and look at files")]
+mod tests {
+    use super::*;
+
+    /// A folder with links out of it, and what they lead to.
+    fn with_links() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+        for made in [&root, &outside] {
+            std::fs::create_dir(made).unwrap();
+        }
+        std::fs::create_dir(root.join("c")).unwrap();
+        std::fs::write(outside.join("mine"), "mine").unwrap();
+        for (target, link) in
+            [("../outside", "folder"), ("../outside/mine", "file"), ("../outside/new", "new")]
+        {
+            std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+        }
+        std::os::unix::fs::symlink("../folder", root.join("c/deep")).unwrap();
+        (folder, root, outside)
+    }
+
+    #[test]
+    fn files_and_folders_are_made_below_the_root_and_through_no_link() {
+        let (_folder, root, outside) = with_links();
+        let confined = Confinement::new(&root);
+        confined.create_folders(&root.join("d/e/f"), 0o777).unwrap();
+        drop(confined.create_file(&root.join("d/e/f/0"), 0o666).unwrap());
+        assert!(root.join("d/e/f/0").is_file());
+        for path in ["folder/x", "folder/mine", "file", "new", "c/deep/x"] {
+            let error = confined.create_file(&root.join(path), 0o666).unwrap_err();
+            assert!(error.to_string().contains("a link stands there"), "{path}: {error}");
+        }
+        assert!(confined.create_folders(&root.join("folder/x/y"), 0o777).is_err());
+        assert!(confined.create_folder(&root.join("c/deep/x"), 0o777).is_err());
+        assert!(confined.remove_file(&root.join("folder/mine")).is_err());
+        let names: Vec<_> =
+            std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["mine"]);
+        assert_eq!(std::fs::read(outside.join("mine")).unwrap(), b"mine");
+        // The link itself may go.
+        confined.remove_file(&root.join("file")).unwrap();
+        assert!(std::fs::symlink_metadata(root.join("file")).is_err());
+    }
+
+    #[test]
+    fn steps_refuse_what_the_kernel_refuses() {
+        let (_folder, root, _outside) = with_links();
+        let confined = Confinement::new(&root);
+        let root = confined.root().unwrap();
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW;
+        let open = |path: &str| {
+            let mode = Mode::from_raw_mode(0o600);
+            let both = [
+                resolve(root, Path::new(path), flags, mode),
+                resolve_by_steps(root, Path::new(path), flags, mode),
+            ];
+            both.map(|opened| opened.map(drop))
+        };
+        assert_eq!(open("c/0"), [Ok(()), Ok(())]);
+        for path in ["folder/x", "file", "new", "c/deep/x"] {
+            assert_eq!(open(path), [Err(Errno::LOOP), Err(Errno::LOOP)], "{path}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The texts by which users name stores: paths of local folders, and URLs. Nothing is looked up here.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where a store lies: a local folder, named by its path or by a `file://` URL.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Location {
+    /// As the user gave it.
+    text: PathBuf,
+    /// The folder, percent-decoded where it was given by a URL.
+    path: PathBuf,
+}
+
+/// The text names no store that this build can open.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LocationError {
+    /// A URL of a scheme that is not built, or a chain that begins with one.
+    #[error("this build does not read or write `{scheme}://`")]
+    Scheme {
+        /// The scheme, as it was given.
+        scheme: String,
+    },
+    /// A store inside another one.
+    #[error("this build does not open stores inside other ones (`|`)")]
+    Chain,
+    /// A `file://` URL that is not one of a local path.
+    #[error("{0}")]
+    FileUrl(&'static str),
+}
+
+impl Location {
+    /// Reads the text of a location.
+    ///
+    /// A scheme is a letter, then letters, digits, `+`, `-` or `.`, then `://`. A text that begins with one is a URL,
+    /// never a path; so is a chain `name::URL` as fsspec writes it. A `|` and the name of an adapter chain stores as
+    /// ZEP 8 does. Any other text is a path.
+    pub fn parse(text: impl Into<PathBuf>) -> Result<Self, LocationError> {
+        let text = text.into();
+        let Some(unicode) = text.to_str() else { return Ok(Self::from(text)) };
+        if let Some((scheme, rest)) = split_scheme(unicode) {
+            if !scheme.eq_ignore_ascii_case("file") {
+                return Err(LocationError::Scheme { scheme: scheme.to_owned() });
+            }
+            if chains(rest) {
+                return Err(LocationError::Chain);
+            }
+            let path = file_path(rest).map_err(LocationError::FileUrl)?;
+            return Ok(Location { text, path });
+        }
+        if chains(unicode) {
+            return Err(LocationError::Chain);
+        }
+        Ok(Self::from(text))
+    }
+
+    /// The local folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// As the user named it.
+    pub fn display(&self) -> std::path::Display<'_> {
+        self.text.display()
+    }
+
+    /// The part of the path up to the first name that ends in `.zip`.
+    pub fn zip(&self) -> Option<&Path> {
+        let is_zip =
+            |path: &Path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+        self.path.ancestors().filter(|path| is_zip(path)).last()
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.display().fmt(f)
+    }
+}
+
+/// A path, taken as it is.
+impl From<PathBuf> for Location {
+    fn from(path: PathBuf) -> Self {
+        Location { text: path.clone(), path }
+    }
+}
+
+impl From<&Path> for Location {
+    fn from(path: &Path) -> Self {
+        Self::from(path.to_path_buf())
+    }
+}
+
+/// The scheme of a URL, or that of the last in a chain `name::URL`, and what stands behind `://`.
+fn split_scheme(text: &str) -> Option<(&str, &str)> {
+    let length = text.bytes().position(|byte| !is_scheme_byte(byte))?;
+    let (scheme, rest) = text.split_at(length);
+    if !scheme.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        return None;
+    }
+    if let Some(rest) = rest.strip_prefix("://") {
+        return Some((scheme, rest));
+    }
+    // Of `zip::file://a.zip` the store is no `file`.
+    let (inner, rest) = split_scheme(rest.strip_prefix("::")?)?;
+    Some((if inner.eq_ignore_ascii_case("file") { scheme } else { inner }, rest))
+}
+
+fn is_scheme_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+}
+
+/// Whether an adapter of ZEP 8 follows: `|`, a name, and `:` or the end or the next adapter.
+fn chains(text: &str) -> bool {
+    const ADAPTERS: [&str; 7] = ["zip", "zarr", "zarr2", "zarr3", "gzip", "zstd", "icechunk"];
+    text.split('|').skip(1).any(|adapter| {
+        let length = adapter.bytes().position(|byte| !is_scheme_byte(byte)).unwrap_or(adapter.len());
+        let (name, rest) = adapter.split_at(length);
+        name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && (rest.starts_with(':') || (rest.is_empty() && ADAPTERS.contains(&name)))
+    })
+}
+
+/// The path of a `file://` URL (RFC 8089), from what follows `//`.
+fn file_path(rest: &str) -> Result<PathBuf, &'static str> {
+    let begin = rest.find('/').unwrap_or(rest.len());
+    let (host, path) = rest.split_at(begin);
+    if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
+        return Err("a file:// URL names no host: an absolute path follows, as in file:///data/a.zarr");
+    }
+    if path.is_empty() {
+        return Err("a file:// URL needs an absolute path, as in file:///data/a.zarr");
+    }
+    if path.contains(['?', '#']) {
+        return Err("a file:// URL has no query and no fragment: write ? as %3F and # as %23");
+    }
+    let bytes =
+        percent_decoded(path).ok_or("% in a URL needs two hexadecimal digits: write % itself as %25")?;
+    if bytes.contains(&0) {
+        return Err("a path holds no zero byte");
+    }
+    String::from_utf8(bytes)
+        .map(PathBuf::from)
+        .map_err(|_| "the URL is not UTF-8 once it is percent-decoded: give the path instead")
+}
+
+fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next()?.as_bytes().to_vec();
+    for piece in pieces {
+        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(&piece.as_bytes()[2..]);
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> Result<String, LocationError> {
+        Location::parse(text).map(|location| location.path().display().to_string())
+    }
+
+    #[test]
+    fn location_that_begins_with_a_scheme_is_never_a_path() {
+        for scheme in ["s3", "gs", "az", "http", "https", "S3", "a+b-c.1", "memory", "abfs"] {
+            let error = LocationError::Scheme { scheme: scheme.to_owned() };
+            assert_eq!(path(&format!("{scheme}://bucket/x")), Err(error), "{scheme}");
+        }
+        assert_eq!(path("zip::s3://b/a.zip"), Err(LocationError::Scheme { scheme: "s3".into() }));
+        assert_eq!(path("zip::file:///a.zip"), Err(LocationError::Scheme { scheme: "zip".into() }));
+    }
+
+    #[test]
+    fn location_without_a_scheme_is_a_path_as_it_is() {
+        for text in [
+            "a.zarr", "./s3://b", "/a/b%20c", "1a://b", "a_b://c", "://b", "C:\\a", "a::b", "a|b", "s3:b", "",
+        ] {
+            assert_eq!(path(text).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn location_of_a_file_url_is_percent_decoded() {
+        assert_eq!(path("file:///data/a%20b%2fc.zarr").as_deref(), Ok("/data/a b/c.zarr"));
+        assert_eq!(path("FILE://localhost/a").as_deref(), Ok("/a"));
+        assert_eq!(path("file:///a/%C3%A9").as_deref(), Ok("/a/é"));
+        let refused = [
+            "file://host/a",
+            "file://a.zarr",
+            "file://",
+            "file:///a%2",
+            "file:///a%g0",
+            "file:///a%é",
+            "file:///a?b",
+            "file:///a#b",
+            "file:///a%00",
+            "file:///%ff",
+        ];
+        for text in refused {
+            assert!(matches!(path(text), Err(LocationError::FileUrl(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn location_with_an_adapter_is_a_chain() {
+        for text in ["a.zip|zip:inner", "a.zip|zip", "file:///a.zip|zip:", "a|zarr3:|b", "a|gzip|zarr3"] {
+            assert_eq!(path(text), Err(LocationError::Chain), "{text}");
+        }
+    }
+
+    #[test]
+    fn zip_is_the_first_name_of_the_path_that_ends_so() {
+        let zip = |text| Location::parse(text).unwrap().zip().map(|path| path.display().to_string());
+        assert_eq!(zip("a/b.zip/c.zip/d").as_deref(), Some("a/b.zip"));
+        assert_eq!(zip("a/b.ZIP").as_deref(), Some("a/b.ZIP"));
+        assert_eq!(zip("zip/a.zipper"), None);
+    }
+}

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Stores that other projects publish, judged by zarr-python's reading: what it reads of SOURCE it must read of every conversion.
+
+The stores are no part of the repository: they come from an archive beside it, `../shared/foreign/fetched.tar.xz` relative to its root, or
+`$ZARRCAST_FOREIGN_STORES`. Where there is none, they are left out, and the closing line says so.
+"""
+
+import argparse
+import fnmatch
+import json
+import multiprocessing
+import os
+import shutil
+import sys
+import tarfile
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import zarr
+from program import Refused, Tally, Zarrcast
+
+ROOT = Path(__file__).resolve().parents[2]
+ARCHIVE = ROOT / "../shared/foreign/fetched.tar.xz"
+DOCUMENTS = ("zarr.json", ".zarray", ".zgroup")
+MAX_ELEMENTS = 1 << 24
+WORKERS = 2
+
+# Cases in which zarrcast does something else than zarr-python, each with the reason: `STORE CASE`, with wildcards.
+NESTED = "shards inside shards have no single inner chunk shape: the program asks for the whole chain"
+DAMAGED = "a document of one of its nodes is damaged: the program writes a hierarchy whole or not at all"
+KNOWN = {
+    "SciTools+ncdata/*/example_field_0.zarr3 *": DAMAGED,
+    "dbaston+gdal/*/nested_sharding.zarr chunks of *": NESTED,
+    "dbaston+gdal/*/nested_sharding.zarr shards of *": NESTED,
+    "google+neuroglancer/*/zarr_v3/from_zarrita/data.zarr *": "the fill value 0 of a bool, which v3 writes as false",
+    "haileyajohnson+netcdf-java/*/zarr_invalid_data.zarr *": DAMAGED,
+    "imaging-formats+yaozarrs/tests/data/broken/broken_v05.ome.zarr *": DAMAGED,
+    "zarrs+zarrs/*/str_v2_fv_0.zarr *": "the fill value 0 of text, which zarr-python 3 reads as \"0\" and every other as no text",
+    "manzt+zarrita.js/fixtures/v2/data.zarr v3*": "objects in JSON (`json2`) have no data type in v3",
+}
+
+
+def stores(folder):
+    """The topmost nodes below a folder."""
+    for path, folders, files in os.walk(folder):
+        folders.sort()
+        if any(name in files for name in DOCUMENTS):
+            folders.clear()
+            yield Path(path)
+
+
+def arrays_of(store):
+    """The paths of all arrays of a store, relative to it, with their Zarr format."""
+    for path, folders, files in os.walk(store):
+        folders.sort()
+        relative = os.path.relpath(path, store)
+        if "zarr.json" in files:
+            try:
+                kind = json.loads((Path(path) / "zarr.json").read_text()).get("node_type")
+            except (ValueError, AttributeError):
+                continue
+            if kind == "array":
+                folders.clear()
+                yield relative, 3
+        elif ".zarray" in files:
+            folders.clear()
+            yield relative, 2
+
+
+class Array:
+    """What zarr-python reads of an array."""
+
+    def __init__(self, path, zarr_format):
+        array = zarr.open_array(str(path), mode="r", zarr_format=zarr_format)
+        if array.size > MAX_ELEMENTS:
+            raise MemoryError(f"{array.size} elements")
+        self.values = np.asarray(array[...])
+        self.attributes = dict(array.attrs)
+        self.chunks = array.chunks
+        # zarr-python knows of no shards where other codecs follow.
+        self.is_sharded = zarr_format == 3 and "sharding_indexed" in (Path(path) / "zarr.json").read_text()
+        names = getattr(array.metadata, "dimension_names", None)
+        if zarr_format == 2:
+            written = self.attributes.get("_ARRAY_DIMENSIONS")
+            is_named = isinstance(written, list) and len(written) == array.ndim and all(isinstance(name, str) for name in written)
+            names = written if is_named else None
+        is_unnamed = names is None or (len(names) > 0 and all(name is None for name in names))
+        self.names = None if is_unnamed else list(names)
+
+
+def reading(path, zarr_format):
+    """The array; `None` where zarr-python does not read it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Array(path, zarr_format)
+    except Exception:
+        return None
+
+
+def same_values(found, expected):
+    """Fail unless two arrays have the same elements; every NaN is the same."""
+    assert found.shape == expected.shape, f"shape {found.shape}, not {expected.shape}"
+    if expected.dtype.kind in "OTUS":
+        assert found.astype(object).tolist() == expected.astype(object).tolist(), "text differs"
+        return
+    found_type, expected_type = found.dtype.newbyteorder("="), expected.dtype.newbyteorder("=")
+    assert found_type == expected_type, f"data type {found_type}, not {expected_type}"
+    found, expected = found.astype(found_type), expected.astype(expected_type)
+    if found_type.kind in "fc":
+        differing = ~((found == expected) | ((found != found) & (expected != expected)))
+        assert not differing.any(), f"{int(differing.sum())} of {found.size} elements differ"
+    else:
+        assert found.tobytes() == expected.tobytes(), "elements differ"
+
+
+def same_description(found, expected, is_converted):
+    """Fail unless attributes and dimension names agree; between formats, but for what either has another place for."""
+    left_out = {"_ARRAY_DIMENSIONS", "_FillValue"} if is_converted and expected.names is not None else set()
+    own, other = ({name: value for name, value in array.attributes.items() if name not in left_out} for array in (found, expected))
+    if is_converted:
+        own = {name: value for name, value in own.items() if not name.upper().startswith("_NCZARR_") or name in other}
+    # As text, so that NaN equals itself.
+    assert json.dumps(own, sort_keys=True) == json.dumps(other, sort_keys=True), f"attributes {own}, not {other}"
+    assert (found.names or None) == (expected.names or None), f"dimension names {found.names}, not {expected.names}"
+
+
+class Check:
+    """One store, and what became of each case."""
+
+    def __init__(self, program, store, name, folder):
+        self.zarrcast, self.store, self.name, self.folder = Zarrcast(program), store, name, folder
+        self.results = []
+
+    def run(self):
+        """Every case; a list of `(case, fault or None)`."""
+        found = list(arrays_of(self.store))
+        self.readings = {path: (reading(self.store / path, zarr_format), zarr_format) for path, zarr_format in found}
+        self.case("inspect", self.reads, "inspect")
+        self.case("validate", self.reads, "validate", "--level", "data")
+        self.case("copy", self.transcodes)
+        self.case("compress", self.transcodes, "--compress", "zstd:3")
+        if any(zarr_format == 2 for _, zarr_format in found):
+            self.case("v3", self.transcodes, "--zarr-format", "3")
+            self.case("v3 compress", self.transcodes, "--zarr-format", "3", "--compress", "zstd:3")
+        for path, (array, _) in list(self.readings.items())[:4]:
+            if array is not None and array.chunks and array.values.size:
+                chunks = ",".join(str(max(1, length // 2 + 1)) for length in array.chunks)
+                shards = ",".join(str(2 * length) for length in array.chunks)
+                options = ["--shard-shape", "none"] if array.is_sharded else []
+                self.case(f"chunks of {path}", self.transcodes_array, path, "--chunk-shape", chunks, *options)
+                self.case(f"shards of {path}", self.transcodes_array, path, "--zarr-format", "3", "--shard-shape", shards)
+        return self.results
+
+    def case(self, name, function, *arguments):
+        try:
+            function(*arguments)
+            self.results.append((name, None))
+        except Exception as error:
+            self.results.append((name, str(error) or type(error).__name__))
+
+    def reads(self, *command):
+        process = self.zarrcast.run(*command, "--json", self.store)
+        if process.stdout:
+            json.loads(process.stdout, parse_constant=lambda word: sys.exit(f"{word} in JSON"))
+        else:
+            assert process.returncode and process.stderr.strip(), "neither a result nor a message"
+
+    def destination(self, *arguments):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        process = self.zarrcast.run("transcode", *arguments, self.folder)
+        if process.returncode:
+            assert process.stderr.strip(), "a failure without a message"
+            assert not any((self.folder / name).exists() for name in DOCUMENTS), "a failure leaves what opens"
+            raise Refused(process.stderr.strip())
+        return self.folder
+
+    def transcodes(self, *options):
+        to_v3 = "--zarr-format" in options
+        is_readable = any(array is not None for array, _ in self.readings.values())
+        try:
+            destination = self.destination(*options, self.store)
+        except Refused:
+            if is_readable:
+                raise
+            return
+        for path, (array, zarr_format) in self.readings.items():
+            if array is not None:
+                self.same(destination / path, path, 3 if to_v3 else zarr_format)
+
+    def transcodes_array(self, path, *options):
+        destination = self.destination(*options, self.store / path)
+        self.same(destination, path, 3 if "--zarr-format" in options else self.readings[path][1])
+
+    def same(self, path, name, zarr_format):
+        expected, source_format = self.readings[name]
+        try:
+            found = Array(path, zarr_format)
+        except Exception as error:
+            raise AssertionError(f"zarr-python does not read {name}: {type(error).__name__}: {error}") from error
+        try:
+            same_values(found.values, expected.values)
+            same_description(found, expected, zarr_format != source_format)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+
+
+def check(job):
+    """A job of the pool."""
+    warnings.simplefilter("ignore")
+    return job.name, job.run()
+
+
+def reason(name, case):
+    """Why a case may fail; `None` where it may not."""
+    return next((why for pattern, why in KNOWN.items() if fnmatch.fnmatchcase(f"{name} {case}", pattern)), None)
+
+
+def main():
+    """The options, the archive, the stores; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("zarrcast", help="the program")
+    parser.add_argument("--only", default="", help="only stores whose name contains this")
+    options = parser.parse_args()
+    archive = Path(os.environ.get("ZARRCAST_FOREIGN_STORES", ARCHIVE))
+    if not archive.exists():
+        banner = f"##  LEFT OUT: stores that other projects publish: there is no {archive}  ##"
+        for stream in (sys.stdout, sys.stderr):
+            print("#" * len(banner), banner, "#" * len(banner), sep="\n", file=stream, flush=True)
+        return 0
+    tally, known, start = Tally(), 0, time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="zarrcast-foreign-") as scratch:
+        source = Path(scratch) / "stores"
+        with tarfile.open(archive) as tar:
+            tar.extractall(source, filter="data")
+        program = shutil.which(options.zarrcast)
+        jobs = [
+            Check(program, store, str(store.relative_to(source)), Path(scratch) / f"out-{index}")
+            for index, store in enumerate(stores(source))
+            if options.only in str(store.relative_to(source))
+        ]
+        num_read = 0
+        with multiprocessing.get_context("spawn").Pool(WORKERS) as pool:
+            for name, results in pool.imap_unordered(check, jobs, chunksize=4):
+                num_read += 1
+                for case, fault in results:
+                    if fault is not None and reason(name, case) is not None:
+                        known += 1
+                        continue
+                    with tally.case(name, case):
+                        assert fault is None, fault
+    seconds = time.monotonic() - start
+    print(f"{num_read} stores, {known} known exceptions, {seconds:.1f} s", flush=True)
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,276 @@
+"""Options of `transcode` drawn at random, sensible ones and nonsense, and what they ask for."""
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+from random_sources import DIMENSIONS, FLOATS, INTEGERS
+
+ROUNDINGS = ["nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"]
+COMPRESSORS = ["none", "zstd:1", "gzip:1", "blosc:lz4:5:shuffle", "blosc:zstd:1:bitshuffle"]
+SMALL_CODES = ["uint8", "int8", "uint16", "int16"]
+
+
+@dataclass
+class Asked:
+    """What is asked of one array, and the words that ask for it."""
+
+    words: list = field(default_factory=list)
+    chunks: tuple | None = None
+    shards: tuple | str | None = None
+    codecs: list | None = None
+    data_type: str | None = None
+    zarr_format: int | None = None
+    quantize: str | None = None
+    form: str = "codecs"
+    limits: tuple | None = None
+    scale: float | None = None
+    offset: float | None = None
+    missing: str | None = None
+    max_error: float | None = None
+    step: float | None = None
+    nan_value: str | None = None
+    rounding: str = "nearest-even"
+    out_of_range: str | None = None
+    unpack: bool = False
+    by_name: bool = False
+    """Whether the shapes are spelt by dimension names, so that they hold for the dimensions that have them."""
+    recodes: bool = False
+    """Whether anything is asked that decodes chunks and encodes them anew."""
+    keeps_attributes: bool = True
+    fill_value: str | None = None
+    verifies: bool = False
+    dry_run: bool = False
+    replaces: bool = False
+
+    @property
+    def quantises(self):
+        """Whether floats become integers of few bits."""
+        return self.quantize is not None or self.max_error is not None or self.step is not None
+
+
+def draw_options(random, source):
+    """Options for a whole source: `Asked` by the path of each array, and the words of the command line."""
+    first = next(iter(source.arrays.values()))
+    asked = draw_changes(random, first)
+    words, by_path = asked.words, {path: asked for path in source.arrays}
+    if source.is_group and random.random() < 0.5:
+        chosen = random.choice(sorted(source.arrays))
+        words, by_path = for_one(random, asked, chosen, source)
+    if random.random() < 0.05:
+        asked.dry_run = True
+        words = [*words, "--dry-run"]
+    if random.random() < 0.06:
+        asked.replaces = True
+        words = [*words, "--overwrite"]
+    if random.random() < 0.25:
+        asked.verifies = True
+        words = [*words, "--verify"]
+    words = [*words, *random.choice([[], [], ["--threads", str(random.randint(1, 3))]])]
+    if random.random() < 0.08:
+        words += ["--max-memory", random.choice(["1KiB", "64KiB", "1MiB", "20MB"])]
+    if random.random() < 0.04:
+        words += ["--resume"]
+    return asked, words, by_path
+
+
+def for_one(random, asked, chosen, source):
+    """The same options for one array of a group alone; the others are copied."""
+    # A hierarchy is of one format.
+    others = {path: Asked(zarr_format=asked.zarr_format, keeps_attributes=asked.zarr_format is None) for path in source.arrays}
+    if random.random() < 0.5 or not asked.words:
+        return [*asked.words, "--include", chosen], others | {chosen: asked}
+    rule = " ".join(f"'{word}'" if set(word) & set(' "[') else word for word in asked.words)
+    return ["--rule", f"{chosen}: {rule}"], others | {chosen: asked}
+
+
+def draw_changes(random, array):
+    """One to three changes of an array."""
+    asked = Asked()
+    themes = themes_for(array) if random.random() < 0.9 else themes_for(None)
+    for theme in random.sample(themes, random.choice([1, 1, 1, 2, 2, 3])):
+        theme(random, array, asked)
+    if array.values.dtype.kind == "f" and not asked.quantises and random.random() < 0.15:
+        quantise(random, array, asked)
+    if random.random() < 0.1:
+        fill_value(random, array, asked)
+    if random.random() < 0.08:
+        asked.words += ["--write-empty-chunks"]
+    if random.random() < 0.08:
+        asked.words += ["--separator", random.choice("./")]
+    if random.random() < 0.06:
+        asked.words += ["--attributes-append", '{"history": "drawn"}']
+        asked.keeps_attributes = False
+    return asked
+
+
+def themes_for(array):
+    """The kinds of change that an array can bear, some more than once since they are drawn more often; all for None."""
+    themes = [plainly, version, compress, compress, compress, codecs, codecs, chunk_shapes, chunk_shapes, chunk_shapes]
+    kind = array.values.dtype.kind if array else "f"
+    if kind in "uif":
+        themes += [data_type, data_type]
+    if kind == "f":
+        themes += [quantise, quantise, quantise]
+    if array is None or array.cast or {"scale_factor", "add_offset"} & set(array.attributes):
+        themes += [unpack, unpack]
+    return themes
+
+
+def plainly(_random, _array, _asked):
+    """Nothing: a copy."""
+
+
+def compress(random, _array, asked):
+    """Another list of compressors."""
+    if "--compress" not in asked.words:
+        asked.recodes = True
+        asked.words += ["--compress", random.choice(COMPRESSORS)]
+
+
+def lengths(random, shape, near):
+    """A shape: a given one, one that divides it, a multiple, one that does not fit."""
+    whole = tuple(max(1, n) for n in shape)
+    near = near or whole
+    divisor = tuple(random.choice([d for d in range(1, n + 1) if n % d == 0]) for n in near)
+    choices = [near, divisor, whole, tuple(n * random.randint(1, 3) for n in near)]
+    choices += [tuple(random.randint(1, n + 3) for n in whole), tuple(random.choice([0, n]) for n in near)]
+    return random.choice(choices)
+
+
+def chunk_shapes(random, array, asked):
+    """Other chunks, other shards, or both."""
+    if asked.chunks or asked.shards:
+        return
+    asked.recodes = True
+    sharded = array.zarr_format == 3 and asked.zarr_format != 2
+    which = random.choice(["chunks", "shards", "both", "none"] if sharded or random.random() < 0.2 else ["chunks", "chunks", "none"])
+    shape = array.values.shape
+    asked.by_name = bool(array.names) and random.random() < 0.5
+    if which in ("chunks", "both"):
+        asked.chunks = lengths(random, shape, array.chunks)
+        asked.words += ["-c", spelt(random, asked.chunks, asked)]
+    if which in ("shards", "both"):
+        asked.shards = lengths(random, shape, asked.chunks if asked.chunks and 0 not in asked.chunks else array.shards or array.chunks)
+        asked.words += ["-s", spelt(random, asked.shards, asked)]
+    if which == "none":
+        asked.shards = "none"
+        asked.words += ["-s", "none"]
+
+
+def spelt(random, shape, asked):
+    """A shape as an option's value."""
+    if asked.by_name:
+        return ",".join(f"{name}={length}" for name, length in zip(DIMENSIONS, shape))
+    return ",".join(map(str, shape)) if shape else random.choice(["", "scalar"])
+
+
+def codecs(random, array, asked):
+    """A whole chain of codecs; half of the sharded ones have inner chunks that fit."""
+    if asked.codecs is not None:
+        return
+    endian = {"name": "bytes", "configuration": {"endian": random.choice(["little", "big"])}}
+    plain = {"name": "bytes"} if array.values.dtype.itemsize == 1 else endian
+    if array.values.dtype.kind in "OT":
+        plain = {"name": "vlen-utf8"}
+    after = random.choice([[], [{"name": "zstd", "configuration": {"level": 1, "checksum": True}}], [{"name": "gzip", "configuration": {"level": 1}}, {"name": "crc32c"}]])
+    before = []
+    rank = array.values.ndim
+    if rank and random.random() < 0.4:
+        before = [{"name": "transpose", "configuration": {"order": random.sample(range(rank), rank)}}]
+    chain = [*before, plain, *after]
+    if rank and random.random() < 0.3:
+        inner = lengths(random, array.values.shape, array.shards or array.chunks)
+        index = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
+        chain = [{"name": "sharding_indexed", "configuration": {"chunk_shape": list(inner), "codecs": chain, "index_codecs": index}}]
+    asked.codecs, asked.recodes = chain, True
+    asked.words += ["--codecs", json.dumps(chain)]
+
+
+def data_type(random, array, asked):
+    """Another data type; what values out of range and NaN become."""
+    if asked.data_type or asked.quantises:
+        return
+    asked.data_type = random.choice([*FLOATS, *INTEGERS, "bool", "nonsense"] if random.random() < 0.3 else [*FLOATS, *INTEGERS])
+    asked.recodes, asked.keeps_attributes = True, False
+    asked.words += ["--data-type", asked.data_type]
+    conversion(random, asked)
+    if random.random() < 0.3:
+        asked.nan_value = random.choice(["0", "7", "-1"])
+        asked.words += ["--nan-value", asked.nan_value]
+    if random.random() < 0.6:
+        asked.words += ["--allow-lossy-cast"]
+
+
+def conversion(random, asked):
+    """How values are rounded, and what becomes of those out of range."""
+    if random.random() < 0.3:
+        asked.rounding = random.choice(ROUNDINGS)
+        asked.words += ["--rounding", asked.rounding]
+    if random.random() < 0.4:
+        asked.out_of_range = random.choice(["clamp", "clamp", "wrap"])
+        asked.words += ["--out-of-range", asked.out_of_range]
+
+
+def quantise(random, array, asked):
+    """A quantisation by its type, its bound, its range or its scale."""
+    if asked.quantises or asked.data_type:
+        return
+    asked.recodes = True
+    finite = array.values[np.isfinite(array.values)] if array.values.dtype.kind == "f" else np.zeros(0)
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if random.random() < 0.35:
+        asked.max_error = float(f"{max((high - low), 1e-30) / random.choice([3, 100, 1000, 70000]):.3g}")
+        asked.words += ["--max-error", repr(asked.max_error)]
+    elif random.random() < 0.2:
+        asked.step = float(f"{max((high - low), 1e-30) / random.choice([3, 100, 1000, 70000]):.3g}")
+        asked.words += ["--step", repr(asked.step)]
+    if (asked.max_error is None and asked.step is None) or random.random() < 0.3:
+        asked.quantize = random.choice([*SMALL_CODES, *SMALL_CODES, *INTEGERS])
+        asked.words += ["--quantize", asked.quantize]
+    given = random.random() if asked.max_error is None and asked.step is None else 1.0
+    if given < 0.15:
+        wider = random.choice([1.0, 1.0, 1.5, 0.8])
+        middle, half = (low + high) / 2, (high - low) / 2 or 1.0
+        asked.limits = (float(f"{middle - half * wider:.9g}"), float(f"{middle + half * wider:.9g}"))
+        asked.words += ["--range", f"{asked.limits[0]!r},{asked.limits[1]!r}"]
+    elif given < 0.25:
+        asked.scale, asked.offset = random.choice([1.0, 10.0, 0.5]), random.choice([None, 0.0, 280.0])
+        asked.words += ["--scale", repr(asked.scale)] + ([] if asked.offset is None else ["--offset", repr(asked.offset)])
+    if random.random() < 0.3:
+        asked.missing = random.choice(["auto", "0", "-9999", "-9999,0"])
+        asked.words += ["--missing", asked.missing]
+    if random.random() < 0.2:
+        asked.nan_value = random.choice(["0", "7", "255", "-1"])
+        asked.words += ["--nan-value", asked.nan_value]
+    if random.random() < (0.35 if array.zarr_format == 3 else 0.9):
+        asked.form = random.choice(["codecs", "cf", "plain"] if array.zarr_format == 3 else ["cf", "plain"])
+        asked.words += ["--as", asked.form]
+    elif array.zarr_format == 2 and asked.zarr_format is None:
+        asked.zarr_format, asked.keeps_attributes = 3, False
+        asked.words += ["--zarr-format", "3"]
+    conversion(random, asked)
+
+
+def unpack(_random, _array, asked):
+    """Plain floats again."""
+    asked.unpack, asked.recodes, asked.keeps_attributes = True, True, False
+    asked.words += ["--unpack"]
+
+
+def version(random, _array, asked):
+    """The other version of the format, or the same."""
+    if asked.zarr_format is not None:
+        return
+    asked.zarr_format, asked.keeps_attributes = random.choice([2, 3]), False
+    asked.words += ["--zarr-format", str(asked.zarr_format)]
+
+
+def fill_value(random, array, asked):
+    """Another fill value."""
+    kind = array.values.dtype.kind
+    choices = {"f": ["0", '"NaN"', "1.5", '"Infinity"'], "u": ["0", "255"], "i": ["0", "-1"], "b": ["true", "false"], "c": ["[0.0, 1.0]"]}
+    given = random.random() < 0.8
+    asked.fill_value = random.choice(choices.get(kind, ["0"]) if given else ['""', "null", "1e3", '"0x7fc00001"'])
+    asked.words += ["--fill-value", asked.fill_value]
+    asked.recodes, asked.keeps_attributes = True, False
