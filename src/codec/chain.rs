@@ -171,7 +171,7 @@ impl BoundChain {
 
     /// The same for chunks that are not decoded to elements: any data type will do, and codecs that cannot be run are
     /// [`Codec::Unread`].
-    pub fn bind_unread(pipeline: &Pipeline) -> Result<Self, BindError> {
+    pub fn bind_opaque(pipeline: &Pipeline) -> Result<Self, BindError> {
         Self::bind_elements(pipeline, ElementSize::Unread)
     }
 
@@ -260,13 +260,13 @@ impl BoundChain {
 
     /// Whether an encoded chunk of `length` bytes is the elements themselves, as `bytes` alone leaves them.
     pub fn stores_elements(&self, length: usize) -> bool {
-        let is_plain = self.codecs.len() == 1 && self.num_moot() == 1;
+        let is_plain = self.codecs.len() == 1 && self.num_noop_codecs() == 1;
         is_plain && self.decoded.num_bytes() == Some(length as u64)
     }
 
     /// How many codecs at the front change nothing: 1 where that is a `bytes` in the byte order of this machine, else 0.
     /// What they are given to decode is the elements, if it has the right size.
-    pub fn num_moot(&self) -> usize {
+    pub fn num_noop_codecs(&self) -> usize {
         let is_moot = |codec: &BoundCodec| matches!(codec.codec, Codec::Bytes { swap: None, check: None });
         usize::from(self.codecs.first().is_some_and(is_moot))
     }

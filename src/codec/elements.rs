@@ -180,7 +180,7 @@ mod tests {
         let fill_value = Some(FillValue(b"-".to_vec()));
         let input = ArrayRepresentation { data_type: DataType::String, shape: shape.to_vec(), fill_value };
         let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "", &mut Vec::new());
-        VlenChain::of(&BoundChain::bind_unread(&pipeline).unwrap()).unwrap()
+        VlenChain::of(&BoundChain::bind_opaque(&pipeline).unwrap()).unwrap()
     }
 
     fn words(words: &[&str]) -> VlenElements {

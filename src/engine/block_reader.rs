@@ -1,14 +1,14 @@
-//! Blocks of the destination read from the source, and given cell by cell to whoever wants their elements.
+//! Blocks of the destination read from the source, and given subchunk by subchunk to whoever wants their elements.
 
 use std::sync::Mutex;
 
-use super::cell_encoder::CellEncoder;
-use super::cells::CellSource;
 use super::decoded_block::{DecodedBlock, overlap};
 use super::driver::{ChunkFault, Driver, Fault, guarded};
-use super::object::{ObjectBuffers, ObjectJob, Side, at};
+use super::object::{ObjectBuffers, ObjectJob, StoredArray, at};
 use super::plan::Block;
 use super::rechunk::Rechunk;
+use super::subchunk_encoder::SubchunkEncoder;
+use super::subchunks::SubchunkSource;
 use super::workers::Workers;
 use crate::codec::ChainFault;
 use crate::codec::region::{Pieces, RegionCopy, advance, as_index, ravel, unravel};
@@ -17,11 +17,11 @@ use crate::codec::region::{Pieces, RegionCopy, advance, as_index, ravel, unravel
 /// a level 2 cache.
 const PIECE_BYTES: [u64; 2] = [1 << 15, 1 << 18];
 
-impl Side {
-    /// The part of a cell that can be read alone, if all before it and after it in its row is read too: the cell, but
+impl StoredArray {
+    /// The part of a subchunk that can be read alone, if all before it and after it in its row is read too: the subchunk, but
     /// of plain objects any stretch.
     pub fn part_shape(&self) -> Vec<u64> {
-        let (chain, shape) = (self.cell_chain(), self.cell_shape());
+        let (chain, shape) = (self.subchunk_chain(), self.subchunk_shape());
         let is_plain = self.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes()));
         let size = chain.decoded().data_type.size().filter(|_| is_plain);
         let Some(size) = size else { return shape.to_vec() };
@@ -32,10 +32,10 @@ impl Side {
     }
 }
 
-/// The elements of the source where a cell of the destination is.
+/// The elements of the source where a subchunk of the destination is.
 #[derive(Debug)]
-pub struct GatheredCell<'a> {
-    /// Its position in the grid of the destination's cells.
+pub struct GatheredSubchunk<'a> {
+    /// Its position in the grid of the destination's subchunks.
     pub position: &'a [u64],
     /// What lies inside the array, in elements along each dimension.
     pub shape: &'a [u64],
@@ -45,17 +45,17 @@ pub struct GatheredCell<'a> {
     pub is_stored: bool,
 }
 
-/// Gives every cell of the destination's grid to `visit`, with the elements that the source has there; what it makes
+/// Gives every subchunk of the destination's grid to `visit`, with the elements that the source has there; what it makes
 /// of them goes to `fold`, in no order.
-pub fn visit_cells<R: Send>(
+pub fn visit_subchunks<R: Send>(
     job: &ObjectJob,
     rechunk: &Rechunk,
     driver: &Driver,
-    visit: impl Fn(&GatheredCell<'_>) -> Result<R, Fault> + Sync,
+    visit: impl Fn(&GatheredSubchunk<'_>) -> Result<R, Fault> + Sync,
     mut fold: impl FnMut(R),
 ) -> Result<(), ChunkFault> {
-    let cells = JobCells::new(job);
-    let reader = BlockReader { cells: &cells, encoder: &rechunk.encoder };
+    let subchunks = JobSubchunks::new(job);
+    let reader = BlockReader { subchunks: &subchunks, encoder: &rechunk.encoder };
     let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
     let mut decoded = DecodedBlock::default();
     let groups = job.overlapped(&rechunk.plan.group_shape());
@@ -64,8 +64,8 @@ pub fn visit_cells<R: Send>(
             let mut workers = Workers::All { driver, buffers: &buffers };
             let visited = reader.read(&block, &job.destination, &mut decoded, &mut workers).and_then(|_| {
                 let (decoded, element_size) = (&decoded, rechunk.encoder.element_size());
-                workers.each(decoded.num_cells(), |_, item| {
-                    visit_cell(job, (decoded, item), element_size, &visit)
+                workers.each(decoded.num_subchunks(), |_, item| {
+                    visit_subchunk(job, (decoded, item), element_size, &visit)
                 })
             });
             visited.map_err(|fault| ChunkFault { index, fault })?.into_iter().for_each(&mut fold);
@@ -74,21 +74,21 @@ pub fn visit_cells<R: Send>(
     Ok(())
 }
 
-fn visit_cell<R>(
+fn visit_subchunk<R>(
     job: &ObjectJob,
     (decoded, item): (&DecodedBlock, usize),
     element_size: usize,
-    visit: &impl Fn(&GatheredCell<'_>) -> Result<R, Fault>,
+    visit: &impl Fn(&GatheredSubchunk<'_>) -> Result<R, Fault>,
 ) -> Result<R, Fault> {
     let side = &job.destination;
     let position = decoded.position(item);
-    let cell = decoded.lock(item);
-    let whole = side.cell_shape();
-    let valid = side.cropped(&side.start_of_cell(&position), whole);
+    let subchunk = decoded.lock(item);
+    let whole = side.subchunk_shape();
+    let valid = side.cropped(&side.start_of_subchunk(&position), whole);
     let shape = valid.as_deref().unwrap_or(whole);
     let mut cropped = Vec::new();
     let inside = as_index(shape.iter().product::<u64>()) * element_size;
-    let has_gaps = inside != cell.elements.len();
+    let has_gaps = inside != subchunk.elements.len();
     if has_gaps {
         let origin = vec![0; shape.len()];
         cropped.resize(inside, 0);
@@ -100,30 +100,30 @@ fn visit_cell<R>(
             extent: shape,
             element_size,
         }
-        .run(&cell.elements, &mut cropped);
+        .run(&subchunk.elements, &mut cropped);
     }
-    let elements = if has_gaps { &cropped } else { &cell.elements };
-    let gathered = GatheredCell { position: &position, shape, elements, is_stored: cell.is_stored };
+    let elements = if has_gaps { &cropped } else { &subchunk.elements };
+    let gathered = GatheredSubchunk { position: &position, shape, elements, is_stored: subchunk.is_stored };
     guarded(|| visit(&gathered)).map_err(|fault| fault.of_destination(side.object_of(&position).0))
 }
 
-/// The cells that a job reads.
+/// The subchunks that a job reads.
 #[derive(Debug)]
-pub(super) struct JobCells<'a> {
+pub(super) struct JobSubchunks<'a> {
     /// Those of its source.
-    pub(super) source: CellSource<'a>,
+    pub(super) source: SubchunkSource<'a>,
     /// Those of the array that its source is intermediate data of.
-    pub(super) origin: Option<CellSource<'a>>,
+    pub(super) origin: Option<SubchunkSource<'a>>,
 }
 
-impl<'a> JobCells<'a> {
-    /// The cells of a job's source that are there.
+impl<'a> JobSubchunks<'a> {
+    /// The subchunks of a job's source that are there.
     pub(super) fn new(job: &'a ObjectJob) -> Self {
-        let source = CellSource::new(&job.source, Some(&job.present));
+        let source = SubchunkSource::new(&job.source, Some(&job.present));
         let origin = job.origin.as_ref();
         let source = if origin.is_some() { source.reading_entries() } else { source };
-        let origin = origin.map(|origin| CellSource::new(&origin.side, Some(&origin.present)));
-        JobCells { source, origin }
+        let origin = origin.map(|origin| SubchunkSource::new(&origin.side, Some(&origin.present)));
+        JobSubchunks { source, origin }
     }
 
     /// Bytes of the source's indexes that were read.
@@ -135,30 +135,30 @@ impl<'a> JobCells<'a> {
 /// Reads blocks.
 #[derive(Debug)]
 pub(super) struct BlockReader<'a> {
-    /// The cells of the source.
-    pub(super) cells: &'a JobCells<'a>,
+    /// The subchunks of the source.
+    pub(super) subchunks: &'a JobSubchunks<'a>,
     /// What knows of absent elements.
-    pub(super) encoder: &'a CellEncoder,
+    pub(super) encoder: &'a SubchunkEncoder,
 }
 
 impl BlockReader<'_> {
-    /// Reads all source cells that overlap a block into its cells; how many encoded bytes they had.
+    /// Reads all source subchunks that overlap a block into its subchunks; how many encoded bytes they had.
     pub(super) fn read(
         &self,
         block: &Block,
-        destination: &Side,
+        destination: &StoredArray,
         decoded: &mut DecodedBlock,
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
-        decoded.begin(block, destination.cell_shape());
+        decoded.begin(block, destination.subchunk_shape());
         let shared: &DecodedBlock = decoded;
-        workers.each(shared.num_cells(), |_, item| {
+        workers.each(shared.num_subchunks(), |_, item| {
             shared.prepare(item, self.encoder, |start, end| self.may_be_absent(start, end));
             Ok(())
         })?;
         let bytes = self.read_all(block, shared, workers)?;
-        if let Some(origin) = &self.cells.origin {
-            workers.each(shared.num_cells(), |buffers, item| {
+        if let Some(origin) = &self.subchunks.origin {
+            workers.each(shared.num_subchunks(), |buffers, item| {
                 shared.reconsider(item, self.encoder, |part| holds_any(origin, part, buffers))
             })?;
         }
@@ -171,20 +171,20 @@ impl BlockReader<'_> {
         decoded: &DecodedBlock,
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
-        let side = self.cells.source.side();
-        let (first_cell, cell_counts) = block.cells(side.cell_shape());
-        if !self.cells.source.reads_indexes() {
-            return self.read_cells(&first_cell, &cell_counts, decoded, workers);
+        let side = self.subchunks.source.side();
+        let (first_subchunk, subchunk_counts) = block.subchunks(side.subchunk_shape());
+        if !self.subchunks.source.reads_indexes() {
+            return self.read_subchunks(&first_subchunk, &subchunk_counts, decoded, workers);
         }
         // Shard by shard, so that the index of each is read once.
-        let (first, counts) = block.cells(&side.metadata.chunk_shape);
-        let per_object = side.cells_per_object();
+        let (first, counts) = block.subchunks(&side.metadata.chunk_shape);
+        let per_object = side.subchunks_per_object();
         let mut place = vec![0; counts.len()];
         let mut bytes = 0;
         loop {
             let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            let (cells, counts_inside) = overlap(&first_cell, &cell_counts, &object, &per_object);
-            bytes += self.read_cells(&cells, &counts_inside, decoded, workers)?;
+            let (subchunks, counts_inside) = overlap(&first_subchunk, &subchunk_counts, &object, &per_object);
+            bytes += self.read_subchunks(&subchunks, &counts_inside, decoded, workers)?;
             if !advance(&mut place, &counts) {
                 return Ok(bytes);
             }
@@ -194,7 +194,7 @@ impl BlockReader<'_> {
     /// Whether some of the box may hold nothing that is stored.
     fn may_be_absent(&self, start: &[u64], end: &[u64]) -> bool {
         let block = Block { start: start.to_vec(), end: end.to_vec() };
-        self.cells.source.side().layout.is_some() || self.has_object(&block, false)
+        self.subchunks.source.side().layout.is_some() || self.has_object(&block, false)
     }
 
     /// Whether an object that overlaps the block is there.
@@ -204,13 +204,13 @@ impl BlockReader<'_> {
 
     /// Whether one of the objects that overlap a block is there, or is not.
     fn has_object(&self, block: &Block, is_there: bool) -> bool {
-        let side = &self.cells.source.side().metadata;
+        let side = &self.subchunks.source.side().metadata;
         let grid = side.chunk_grid_shape();
-        let (first, counts) = block.cells(&side.chunk_shape);
+        let (first, counts) = block.subchunks(&side.chunk_shape);
         let mut place = vec![0; counts.len()];
         loop {
             let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if self.cells.source.may_hold(ravel(&object, &grid)) == is_there {
+            if self.subchunks.source.may_hold(ravel(&object, &grid)) == is_there {
                 return true;
             }
             if !advance(&mut place, &counts) {
@@ -219,8 +219,8 @@ impl BlockReader<'_> {
         }
     }
 
-    /// Reads a box of source cells.
-    fn read_cells(
+    /// Reads a box of source subchunks.
+    fn read_subchunks(
         &self,
         first: &[u64],
         counts: &[u64],
@@ -230,37 +230,37 @@ impl BlockReader<'_> {
         let count = as_index(counts.iter().product());
         let bytes = workers.each(count, |buffers, item| {
             let place = unravel(item as u64, counts);
-            let cell: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
-            guarded(|| self.read_cell(&cell, decoded, buffers))
-                .map_err(|fault| fault.of_source(self.cells.source.side().object_of(&cell).0))
+            let subchunk: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
+            guarded(|| self.read_subchunk(&subchunk, decoded, buffers))
+                .map_err(|fault| fault.of_source(self.subchunks.source.side().object_of(&subchunk).0))
         })?;
         Ok(bytes.iter().sum())
     }
 
-    fn read_cell(
+    fn read_subchunk(
         &self,
-        cell: &[u64],
+        subchunk: &[u64],
         decoded: &DecodedBlock,
         buffers: &mut ObjectBuffers,
     ) -> Result<u64, Fault> {
-        let side = self.cells.source.side();
-        let chain = side.cell_chain();
+        let side = self.subchunks.source.side();
+        let chain = side.subchunk_chain();
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
-            return self.read_elements(cell, decoded, &mut buffers.read);
+            return self.read_elements(subchunk, decoded, &mut buffers.read);
         }
         let ObjectBuffers { read, decoded: elements, workspace, .. } = buffers;
-        if !self.cells.source.read(cell, read, workspace)? {
+        if !self.subchunks.source.read(subchunk, read, workspace)? {
             return Ok(0);
         }
-        let start = side.start_of_cell(cell);
+        let start = side.start_of_subchunk(subchunk);
         let values: &[u8] = if chain.stores_elements(read.len()) {
             read
         } else {
             chain.decode(read, elements, workspace).map_err(|fault| at(fault, &start))?;
             elements
         };
-        check_values(side, values, &start, side.cell_shape())?;
-        decoded.scatter(values, &start, side.cell_shape(), self.encoder.element_size());
+        check_values(side, values, &start, side.subchunk_shape())?;
+        decoded.scatter(values, &start, side.subchunk_shape(), self.encoder.element_size());
         Ok(read.len() as u64)
     }
 
@@ -268,16 +268,18 @@ impl BlockReader<'_> {
     /// level 2 cache when they are copied.
     fn read_elements(
         &self,
-        cell: &[u64],
+        subchunk: &[u64],
         decoded: &DecodedBlock,
         buffer: &mut Vec<u8>,
     ) -> Result<u64, Fault> {
-        let side = self.cells.source.side();
-        let object = side.object_of(cell).0;
+        let side = self.subchunks.source.side();
+        let object = side.object_of(subchunk).0;
         let in_source = |fault: Fault| fault.of_source(object);
-        let Some(reader) = self.cells.source.open_object(object).map_err(in_source)? else { return Ok(0) };
+        let Some(reader) = self.subchunks.source.open_object(object).map_err(in_source)? else {
+            return Ok(0);
+        };
         let (shape, size, start) =
-            (side.cell_shape(), self.encoder.element_size() as u64, side.start_of_cell(cell));
+            (side.subchunk_shape(), self.encoder.element_size() as u64, side.start_of_subchunk(subchunk));
         let (expected, found) = (side.chunk_bytes(), reader.length());
         if expected != found {
             return Err(in_source(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
@@ -299,8 +301,8 @@ impl BlockReader<'_> {
 }
 
 /// Refuses elements of a box of `shape` at `start` that lie inside the array and are no values of its type.
-fn check_values(side: &Side, elements: &[u8], start: &[u64], shape: &[u64]) -> Result<(), Fault> {
-    let chain = side.cell_chain();
+fn check_values(side: &StoredArray, elements: &[u8], start: &[u64], shape: &[u64]) -> Result<(), Fault> {
+    let chain = side.subchunk_chain();
     if !chain.checks_values() {
         return Ok(());
     }
@@ -308,13 +310,13 @@ fn check_values(side: &Side, elements: &[u8], start: &[u64], shape: &[u64]) -> R
     chain.check_values(elements, shape, valid.as_deref().unwrap_or(shape)).map_err(|fault| at(fault, start))
 }
 
-/// Whether a cell that overlaps a part of the array is stored.
-fn holds_any(source: &CellSource<'_>, part: &Block, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
-    let (first, counts) = part.cells(source.side().cell_shape());
+/// Whether a subchunk that overlaps a part of the array is stored.
+fn holds_any(source: &SubchunkSource<'_>, part: &Block, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
+    let (first, counts) = part.subchunks(source.side().subchunk_shape());
     let mut place = vec![0; counts.len()];
     loop {
-        let cell: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-        if source.holds(&cell, &mut buffers.read, &mut buffers.workspace)? {
+        let subchunk: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+        if source.holds(&subchunk, &mut buffers.read, &mut buffers.workspace)? {
             return Ok(true);
         }
         if !advance(&mut place, &counts) {
@@ -334,17 +336,17 @@ mod tests {
     use crate::engine::ChunkSet;
     use crate::engine::driver::ObjectOf;
     use crate::engine::journal::{Fingerprint, Journal};
-    use crate::engine::object::ObjectWay;
+    use crate::engine::object::Route;
     use crate::engine::plan::{Costs, Grids, RechunkPlan};
     use crate::engine::progress::Progress;
     use crate::engine::rechunk::Schedule;
     use crate::metadata::array::ArrayDocument;
     use crate::metadata::json::Json;
     use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
-    use crate::store::LocalNode;
+    use crate::store::Node;
 
     /// An array of 4 x 4 bytes in these chunks.
-    fn side(node: LocalNode, chunk_shape: [u64; 2]) -> Side {
+    fn side(node: Node, chunk_shape: [u64; 2]) -> StoredArray {
         let document = format!(
             r#"{{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8",
             "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{chunk_shape:?}}}}},
@@ -356,42 +358,42 @@ mod tests {
         let input = ArrayRepresentation { data_type, shape: chunk_shape.to_vec(), fill_value };
         let codecs = &metadata.codecs;
         let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "", &mut Vec::new());
-        Side { node, chain: BoundChain::bind(&pipeline).unwrap(), metadata, layout: None }
+        StoredArray { node, chain: BoundChain::bind(&pipeline).unwrap(), metadata, layout: None }
     }
 
     /// From two chunks of two rows to four of one column, block by block.
     fn columns(folder: &std::path::Path) -> (ObjectJob, Rechunk) {
-        let source = side(LocalNode::new(folder.join("a")), [2, 4]);
-        let destination = side(LocalNode::new(folder.join("b")), [4, 1]);
+        let source = side(Node::new(folder.join("a")), [2, 4]);
+        let destination = side(Node::new(folder.join("b")), [4, 1]);
         for object in 0..2 {
             source.node.write(&source.key(object), &[1; 8]).unwrap();
         }
         let grids = Grids {
             shape: vec![4, 4],
-            source_cell: vec![2, 4],
-            destination_cell: vec![4, 1],
+            source_subchunk: vec![2, 4],
+            destination_subchunk: vec![4, 1],
             destination_object: vec![4, 1],
             order: vec![0, 1],
         };
-        let plan = RechunkPlan::new(grids, Costs { element: 1, cell: 0, worker: 0 }, 4).unwrap();
+        let plan = RechunkPlan::new(grids, Costs { element: 1, subchunk: 0, worker: 0 }, 4).unwrap();
         assert_eq!(plan.num_groups(), 4);
-        let encoder = CellEncoder::new(&source, &destination, &ValueChange::None, false).unwrap();
+        let encoder = SubchunkEncoder::new(&source, &destination, &ValueChange::None, false).unwrap();
         let schedule = Schedule::new(&plan, 1, 4);
         let rechunk = Rechunk { plan, encoder, schedule };
-        let way = ObjectWay::Rechunk(Box::new(rechunk.clone()));
+        let way = Route::Rechunk(Box::new(rechunk.clone()));
         let present = ChunkSet::full(2);
         (ObjectJob { source, destination, way, present, absent_element: None, origin: None }, rechunk)
     }
 
     #[test]
-    fn panic_over_a_cell_names_its_chunk() {
+    fn panic_over_a_subchunk_names_its_chunk() {
         let folder = tempfile::tempdir().unwrap();
         let (job, rechunk) = columns(folder.path());
-        let visit = |cell: &GatheredCell<'_>| {
-            assert!(cell.position != [0, 2], "a bug");
+        let visit = |subchunk: &GatheredSubchunk<'_>| {
+            assert!(subchunk.position != [0, 2], "a bug");
             Ok(())
         };
-        let fault = visit_cells(&job, &rechunk, &Driver::new(2).unwrap(), visit, |()| {}).unwrap_err();
+        let fault = visit_subchunks(&job, &rechunk, &Driver::new(2).unwrap(), visit, |()| {}).unwrap_err();
         let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
         assert_eq!((of, index), (ObjectOf::Destination, 2));
         assert!(matches!(*fault, Fault::Panic(_)), "{fault:?}");

@@ -1,26 +1,26 @@
-//! A block of the destination in memory: the elements of its cells, each cell by itself, so that threads fill
-//! different cells at once and each can be encoded as it lies.
+//! A block of the destination in memory: the elements of its subchunks, each subchunk by itself, so that threads fill
+//! different subchunks at once and each can be encoded as it lies.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::cell_encoder::CellEncoder;
 use super::driver::Fault;
 use super::plan::Block;
+use super::subchunk_encoder::SubchunkEncoder;
 use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end, ravel, unravel};
 
-/// The cells of a block. The buffers are used again for the next.
+/// The subchunks of a block. The buffers are used again for the next.
 #[derive(Debug, Default)]
 pub(super) struct DecodedBlock {
     block: Option<Block>,
-    cell_shape: Vec<u64>,
+    subchunk_shape: Vec<u64>,
     first: Vec<u64>,
     counts: Vec<u64>,
-    cells: Vec<Mutex<DecodedCell>>,
+    subchunks: Vec<Mutex<DecodedSubchunk>>,
 }
 
-/// The elements of a cell.
+/// The elements of a subchunk.
 #[derive(Debug, Default)]
-pub(super) struct DecodedCell {
+pub(super) struct DecodedSubchunk {
     /// In C order, up to the last that lies inside the array: all that follows it is padding, which costs no memory.
     pub(super) elements: Vec<u8>,
     /// Whether any of it is stored in the source.
@@ -28,87 +28,89 @@ pub(super) struct DecodedCell {
 }
 
 impl DecodedBlock {
-    /// Begins another block of cells of this shape.
-    pub(super) fn begin(&mut self, block: &Block, cell_shape: &[u64]) {
-        (self.first, self.counts) = block.cells(cell_shape);
-        self.cell_shape = cell_shape.to_vec();
+    /// Begins another block of subchunks of this shape.
+    pub(super) fn begin(&mut self, block: &Block, subchunk_shape: &[u64]) {
+        (self.first, self.counts) = block.subchunks(subchunk_shape);
+        self.subchunk_shape = subchunk_shape.to_vec();
         self.block = Some(block.clone());
-        let count = self.num_cells();
-        if self.cells.len() < count {
-            self.cells.resize_with(count, Mutex::default);
+        let count = self.num_subchunks();
+        if self.subchunks.len() < count {
+            self.subchunks.resize_with(count, Mutex::default);
         }
     }
 
-    /// Cells of the block.
-    pub(super) fn num_cells(&self) -> usize {
+    /// Subchunks of the block.
+    pub(super) fn num_subchunks(&self) -> usize {
         as_index(self.counts.iter().product())
     }
 
-    /// The position of a cell in the grid of the destination.
+    /// The position of a subchunk in the grid of the destination.
     pub(super) fn position(&self, item: usize) -> Vec<u64> {
         let place = unravel(item as u64, &self.counts);
         place.iter().zip(&self.first).map(|(index, first)| index + first).collect()
     }
 
-    /// Which of the block's cells stands at a position of the grid.
-    pub(super) fn item(&self, cell: &[u64]) -> usize {
-        let place: Vec<u64> = cell.iter().zip(&self.first).map(|(index, first)| index - first).collect();
+    /// Which of the block's subchunks stands at a position of the grid.
+    pub(super) fn item(&self, subchunk: &[u64]) -> usize {
+        let place: Vec<u64> = subchunk.iter().zip(&self.first).map(|(index, first)| index - first).collect();
         as_index(ravel(&place, &self.counts))
     }
 
-    /// The cells of the block that lie in an object: the first, and how many along each dimension.
-    pub(super) fn cells_of(&self, object: &[u64], per_object: &[u64]) -> (Vec<u64>, Vec<u64>) {
+    /// The subchunks of the block that lie in an object: the first, and how many along each dimension.
+    pub(super) fn subchunks_of(&self, object: &[u64], per_object: &[u64]) -> (Vec<u64>, Vec<u64>) {
         overlap(&self.first, &self.counts, object, per_object)
     }
 
-    /// A cell.
-    pub(super) fn lock(&self, item: usize) -> MutexGuard<'_, DecodedCell> {
-        self.cells[item].lock().unwrap_or_else(PoisonError::into_inner)
+    /// A subchunk.
+    pub(super) fn lock(&self, item: usize) -> MutexGuard<'_, DecodedSubchunk> {
+        self.subchunks[item].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room for a cell, and fills it as if nothing were stored, unless `may_be_absent` tells of the part inside
+    /// Makes room for a subchunk, and fills it as if nothing were stored, unless `may_be_absent` tells of the part inside
     /// the array that all of it is.
     pub(super) fn prepare(
         &self,
         item: usize,
-        encoder: &CellEncoder,
+        encoder: &SubchunkEncoder,
         may_be_absent: impl Fn(&[u64], &[u64]) -> bool,
     ) {
         let Some(block) = &self.block else { return };
-        let start: Vec<u64> = self.position(item).iter().zip(&self.cell_shape).map(|(p, l)| p * l).collect();
+        let start: Vec<u64> =
+            self.position(item).iter().zip(&self.subchunk_shape).map(|(p, l)| p * l).collect();
         let valid: Vec<u64> = start
             .iter()
-            .zip(&self.cell_shape)
+            .zip(&self.subchunk_shape)
             .zip(&block.end)
             .map(|((start, length), end)| (*length).min(end.saturating_sub(*start)))
             .collect();
         let end: Vec<u64> = start.iter().zip(&valid).map(|(start, length)| start + length).collect();
-        let mut cell = self.lock(item);
-        let inside = elements_to_end(&valid, &self.cell_shape);
-        cell.elements.resize(as_index(inside) * encoder.element_size(), 0);
-        cell.is_stored = false;
+        let mut subchunk = self.lock(item);
+        let inside = elements_to_end(&valid, &self.subchunk_shape);
+        subchunk.elements.resize(as_index(inside) * encoder.element_size(), 0);
+        subchunk.is_stored = false;
         let has_gaps = valid.iter().product::<u64>() != inside;
         if has_gaps || may_be_absent(&start, &end) {
-            encoder.fill(&mut cell.elements, &self.cell_shape, &valid);
+            encoder.fill(&mut subchunk.elements, &self.subchunk_shape, &valid);
         }
     }
 
-    /// Takes a cell of nothing but absent elements for one that is not stored, unless `is_stored` tells otherwise of
-    /// the part of it inside the array: cells of intermediate data hold what is stored and what is not.
+    /// Takes a subchunk of nothing but absent elements for one that is not stored, unless `is_stored` tells otherwise of
+    /// the part of it inside the array: subchunks of intermediate data hold what is stored and what is not.
     pub(super) fn reconsider(
         &self,
         item: usize,
-        encoder: &CellEncoder,
+        encoder: &SubchunkEncoder,
         is_stored: impl FnOnce(&Block) -> Result<bool, Fault>,
     ) -> Result<(), Fault> {
         let Some(block) = &self.block else { return Ok(()) };
-        let mut cell = self.lock(item);
-        let start: Vec<u64> = self.position(item).iter().zip(&self.cell_shape).map(|(p, l)| p * l).collect();
-        let ends = start.iter().zip(&self.cell_shape).zip(&block.end);
+        let mut subchunk = self.lock(item);
+        let start: Vec<u64> =
+            self.position(item).iter().zip(&self.subchunk_shape).map(|(p, l)| p * l).collect();
+        let ends = start.iter().zip(&self.subchunk_shape).zip(&block.end);
         let end: Vec<u64> = ends.map(|((start, length), end)| (start + length).min(*end)).collect();
         let valid: Vec<u64> = end.iter().zip(&start).map(|(end, start)| end - start).collect();
-        if cell.is_stored && encoder.is_absent(&cell.elements, &self.cell_shape, &valid) {
-            cell.is_stored = is_stored(&Block { start, end })?;
+        if subchunk.is_stored && encoder.is_absent(&subchunk.elements, &self.subchunk_shape, &valid) {
+            subchunk.is_stored = is_stored(&Block { start, end })?;
         }
         Ok(())
     }
@@ -123,7 +125,7 @@ impl DecodedBlock {
         [inside(&block.start), inside(&block.end)]
     }
 
-    /// Copies elements of the source, a box of `shape` at `start`, into the cells that it overlaps.
+    /// Copies elements of the source, a box of `shape` at `start`, into the subchunks that it overlaps.
     pub(super) fn scatter(&self, elements: &[u8], start: &[u64], shape: &[u64], element_size: usize) {
         let Some(block) = &self.block else { return };
         let ends = start.iter().zip(shape).zip(&block.end);
@@ -133,34 +135,34 @@ impl DecodedBlock {
             return;
         }
         let part = Block { start: from, end };
-        let (first, counts) = part.cells(&self.cell_shape);
+        let (first, counts) = part.subchunks(&self.subchunk_shape);
         let mut place = vec![0; counts.len()];
-        // Cells may be as small as an element: nothing is allocated for each.
+        // Subchunks may be as small as an element: nothing is allocated for each.
         let [mut source_start, mut target_start, mut extent] = [(); 3].map(|()| vec![0; counts.len()]);
         loop {
             let mut item = 0;
             for dimension in 0..counts.len() {
-                let cell = first[dimension] + place[dimension];
-                let length = self.cell_shape[dimension];
-                let low = part.start[dimension].max(cell * length);
-                let high = part.end[dimension].min((cell + 1) * length);
+                let subchunk = first[dimension] + place[dimension];
+                let length = self.subchunk_shape[dimension];
+                let low = part.start[dimension].max(subchunk * length);
+                let high = part.end[dimension].min((subchunk + 1) * length);
                 source_start[dimension] = low - start[dimension];
-                target_start[dimension] = low - cell * length;
+                target_start[dimension] = low - subchunk * length;
                 extent[dimension] = high - low;
-                item = item * self.counts[dimension] + (cell - self.first[dimension]);
+                item = item * self.counts[dimension] + (subchunk - self.first[dimension]);
             }
-            let mut cell = self.lock(as_index(item));
+            let mut subchunk = self.lock(as_index(item));
             RegionCopy {
                 source_shape: shape,
                 source_start: &source_start,
-                target_shape: &self.cell_shape,
+                target_shape: &self.subchunk_shape,
                 target_start: &target_start,
                 extent: &extent,
                 element_size,
             }
-            .run(elements, &mut cell.elements);
-            cell.is_stored = true;
-            drop(cell);
+            .run(elements, &mut subchunk.elements);
+            subchunk.is_stored = true;
+            drop(subchunk);
             if !advance(&mut place, &counts) {
                 return;
             }
@@ -168,7 +170,7 @@ impl DecodedBlock {
     }
 }
 
-/// The cells of a box that lie in an object: the first, and how many along each dimension.
+/// The subchunks of a box that lie in an object: the first, and how many along each dimension.
 pub(super) fn overlap(
     first: &[u64],
     counts: &[u64],

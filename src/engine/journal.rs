@@ -24,7 +24,7 @@ use super::chunk_set::ChunkSet;
 use super::driver::Fault;
 use super::object::ObjectReport;
 use crate::store::log::Lock;
-use crate::store::{LocalNode, LogFile, StoreError, tree};
+use crate::store::{LogFile, Node, StoreError, tree};
 
 /// The folder of the destination in which a run keeps what it needs to go on. It is removed at the end.
 pub const FOLDER: &str = ".zarrcast";
@@ -93,7 +93,7 @@ struct Guard {
 /// The journal of a run.
 #[derive(Debug)]
 pub struct Journal {
-    node: LocalNode,
+    node: Node,
     /// What keeps other runs out, and whose it is.
     guard: Guard,
     writer: Mutex<Writer>,
@@ -114,28 +114,28 @@ pub struct Part<'a> {
 }
 
 impl Journal {
-    fn path(node: &LocalNode) -> PathBuf {
+    fn path(node: &Node) -> PathBuf {
         node.root().join(FOLDER).join(FILE)
     }
 
     /// Whether a run has left its folder in a node.
-    pub fn is_at(node: &LocalNode) -> bool {
+    pub fn is_at(node: &Node) -> bool {
         tree::is_folder(&node.root().join(FOLDER))
     }
 
     /// Removes the folder of a node in which a pass has kept something.
-    pub fn remove_folder(node: &LocalNode) -> Result<(), StoreError> {
+    pub fn remove_folder(node: &Node) -> Result<(), StoreError> {
         tree::remove(&node.root().join(FOLDER))
     }
 
     /// An error where another process is writing a node.
-    pub fn check_free_at(node: &LocalNode) -> Result<(), JournalError> {
+    pub fn check_free_at(node: &Node) -> Result<(), JournalError> {
         let Some(mut log) = LogFile::open(&Self::path(node))? else { return Ok(()) };
         lock(&mut log).map(|_| ())
     }
 
     /// Whether the run that left its journal in a node was to replace another node by it.
-    pub fn replaces_at(node: &LocalNode) -> bool {
+    pub fn replaces_at(node: &Node) -> bool {
         let log = LogFile::open(&Self::path(node)).ok().flatten();
         let text = log.map(|mut log| log.read_beginning(MOST_HEADER_BYTES));
         let Some(Ok(text)) = text else { return false };
@@ -143,7 +143,7 @@ impl Journal {
     }
 
     /// Begins a journal in a node's folder, which is there.
-    pub fn begin(node: &LocalNode, fingerprint: &Fingerprint, replaces: bool) -> Result<Self, JournalError> {
+    pub fn begin(node: &Node, fingerprint: &Fingerprint, replaces: bool) -> Result<Self, JournalError> {
         tree::create_private_folder(&node.root().join(FOLDER))?;
         let mut log = match LogFile::open(&Self::path(node))? {
             Some(left) => left,
@@ -164,7 +164,7 @@ impl Journal {
     }
 
     /// Takes up the journal of a run that has ended; `None` where it had not begun to note anything.
-    pub fn resume(node: &LocalNode, fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
+    pub fn resume(node: &Node, fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
         let Some(mut log) = LogFile::open(&Self::path(node))? else { return Ok(None) };
         let guard = lock(&mut log)?;
         let text = log.read(MOST_BYTES)?;
@@ -189,7 +189,7 @@ impl Journal {
     }
 
     fn with(
-        node: &LocalNode,
+        node: &Node,
         (log, guard): (LogFile, Guard),
         length: u64,
         known: BTreeMap<String, Known>,

@@ -9,7 +9,7 @@ use super::driver::Driver;
 use super::listing::DOCUMENT_KEYS;
 use crate::codec::region::ravel;
 use crate::metadata::array::ArrayMetadata;
-use crate::store::{EntryKind, LocalNode, StoreError};
+use crate::store::{EntryKind, Node, StoreError};
 
 /// What the sizes of stored objects must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl FolderScan {
 #[derive(Debug, Clone, Copy)]
 pub struct KeyScanner<'a> {
     /// Where it lies.
-    pub node: &'a LocalNode,
+    pub node: &'a Node,
     /// Its metadata.
     pub metadata: &'a ArrayMetadata,
     /// The sizes that its objects may have.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::driver::Driver;
 use crate::metadata::array::ArrayMetadata;
-use crate::store::{EntryKind, LocalNode, StoreError};
+use crate::store::{EntryKind, Node, StoreError};
 
 /// The keys of documents, of both formats, which belong to no chunk.
 pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
@@ -40,13 +40,13 @@ const SIZES_AT_ONCE: usize = 1 << 10;
 const MOST_WAITING: usize = 64;
 
 /// Lists the chunks of an array on a local store.
-pub fn list(node: &LocalNode, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing, StoreError> {
+pub fn list(node: &Node, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing, StoreError> {
     walk(node, metadata, driver, false)
 }
 
 /// Removes the chunks of an array that are not in `kept`: an unfinished run may have left some that are not whole.
 pub fn remove_others(
-    node: &LocalNode,
+    node: &Node,
     metadata: &ArrayMetadata,
     kept: &ChunkSet,
     driver: &Driver,
@@ -59,7 +59,7 @@ pub fn remove_others(
 
 /// Lists them with their bytes.
 pub fn list_with_sizes(
-    node: &LocalNode,
+    node: &Node,
     metadata: &ArrayMetadata,
     driver: &Driver,
 ) -> Result<Listing, StoreError> {
@@ -67,7 +67,7 @@ pub fn list_with_sizes(
 }
 
 fn walk(
-    node: &LocalNode,
+    node: &Node,
     metadata: &ArrayMetadata,
     driver: &Driver,
     with_sizes: bool,
@@ -100,7 +100,7 @@ enum Task {
 
 /// An array whose folders are walked.
 struct Walker<'a> {
-    node: &'a LocalNode,
+    node: &'a Node,
     metadata: &'a ArrayMetadata,
     grid_shape: Vec<u64>,
     with_sizes: bool,
@@ -251,7 +251,7 @@ mod tests {
     fn listing_is_the_same_for_any_number_of_threads() {
         for separator in ['/', '.'] {
             let folder = tempfile::tempdir().unwrap();
-            let (node, metadata) = (LocalNode::new(folder.path()), metadata(separator));
+            let (node, metadata) = (Node::new(folder.path()), metadata(separator));
             let chunks: ChunkSet = (0..120).filter(|index| index % 5 != 0).collect();
             for index in chunks.iter() {
                 let key =

@@ -1,5 +1,5 @@
 //! Arrays of which only reading tells how large a chunk is: of elements of any length, or behind a codec that is not
-//! run here. Their cells (inner chunks, or chunks without shards) are done one by one, each held to what memory there
+//! run here. Their subchunks (inner chunks, or chunks without shards) are done one by one, each held to what memory there
 //! is; those that do not fit a thread's share are done at the end, one after the other, with all of it.
 
 mod elements;
@@ -7,54 +7,55 @@ mod room;
 
 use std::sync::{Mutex, PoisonError};
 
-use super::cell_encoder::Encoded;
-use super::cell_writer::CellWriter;
-use super::cells::CellSource;
 use super::chunk_set::ChunkSet;
 use super::driver::{ChunkFault, Driver, Fault};
 use super::interrupt::Interrupt;
 use super::journal::Part;
-use super::object::{ObjectJob, ObjectReport, Side};
+use super::object::{ObjectJob, ObjectReport, StoredArray};
 use super::plan::Block;
 use super::progress::Progress;
+use super::subchunk_encoder::Encoded;
+use super::subchunk_writer::SubchunkWriter;
+use super::subchunks::SubchunkSource;
 use crate::codec::Recoding;
 use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::region::advance;
 
 pub use elements::ElementReader;
-pub use room::{BETWEEN_CELLS, MeasuredBuffers};
+pub use room::{BETWEEN_SUBCHUNKS, MeasuredBuffers};
 
-/// How the cells of an array are made.
+/// How the subchunks of an array are made.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// From cell to cell.
-    pub way: CellWay,
-    /// Puts cells of the destination together, where that can be done.
+    /// From subchunk to subchunk.
+    pub way: SubchunkWay,
+    /// Puts subchunks of the destination together, where that can be done.
     pub destination: Option<VlenChain>,
-    /// Whether cells of nothing but the fill value are written.
+    /// Whether subchunks of nothing but the fill value are written.
     pub write_empty: bool,
     /// What memory there is.
     pub allowance: Allowance,
 }
 
 impl Measured {
-    /// Whether encoded cells stay what they are.
+    /// Whether encoded subchunks stay what they are.
     pub fn is_copy(&self) -> bool {
-        matches!(&self.way, CellWay::Recode(recoding) if recoding.is_copy())
+        matches!(&self.way, SubchunkWay::Recode(recoding) if recoding.is_copy())
     }
 
-    /// How often cells of the source are needed, in the mean.
-    pub fn read_amplification(&self, source: &Side, destination: &Side) -> f64 {
+    /// How often subchunks of the source are needed, in the mean.
+    pub fn read_amplification(&self, source: &StoredArray, destination: &StoredArray) -> f64 {
         if source.metadata.shape.contains(&0) {
             return 1.0;
         }
-        let cells = source.cell_shape().iter().zip(destination.cell_shape());
-        let axes = source.metadata.shape.iter().zip(cells).filter(|_| matches!(self.way, CellWay::Elements));
+        let subchunks = source.subchunk_shape().iter().zip(destination.subchunk_shape());
+        let axes =
+            source.metadata.shape.iter().zip(subchunks).filter(|_| matches!(self.way, SubchunkWay::Elements));
         axes.map(|(length, (from, to))| axis_amplification(*length, *from, *to)).product()
     }
 }
 
-/// In how many parts the cells of an axis are cut by those of the other side, in the mean.
+/// In how many parts the subchunks of an axis are cut by those of the other side, in the mean.
 #[expect(clippy::cast_precision_loss, reason = "a figure that is shown")]
 fn axis_amplification(length: u64, from: u64, to: u64) -> f64 {
     if length == 0 || from == 0 || to == 0 {
@@ -65,18 +66,18 @@ fn axis_amplification(length: u64, from: u64, to: u64) -> f64 {
         (divisor, rest) = (rest, divisor % rest);
     }
     let common = (from / divisor).checked_mul(to).map_or(0, |multiple| (length - 1) / multiple);
-    let (cells, others) = (length.div_ceil(from), length.div_ceil(to));
+    let (subchunks, others) = (length.div_ceil(from), length.div_ceil(to));
     // Each boundary of either side cuts once; those of both are one.
-    let parts = cells.saturating_add(others).saturating_sub(1).saturating_sub(common);
-    parts as f64 / cells as f64
+    let parts = subchunks.saturating_add(others).saturating_sub(1).saturating_sub(common);
+    parts as f64 / subchunks as f64
 }
 
-/// What becomes of a cell.
+/// What becomes of a subchunk.
 #[derive(Debug, Clone)]
-pub enum CellWay {
+pub enum SubchunkWay {
     /// Only bytes->bytes codecs differ.
     Recode(Box<Recoding>),
-    /// Elements are taken from the cells that hold them, and put together anew.
+    /// Elements are taken from the subchunks that hold them, and put together anew.
     Elements,
 }
 
@@ -85,9 +86,9 @@ pub enum CellWay {
 pub struct Allowance {
     /// For each thread.
     pub share: u64,
-    /// For a cell that is done alone.
+    /// For a subchunk that is done alone.
     pub whole: u64,
-    /// How much of either is held whatever the cell.
+    /// How much of either is held whatever the subchunk.
     pub beside: u64,
 }
 
@@ -128,8 +129,8 @@ impl Allowance {
 pub(super) struct MeasuredRun<'a> {
     pub(super) job: &'a ObjectJob,
     pub(super) measured: &'a Measured,
-    /// The cells that are there.
-    pub(super) source: &'a CellSource<'a>,
+    /// The subchunks that are there.
+    pub(super) source: &'a SubchunkSource<'a>,
     /// The objects that are done.
     pub(super) part: &'a Part<'a>,
     /// Who is told of the encoded bytes of each object.
@@ -163,14 +164,18 @@ impl MeasuredRun<'_> {
     ) -> Result<ObjectReport, Fault> {
         let destination = &self.job.destination;
         let mut report = ObjectReport::default();
-        let mut writer = CellWriter::new(destination, object);
-        each_cell(destination, object, |inside, cell| {
+        let mut writer = SubchunkWriter::new(destination, object);
+        each_subchunk(destination, object, |inside, subchunk| {
             interrupt.check()?;
             buffers.next();
             let encoded = match (&self.measured.way, reader) {
-                (CellWay::Recode(recoding), _) => self.recode(recoding, cell, buffers, &mut report)?,
-                (CellWay::Elements, Some(reader)) => self.compose(reader, cell, buffers, &mut report)?,
-                (CellWay::Elements, None) => return Err(not_taken_apart()),
+                (SubchunkWay::Recode(recoding), _) => {
+                    self.recode(recoding, subchunk, buffers, &mut report)?
+                }
+                (SubchunkWay::Elements, Some(reader)) => {
+                    self.compose(reader, subchunk, buffers, &mut report)?
+                }
+                (SubchunkWay::Elements, None) => return Err(not_taken_apart()),
             };
             encoded.map_or(Ok(()), |encoded| writer.write(inside, Encoded::whole(encoded), &mut report))
         })?;
@@ -178,20 +183,20 @@ impl MeasuredRun<'_> {
         Ok(report)
     }
 
-    /// A cell with other bytes->bytes codecs; `None` where it is absent.
+    /// A subchunk with other bytes->bytes codecs; `None` where it is absent.
     fn recode<'b>(
         &self,
         recoding: &Recoding,
-        cell: &[u64],
+        subchunk: &[u64],
         buffers: &'b mut MeasuredBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>, Fault> {
         let source = &self.job.source;
-        let located = |fault: Fault| fault.of_source(source.object_of(cell).0);
-        if !buffers.read(self.source, cell)? {
+        let located = |fault: Fault| fault.of_source(source.object_of(subchunk).0);
+        if !buffers.read(self.source, subchunk)? {
             let Some(absent) = &self.job.absent_element else { return Ok(None) };
             let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
-            let nothing = vec![0; cell.len().max(1)];
+            let nothing = vec![0; subchunk.len().max(1)];
             let elements = VlenElements { bytes: absent.clone(), places: Vec::new() };
             buffers.encode(chain, &elements, &nothing, absent)?;
             return Ok(Some(&buffers.written));
@@ -205,16 +210,16 @@ impl MeasuredRun<'_> {
         Ok(Some(&buffers.written))
     }
 
-    /// A cell of elements from wherever they lie; `None` where all are the fill value.
+    /// A subchunk of elements from wherever they lie; `None` where all are the fill value.
     fn compose<'b>(
         &self,
         reader: &ElementReader<'_>,
-        cell: &[u64],
+        subchunk: &[u64],
         buffers: &'b mut MeasuredBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>, Fault> {
         let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
-        let block = block_of(&self.job.destination, cell);
+        let block = block_of(&self.job.destination, subchunk);
         let (elements, bytes) = reader.read(&block, buffers)?;
         report.bytes_read += bytes;
         if !self.measured.write_empty && elements.are_all(chain.fill_value()) {
@@ -230,25 +235,25 @@ fn not_taken_apart() -> Fault {
     Fault::Other("its chunks are not taken apart".to_owned())
 }
 
-/// The part of a cell that lies inside the array.
-pub fn block_of(side: &Side, cell: &[u64]) -> Block {
-    let start = side.start_of_cell(cell);
-    let ends = start.iter().zip(side.cell_shape()).zip(&side.metadata.shape);
+/// The part of a subchunk that lies inside the array.
+pub fn block_of(side: &StoredArray, subchunk: &[u64]) -> Block {
+    let start = side.start_of_subchunk(subchunk);
+    let ends = start.iter().zip(side.subchunk_shape()).zip(&side.metadata.shape);
     let end = ends.map(|((start, length), whole)| start.saturating_add(*length).min(*whole)).collect();
     Block { start, end }
 }
 
-/// Calls `visit` with the position of each cell of an object that lies inside the array, at least in part: in the
+/// Calls `visit` with the position of each subchunk of an object that lies inside the array, at least in part: in the
 /// object, and in the array. They come in the order in which they lie in the object.
-pub fn each_cell(
-    side: &Side,
+pub fn each_subchunk(
+    side: &StoredArray,
     object: u64,
     mut visit: impl FnMut(&[u64], &[u64]) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    let (start, order) = (side.start_of(object), side.cell_order());
+    let (start, order) = (side.start_of(object), side.subchunk_order());
     let first: Vec<u64> =
-        start.iter().zip(side.cell_shape()).map(|(start, length)| start / length.max(&1)).collect();
-    let counts = side.cells_per_object();
+        start.iter().zip(side.subchunk_shape()).map(|(start, length)| start / length.max(&1)).collect();
+    let counts = side.subchunks_per_object();
     let counts: Vec<u64> = order.iter().map(|dimension| counts[*dimension]).collect();
     if counts.contains(&0) {
         return Ok(());
@@ -259,10 +264,10 @@ pub fn each_cell(
         for (index, dimension) in place.iter().zip(&order) {
             inside[*dimension] = *index;
         }
-        let cell: Vec<u64> = first.iter().zip(&inside).map(|(first, index)| first + index).collect();
-        let valid = side.cropped(&side.start_of_cell(&cell), side.cell_shape());
+        let subchunk: Vec<u64> = first.iter().zip(&inside).map(|(first, index)| first + index).collect();
+        let valid = side.cropped(&side.start_of_subchunk(&subchunk), side.subchunk_shape());
         if valid.is_none_or(|valid| !valid.contains(&0)) {
-            visit(&inside, &cell)?;
+            visit(&inside, &subchunk)?;
         }
         if !advance(&mut place, &counts) {
             return Ok(());
@@ -275,12 +280,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amplification_counts_the_parts_that_cells_are_cut_into() {
+    fn amplification_counts_the_parts_that_subchunks_are_cut_into() {
         for (length, from, to) in
             [(10, 4, 2), (10, 2, 4), (10, 4, 4), (12, 4, 6), (13, 5, 3), (1, 7, 9), (0, 1, 1)]
         {
-            let cells = |of: u64| (0..length).map(move |index| index / of);
-            let mut parts: Vec<(u64, u64)> = cells(from).zip(cells(to)).collect();
+            let subchunks = |of: u64| (0..length).map(move |index| index / of);
+            let mut parts: Vec<(u64, u64)> = subchunks(from).zip(subchunks(to)).collect();
             parts.dedup();
             let count = |number: u64| f64::from(u32::try_from(number).unwrap());
             let wanted =

@@ -1,10 +1,6 @@
 //! Chunks in parallel: which there are, what is done with each, and in what order the results count.
 
 pub mod block_reader;
-mod cell_encoder;
-mod cell_move;
-mod cell_writer;
-pub mod cells;
 pub mod chunk_set;
 mod decoded_block;
 pub mod driver;
@@ -19,9 +15,13 @@ pub mod progress;
 pub mod rechunk;
 pub mod shard;
 pub mod staged;
+mod subchunk_encoder;
+mod subchunk_move;
+mod subchunk_writer;
+pub mod subchunks;
 mod workers;
 
-pub use cell_encoder::CellEncoder;
 pub use chunk_set::ChunkSet;
 pub use driver::{Driver, Fault};
 pub use interrupt::{Interrupt, Interrupted};
+pub use subchunk_encoder::SubchunkEncoder;

@@ -1,29 +1,29 @@
-//! The objects (chunks or shards) of an array from SOURCE to DEST: each copied or converted whole, or in cells.
+//! The objects (chunks or shards) of an array from SOURCE to DEST: each copied or converted whole, or in subchunks.
 
-use super::block_reader::JobCells;
-use super::cell_move::CellMove;
+use super::block_reader::JobSubchunks;
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::driver::{ChunkFault, Driver, Fault};
 use super::journal::Part;
-use super::measured::{CellWay, Measured, MeasuredRun};
+use super::measured::{Measured, MeasuredRun, SubchunkWay};
 use super::plan::Block;
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
 use super::shard::ShardLayout;
 use super::staged::{Origin, Staged, StagedRun};
+use super::subchunk_move::SubchunkMove;
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted};
 use crate::codec::region::{advance, as_index, ravel};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
-use crate::store::LocalNode;
+use crate::store::Node;
 
 /// An array on one side of a job.
 #[derive(Debug, Clone)]
-pub struct Side {
+pub struct StoredArray {
     /// Where it lies.
-    pub node: LocalNode,
+    pub node: Node,
     /// Its metadata.
     pub metadata: ArrayMetadata,
     /// The chain of a stored object.
@@ -34,16 +34,16 @@ pub struct Side {
 
 /// What is done with each stored object.
 #[derive(Debug, Clone)]
-pub enum ObjectWay {
+pub enum Route {
     /// Decoded and encoded whole.
     Convert(Box<Conversion>),
-    /// Cell by cell, where both sides have the same cells, in the same objects or in others.
-    Cells(Box<Conversion>),
-    /// Block by block, where the cells differ.
+    /// Subchunk by subchunk, where both sides have the same subchunks, in the same objects or in others.
+    Subchunks(Box<Conversion>),
+    /// Block by block, where the subchunks differ.
     Rechunk(Box<Rechunk>),
     /// The same in two passes.
     Staged(Box<Staged>),
-    /// Cell by cell, where only reading tells how large a cell is.
+    /// Subchunk by subchunk, where only reading tells how large a subchunk is.
     Measured(Box<Measured>),
 }
 
@@ -51,11 +51,11 @@ pub enum ObjectWay {
 #[derive(Debug)]
 pub struct ObjectJob {
     /// What is read.
-    pub source: Side,
+    pub source: StoredArray,
     /// What is written.
-    pub destination: Side,
+    pub destination: StoredArray,
     /// How.
-    pub way: ObjectWay,
+    pub way: Route,
     /// The objects of the source that are there.
     pub present: ChunkSet,
     /// An element of the destination's type that absent ones become, where they may not stay absent.
@@ -86,11 +86,11 @@ pub const PIECE: usize = 1 << 18;
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub struct ObjectBuffers {
-    /// An encoded object or cell of the source.
+    /// An encoded object or subchunk of the source.
     pub(super) read: Vec<u8>,
-    /// A decoded cell of the source.
+    /// A decoded subchunk of the source.
     pub(super) decoded: Vec<u8>,
-    /// An encoded object or cell of the destination.
+    /// An encoded object or subchunk of the destination.
     pub(super) written: Vec<u8>,
     pub(super) conversion: ConversionBuffers,
     pub(super) workspace: Workspace,
@@ -113,7 +113,7 @@ impl ObjectReport {
     }
 }
 
-impl Side {
+impl StoredArray {
     /// Bytes of a decoded object.
     pub fn chunk_bytes(&self) -> u64 {
         self.chain.decoded().num_bytes().unwrap_or(0)
@@ -155,25 +155,22 @@ impl ObjectJob {
         part: &Part<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let cells = JobCells::new(self);
+        let subchunks = JobSubchunks::new(self);
         let run = match &self.way {
-            ObjectWay::Cells(conversion) => {
-                CellMove { job: self, conversion, source: &cells.source, part, progress }
+            Route::Subchunks(conversion) => {
+                SubchunkMove { job: self, conversion, source: &subchunks.source, part, progress }
                     .run(driver, &mut fold)
             }
-            ObjectWay::Rechunk(rechunk) => {
-                RechunkRun { job: self, rechunk, cells: &cells, part }.run(driver, progress, &mut fold)
-            }
-            ObjectWay::Staged(staged) => {
-                StagedRun { job: self, staged, part }.run(driver, progress, &mut fold)
-            }
-            ObjectWay::Measured(measured) => {
-                MeasuredRun { job: self, measured, source: &cells.source, part, progress }
+            Route::Rechunk(rechunk) => RechunkRun { job: self, rechunk, subchunks: &subchunks, part }
+                .run(driver, progress, &mut fold),
+            Route::Staged(staged) => StagedRun { job: self, staged, part }.run(driver, progress, &mut fold),
+            Route::Measured(measured) => {
+                MeasuredRun { job: self, measured, source: &subchunks.source, part, progress }
                     .run(driver, &mut fold)
             }
-            ObjectWay::Convert(conversion) => self.run_whole(conversion, driver, progress, part, &mut fold),
+            Route::Convert(conversion) => self.run_whole(conversion, driver, progress, part, &mut fold),
         };
-        let indexes = ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() };
+        let indexes = ObjectReport { bytes_read: subchunks.index_bytes(), ..ObjectReport::default() };
         let noted = part.finished(0..0, &indexes);
         fold(indexes);
         run.and(noted.map_err(|fault| ChunkFault { index: 0, fault }))
@@ -223,7 +220,7 @@ impl ObjectJob {
             let start = self.source.start_of(object);
             let ends = start.iter().zip(&side.chunk_shape).zip(&side.shape);
             let end = ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
-            let (first, counts) = Block { start, end }.cells(shape);
+            let (first, counts) = Block { start, end }.subchunks(shape);
             let mut place = vec![0; counts.len()];
             loop {
                 let position: Vec<u64> =
@@ -239,13 +236,13 @@ impl ObjectJob {
 
     /// Whether elements of any length are put together anew.
     pub fn makes_elements(&self) -> bool {
-        matches!(&self.way, ObjectWay::Measured(measured) if matches!(measured.way, CellWay::Elements))
+        matches!(&self.way, Route::Measured(measured) if matches!(measured.way, SubchunkWay::Elements))
     }
 
     /// The intermediate data of a job in two passes.
-    pub fn staging(&self) -> Option<Side> {
+    pub fn staging(&self) -> Option<StoredArray> {
         match &self.way {
-            ObjectWay::Staged(staged) => Some(staged.side(self)),
+            Route::Staged(staged) => Some(staged.side(self)),
             _ => None,
         }
     }
@@ -365,8 +362,13 @@ pub(super) fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
 }
 
 /// The first element of an inner chunk.
-pub fn cell_start(start: &[u64], cell: &[u64], cell_shape: &[u64]) -> Vec<u64> {
-    start.iter().zip(cell).zip(cell_shape).map(|((start, index), length)| start + index * length).collect()
+pub fn subchunk_start(start: &[u64], subchunk: &[u64], subchunk_shape: &[u64]) -> Vec<u64> {
+    start
+        .iter()
+        .zip(subchunk)
+        .zip(subchunk_shape)
+        .map(|((start, index), length)| start + index * length)
+        .collect()
 }
 
 /// Moves the position of a faulty element from the chunk's frame to the array's.

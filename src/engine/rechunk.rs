@@ -1,18 +1,18 @@
-//! From any chunk grid to any other: blocks of the destination are read from the source cells that overlap them, held
-//! decoded, and written cell by cell.
+//! From any chunk grid to any other: blocks of the destination are read from the source subchunks that overlap them, held
+//! decoded, and written subchunk by subchunk.
 
 use std::ops::Range;
 use std::sync::Mutex;
 
-use super::block_reader::{BlockReader, JobCells};
-use super::cell_encoder::{CellEncoder, Encoded};
-use super::cell_writer::CellWriter;
+use super::block_reader::{BlockReader, JobSubchunks};
 use super::decoded_block::DecodedBlock;
 use super::driver::{ChunkFault, Driver, Fault, guarded};
 use super::journal::Part;
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport};
 use super::plan::{Block, RechunkPlan};
 use super::progress::Progress;
+use super::subchunk_encoder::{Encoded, SubchunkEncoder};
+use super::subchunk_writer::SubchunkWriter;
 use super::workers::Workers;
 use crate::codec::region::{advance, as_index, unravel};
 
@@ -21,8 +21,8 @@ use crate::codec::region::{advance, as_index, unravel};
 pub struct Rechunk {
     /// The blocks.
     pub plan: RechunkPlan,
-    /// From elements to cells of the destination.
-    pub encoder: CellEncoder,
+    /// From elements to subchunks of the destination.
+    pub encoder: SubchunkEncoder,
     /// Who does which.
     pub schedule: Schedule,
 }
@@ -69,8 +69,8 @@ pub(super) struct RechunkRun<'a> {
     pub(super) job: &'a ObjectJob,
     /// Its plan.
     pub(super) rechunk: &'a Rechunk,
-    /// The cells that are there.
-    pub(super) cells: &'a JobCells<'a>,
+    /// The subchunks that are there.
+    pub(super) subchunks: &'a JobSubchunks<'a>,
     /// The objects of the destination that are done.
     pub(super) part: &'a Part<'a>,
 }
@@ -124,7 +124,7 @@ impl<'a> RechunkRun<'a> {
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
         for block in plan.blocks(&plan.group(number)) {
-            let reader = BlockReader { cells: self.cells, encoder: &self.rechunk.encoder };
+            let reader = BlockReader { subchunks: self.subchunks, encoder: &self.rechunk.encoder };
             if self.job.absent_element.is_none() && !reader.holds_any(&block) {
                 continue;
             }
@@ -165,36 +165,36 @@ impl<'a> RechunkRun<'a> {
         workers: &mut Workers<'_>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
-        let reports = workers.each(decoded.num_cells(), |buffers, item| {
+        let reports = workers.each(decoded.num_subchunks(), |buffers, item| {
             let mut report = ObjectReport::default();
             let object = self.job.destination.object_of(&decoded.position(item)).0;
             // With another budget the groups of an earlier run were others.
             if self.part.is_done(object) {
                 return Ok(report);
             }
-            let mut writer = CellWriter::new(&self.job.destination, object);
+            let mut writer = SubchunkWriter::new(&self.job.destination, object);
             self.encoded(decoded, item, writer.object(), buffers, &mut report, |encoded, report| {
                 writer.write(&[], encoded, report)
             })?;
             Ok(report)
         })?;
-        for of_cell in &reports {
-            report.add(of_cell);
+        for of_subchunk in &reports {
+            report.add(of_subchunk);
         }
         Ok(())
     }
 
-    /// The cells of shards, shard by shard, in the order in which they lie there.
+    /// The subchunks of shards, shard by shard, in the order in which they lie there.
     fn write_shards(
         &self,
         block: &Block,
         decoded: &DecodedBlock,
         workers: &mut Workers<'_>,
-        open: &mut Option<CellWriter<'a>>,
+        open: &mut Option<SubchunkWriter<'a>>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
         let destination = &self.job.destination;
-        let (first, counts) = block.cells(&destination.metadata.chunk_shape);
+        let (first, counts) = block.subchunks(&destination.metadata.chunk_shape);
         let grid = destination.metadata.chunk_grid_shape();
         let mut place = vec![0; counts.len()];
         loop {
@@ -202,7 +202,7 @@ impl<'a> RechunkRun<'a> {
             let object = crate::codec::region::ravel(&position, &grid);
             if !self.part.is_done(object) {
                 if open.as_ref().is_none_or(|writer| writer.object() != object) {
-                    finish(open.replace(CellWriter::new(destination, object)), report)?;
+                    finish(open.replace(SubchunkWriter::new(destination, object)), report)?;
                 }
                 if let Some(writer) = open {
                     self.write_shard(&position, decoded, workers, writer, report)?;
@@ -219,21 +219,21 @@ impl<'a> RechunkRun<'a> {
         position: &[u64],
         decoded: &DecodedBlock,
         workers: &mut Workers<'_>,
-        writer: &mut CellWriter<'a>,
+        writer: &mut SubchunkWriter<'a>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
         let destination = &self.job.destination;
-        let order = destination.cell_order();
-        let per_object = destination.cells_per_object();
-        let (first, counts) = decoded.cells_of(position, &per_object);
+        let order = destination.subchunk_order();
+        let per_object = destination.subchunks_per_object();
+        let (first, counts) = decoded.subchunks_of(position, &per_object);
         let shape: Vec<u64> = order.iter().map(|dimension| counts[*dimension]).collect();
         let total: u64 = shape.iter().product();
-        let cell_of = |number: u64| -> Vec<u64> {
-            let mut cell = first.clone();
+        let subchunk_of = |number: u64| -> Vec<u64> {
+            let mut subchunk = first.clone();
             for (index, dimension) in unravel(number, &shape).iter().zip(&order) {
-                cell[*dimension] += index;
+                subchunk[*dimension] += index;
             }
-            cell
+            subchunk
         };
         let object = writer.object();
         let at_once = workers.at_once() as u64;
@@ -241,20 +241,20 @@ impl<'a> RechunkRun<'a> {
         while begun < total {
             let count = at_once.min(total - begun);
             let encoded = workers.each(as_index(count), |buffers, item| {
-                let cell = cell_of(begun + item as u64);
-                let mut of_cell = ObjectReport::default();
+                let subchunk = subchunk_of(begun + item as u64);
+                let mut of_subchunk = ObjectReport::default();
                 let mut bytes = None;
-                let item = decoded.item(&cell);
-                self.encoded(decoded, item, object, buffers, &mut of_cell, |encoded, _| {
+                let item = decoded.item(&subchunk);
+                self.encoded(decoded, item, object, buffers, &mut of_subchunk, |encoded, _| {
                     bytes = Some(encoded.to_vec());
                     Ok(())
                 })?;
-                Ok((cell, bytes, of_cell))
+                Ok((subchunk, bytes, of_subchunk))
             })?;
-            for (cell, bytes, of_cell) in encoded {
-                report.add(&of_cell);
+            for (subchunk, bytes, of_subchunk) in encoded {
+                report.add(&of_subchunk);
                 if let Some(bytes) = bytes {
-                    writer.write(&destination.object_of(&cell).1, Encoded::whole(&bytes), report)?;
+                    writer.write(&destination.object_of(&subchunk).1, Encoded::whole(&bytes), report)?;
                 }
             }
             begun += count;
@@ -262,7 +262,7 @@ impl<'a> RechunkRun<'a> {
         Ok(())
     }
 
-    /// Encodes a cell of a block and gives it to `write`, unless it is left out.
+    /// Encodes a subchunk of a block and gives it to `write`, unless it is left out.
     fn encoded(
         &self,
         decoded: &DecodedBlock,
@@ -273,22 +273,22 @@ impl<'a> RechunkRun<'a> {
         write: impl FnOnce(Encoded<'_>, &mut ObjectReport) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let destination = &self.job.destination;
-        let start = destination.start_of_cell(&decoded.position(item));
-        let valid = destination.cropped(&start, destination.cell_shape());
-        let mut cell = decoded.lock(item);
-        if !cell.is_stored && self.job.absent_element.is_none() {
+        let start = destination.start_of_subchunk(&decoded.position(item));
+        let valid = destination.cropped(&start, destination.subchunk_shape());
+        let mut subchunk = decoded.lock(item);
+        if !subchunk.is_stored && self.job.absent_element.is_none() {
             return Ok(());
         }
         let encoder = &self.rechunk.encoder;
         let figures = &mut report.figures;
         let work = buffers.for_encoding();
-        let elements = &mut cell.elements;
+        let elements = &mut subchunk.elements;
         let encoded = guarded(move || encoder.encode(elements, &start, valid.as_deref(), work, figures))
             .map_err(|fault| fault.of_destination(object))?;
         encoded.map_or(Ok(()), |encoded| write(encoded, report))
     }
 }
 
-fn finish(open: Option<CellWriter<'_>>, report: &mut ObjectReport) -> Result<(), Fault> {
+fn finish(open: Option<SubchunkWriter<'_>>, report: &mut ObjectReport) -> Result<(), Fault> {
     open.map_or(Ok(()), |writer| writer.finish(&mut crate::codec::Workspace::default(), report))
 }

@@ -16,7 +16,7 @@ pub struct ShardLayout {
     /// Its place in the chain.
     pub place: usize,
     /// The chain of an inner chunk from the array itself: the codecs in front of the shard, then those inside.
-    pub cell: BoundChain,
+    pub subchunk: BoundChain,
     /// The array's dimension that stands at each dimension of the shard.
     pub order: Vec<usize>,
 }
@@ -37,8 +37,8 @@ impl ShardLayout {
         }
     }
 
-    /// The layout, from the chain and the chain of its cells.
-    pub fn new(chain: &BoundChain, cell: BoundChain) -> Option<Self> {
+    /// The layout, from the chain and the chain of its subchunks.
+    pub fn new(chain: &BoundChain, subchunk: BoundChain) -> Option<Self> {
         let place = Self::place_in(chain)?;
         let Codec::Sharding(sharding) = &chain.codecs()[place].codec else { return None };
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
@@ -47,11 +47,11 @@ impl ShardLayout {
                 order = transpose.order().iter().map(|dimension| order[*dimension]).collect();
             }
         }
-        Some(ShardLayout { sharding: (**sharding).clone(), place, cell, order })
+        Some(ShardLayout { sharding: (**sharding).clone(), place, subchunk, order })
     }
 
-    /// Cells of a shard along the array's dimensions.
-    pub fn cell_grid_shape(&self) -> Vec<u64> {
+    /// Subchunks of a shard along the array's dimensions.
+    pub fn subchunk_grid_shape(&self) -> Vec<u64> {
         let mut shape = vec![1; self.order.len()];
         for (length, dimension) in self.sharding.grid_shape().iter().zip(&self.order) {
             shape[*dimension] = *length;
@@ -59,15 +59,15 @@ impl ShardLayout {
         shape
     }
 
-    /// The positions of all cells along the array's dimensions, in the order in which they lie in a shard.
-    pub fn cells(&self) -> Cells<'_> {
+    /// The positions of all subchunks along the array's dimensions, in the order in which they lie in a shard.
+    pub fn subchunks(&self) -> Subchunks<'_> {
         let first = vec![0; self.order.len()];
-        Cells { layout: self, next: (self.sharding.num_inner_chunks() > 0).then_some(first) }
+        Subchunks { layout: self, next: (self.sharding.num_inner_chunks() > 0).then_some(first) }
     }
 
-    /// The entry of a cell in the index.
-    pub fn entry_of(&self, cell: &[u64]) -> usize {
-        let inner: Vec<u64> = self.order.iter().map(|dimension| cell[*dimension]).collect();
+    /// The entry of a subchunk in the index.
+    pub fn entry_of(&self, subchunk: &[u64]) -> usize {
+        let inner: Vec<u64> = self.order.iter().map(|dimension| subchunk[*dimension]).collect();
         as_index(ravel(&inner, self.sharding.grid_shape()))
     }
 
@@ -109,13 +109,13 @@ impl ShardLayout {
     }
 
     /// Reads the encoded inner chunk of an index entry, which may claim more than its chain can make.
-    pub fn read_cell(
+    pub fn read_subchunk(
         &self,
         reader: &ObjectReader,
         (offset, length): (u64, u64),
         buffer: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        let bound = self.cell.max_encoded_bytes();
+        let bound = self.subchunk.max_encoded_bytes();
         if length > bound {
             return Err(Fault::Other(format!(
                 "the inner chunk at byte {offset} holds {length} bytes, at most {bound} expected"
@@ -125,25 +125,25 @@ impl ShardLayout {
     }
 }
 
-/// The cells of a shard in the order in which they lie.
+/// The subchunks of a shard in the order in which they lie.
 #[derive(Debug)]
-pub struct Cells<'a> {
+pub struct Subchunks<'a> {
     layout: &'a ShardLayout,
     next: Option<Vec<u64>>,
 }
 
-impl Iterator for Cells<'_> {
+impl Iterator for Subchunks<'_> {
     type Item = Vec<u64>;
 
     fn next(&mut self) -> Option<Vec<u64>> {
         let inner = self.next.clone()?;
-        let mut cell = vec![0; inner.len()];
+        let mut subchunk = vec![0; inner.len()];
         for (index, dimension) in inner.iter().zip(&self.layout.order) {
-            cell[*dimension] = *index;
+            subchunk[*dimension] = *index;
         }
         let mut following = inner;
         self.next = advance(&mut following, self.layout.sharding.grid_shape()).then_some(following);
-        Some(cell)
+        Some(subchunk)
     }
 }
 

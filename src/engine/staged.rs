@@ -3,19 +3,19 @@
 //!
 //! The intermediate data are an array of the source's data type and fill value, its elements as they are in memory,
 //! in shards of which an entry of the index can be read by itself. An element that the source does not store is one
-//! of its fill value there; whether a cell of the destination is stored is asked of the source where the elements do
+//! of its fill value there; whether a subchunk of the destination is stored is asked of the source where the elements do
 //! not tell.
 
-use super::block_reader::JobCells;
+use super::block_reader::JobSubchunks;
 use super::chunk_set::ChunkSet;
 use super::driver::{ChunkFault, Driver, Fault, ObjectOf};
 use super::journal::Part;
 use super::listing::{list, remove_others};
-use super::object::{ObjectJob, ObjectReport, ObjectWay, Side};
+use super::object::{ObjectJob, ObjectReport, Route, StoredArray};
 use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
 use crate::metadata::json::Json;
-use crate::store::{LocalNode, StoreError};
+use crate::store::{Node, StoreError};
 
 /// The folder of the intermediate data in the destination.
 pub const FOLDER: &str = ".zarrcast/staging";
@@ -27,7 +27,7 @@ const DOCUMENT: &str = "zarr.json";
 #[derive(Debug, Clone)]
 pub struct Staged {
     /// The intermediate data, which lie in the destination's folder.
-    pub staging: Side,
+    pub staging: StoredArray,
     /// Their document.
     pub document: Json,
     /// From the source into them.
@@ -40,23 +40,23 @@ pub struct Staged {
 #[derive(Debug, Clone)]
 pub struct Origin {
     /// It.
-    pub side: Side,
+    pub side: StoredArray,
     /// Its objects that are there.
     pub present: ChunkSet,
 }
 
 /// The folder of the intermediate data of a destination.
-pub fn folder(destination: &LocalNode) -> LocalNode {
+pub fn folder(destination: &Node) -> Node {
     destination.child(FOLDER)
 }
 
 /// The document of intermediate data that a destination has: of a run that has not ended.
-pub fn left_document(destination: &LocalNode) -> Result<Option<Vec<u8>>, StoreError> {
+pub fn left_document(destination: &Node) -> Result<Option<Vec<u8>>, StoreError> {
     folder(destination).read_document(DOCUMENT)
 }
 
 /// Removes intermediate data.
-pub fn remove(destination: &LocalNode) -> Result<(), StoreError> {
+pub fn remove(destination: &Node) -> Result<(), StoreError> {
     let folder = folder(destination);
     if folder.exists()? {
         // First the document: without it nothing that is left is taken for whole.
@@ -70,11 +70,11 @@ impl Staged {
     /// Bytes of the intermediate data of a job, at most.
     pub fn bytes(&self, job: &ObjectJob) -> u64 {
         let Some(layout) = &self.staging.layout else { return 0 };
-        let (cell, shard) = (self.staging.cell_shape(), &self.staging.metadata.chunk_shape);
+        let (subchunk, shard) = (self.staging.subchunk_shape(), &self.staging.metadata.chunk_shape);
         let shards = most_overlapped(job, shard).min(self.first_job(job).overlapped(shard).len().into());
-        let cells = most_overlapped(job, cell).min(self.second.plan.source_cells());
-        let cells = cells.min(shards.saturating_mul(layout.sharding.num_inner_chunks().into()));
-        let bytes = cells.saturating_mul(layout.cell.decoded_bytes().into());
+        let subchunks = most_overlapped(job, subchunk).min(self.second.plan.source_subchunks());
+        let subchunks = subchunks.min(shards.saturating_mul(layout.sharding.num_inner_chunks().into()));
+        let bytes = subchunks.saturating_mul(layout.subchunk.decoded_bytes().into());
         let indexes = shards.saturating_mul(layout.sharding.index_bytes().into());
         u64::try_from(bytes.saturating_add(indexes)).unwrap_or(u64::MAX)
     }
@@ -92,8 +92,8 @@ impl Staged {
     }
 
     /// The intermediate data in the folder of a job's destination.
-    pub fn side(&self, job: &ObjectJob) -> Side {
-        Side { node: folder(&job.destination.node), ..self.staging.clone() }
+    pub fn side(&self, job: &ObjectJob) -> StoredArray {
+        StoredArray { node: folder(&job.destination.node), ..self.staging.clone() }
     }
 
     /// The first pass of a job.
@@ -101,7 +101,7 @@ impl Staged {
         ObjectJob {
             source: job.source.clone(),
             destination: self.side(job),
-            way: ObjectWay::Rechunk(Box::new(self.first.clone())),
+            way: Route::Rechunk(Box::new(self.first.clone())),
             present: job.present.clone(),
             absent_element: None,
             origin: None,
@@ -115,7 +115,7 @@ impl Staged {
         Ok(ObjectJob {
             source,
             destination: job.destination.clone(),
-            way: ObjectWay::Rechunk(Box::new(self.second.clone())),
+            way: Route::Rechunk(Box::new(self.second.clone())),
             present,
             absent_element: job.absent_element.clone(),
             origin: Some(Origin { side: job.source.clone(), present: job.present.clone() }),
@@ -179,7 +179,7 @@ impl StagedRun<'_> {
 
     /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
     /// an earlier run has not finished.
-    fn begin(&self, staging: &Side, part: &Part<'_>, driver: &Driver) -> Result<(), Fault> {
+    fn begin(&self, staging: &StoredArray, part: &Part<'_>, driver: &Driver) -> Result<(), Fault> {
         let document = self.staged.document.to_document();
         if staging.node.read_document(DOCUMENT)?.as_ref() != Some(&document) {
             staging.node.publish(DOCUMENT, &document)?;
@@ -203,9 +203,9 @@ impl Pass<'_> {
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let Pass { job, rechunk, part } = self;
-        let cells = JobCells::new(job);
-        RechunkRun { job, rechunk, cells: &cells, part }.run(driver, progress, &mut *fold)?;
-        let indexes = ObjectReport { bytes_read: cells.index_bytes(), ..ObjectReport::default() };
+        let subchunks = JobSubchunks::new(job);
+        RechunkRun { job, rechunk, subchunks: &subchunks, part }.run(driver, progress, &mut *fold)?;
+        let indexes = ObjectReport { bytes_read: subchunks.index_bytes(), ..ObjectReport::default() };
         part.finished(0..0, &indexes).map_err(|fault| ChunkFault { index: 0, fault })?;
         fold(indexes);
         Ok(())

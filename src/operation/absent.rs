@@ -8,7 +8,7 @@ use crate::diagnostic::spelling::{alternatives, near};
 use crate::engine::journal::Journal;
 use crate::metadata::json::Json;
 use crate::store::file_format::{FIRST_BYTES, FileFormat};
-use crate::store::{LocalNode, StoreError, file, tree};
+use crate::store::{Node, StoreError, file, tree};
 
 /// The most nodes of a folder that a message lists.
 const MOST_LISTED: usize = 5;
@@ -17,7 +17,7 @@ const MOST_LISTED: usize = 5;
 const MOST_LOOKED_AT: usize = 1000;
 
 /// The error that there is no node at `node`, which has no documents; `name` is for messages.
-pub(super) fn no_node(node: &LocalNode, name: &str) -> OperationError {
+pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
     let unreadable =
         |error: StoreError| OperationError::environment(format!("`{name}` cannot be read")).because(error);
     let root = node.root();
@@ -86,7 +86,7 @@ fn of_file(path: &Path, name: &str) -> OperationError {
 }
 
 /// A folder without documents.
-fn of_folder(node: &LocalNode, name: &str) -> OperationError {
+fn of_folder(node: &Node, name: &str) -> OperationError {
     if Journal::is_at(node) {
         return OperationError::environment(format!("`{name}` is the unfinished run of a `transcode`"))
             .with_help("the same command with `--resume` goes on with it");
@@ -117,12 +117,12 @@ fn of_nothing(root: &Path, existing: &Path, name: &str) -> OperationError {
     let shown = |node: &str| if above.is_empty() { node.to_owned() } else { format!("{above}/{node}") };
     let names = tree::folders_in(existing, MOST_LOOKED_AT).unwrap_or_default();
     let mut meant = near(&wanted, names.iter().map(String::as_str));
-    meant.retain(|name| has_documents(&LocalNode::new(existing.join(name))));
+    meant.retain(|name| has_documents(&Node::new(existing.join(name))));
     if !meant.is_empty() {
         let meant: Vec<String> = meant.into_iter().map(shown).collect();
         return absent.with_help(format!("did you mean {}?", alternatives(&meant)));
     }
-    let is_node = has_documents(&LocalNode::new(existing));
+    let is_node = has_documents(&Node::new(existing));
     match nodes_in(existing).as_slice() {
         [] if is_node => absent.with_help(format!("`{above}` is there, and has no node in it")),
         inside if is_node => absent.with_help(format!("in `{above}` there are {}", listed("", inside))),
@@ -131,7 +131,7 @@ fn of_nothing(root: &Path, existing: &Path, name: &str) -> OperationError {
 }
 
 /// The next step where a group was named in place of an array.
-pub(super) fn arrays_help(node: &LocalNode, name: &str) -> String {
+pub(super) fn arrays_help(node: &Node, name: &str) -> String {
     match nodes_in(node.root()).as_slice() {
         [] => "name an array: a folder that holds its `zarr.json` or `.zarray`".to_owned(),
         inside => format!("name an array in it; its members are {}", listed(name, inside)),
@@ -153,7 +153,7 @@ fn listed(above: &str, names: &[String]) -> String {
 /// The nodes right below a folder, in the order of their names.
 fn nodes_in(folder: &Path) -> Vec<String> {
     let mut names = tree::folders_in(folder, MOST_LOOKED_AT).unwrap_or_default();
-    names.retain(|name| has_documents(&LocalNode::new(folder.join(name))));
+    names.retain(|name| has_documents(&Node::new(folder.join(name))));
     names.sort();
     names
 }
@@ -163,7 +163,7 @@ fn node_above(path: &Path) -> Option<PathBuf> {
     let folders = path.ancestors().skip(1);
     folders
         .map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
-        .find(|folder| has_documents(&LocalNode::new(*folder)))
+        .find(|folder| has_documents(&Node::new(*folder)))
         .map(Path::to_path_buf)
 }
 

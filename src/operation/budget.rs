@@ -70,7 +70,7 @@ impl Budget {
             format!("the default of `--max-memory`, {found} (a quarter of the available memory),")
         };
         let message = format!("{budget} is too small: one thread needs {} {purpose}", bytes(least));
-        OperationError::environment(message).with_help(way_out(least))
+        OperationError::environment(message).with_help(memory_advice(least))
     }
 
     /// The memory of a run that measures chunks as it reads them, of which each thread holds `beside` bytes whatever
@@ -92,7 +92,7 @@ impl Budget {
 }
 
 /// What to do where `least` bytes of memory are needed: the option that gives them, as long as a machine may have them.
-pub(super) fn way_out(least: u64) -> String {
+pub(super) fn memory_advice(least: u64) -> String {
     if least > MOST_ADVISED {
         "choose smaller chunks".to_owned()
     } else {

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::metadata::group::{NodeKind, node_kind};
 use crate::metadata::json::{Json, JsonError, NotFiniteValues};
 use crate::store::file_format::FileFormat;
-use crate::store::{LocalNode, StoreError};
+use crate::store::{Node, StoreError};
 
 /// The keys of documents, by which a node is known.
 pub const NODE_KEYS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
@@ -66,7 +66,7 @@ impl DocumentError {
 }
 
 /// Reads the documents of a node; `None` where there are none.
-pub fn read_documents(node: &LocalNode) -> Result<Option<Documents>, DocumentError> {
+pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
     for key in NODE_KEYS {
         let Some(bytes) = node.read_document(key)? else { continue };
         let parsed = parse_document(key, &bytes);
@@ -169,7 +169,7 @@ fn not_finite_finding(values: &NotFiniteValues) -> Option<Diagnostic> {
 }
 
 /// Whether there is a document of a node, be it ever so broken.
-pub fn has_documents(node: &LocalNode) -> bool {
+pub fn has_documents(node: &Node) -> bool {
     NODE_KEYS.iter().any(|key| !matches!(node.open(key), Ok(None)))
 }
 
@@ -182,7 +182,7 @@ fn kind_of(document: &Json) -> NodeKind {
 }
 
 /// What stands beside the document that counts, and should not.
-fn beside(node: &LocalNode, key: &'static str) -> Vec<Diagnostic> {
+fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
     let exists = |other: &str| node.open(other).is_ok_and(|found| found.is_some());
     let finding = |code, key: &'static str, message: String, help| {
         Diagnostic::new(code, message).with_help(help).at_key(key)
@@ -211,7 +211,7 @@ fn beside(node: &LocalNode, key: &'static str) -> Vec<Diagnostic> {
 
 /// The `.zattrs`, and its bytes; one that is no JSON is a finding, and counts as absent.
 fn read_attributes(
-    node: &LocalNode,
+    node: &Node,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Option<(Json, Vec<u8>)>, StoreError> {
     let key = ".zattrs";

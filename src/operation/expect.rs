@@ -15,7 +15,7 @@ use super::progress::Silent;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::{Json, Object, push_token};
-use crate::store::{LocalNode, Location};
+use crate::store::{Location, Node};
 
 pub use contract::contract;
 
@@ -173,7 +173,7 @@ impl Observed {
     }
 }
 
-fn is_there(folder: &LocalNode) -> bool {
+fn is_there(folder: &Node) -> bool {
     super::document::has_documents(folder)
 }
 

@@ -8,7 +8,7 @@ use crate::metadata::group::GroupDocument;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2;
 use crate::store::file_format::FileFormat;
-use crate::store::{LocalNode, StoreError};
+use crate::store::{Node, StoreError};
 
 /// The key of consolidated metadata of v2.
 pub const CONSOLIDATED_KEY: &str = ".zmetadata";
@@ -17,7 +17,7 @@ pub const CONSOLIDATED_KEY: &str = ".zmetadata";
 #[derive(Debug, Clone)]
 pub struct GroupReading {
     /// Where it lies.
-    pub node: LocalNode,
+    pub node: Node,
     /// As findings name it.
     pub place: Place,
     /// 2 or 3.
@@ -38,7 +38,7 @@ pub struct GroupReading {
 
 impl GroupReading {
     /// Reads a group from its documents; the consolidated metadata of v2 are looked for.
-    pub fn of(place: Place, node: LocalNode, documents: Documents) -> Result<Self, StoreError> {
+    pub fn of(place: Place, node: Node, documents: Documents) -> Result<Self, StoreError> {
         let Documents {
             key,
             zarr_format,
@@ -87,7 +87,7 @@ impl GroupReading {
 
 /// The `.zmetadata` of a v2 group, and whether there is one, readable or not.
 fn read_consolidated(
-    node: &LocalNode,
+    node: &Node,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(Option<Consolidated>, bool), StoreError> {
     let (mut found, mut is_there) = (Vec::new(), true);

@@ -16,7 +16,7 @@ use super::place::Place;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::metadata::group::NodeKind;
-use crate::store::{FolderListing, LocalNode, Location};
+use crate::store::{FolderListing, Location, Node};
 
 /// The most folders within each other.
 pub const MAX_DEPTH: usize = 128;
@@ -25,7 +25,7 @@ pub const MAX_DEPTH: usize = 128;
 #[derive(Debug)]
 pub struct Hierarchy {
     /// In the order of their paths, name by name; the root first.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<HierarchyNode>,
     /// Folders that could not be looked at, in the same order.
     pub failures: Vec<UnreadFolder>,
 }
@@ -41,7 +41,7 @@ pub struct UnreadFolder {
 
 /// A node.
 #[derive(Debug)]
-pub struct Node {
+pub struct HierarchyNode {
     /// Where it is.
     pub place: Place,
     /// What it is.
@@ -66,7 +66,7 @@ pub enum NodeContent {
     Broken,
 }
 
-impl Node {
+impl HierarchyNode {
     /// The array, where it is one.
     pub fn array(&self) -> Option<&ArrayReading> {
         if let NodeContent::Array(array) = &self.content { Some(array) } else { None }
@@ -95,7 +95,7 @@ pub fn read_hierarchy(
     driver: &Driver,
 ) -> Result<Hierarchy, OperationError> {
     let start = Place::new(store, node)?;
-    let root = LocalNode::new(store.path());
+    let root = Node::new(store.path());
     let folder = start.folder(store);
     if !super::document::has_documents(&folder) {
         // Says what is missing.
@@ -110,11 +110,11 @@ pub fn read_hierarchy_below(
     documents: Documents,
     driver: &Driver,
 ) -> Result<Hierarchy, OperationError> {
-    let root = LocalNode::new(store.path());
+    let root = Node::new(store.path());
     Ok(read_from(&Place::new(store, None)?, &root, Some(documents), driver))
 }
 
-fn read_from(start: &Place, root: &LocalNode, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
+fn read_from(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let mut hierarchy = walk::walk(start, root, documents, driver);
     hierarchy.nodes.sort_by(|a, b| compare_paths(&a.place.path, &b.place.path));
     consolidated::check(&mut hierarchy.nodes);
@@ -127,10 +127,7 @@ pub fn compare_paths(a: &str, b: &str) -> Ordering {
 }
 
 /// The node of a folder; `None` where there are no documents. An error where the machine is at fault.
-fn read_node(
-    place: &Place,
-    node: LocalNode,
-) -> Result<Option<(NodeContent, Vec<Diagnostic>)>, OperationError> {
+fn read_node(place: &Place, node: Node) -> Result<Option<(NodeContent, Vec<Diagnostic>)>, OperationError> {
     match read_documents(&node) {
         Ok(None) => Ok(None),
         Ok(Some(documents)) => Ok(Some((content(place, node, documents)?, Vec::new()))),
@@ -149,7 +146,7 @@ fn unreadable(place: &Place, error: DocumentError) -> OperationError {
     OperationError::environment(format!("`{}` cannot be read", place.name())).because(error)
 }
 
-fn content(place: &Place, node: LocalNode, documents: Documents) -> Result<NodeContent, OperationError> {
+fn content(place: &Place, node: Node, documents: Documents) -> Result<NodeContent, OperationError> {
     Ok(if documents.kind == NodeKind::Array {
         NodeContent::Array(Box::new(ArrayReading::of(place.clone(), node, documents)))
     } else {

@@ -19,13 +19,13 @@ use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
 use super::open::{ArrayReading, open_documents, opened, read_array, read_array_of};
 use super::options::InspectOptions;
 use super::place::Place;
-use super::transcode::layout::{side, unread_side};
+use super::transcode::layout::{opaque_array, side};
 use super::{Interrupt, new_driver, storage};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::driver::Driver;
 use crate::engine::listing::{Listing, list, list_with_sizes};
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::metadata::array::{ArrayMetadata, ChunkGrid};
 use crate::metadata::chunk_key::ChunkKeyEncoding;
@@ -152,7 +152,7 @@ fn contents(
         // The indexes of shards are read whatever the inner chunks hold.
         let unread = match &side {
             Ok(_) => None,
-            Err(_) => unread_side(reading.node.clone(), metadata.clone(), pipeline, &reading.store).ok(),
+            Err(_) => opaque_array(reading.node.clone(), metadata.clone(), pipeline, &reading.store).ok(),
         };
         let shards = side.as_ref().ok().or(unread.as_ref());
         let census = storage::census(&reading.store, array, &listing, shards, &driver)?;
@@ -200,11 +200,11 @@ fn listing(
 }
 
 /// Bytes that a thread holds at once.
-fn needed_bytes(side: &Side, listing: &Listing, options: &InspectOptions) -> u64 {
+fn needed_bytes(side: &StoredArray, listing: &Listing, options: &InspectOptions) -> u64 {
     let reads_chunks = options.preview.is_some() || !listing.present.is_empty();
     let unit = if reads_chunks { unit_bytes(side) } else { 0 };
     // Codes are made of all that was read.
-    let codes = options.suggest.map_or(0, |_| side.cell_chain().decoded_bytes().min(unit));
+    let codes = options.suggest.map_or(0, |_| side.subchunk_chain().decoded_bytes().min(unit));
     let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk::needed_bytes(side, chunk));
     unit.saturating_add(codes).max(chunk)
 }

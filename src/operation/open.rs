@@ -14,7 +14,7 @@ use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::metadata::v2;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
-use crate::store::{LocalNode, Location};
+use crate::store::{Location, Node};
 
 /// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16, C18), or copies: a `dtype` that
 /// v2 does not have.
@@ -39,7 +39,7 @@ pub fn is_read_with_a_warning(diagnostic: &Diagnostic) -> bool {
 #[derive(Debug, Clone)]
 pub struct ArrayReading {
     /// Where it lies.
-    pub node: LocalNode,
+    pub node: Node,
     /// As messages name it.
     pub store: String,
     /// As findings name it.
@@ -70,7 +70,7 @@ pub struct ArrayReading {
 #[derive(Debug, Clone)]
 pub struct OpenedArray {
     /// Where it lies.
-    pub node: LocalNode,
+    pub node: Node,
     /// As messages name it.
     pub store: String,
     /// 2 or 3.
@@ -95,7 +95,7 @@ pub struct OpenedArray {
 
 impl ArrayReading {
     /// Reads the members of an array from its documents.
-    pub fn of(place: Place, node: LocalNode, documents: Documents) -> Self {
+    pub fn of(place: Place, node: Node, documents: Documents) -> Self {
         let Documents { key, zarr_format, document, bytes, attributes, .. } = documents;
         let (attributes_bytes, beside) = (documents.attributes_bytes, documents.diagnostics);
         let mut members =
@@ -219,7 +219,7 @@ pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading, 
 }
 
 /// The same from documents that are read already, and are an array's.
-pub fn read_array_of(place: Place, node: LocalNode, documents: Documents) -> ArrayReading {
+pub fn read_array_of(place: Place, node: Node, documents: Documents) -> ArrayReading {
     let mut reading = ArrayReading::of(place, node, documents);
     lower(&mut reading.diagnostics);
     reading
@@ -233,7 +233,7 @@ pub fn lower(diagnostics: &mut [Diagnostic]) {
 }
 
 /// The documents of a node that must be there; `name` is for messages.
-pub fn open_documents(node: &LocalNode, name: &str) -> Result<Documents, OperationError> {
+pub fn open_documents(node: &Node, name: &str) -> Result<Documents, OperationError> {
     let found = read_documents(node).map_err(|error| match error {
         DocumentError::Json { key, format: Some(format), .. } => {
             OperationError::data(format!("`{name}/{key}` is {}", format.name))
@@ -364,8 +364,8 @@ pub fn bind(pipeline: &Pipeline, store: &str) -> Result<BoundChain, OperationErr
 }
 
 /// Binds a pipeline for chunks that are not decoded to elements.
-pub fn bind_unread(pipeline: &Pipeline, store: &str) -> Result<BoundChain, OperationError> {
-    BoundChain::bind_unread(pipeline).map_err(|error| undecoded(error, store))
+pub fn bind_opaque(pipeline: &Pipeline, store: &str) -> Result<BoundChain, OperationError> {
+    BoundChain::bind_opaque(pipeline).map_err(|error| undecoded(error, store))
 }
 
 fn undecoded(error: BindError, store: &str) -> OperationError {

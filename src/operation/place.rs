@@ -2,7 +2,7 @@
 
 use super::error::OperationError;
 use crate::diagnostic::Diagnostic;
-use crate::store::{LocalNode, Location};
+use crate::store::{Location, Node};
 
 /// A node in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,10 +55,10 @@ impl Place {
     }
 
     /// The folder of the node in its store.
-    pub fn folder(&self, store: &Location) -> LocalNode {
+    pub fn folder(&self, store: &Location) -> Node {
         let root = store.path();
         let folder = if self.is_root() { root.to_path_buf() } else { root.join(self.relative()) };
-        LocalNode::new(folder)
+        Node::new(folder)
     }
 
     /// Gives findings their store and node, and makes their keys (those without one: `key`) relative to the store.

@@ -7,11 +7,11 @@ use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::chunk_set::position;
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::listing::Listing;
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::shard::ShardLayout;
 use crate::metadata::array::{ArrayMetadata, num_elements};
 use crate::pipeline::Pipeline;
-use crate::store::LocalNode;
+use crate::store::Node;
 
 /// Findings that are kept; the count of all is in the last of them.
 const MOST_FINDINGS: usize = 100;
@@ -36,7 +36,7 @@ struct Object {
 
 /// Shards that are counted.
 struct Shards<'a> {
-    node: &'a LocalNode,
+    node: &'a Node,
     metadata: &'a ArrayMetadata,
     /// `None` where their indexes are not read.
     layout: Option<&'a ShardLayout>,
@@ -48,9 +48,9 @@ struct Shards<'a> {
 /// any, and is a finding.
 pub fn census(
     store: &str,
-    (node, metadata, pipeline): (&LocalNode, &ArrayMetadata, &Pipeline),
+    (node, metadata, pipeline): (&Node, &ArrayMetadata, &Pipeline),
     listing: &Listing,
-    side: Option<&Side>,
+    side: Option<&StoredArray>,
     driver: &Driver,
 ) -> Result<Census, OperationError> {
     let layout = side.and_then(|side| side.layout.as_ref());

@@ -33,7 +33,7 @@ pub struct TranscodeResult {
 /// The way a node's chunks take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Route {
+pub enum RouteName {
     /// Encoded bytes as they are.
     Copy,
     /// The grid stays, codecs change.
@@ -54,7 +54,7 @@ pub struct NodeResult {
     /// `array` or `group`.
     pub node_type: &'static str,
     /// The way of its chunks.
-    pub route: Route,
+    pub route: RouteName,
     /// As it was read; `None` for a group.
     pub source: Option<ArrayDescription>,
     /// As it is written; `None` for a group.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::quantity;
-use super::table::{Side, Table};
+use super::table::{Align, Table};
 use super::terminal::{Role, Style};
 use crate::operation::apply_codec_result::{ApplyCodecResult, RoundTrip};
 
@@ -29,13 +29,13 @@ pub fn write_stages(result: &ApplyCodecResult, style: Style, output: &mut dyn Wr
     let times = result.repeat.map_or_else(String::new, |repeat| format!(", medians of {repeat}"));
     writeln!(output, "{}", style.paint(Role::Heading, &format!("{}{times}", result.direction)))?;
     let mut table = Table::new(&[
-        ("codec", Side::Left),
-        ("data type", Side::Left),
-        ("shape", Side::Left),
-        ("fill value", Side::Left),
-        ("bytes", Side::Right),
-        ("time", Side::Right),
-        ("rate", Side::Right),
+        ("codec", Align::Left),
+        ("data type", Align::Left),
+        ("shape", Align::Left),
+        ("fill value", Align::Left),
+        ("bytes", Align::Right),
+        ("time", Align::Right),
+        ("rate", Align::Right),
     ]);
     for stage in &result.stages {
         table.push(

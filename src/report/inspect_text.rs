@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::table::{Side, Table, write_members};
+use super::table::{Align, Table, write_members};
 use super::terminal::{Role, Style};
 use super::{inspect_preview, inspect_values, quantity};
 use crate::metadata::json::Json;
@@ -31,12 +31,12 @@ pub fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) -> io::
             style.paint(Role::Heading, &format!("pipeline of a {unit}, in encode order"))
         )?;
         let mut table = Table::new(&[
-            ("codec", Side::Left),
-            ("kind", Side::Left),
-            ("data type", Side::Left),
-            ("shape", Side::Left),
-            ("fill value", Side::Left),
-            ("bytes", Side::Right),
+            ("codec", Align::Left),
+            ("kind", Align::Left),
+            ("data type", Align::Left),
+            ("shape", Align::Left),
+            ("fill value", Align::Left),
+            ("bytes", Align::Right),
         ]);
         push_stages(result.decoded.as_ref(), stages, 0, &mut table);
         table.write(style, output)?;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::inspect_text::{named, write_attributes};
 use super::quantity;
-use super::table::{Side, Table, write_members};
+use super::table::{Align, Table, write_members};
 use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult};
@@ -28,14 +28,14 @@ pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::
     }
     writeln!(output)?;
     let mut table = Table::new(&[
-        ("node", Side::Left),
-        ("shape", Side::Left),
-        ("type", Side::Left),
-        ("chunks", Side::Left),
-        ("codecs", Side::Left),
-        ("decoded", Side::Right),
-        ("stored", Side::Right),
-        ("ratio", Side::Right),
+        ("node", Align::Left),
+        ("shape", Align::Left),
+        ("type", Align::Left),
+        ("chunks", Align::Left),
+        ("codecs", Align::Left),
+        ("decoded", Align::Right),
+        ("stored", Align::Right),
+        ("ratio", Align::Right),
     ]);
     result.nodes.iter().for_each(|node| table.push(row(node, &result.path), None));
     if result.totals.arrays > 1 {
@@ -59,8 +59,8 @@ fn write_stats(result: &GroupResult, style: Style, output: &mut dyn Write) -> io
     let shown = [true, has_any(|stats| stats.nan), has_any(|stats| stats.missing), true, true, true, true];
     let columns = ["elements", "NaN", "missing", "least", "greatest", "mean", "deviation"];
     let columns = columns.into_iter().zip(shown).filter(|(_, shown)| *shown);
-    let columns: Vec<_> = columns.map(|(name, _)| (name, Side::Right)).collect();
-    let mut table = Table::new(&[[("array", Side::Left)].as_slice(), &columns].concat());
+    let columns: Vec<_> = columns.map(|(name, _)| (name, Align::Right)).collect();
+    let mut table = Table::new(&[[("array", Align::Left)].as_slice(), &columns].concat());
     let value = |value: Option<&Json>| match value {
         Some(Json::Number(number)) if !number.is_integer_literal() => quantity::figure(number.as_f64()),
         Some(value) => quantity::json(value),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::defused::one_line;
 use super::quantity::{self, bytes, count, figure, percent, seconds};
-use super::table::{Side, Table, WIDTH, wrapped, write_members};
+use super::table::{Align, Table, WIDTH, wrapped, write_members};
 use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{
@@ -145,12 +145,12 @@ fn write_chunk(chunk: &ChunkResult, style: Style, output: &mut dyn Write) -> io:
         return Ok(());
     }
     let mut table = Table::new(&[
-        ("decoded by", Side::Left),
-        ("data type", Side::Left),
-        ("shape", Side::Left),
-        ("bytes", Side::Right),
-        ("time", Side::Right),
-        ("checksum", Side::Left),
+        ("decoded by", Align::Left),
+        ("data type", Align::Left),
+        ("shape", Align::Left),
+        ("bytes", Align::Right),
+        ("time", Align::Right),
+        ("checksum", Align::Left),
     ]);
     for stage in &chunk.stages {
         let row = vec![

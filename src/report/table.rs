@@ -17,7 +17,7 @@ const LEAST_COLUMN: usize = 5;
 
 /// On which side a column's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum Align {
     /// Text.
     Left,
     /// Numbers.
@@ -27,7 +27,7 @@ pub enum Side {
 /// Rows under a heading; a row may have a note on lines of its own.
 #[derive(Debug)]
 pub struct Table {
-    sides: Vec<Side>,
+    sides: Vec<Align>,
     rows: Vec<Row>,
 }
 
@@ -40,7 +40,7 @@ struct Row {
 
 impl Table {
     /// A table with these columns.
-    pub fn new(columns: &[(&str, Side)]) -> Self {
+    pub fn new(columns: &[(&str, Align)]) -> Self {
         let cells = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
         Table {
             sides: columns.iter().map(|(_, side)| *side).collect(),
@@ -64,8 +64,8 @@ impl Table {
                 let cell = if style.width().is_some() { cut(cell, *columns) } else { cell.clone() };
                 line.push_str("  ");
                 line.push_str(&match side {
-                    Side::Left => pad(&cell, *columns),
-                    Side::Right => pad_left(&cell, *columns),
+                    Align::Left => pad(&cell, *columns),
+                    Align::Right => pad_left(&cell, *columns),
                 });
             }
             // Where the columns of numbers alone are wider than the terminal, the line ends there.
@@ -98,8 +98,8 @@ impl Table {
         let Some(room) = room.map(|room| room.saturating_sub(2 * widths.len())) else { return widths };
         while widths.iter().sum::<usize>() > room {
             let of_text = widths.iter_mut().zip(&self.sides).enumerate();
-            let of_text = of_text.filter(|(_, (_, side))| **side == Side::Left);
-            let by_need = |(column, (width, _)): &(usize, (&mut usize, &Side))| {
+            let of_text = of_text.filter(|(_, (_, side))| **side == Align::Left);
+            let by_need = |(column, (width, _)): &(usize, (&mut usize, &Align))| {
                 if *column == 0 { **width / 2 } else { **width }
             };
             match of_text.max_by_key(by_need) {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn table_aligns_its_columns_and_indents_notes() {
-        let mut table = Table::new(&[("codec", Side::Left), ("bytes", Side::Right)]);
+        let mut table = Table::new(&[("codec", Align::Left), ("bytes", Align::Right)]);
         table.push(vec!["bytes".to_owned(), "1,024".to_owned()], Some("{\"endian\":\"little\"}".to_owned()));
         table.push(vec!["zstd".to_owned(), "17".to_owned()], None);
         let mut text = Vec::new();
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn table_is_cut_to_the_terminal_and_whole_in_a_pipe() {
-        let mut table = Table::new(&[("name", Side::Left), ("type", Side::Left), ("bytes", Side::Right)]);
+        let mut table = Table::new(&[("name", Align::Left), ("type", Align::Left), ("bytes", Align::Right)]);
         let (long, note) = ("x".repeat(70), "one, two ".repeat(20));
         table.push(vec![long.clone(), "float32".to_owned(), "1,024".to_owned()], Some(note.clone()));
         let wide = "\u{6e29}\u{5ea6}".to_owned();

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 
 use super::defused::one_line;
 use super::quantity::{self, bytes, count, counted, figure};
-use super::table::{Side, Table, write_members};
+use super::table::{Align, Table, write_members};
 use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
 use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, QuantizationResult, Route, TranscodeResult, VerifyResult,
+    ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName, TranscodeResult, VerifyResult,
 };
 
 /// Writes it.
@@ -37,11 +37,11 @@ pub fn write(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> 
 fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     let arrays: Vec<&NodeResult> = result.nodes.iter().filter(|node| node.node_type == "array").collect();
     let mut table = Table::new(&[
-        ("array", Side::Left),
-        ("route", Side::Left),
-        ("type", Side::Left),
-        ("stored", Side::Right),
-        ("", Side::Left),
+        ("array", Align::Left),
+        ("route", Align::Left),
+        ("type", Align::Left),
+        ("stored", Align::Right),
+        ("", Align::Left),
     ]);
     for node in &arrays {
         let types = [&node.source, &node.destination].map(|side| side.as_ref().map(type_text));
@@ -132,17 +132,17 @@ fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn W
     }
 }
 
-fn route_name(route: Route) -> String {
+fn route_name(route: RouteName) -> String {
     route_text(route).split([':', ' ']).next().unwrap_or_default().to_owned()
 }
 
-fn route_text(route: Route) -> &'static str {
+fn route_text(route: RouteName) -> &'static str {
     match route {
-        Route::Copy => "copy: encoded chunks as they are",
-        Route::Recode => "recode: the chunk grid stays, codecs change",
-        Route::Reshard => "reshard: encoded inner chunks as they are, in other shards",
-        Route::Rechunk => "rechunk: another chunk grid",
-        Route::Metadata => "metadata only",
+        RouteName::Copy => "copy: encoded chunks as they are",
+        RouteName::Recode => "recode: the chunk grid stays, codecs change",
+        RouteName::Reshard => "reshard: encoded inner chunks as they are, in other shards",
+        RouteName::Rechunk => "rechunk: another chunk grid",
+        RouteName::Metadata => "metadata only",
     }
 }
 
@@ -270,7 +270,7 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
             let read = node.counts.bytes_read.map_or_else(String::new, |read| format!("{}, ", bytes(read)));
             members.push(("read", format!("{read}each chunk {often} times, {whose}")));
         }
-        Some(_) if dry_run && node.route == Route::Rechunk => {
+        Some(_) if dry_run && node.route == RouteName::Rechunk => {
             members.push(("read", "each chunk once".to_owned()));
         }
         _ => {}

@@ -23,7 +23,7 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// A node in a local directory.
 #[derive(Debug, Clone)]
-pub struct LocalNode {
+pub struct Node {
     root: PathBuf,
     /// Objects since the last whose folder was there, where each needed a new one: then the next likely does too.
     folders_missing: Arc<AtomicU32>,
@@ -74,10 +74,10 @@ fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
     Ok(Some((file, metadata)))
 }
 
-impl LocalNode {
+impl Node {
     /// The node at a directory; nothing is read.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        LocalNode {
+        Node {
             root: root.into(),
             folders_missing: Arc::default(),
             modes: Modes::default(),
@@ -96,7 +96,7 @@ impl LocalNode {
     /// The node, creating its folders and objects with the permissions of the folder and the document `key` of
     /// `source`, as `cp` would. Its owner may always write to them.
     #[must_use]
-    pub fn with_permissions_of(mut self, source: &LocalNode, key: &str) -> Self {
+    pub fn with_permissions_of(mut self, source: &Node, key: &str) -> Self {
         let mode_of = |path: &Path| std::fs::metadata(path).map(|found| found.mode() & 0o777).ok();
         if let Some(mode) = mode_of(&source.root) {
             self.modes.folder = mode | 0o700;
@@ -109,8 +109,8 @@ impl LocalNode {
 
     /// The node in a folder of this one, which creates with the same permissions.
     #[must_use]
-    pub fn child(&self, path: &str) -> LocalNode {
-        LocalNode { root: self.root.join(path), folders_missing: Arc::default(), ..self.clone() }
+    pub fn child(&self, path: &str) -> Node {
+        Node { root: self.root.join(path), folders_missing: Arc::default(), ..self.clone() }
     }
 
     /// The directory.
@@ -206,7 +206,7 @@ impl LocalNode {
     /// One of more than `max_bytes` is an error: a sparse file costs nothing to make, and days to copy.
     pub fn copy_from(
         &self,
-        source: &LocalNode,
+        source: &Node,
         (from, to): (&str, &str),
         max_bytes: u64,
     ) -> Result<u64, StoreError> {

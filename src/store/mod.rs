@@ -14,7 +14,7 @@ mod object;
 pub mod tree;
 
 pub use entry::{EntryKind, FolderListing, LinkTarget};
-pub use local::LocalNode;
+pub use local::Node;
 pub use location::{Location, LocationError};
 pub use log::LogFile;
 pub use object::{ObjectReader, ObjectWriter};

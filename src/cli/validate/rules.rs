@@ -8,7 +8,7 @@ use super::arguments::Format;
 use crate::diagnostic::Code;
 use crate::operation::error::OperationError;
 use crate::report::json;
-use crate::report::table::{Side, Table};
+use crate::report::table::{Align, Table};
 use crate::rule;
 
 /// A rule, as `--list-rules --json` gives it.
@@ -62,7 +62,8 @@ pub(super) fn list(format: Format, session: &Session) -> anyhow::Result<ExitStat
         if as_json {
             return json::write("rules", &Rows { rules: rows }, output);
         }
-        let mut table = Table::new(&[("code", Side::Left), ("severity", Side::Left), ("name", Side::Left)]);
+        let mut table =
+            Table::new(&[("code", Align::Left), ("severity", Align::Left), ("name", Align::Left)]);
         for row in rows {
             let cells = [row.code, row.severity, row.name].map(str::to_owned);
             table.push(cells.to_vec(), Some(row.title.to_owned()));

@@ -12,14 +12,14 @@ fn counted(bytes: u64) -> ObjectReport {
     report
 }
 
-fn folder() -> (tempfile::TempDir, LocalNode) {
+fn folder() -> (tempfile::TempDir, Node) {
     let folder = tempfile::tempdir().unwrap();
-    let node = LocalNode::new(folder.path());
+    let node = Node::new(folder.path());
     (folder, node)
 }
 
 /// The text of the journal, and the same with the lines of another boot.
-fn rewrite(node: &LocalNode, change: impl Fn(String) -> String) {
+fn rewrite(node: &Node, change: impl Fn(String) -> String) {
     let path = Journal::path(node);
     let mut log = LogFile::open(&path).unwrap().unwrap();
     let text = String::from_utf8(log.read(1 << 20).unwrap()).unwrap();

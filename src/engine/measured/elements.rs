@@ -1,16 +1,16 @@
-//! Boxes of elements of any length, from whatever cells of an array they lie in.
+//! Boxes of elements of any length, from whatever subchunks of an array they lie in.
 
-use super::room::{DecodedCell, MeasuredBuffers};
+use super::room::{DecodedSubchunk, MeasuredBuffers};
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::region::{advance, as_index, ravel};
-use crate::engine::cells::CellSource;
 use crate::engine::driver::Fault;
 use crate::engine::plan::Block;
+use crate::engine::subchunks::SubchunkSource;
 
 /// Reads boxes of elements of an array.
 #[derive(Debug)]
 pub struct ElementReader<'a> {
-    source: &'a CellSource<'a>,
+    source: &'a SubchunkSource<'a>,
     chain: VlenChain,
     strides: Vec<usize>,
     /// Tells the arrays apart that a thread reads.
@@ -18,19 +18,19 @@ pub struct ElementReader<'a> {
 }
 
 impl<'a> ElementReader<'a> {
-    /// A reader, if cells can be taken apart. A thread that reads several arrays gives each another number.
-    pub fn new(source: &'a CellSource<'a>, number: usize) -> Option<Self> {
-        let chain = VlenChain::of(source.side().cell_chain())?;
+    /// A reader, if subchunks can be taken apart. A thread that reads several arrays gives each another number.
+    pub fn new(source: &'a SubchunkSource<'a>, number: usize) -> Option<Self> {
+        let chain = VlenChain::of(source.side().subchunk_chain())?;
         let strides = chain.strides();
         Some(ElementReader { source, chain, strides, number })
     }
 
-    /// Reads a box that lies inside the array; also the bytes of all cells that hold a part of it, encoded.
+    /// Reads a box that lies inside the array; also the bytes of all subchunks that hold a part of it, encoded.
     pub fn read(&self, block: &Block, buffers: &mut MeasuredBuffers) -> Result<(VlenElements, u64), Fault> {
         let shape: Vec<u64> = block.start.iter().zip(&block.end).map(|(start, end)| end - start).collect();
         let count = shape.iter().fold(1_u64, |product, length| product.saturating_mul(*length));
         let fill = self.chain.fill_value();
-        let (first, counts) = block.cells(self.source.side().cell_shape());
+        let (first, counts) = block.subchunks(self.source.side().subchunk_shape());
         if let Err(fault) =
             buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0)
         {
@@ -44,10 +44,10 @@ impl<'a> ElementReader<'a> {
         elements.places.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
         let (mut place, mut bytes) = (vec![0; counts.len()], 0_u64);
         loop {
-            let cell: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if let Some(length) = self.load(&cell, buffers)? {
+            let subchunk: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+            if let Some(length) = self.load(&subchunk, buffers)? {
                 bytes = bytes.saturating_add(length);
-                self.gather(&cell, block, &shape, buffers, &mut elements)?;
+                self.gather(&subchunk, block, &shape, buffers, &mut elements)?;
             }
             if !advance(&mut place, &counts) {
                 return Ok((elements, bytes));
@@ -55,17 +55,17 @@ impl<'a> ElementReader<'a> {
         }
     }
 
-    /// Makes a cell the last of those that are kept; its encoded bytes, or `None` where it is absent.
-    fn load(&self, cell: &[u64], buffers: &mut MeasuredBuffers) -> Result<Option<u64>, Fault> {
-        if let Some(encoded) = buffers.recall(self.number, cell) {
+    /// Makes a subchunk the last of those that are kept; its encoded bytes, or `None` where it is absent.
+    fn load(&self, subchunk: &[u64], buffers: &mut MeasuredBuffers) -> Result<Option<u64>, Fault> {
+        if let Some(encoded) = buffers.recall(self.number, subchunk) {
             return Ok(Some(encoded));
         }
-        if !buffers.read(self.source, cell)? {
+        if !buffers.read(self.source, subchunk)? {
             return Ok(None);
         }
         let encoded = buffers.encoded.len() as u64;
         let side = self.source.side();
-        let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(cell).0);
+        let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk).0);
         let bytes = buffers.decode(&self.chain, self.number).map_err(located)?;
         let mut places = Vec::new();
         let needed = self.chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(PLACE_BYTES);
@@ -73,36 +73,36 @@ impl<'a> ElementReader<'a> {
         places.try_reserve_exact(as_index(needed / PLACE_BYTES)).map_err(|_| Fault::Memory { needed })?;
         self.chain.places(&bytes, &mut places).map_err(|fault| located(Fault::Chain(fault)))?;
         let elements = VlenElements { bytes, places };
-        buffers.keep(DecodedCell { number: self.number, cell: cell.to_vec(), elements, encoded });
+        buffers.keep(DecodedSubchunk { number: self.number, subchunk: subchunk.to_vec(), elements, encoded });
         Ok(Some(encoded))
     }
 
-    /// Takes what a box and the cell that was loaded last have in common.
+    /// Takes what a box and the subchunk that was loaded last have in common.
     fn gather(
         &self,
-        cell: &[u64],
+        subchunk: &[u64],
         block: &Block,
         shape: &[u64],
         buffers: &mut MeasuredBuffers,
         elements: &mut VlenElements,
     ) -> Result<(), Fault> {
         let side = self.source.side();
-        let cell_start = side.start_of_cell(cell);
-        let start: Vec<u64> = cell_start.iter().zip(&block.start).map(|(a, b)| *a.max(b)).collect();
-        let ends = cell_start.iter().zip(side.cell_shape()).zip(&block.end);
+        let subchunk_start = side.start_of_subchunk(subchunk);
+        let start: Vec<u64> = subchunk_start.iter().zip(&block.start).map(|(a, b)| *a.max(b)).collect();
+        let ends = subchunk_start.iter().zip(side.subchunk_shape()).zip(&block.end);
         let extent: Vec<u64> = ends
             .zip(&start)
-            .map(|(((cell, length), end), start)| {
-                cell.saturating_add(*length).min(*end).saturating_sub(*start)
+            .map(|(((subchunk, length), end), start)| {
+                subchunk.saturating_add(*length).min(*end).saturating_sub(*start)
             })
             .collect();
         if extent.contains(&0) {
             return Ok(());
         }
         let from = |position: &[u64]| {
-            let offsets = position.iter().zip(&start).zip(&cell_start).zip(&self.strides);
+            let offsets = position.iter().zip(&start).zip(&subchunk_start).zip(&self.strides);
             offsets
-                .map(|(((index, start), cell), stride)| as_index(index + start - cell) * stride)
+                .map(|(((index, start), subchunk), stride)| as_index(index + start - subchunk) * stride)
                 .sum::<usize>()
         };
         let each = |visit: &mut dyn FnMut(&[u64])| {

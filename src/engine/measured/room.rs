@@ -1,4 +1,4 @@
-//! What a thread holds while it does cells whose size only reading tells, counted as it grows.
+//! What a thread holds while it does subchunks whose size only reading tells, counted as it grows.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,20 +6,20 @@ use crate::codec::bytes_to_bytes::Contexts;
 use crate::codec::chain::Workspace;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::{ChainFault, ChainFaultKind, Recoding};
-use crate::engine::cells::CellSource;
 use crate::engine::driver::Fault;
+use crate::engine::subchunks::SubchunkSource;
 
-/// Buffers that are larger are not kept from one cell to the next.
+/// Buffers that are larger are not kept from one subchunk to the next.
 const KEPT: usize = 128 << 10;
 
 /// The same of what all compressors hold.
 const KEPT_CONTEXTS: u64 = 512 << 10;
 
-/// Cells that a thread keeps taken apart, at most: they are looked for one by one.
-const MOST_CELLS: usize = 256;
+/// Subchunks that a thread keeps taken apart, at most: they are looked for one by one.
+const MOST_SUBCHUNKS: usize = 256;
 
-/// What a thread may hold beside the cell that it does.
-pub const BETWEEN_CELLS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
+/// What a thread may hold beside the subchunk that it does.
+pub const BETWEEN_SUBCHUNKS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
 
 /// Bytes that may be held, and those that are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,54 +49,54 @@ impl Room {
     }
 }
 
-/// A cell that was taken apart.
+/// A subchunk that was taken apart.
 #[derive(Debug)]
-pub(super) struct DecodedCell {
+pub(super) struct DecodedSubchunk {
     /// Whose it is.
     pub(super) number: usize,
     /// Its position.
-    pub(super) cell: Vec<u64>,
+    pub(super) subchunk: Vec<u64>,
     pub(super) elements: VlenElements,
     /// Its encoded bytes.
     pub(super) encoded: u64,
 }
 
-impl DecodedCell {
+impl DecodedSubchunk {
     fn bytes(&self) -> u64 {
         self.elements.bytes.capacity() as u64 + self.elements.places.capacity() as u64 * PLACE_BYTES
     }
 }
 
-/// What a thread keeps from cell to cell.
+/// What a thread keeps from subchunk to subchunk.
 #[derive(Debug, Default)]
 pub struct MeasuredBuffers {
     room: Room,
-    /// Held whatever the cell.
+    /// Held whatever the subchunk.
     beside: u64,
-    /// What compressors held for a cell, at most.
+    /// What compressors held for a subchunk, at most.
     held_contexts: u64,
     /// What they hold for chunks of up to 2^n bytes, by the number of what is done.
     known_contexts: BTreeMap<(usize, u32), u64>,
-    /// Cells that were taken apart, the latest last.
-    cells: VecDeque<DecodedCell>,
-    /// An encoded cell of the source.
+    /// Subchunks that were taken apart, the latest last.
+    subchunks: VecDeque<DecodedSubchunk>,
+    /// An encoded subchunk of the source.
     pub encoded: Vec<u8>,
     /// The same without the codecs that differ.
     pub kept: Vec<u8>,
-    /// An encoded cell of the destination.
+    /// An encoded subchunk of the destination.
     pub written: Vec<u8>,
     /// For the codecs.
     pub workspace: Workspace,
 }
 
 impl MeasuredBuffers {
-    /// Begins an object, for which so many bytes may be held, some of them whatever the cell.
+    /// Begins an object, for which so many bytes may be held, some of them whatever the subchunk.
     pub(super) fn begin(&mut self, bytes: u64, beside: u64) {
         self.beside = beside;
         self.room = Room { bytes, held: beside };
     }
 
-    /// Begins a cell.
+    /// Begins a subchunk.
     pub fn next(&mut self) {
         for buffer in [&mut self.encoded, &mut self.kept, &mut self.written] {
             if buffer.capacity() > KEPT {
@@ -108,53 +108,54 @@ impl MeasuredBuffers {
             self.workspace.contexts = Contexts::new();
             self.held_contexts = 0;
         }
-        // Cells that are kept leave most of the room to the others.
-        while self.cells_bytes() > self.room.bytes / 4 {
-            self.cells.pop_front();
+        // Subchunks that are kept leave most of the room to the others.
+        while self.subchunks_bytes() > self.room.bytes / 4 {
+            self.subchunks.pop_front();
         }
-        self.room.held = self.beside.saturating_add(self.cells_bytes());
+        self.room.held = self.beside.saturating_add(self.subchunks_bytes());
     }
 
-    fn cells_bytes(&self) -> u64 {
-        self.cells.iter().map(DecodedCell::bytes).sum()
+    fn subchunks_bytes(&self) -> u64 {
+        self.subchunks.iter().map(DecodedSubchunk::bytes).sum()
     }
 
-    /// Takes so many bytes, if they are free, or would be without cells that are only kept: all but the last few.
+    /// Takes so many bytes, if they are free, or would be without subchunks that are only kept: all but the last few.
     pub(super) fn take(&mut self, bytes: u64, last: usize) -> Result<(), Fault> {
-        while bytes > self.room.left() && self.cells.len() > last {
-            self.drop_cell();
+        while bytes > self.room.left() && self.subchunks.len() > last {
+            self.drop_subchunk();
         }
         self.room.take(bytes)
     }
 
-    fn drop_cell(&mut self) {
-        let dropped = self.cells.pop_front().map_or(0, |cell| cell.bytes());
+    fn drop_subchunk(&mut self) {
+        let dropped = self.subchunks.pop_front().map_or(0, |subchunk| subchunk.bytes());
         self.room.held = self.room.held.saturating_sub(dropped);
     }
 
-    /// Makes a cell the last, if it is kept; its encoded bytes.
-    pub(super) fn recall(&mut self, number: usize, cell: &[u64]) -> Option<u64> {
-        let place = self.cells.iter().position(|kept| kept.number == number && kept.cell == cell)?;
-        let kept = self.cells.remove(place)?;
+    /// Makes a subchunk the last, if it is kept; its encoded bytes.
+    pub(super) fn recall(&mut self, number: usize, subchunk: &[u64]) -> Option<u64> {
+        let place =
+            self.subchunks.iter().position(|kept| kept.number == number && kept.subchunk == subchunk)?;
+        let kept = self.subchunks.remove(place)?;
         let encoded = kept.encoded;
-        self.cells.push_back(kept);
+        self.subchunks.push_back(kept);
         Some(encoded)
     }
 
-    /// Keeps a cell, whose bytes are taken, as the last.
-    pub(super) fn keep(&mut self, cell: DecodedCell) {
-        if self.cells.len() >= MOST_CELLS {
-            self.drop_cell();
+    /// Keeps a subchunk, whose bytes are taken, as the last.
+    pub(super) fn keep(&mut self, subchunk: DecodedSubchunk) {
+        if self.subchunks.len() >= MOST_SUBCHUNKS {
+            self.drop_subchunk();
         }
-        self.cells.push_back(cell);
+        self.subchunks.push_back(subchunk);
     }
 
-    /// An element of the last cell.
+    /// An element of the last subchunk.
     pub(super) fn last_element(&self, index: usize) -> &[u8] {
-        self.cells.back().map_or(&[], |cell| cell.elements.element(index))
+        self.subchunks.back().map_or(&[], |subchunk| subchunk.elements.element(index))
     }
 
-    /// Undoes the codecs of the encoded cell that turn bytes into bytes. Of what it takes only that is held which
+    /// Undoes the codecs of the encoded subchunk that turn bytes into bytes. Of what it takes only that is held which
     /// comes of it.
     pub(super) fn decode(&mut self, chain: &VlenChain, number: usize) -> Result<Vec<u8>, Fault> {
         let buffers = chain.num_buffers();
@@ -162,8 +163,10 @@ impl MeasuredBuffers {
         let undone = loop {
             self.workspace.room = Some(self.room.left() / buffers);
             match chain.undo(&self.encoded, &mut framed, &mut self.workspace) {
-                Err(fault) if !self.cells.is_empty() && matches!(fault.kind, ChainFaultKind::Room { .. }) => {
-                    self.drop_cell();
+                Err(fault)
+                    if !self.subchunks.is_empty() && matches!(fault.kind, ChainFaultKind::Room { .. }) =>
+                {
+                    self.drop_subchunk();
                 }
                 undone => break undone,
             }
@@ -183,7 +186,7 @@ impl MeasuredBuffers {
         Ok(framed)
     }
 
-    /// Encodes a cell of elements that fill a box of shape `valid` at its origin; the others are `fill`.
+    /// Encodes a subchunk of elements that fill a box of shape `valid` at its origin; the others are `fill`.
     pub fn encode(
         &mut self,
         chain: &VlenChain,
@@ -203,12 +206,12 @@ impl MeasuredBuffers {
         Ok(chain.redo(&self.kept, &mut self.written, &mut self.workspace)?)
     }
 
-    /// Reads an encoded cell; false where it is absent.
-    pub fn read(&mut self, source: &CellSource<'_>, cell: &[u64]) -> Result<bool, Fault> {
+    /// Reads an encoded subchunk; false where it is absent.
+    pub fn read(&mut self, source: &SubchunkSource<'_>, subchunk: &[u64]) -> Result<bool, Fault> {
         loop {
             self.workspace.room = Some(self.room.left());
-            match source.read(cell, &mut self.encoded, &mut self.workspace) {
-                Err(fault) if !self.cells.is_empty() && fault.is_of_memory() => self.drop_cell(),
+            match source.read(subchunk, &mut self.encoded, &mut self.workspace) {
+                Err(fault) if !self.subchunks.is_empty() && fault.is_of_memory() => self.drop_subchunk(),
                 Err(fault) => return Err(self.with_held(fault)),
                 Ok(false) => return Ok(false),
                 Ok(true) => {
@@ -219,7 +222,7 @@ impl MeasuredBuffers {
         }
     }
 
-    /// Undoes the codecs of the encoded cell that differ, those of the source or those of the destination.
+    /// Undoes the codecs of the encoded subchunk that differ, those of the source or those of the destination.
     pub fn undo(&mut self, recoding: &Recoding, is_source: bool) -> Result<(), Fault> {
         const RECODING: usize = usize::MAX;
         self.workspace.room = Some(self.room.left() / recoding.num_buffers());

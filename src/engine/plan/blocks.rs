@@ -9,12 +9,12 @@ use crate::metadata::array::ArrayMetadata;
 /// Objects of the destination that are written together: whole ones, of one block or of several that follow each
 /// other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct WriteBatch {
     start: Vec<u64>,
     end: Vec<u64>,
 }
 
-/// A box of cells of the destination, cut at the edge of the array.
+/// A box of subchunks of the destination, cut at the edge of the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// Its first element.
@@ -53,18 +53,18 @@ impl RechunkPlan {
     }
 
     /// A group by its number.
-    pub fn group(&self, number: u64) -> Group {
+    pub fn group(&self, number: u64) -> WriteBatch {
         let position = unravel(number, &self.group_grid_shape());
         let shape = self.group_shape();
         let start: Vec<u64> = position.iter().zip(&shape).map(|(index, length)| index * length).collect();
         let end = self.ends(&start, &shape);
-        Group { start, end }
+        WriteBatch { start, end }
     }
 
     /// The objects of a group by their linear indices in a grid of this shape.
-    pub fn objects(&self, group: &Group, grid: &[u64]) -> Vec<Range<u64>> {
+    pub fn objects(&self, group: &WriteBatch, grid: &[u64]) -> Vec<Range<u64>> {
         let block = Block { start: group.start.clone(), end: group.end.clone() };
-        let (first, mut counts) = block.cells(&self.grids.destination_object);
+        let (first, mut counts) = block.subchunks(&self.grids.destination_object);
         if counts.contains(&0) {
             return Vec::new();
         }
@@ -88,8 +88,8 @@ impl RechunkPlan {
         ends.map(|((start, length), array)| start.saturating_add(*length).min(*array)).collect()
     }
 
-    /// The blocks of a group, in the order in which their cells lie in an object.
-    pub fn blocks(&self, group: &Group) -> Vec<Block> {
+    /// The blocks of a group, in the order in which their subchunks lie in an object.
+    pub fn blocks(&self, group: &WriteBatch) -> Vec<Block> {
         let order = &self.grids.order;
         let counts: Vec<u64> = order
             .iter()
@@ -113,7 +113,7 @@ impl RechunkPlan {
     }
 }
 
-impl Group {
+impl WriteBatch {
     /// The first of its objects, by its linear index in the grid of the array that is written.
     pub fn first_object(&self, metadata: &ArrayMetadata) -> u64 {
         let position: Vec<u64> =
@@ -123,11 +123,12 @@ impl Group {
 }
 
 impl Block {
-    /// The cells of a grid that overlap the block: the first position, and how many along each dimension.
-    pub fn cells(&self, cell: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        let first: Vec<u64> = self.start.iter().zip(cell).map(|(start, cell)| start / cell).collect();
-        let counts = self.end.iter().zip(cell).zip(&first);
-        let counts = counts.map(|((end, cell), first)| end.div_ceil(*cell) - first).collect();
+    /// The subchunks of a grid that overlap the block: the first position, and how many along each dimension.
+    pub fn subchunks(&self, subchunk: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let first: Vec<u64> =
+            self.start.iter().zip(subchunk).map(|(start, subchunk)| start / subchunk).collect();
+        let counts = self.end.iter().zip(subchunk).zip(&first);
+        let counts = counts.map(|((end, subchunk), first)| end.div_ceil(*subchunk) - first).collect();
         (first, counts)
     }
 }

@@ -12,24 +12,24 @@ mod staged;
 #[cfg(test)]
 mod tests;
 
-pub use blocks::{Block, Group};
+pub use blocks::{Block, WriteBatch};
 pub use staged::{StagedCosts, StagedPlan, StagingShape};
 
 use crate::diagnostic::quantity::bytes;
 use axis::{Axis, divisors};
 
-/// Both grids of an array, in elements. A *cell* is what is decoded alone: an inner chunk, or a chunk without shards.
+/// Both grids of an array, in elements. A *subchunk* is what is decoded alone: an inner chunk, or a chunk without shards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grids {
     /// Of the array.
     pub shape: Vec<u64>,
-    /// Of a cell of the source.
-    pub source_cell: Vec<u64>,
-    /// Of a cell of the destination.
-    pub destination_cell: Vec<u64>,
-    /// Of a stored object of the destination: cells, a whole number of them.
+    /// Of a subchunk of the source.
+    pub source_subchunk: Vec<u64>,
+    /// Of a subchunk of the destination.
+    pub destination_subchunk: Vec<u64>,
+    /// Of a stored object of the destination: subchunks, a whole number of them.
     pub destination_object: Vec<u64>,
-    /// The array's dimension at each dimension of the order in which cells lie in an object.
+    /// The array's dimension at each dimension of the order in which subchunks lie in an object.
     pub order: Vec<usize>,
 }
 
@@ -38,9 +38,9 @@ pub struct Grids {
 pub struct Costs {
     /// An element as it is held.
     pub element: u64,
-    /// A cell of the destination beside its elements.
-    pub cell: u64,
-    /// What a thread needs beside the block: a cell of either side on its way through the codecs.
+    /// A subchunk of the destination beside its elements.
+    pub subchunk: u64,
+    /// What a thread needs beside the block: a subchunk of either side on its way through the codecs.
     pub worker: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct RechunkPlan {
     block_shape: Vec<u64>,
 }
 
-/// The budget does not hold a single cell of either side.
+/// The budget does not hold a single subchunk of either side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{} are needed for one chunk of either side", bytes(*.least))]
 pub struct BudgetTooSmall {
@@ -61,9 +61,9 @@ pub struct BudgetTooSmall {
 }
 
 impl RechunkPlan {
-    /// The plan that reads the fewest source cells within `budget` bytes; of those, the one with the smallest blocks.
+    /// The plan that reads the fewest source subchunks within `budget` bytes; of those, the one with the smallest blocks.
     pub fn new(grids: Grids, costs: Costs, budget: u64) -> Result<Self, BudgetTooSmall> {
-        let least = RechunkPlan { block_shape: grids.destination_cell.clone(), grids, costs };
+        let least = RechunkPlan { block_shape: grids.destination_subchunk.clone(), grids, costs };
         if least.unit_bytes() > budget {
             return Err(BudgetTooSmall { least: least.unit_bytes() });
         }
@@ -90,18 +90,21 @@ impl RechunkPlan {
         &self.block_shape
     }
 
-    /// Bytes of a block: its cells, decoded.
+    /// Bytes of a block: its subchunks, decoded.
     pub fn block_bytes(&self) -> u64 {
         let extent = |(dimension, block): (usize, &u64)| {
-            let cell = self.grids.destination_cell[dimension];
+            let subchunk = self.grids.destination_subchunk[dimension];
             let length = self.grids.shape[dimension].max(1);
-            (*block).min(length.checked_next_multiple_of(cell).unwrap_or(u64::MAX))
+            (*block).min(length.checked_next_multiple_of(subchunk).unwrap_or(u64::MAX))
         };
         let extents: Vec<u64> = self.block_shape.iter().enumerate().map(extent).collect();
         let elements = extents.iter().fold(1_u64, |product, extent| product.saturating_mul(*extent));
-        let cells = extents.iter().zip(&self.grids.destination_cell);
-        let cells = cells.fold(1_u64, |product, (extent, cell)| product.saturating_mul(extent / cell));
-        elements.saturating_mul(self.costs.element).saturating_add(cells.saturating_mul(self.costs.cell))
+        let subchunks = extents.iter().zip(&self.grids.destination_subchunk);
+        let subchunks =
+            subchunks.fold(1_u64, |product, (extent, subchunk)| product.saturating_mul(extent / subchunk));
+        elements
+            .saturating_mul(self.costs.element)
+            .saturating_add(subchunks.saturating_mul(self.costs.subchunk))
     }
 
     /// Bytes that a block and one thread need.
@@ -114,21 +117,21 @@ impl RechunkPlan {
         self.costs.worker
     }
 
-    /// Source cells that are read, each as often as blocks overlap it, if all are there.
+    /// Source subchunks that are read, each as often as blocks overlap it, if all are there.
     pub fn reads(&self) -> u128 {
         self.product(Axis::reads)
     }
 
-    /// Source cells of the grid.
-    pub fn source_cells(&self) -> u128 {
+    /// Source subchunks of the grid.
+    pub fn source_subchunks(&self) -> u128 {
         self.product(|axis, _| axis.chunks())
     }
 
-    /// Source cells read by source cells of the grid; 1 where each is read once.
+    /// Source subchunks read by source subchunks of the grid; 1 where each is read once.
     pub fn read_amplification(&self) -> f64 {
-        let cells = self.source_cells();
+        let subchunks = self.source_subchunks();
         // Twelve digits are exact, whatever the counts.
-        if cells == 0 { 1.0 } else { approximate(self.reads()) / approximate(cells) }
+        if subchunks == 0 { 1.0 } else { approximate(self.reads()) / approximate(subchunks) }
     }
 
     fn product(&self, count: impl Fn(Axis, u64) -> u64) -> u128 {
@@ -138,8 +141,8 @@ impl RechunkPlan {
     }
 
     fn axes(&self) -> impl Iterator<Item = Axis> {
-        let Grids { shape, source_cell, destination_object, .. } = &self.grids;
-        let pairs = shape.iter().zip(source_cell).zip(destination_object);
+        let Grids { shape, source_subchunk, destination_object, .. } = &self.grids;
+        let pairs = shape.iter().zip(source_subchunk).zip(destination_object);
         pairs.map(|((&length, &source), &unit)| Axis { length, source, unit })
     }
 
@@ -183,16 +186,16 @@ impl RechunkPlan {
     }
 }
 
-/// Blocks that are parts of an object: one cell along the dimensions that vary slowest, a divisor of the object's along
+/// Blocks that are parts of an object: one subchunk along the dimensions that vary slowest, a divisor of the object's along
 /// one, all of the object's along those that vary fastest.
 fn parts(grids: &Grids) -> Vec<Vec<u64>> {
-    let Grids { destination_cell, destination_object, order, .. } = grids;
+    let Grids { destination_subchunk, destination_object, order, .. } = grids;
     let mut parts = Vec::new();
-    let mut block = destination_cell.clone();
+    let mut block = destination_subchunk.clone();
     for &dimension in order.iter().rev() {
-        let (cell, object) = (destination_cell[dimension], destination_object[dimension]);
-        for cells in divisors(object / cell) {
-            block[dimension] = cells * cell;
+        let (subchunk, object) = (destination_subchunk[dimension], destination_object[dimension]);
+        for subchunks in divisors(object / subchunk) {
+            block[dimension] = subchunks * subchunk;
             parts.push(block.clone());
         }
     }

@@ -1,8 +1,8 @@
 //! Two passes through intermediate data, where one would read the source too often: a transposing rechunk.
 //!
-//! The first pass writes blocks of source cells as shards of intermediate cells, the second reads blocks of the
-//! destination from these. An intermediate cell is what a block of either pass has in common, so that neither reads
-//! a cell more than once: for `(1, Y, X)` to `(T, 1, 1)`, with room for `n` elements, `n / (Y * X)` by `n / T`.
+//! The first pass writes blocks of source subchunks as shards of intermediate subchunks, the second reads blocks of the
+//! destination from these. An intermediate subchunk is what a block of either pass has in common, so that neither reads
+//! a subchunk more than once: for `(1, Y, X)` to `(T, 1, 1)`, with room for `n` elements, `n / (Y * X)` by `n / T`.
 
 use super::axis::gcd;
 use super::{BudgetTooSmall, Costs, Grids, RechunkPlan};
@@ -10,9 +10,9 @@ use super::{BudgetTooSmall, Costs, Grids, RechunkPlan};
 /// The grid of intermediate data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagingShape {
-    /// Elements of a cell along each dimension.
-    pub cell: Vec<u64>,
-    /// Elements of a shard: whole cells.
+    /// Elements of a subchunk along each dimension.
+    pub subchunk: Vec<u64>,
+    /// Elements of a shard: whole subchunks.
     pub shard: Vec<u64>,
 }
 
@@ -21,17 +21,17 @@ pub struct StagingShape {
 pub struct StagedCosts {
     /// An element as it is held, and as it is staged.
     pub element: u64,
-    /// A cell of a block beside its elements.
-    pub cell: u64,
+    /// A subchunk of a block beside its elements.
+    pub subchunk: u64,
     /// What a thread of the first pass needs, without what goes with the intermediate grid.
     pub first_worker: u64,
-    /// Intermediate cells that it holds beside the block.
-    pub first_cells: u64,
+    /// Intermediate subchunks that it holds beside the block.
+    pub first_subchunks: u64,
     /// The same of the second pass.
     pub second_worker: u64,
     /// The same of the second pass.
-    pub second_cells: u64,
-    /// What a thread of the first pass holds for each cell of a shard.
+    pub second_subchunks: u64,
+    /// What a thread of the first pass holds for each subchunk of a shard.
     pub entry: u64,
 }
 
@@ -46,14 +46,14 @@ pub struct StagedPlan {
     pub second: RechunkPlan,
 }
 
-/// Reading a cell or writing one takes as long as so many bytes more.
-const CELL_OVERHEAD: u64 = 16 << 10;
+/// Reading a subchunk or writing one takes as long as so many bytes more.
+const SUBCHUNK_OVERHEAD: u64 = 16 << 10;
 
 /// A plan that reads no more than this many times what it needs is preferred to any that does.
 const MOST_AMPLIFICATION: f64 = 2.0;
 
-/// A shard has no more cells, so that its index stays small beside them.
-const MOST_CELLS_OF_A_SHARD: u64 = 1 << 16;
+/// A shard has no more subchunks, so that its index stays small beside them.
+const MOST_SUBCHUNKS_OF_A_SHARD: u64 = 1 << 16;
 
 impl StagedPlan {
     /// The plan that moves the fewest bytes within `budget`, and none often; `None` where there is no room for two passes.
@@ -64,7 +64,7 @@ impl StagedPlan {
         // The source is read once if that can be. Few large reads of what is staged are worth some that are not
         // needed, but not many.
         let rank = |plan: &StagedPlan| {
-            let is_read_again = plan.first.reads() > plan.first.source_cells();
+            let is_read_again = plan.first.reads() > plan.first.source_subchunks();
             (is_read_again, plan.read_amplification() > MOST_AMPLIFICATION, plan.cost())
         };
         plans
@@ -80,13 +80,17 @@ impl StagedPlan {
         shape: StagingShape,
         budget: u64,
     ) -> Result<Self, BudgetTooSmall> {
-        let cell_bytes = volume(&shape.cell).saturating_mul(costs.element);
-        let entries = num_cells(&shape).saturating_mul(costs.entry);
-        let workers = |worker: u64, cells: u64| worker.saturating_add(cells.saturating_mul(cell_bytes));
-        let first_worker = workers(costs.first_worker, costs.first_cells);
-        let first =
-            Costs { element: costs.element, cell: costs.cell, worker: first_worker.saturating_add(entries) };
-        let second = Costs { worker: workers(costs.second_worker, costs.second_cells), ..first };
+        let subchunk_bytes = volume(&shape.subchunk).saturating_mul(costs.element);
+        let entries = num_subchunks(&shape).saturating_mul(costs.entry);
+        let workers =
+            |worker: u64, subchunks: u64| worker.saturating_add(subchunks.saturating_mul(subchunk_bytes));
+        let first_worker = workers(costs.first_worker, costs.first_subchunks);
+        let first = Costs {
+            element: costs.element,
+            subchunk: costs.subchunk,
+            worker: first_worker.saturating_add(entries),
+        };
+        let second = Costs { worker: workers(costs.second_worker, costs.second_subchunks), ..first };
         let (into, out) = (shape.into_staging(grids), shape.out_of_staging(grids));
         Ok(StagedPlan {
             first: RechunkPlan::new(into, first, budget)?,
@@ -100,15 +104,15 @@ impl StagedPlan {
         self.first.read_amplification().max(self.second.read_amplification())
     }
 
-    /// Bytes that are read and written, and what cells cost beside their bytes.
+    /// Bytes that are read and written, and what subchunks cost beside their bytes.
     fn cost(&self) -> f64 {
         let (first, second) = (&self.first, &self.second);
-        let cell = |plan: &RechunkPlan| {
-            let bytes = volume(&plan.grids.source_cell).saturating_mul(plan.costs.element);
-            super::approximate(bytes.saturating_add(CELL_OVERHEAD).into())
+        let subchunk = |plan: &RechunkPlan| {
+            let bytes = volume(&plan.grids.source_subchunk).saturating_mul(plan.costs.element);
+            super::approximate(bytes.saturating_add(SUBCHUNK_OVERHEAD).into())
         };
-        super::approximate(first.reads()) * cell(first)
-            + super::approximate(second.source_cells() + second.reads()) * cell(second)
+        super::approximate(first.reads()) * subchunk(first)
+            + super::approximate(second.source_subchunks() + second.reads()) * subchunk(second)
     }
 }
 
@@ -117,8 +121,8 @@ impl StagingShape {
     pub fn into_staging(&self, grids: &Grids) -> Grids {
         Grids {
             shape: grids.shape.clone(),
-            source_cell: grids.source_cell.clone(),
-            destination_cell: self.cell.clone(),
+            source_subchunk: grids.source_subchunk.clone(),
+            destination_subchunk: self.subchunk.clone(),
             destination_object: self.shard.clone(),
             order: (0..grids.shape.len()).collect(),
         }
@@ -126,7 +130,7 @@ impl StagingShape {
 
     /// The grids of the second pass.
     pub fn out_of_staging(&self, grids: &Grids) -> Grids {
-        Grids { source_cell: self.cell.clone(), ..grids.clone() }
+        Grids { source_subchunk: self.subchunk.clone(), ..grids.clone() }
     }
 }
 
@@ -134,8 +138,8 @@ fn volume(lengths: &[u64]) -> u64 {
     lengths.iter().fold(1, |product, length| product.saturating_mul(*length))
 }
 
-fn num_cells(shape: &StagingShape) -> u64 {
-    let counts = shape.shard.iter().zip(&shape.cell).map(|(shard, cell)| shard / cell);
+fn num_subchunks(shape: &StagingShape) -> u64 {
+    let counts = shape.shard.iter().zip(&shape.subchunk).map(|(shard, subchunk)| shard / subchunk);
     counts.fold(1, u64::saturating_mul)
 }
 
@@ -152,12 +156,12 @@ fn shapes(grids: &Grids, costs: StagedCosts, budget: u64) -> Vec<StagingShape> {
         let (first_most, second_most) = (share(first_room), share(second_room));
         for (first_order, second_order) in orders.iter().flat_map(|a| orders.iter().map(move |b| (a, b))) {
             let least = least_written(grids, second_most);
-            let first = shrunk(&grids.source_cell, &grids.shape, first_most, first_order);
+            let first = shrunk(&grids.source_subchunk, &grids.shape, first_most, first_order);
             let first = grown(&first, &least, &grids.shape, first_most, first_order);
             let second = grown(&least, &first, &grids.shape, second_most, second_order);
             for common in [gcd, u64::min] {
                 let shape = common_shape(&first, &second, &grids.shape, common);
-                if num_cells(&shape) <= MOST_CELLS_OF_A_SHARD && !shapes.contains(&shape) {
+                if num_subchunks(&shape) <= MOST_SUBCHUNKS_OF_A_SHARD && !shapes.contains(&shape) {
                     shapes.push(shape);
                 }
             }
@@ -167,14 +171,14 @@ fn shapes(grids: &Grids, costs: StagedCosts, budget: u64) -> Vec<StagingShape> {
 }
 
 /// Orders of dimensions: forth, back, and first those along which the destination's objects are longest beside the
-/// source's cells.
+/// source's subchunks.
 fn orders(grids: &Grids) -> Vec<Vec<usize>> {
     let forth: Vec<usize> = (0..grids.shape.len()).collect();
     let back = forth.iter().rev().copied().collect();
     let mut by_ratio = forth.clone();
     by_ratio.sort_by_key(|&dimension| {
-        let (object, cell) = (grids.destination_object[dimension], grids.source_cell[dimension]);
-        std::cmp::Reverse(u128::from(object) * (1 << 32) / u128::from(cell.max(1)))
+        let (object, subchunk) = (grids.destination_object[dimension], grids.source_subchunk[dimension]);
+        std::cmp::Reverse(u128::from(object) * (1 << 32) / u128::from(subchunk.max(1)))
     });
     vec![forth, back, by_ratio]
 }
@@ -187,7 +191,7 @@ fn least_written(grids: &Grids, most: u64) -> Vec<u64> {
         return grids.destination_object.clone();
     }
     let parts = super::parts(grids).into_iter().filter(|part| held(part) <= most);
-    parts.max_by_key(held).unwrap_or_else(|| grids.destination_cell.clone())
+    parts.max_by_key(held).unwrap_or_else(|| grids.destination_subchunk.clone())
 }
 
 /// The elements of a block that lie inside the array.
@@ -224,22 +228,23 @@ fn grown(block: &[u64], other: &[u64], shape: &[u64], most: u64, order: &[usize]
     block
 }
 
-/// Cells that blocks of both passes are made of, and blocks of the first as shards of these.
+/// Subchunks that blocks of both passes are made of, and blocks of the first as shards of these.
 fn common_shape(first: &[u64], second: &[u64], shape: &[u64], common: fn(u64, u64) -> u64) -> StagingShape {
     let axes = first.iter().zip(second).zip(shape);
-    let (cell, shard) = axes
+    let (subchunk, shard) = axes
         .map(|((&first, &second), &length)| {
             let length = length.max(1);
             // A block that holds the whole axis has no boundary inside the array.
-            let cell = match (first >= length, second >= length) {
+            let subchunk = match (first >= length, second >= length) {
                 (true, true) => length,
                 (true, false) => second,
                 (false, true) => first,
                 (false, false) => common(first, second),
             };
-            let shard = if first >= length { length.next_multiple_of(cell) } else { first / cell * cell };
-            (cell, shard)
+            let shard =
+                if first >= length { length.next_multiple_of(subchunk) } else { first / subchunk * subchunk };
+            (subchunk, shard)
         })
         .unzip();
-    StagingShape { cell, shard }
+    StagingShape { subchunk, shard }
 }

@@ -16,10 +16,10 @@ fn grids() -> impl Strategy<Value = Grids> {
             let order = Just((0..rank).collect::<Vec<_>>()).prop_shuffle();
             (lengths(most), lengths(most), lengths(most / 2 + 1), lengths(3), order, any::<bool>())
         })
-        .prop_map(|(shape, source_cell, destination_cell, factors, order, is_sharded)| {
+        .prop_map(|(shape, source_subchunk, destination_subchunk, factors, order, is_sharded)| {
             let factors = factors.iter().map(|factor| if is_sharded { *factor } else { 1 });
-            let destination_object = destination_cell.iter().zip(factors).map(|(c, f)| c * f).collect();
-            Grids { shape, source_cell, destination_cell, destination_object, order }
+            let destination_object = destination_subchunk.iter().zip(factors).map(|(c, f)| c * f).collect();
+            Grids { shape, source_subchunk, destination_subchunk, destination_object, order }
         })
 }
 
@@ -34,8 +34,8 @@ fn each(start: &[u64], counts: &[u64], mut visit: impl FnMut(Vec<u64>)) {
     }
 }
 
-fn grid_shape(shape: &[u64], cell: &[u64]) -> Vec<u64> {
-    shape.iter().zip(cell).map(|(length, cell)| length.div_ceil(*cell)).collect()
+fn grid_shape(shape: &[u64], subchunk: &[u64]) -> Vec<u64> {
+    shape.iter().zip(subchunk).map(|(length, subchunk)| length.div_ceil(*subchunk)).collect()
 }
 
 proptest! {
@@ -43,9 +43,9 @@ proptest! {
 
     #[test]
     fn plan_writes_each_element_once_and_reads_as_often_as_it_says(
-        grids in grids(), budget in 1_u64..4000, cell in 0_u64..3,
+        grids in grids(), budget in 1_u64..4000, subchunk in 0_u64..3,
     ) {
-        let costs = Costs { element: 2, cell, worker: 5 };
+        let costs = Costs { element: 2, subchunk, worker: 5 };
         let plan = match RechunkPlan::new(grids.clone(), costs, budget) {
             Ok(plan) => plan,
             Err(error) => {
@@ -60,24 +60,24 @@ proptest! {
 
     #[test]
     fn staged_plan_does_so_in_both_passes_and_again_with_another_budget(
-        grids in grids(), budget in 200_u64..8000, other in 200_u64..8000, cells in 0_u64..4,
+        grids in grids(), budget in 200_u64..8000, other in 200_u64..8000, subchunks in 0_u64..4,
     ) {
         let costs = StagedCosts {
             element: 2,
-            cell: 1,
+            subchunk: 1,
             first_worker: 20,
-            first_cells: cells,
+            first_subchunks: subchunks,
             second_worker: 30,
-            second_cells: 1,
+            second_subchunks: 1,
             entry: 3,
         };
         let Some(staged) = StagedPlan::new(&grids, costs, budget) else {
             // Whoever has room for two passes could do it in one.
             return Ok(());
         };
-        let StagingShape { cell, shard } = &staged.shape;
-        prop_assert!(shard.iter().zip(cell).all(|(shard, cell)| *cell > 0 && shard % cell == 0));
-        prop_assert_eq!(&staged.first.grids().destination_cell, &staged.second.grids().source_cell);
+        let StagingShape { subchunk, shard } = &staged.shape;
+        prop_assert!(shard.iter().zip(subchunk).all(|(shard, subchunk)| *subchunk > 0 && shard % subchunk == 0));
+        prop_assert_eq!(&staged.first.grids().destination_subchunk, &staged.second.grids().source_subchunk);
         walk(&staged.first, budget)?;
         walk(&staged.second, budget)?;
         match StagedPlan::of_shape(&grids, costs, staged.shape.clone(), other) {
@@ -96,14 +96,14 @@ proptest! {
 
     #[test]
     fn plan_reads_each_source_chunk_once_with_room_for_the_array(grids in grids()) {
-        let costs = Costs { element: 4, cell: 8, worker: 0 };
+        let costs = Costs { element: 4, subchunk: 8, worker: 0 };
         let plan = RechunkPlan::new(grids, costs, u64::MAX).unwrap();
-        prop_assert_eq!(plan.reads(), plan.source_cells());
+        prop_assert_eq!(plan.reads(), plan.source_subchunks());
     }
 }
 
-/// Walks a plan's blocks: no unit exceeds the budget, every element of the destination is written once, the cells of
-/// an object by one group and in their order, and source cells are read as often as the plan says.
+/// Walks a plan's blocks: no unit exceeds the budget, every element of the destination is written once, the subchunks of
+/// an object by one group and in their order, and source subchunks are read as often as the plan says.
 fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
     let grids = plan.grids();
     prop_assert!(plan.unit_bytes() <= budget, "{} bytes of {}", plan.unit_bytes(), budget);
@@ -118,21 +118,21 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
             each(&block.start, &extents, |position| {
                 written[usize::try_from(ravel(&position, &grids.shape)).unwrap()] += 1;
             });
-            let (_, counts) = block.cells(&grids.source_cell);
+            let (_, counts) = block.subchunks(&grids.source_subchunk);
             reads += u128::from(counts.iter().product::<u64>());
-            let (first, counts) = block.cells(&grids.destination_cell);
-            let cells: u64 = counts.iter().product();
-            let elements = cells * grids.destination_cell.iter().product::<u64>();
-            let held = elements * plan.costs.element + cells * plan.costs.cell;
+            let (first, counts) = block.subchunks(&grids.destination_subchunk);
+            let subchunks: u64 = counts.iter().product();
+            let elements = subchunks * grids.destination_subchunk.iter().product::<u64>();
+            let held = elements * plan.costs.element + subchunks * plan.costs.subchunk;
             prop_assert!(held <= plan.block_bytes() && held + plan.costs.worker <= budget);
-            let mut cells = Vec::new();
-            each(&first, &counts, |position| cells.push(position));
-            cells.sort_by_key(|cell| in_object(grids, cell).1);
-            for cell in cells {
-                let (object, place) = in_object(grids, &cell);
+            let mut subchunks = Vec::new();
+            each(&first, &counts, |position| subchunks.push(position));
+            subchunks.sort_by_key(|subchunk| in_object(grids, subchunk).1);
+            for subchunk in subchunks {
+                let (object, place) = in_object(grids, &subchunk);
                 let owner = *groups_of_object.entry(object.clone()).or_insert(number);
                 prop_assert_eq!(owner, number, "an object of two groups");
-                // Each cell comes after those that lie before it in the object.
+                // Each subchunk comes after those that lie before it in the object.
                 if let Some(before) = places.insert(object, place.clone()) {
                     prop_assert!(before < place, "{:?} after {:?}", place, before);
                 }
@@ -141,17 +141,17 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
     }
     prop_assert!(written.iter().all(|count| *count == 1));
     prop_assert_eq!(reads, plan.reads());
-    let source_cells = grid_shape(&grids.shape, &grids.source_cell).iter().product::<u64>();
-    prop_assert_eq!(plan.source_cells(), u128::from(source_cells));
+    let source_subchunks = grid_shape(&grids.shape, &grids.source_subchunk).iter().product::<u64>();
+    prop_assert_eq!(plan.source_subchunks(), u128::from(source_subchunks));
     prop_assert!(plan.read_amplification() >= 1.0);
     Ok(())
 }
 
-/// The object of a cell, and the cell's place in the object's own order.
-fn in_object(grids: &Grids, cell: &[u64]) -> (Vec<u64>, Vec<u64>) {
-    let per_object = grid_shape(&grids.destination_object, &grids.destination_cell);
-    let object = cell.iter().zip(&per_object).map(|(index, count)| index / count).collect();
-    let place = grids.order.iter().map(|&dimension| cell[dimension] % per_object[dimension]).collect();
+/// The object of a subchunk, and the subchunk's place in the object's own order.
+fn in_object(grids: &Grids, subchunk: &[u64]) -> (Vec<u64>, Vec<u64>) {
+    let per_object = grid_shape(&grids.destination_object, &grids.destination_subchunk);
+    let object = subchunk.iter().zip(&per_object).map(|(index, count)| index / count).collect();
+    let place = grids.order.iter().map(|&dimension| subchunk[dimension] % per_object[dimension]).collect();
     (object, place)
 }
 
@@ -159,12 +159,12 @@ fn in_object(grids: &Grids, cell: &[u64]) -> (Vec<u64>, Vec<u64>) {
 fn aligned_grids_are_read_once_in_blocks_of_the_least_common_shape() {
     let grids = Grids {
         shape: vec![512, 512, 512],
-        source_cell: vec![16, 256, 256],
-        destination_cell: vec![256, 64, 64],
+        source_subchunk: vec![16, 256, 256],
+        destination_subchunk: vec![256, 64, 64],
         destination_object: vec![256, 64, 64],
         order: vec![0, 1, 2],
     };
-    let costs = Costs { element: 4, cell: 0, worker: 1 << 24 };
+    let costs = Costs { element: 4, subchunk: 0, worker: 1 << 24 };
     let plan = RechunkPlan::new(grids.clone(), costs, 1 << 30).unwrap();
     assert_eq!(plan.block_shape(), [256, 256, 256]);
     assert_eq!((plan.read_amplification(), plan.num_groups()), (1.0, 8));
@@ -176,28 +176,28 @@ fn aligned_grids_are_read_once_in_blocks_of_the_least_common_shape() {
 fn transposing_in_two_passes_reads_once_in_each() {
     let grids = Grids {
         shape: vec![1000, 100, 100],
-        source_cell: vec![1, 100, 100],
-        destination_cell: vec![1000, 1, 1],
+        source_subchunk: vec![1, 100, 100],
+        destination_subchunk: vec![1000, 1, 1],
         destination_object: vec![1000, 1, 1],
         order: vec![0, 1, 2],
     };
     let budget = 4_000_000; // A tenth of the array.
-    let costs = Costs { element: 4, cell: 128, worker: 200_000 };
+    let costs = Costs { element: 4, subchunk: 128, worker: 200_000 };
     let one = RechunkPlan::new(grids.clone(), costs, budget).unwrap();
     assert!(one.read_amplification() > 10.0, "{}", one.read_amplification());
     let costs = StagedCosts {
         element: 4,
-        cell: 128,
+        subchunk: 128,
         first_worker: 200_000,
-        first_cells: 3,
+        first_subchunks: 3,
         second_worker: 100_000,
-        second_cells: 1,
+        second_subchunks: 1,
         entry: 72,
     };
     let staged = StagedPlan::new(&grids, costs, budget).unwrap();
     assert!(staged.read_amplification() < 1.1, "{staged:?}");
-    let cell: u64 = staged.shape.cell.iter().product();
-    assert!(cell > 10_000, "pass two reads pieces of {cell} elements");
+    let subchunk: u64 = staged.shape.subchunk.iter().product();
+    assert!(subchunk > 10_000, "pass two reads pieces of {subchunk} elements");
     assert!(staged.first.num_groups() < 50, "{} files", staged.first.num_groups());
 }
 
@@ -205,12 +205,12 @@ fn transposing_in_two_passes_reads_once_in_each() {
 fn shard_larger_than_the_budget_is_written_in_parts() {
     let grids = Grids {
         shape: vec![64, 64],
-        source_cell: vec![8, 64],
-        destination_cell: vec![8, 8],
+        source_subchunk: vec![8, 64],
+        destination_subchunk: vec![8, 8],
         destination_object: vec![64, 64],
         order: vec![0, 1],
     };
-    let plan = RechunkPlan::new(grids, Costs { element: 1, cell: 0, worker: 0 }, 600).unwrap();
+    let plan = RechunkPlan::new(grids, Costs { element: 1, subchunk: 0, worker: 0 }, 600).unwrap();
     assert_eq!(plan.block_shape(), [8, 64]);
     assert_eq!((plan.num_groups(), plan.blocks(&plan.group(0)).len()), (1, 8));
     assert_eq!(plan.reads(), 8);
@@ -223,13 +223,13 @@ fn array_without_elements_or_dimensions_has_a_plan() {
         let order = (0..shape.len()).collect();
         Grids {
             shape,
-            source_cell: ones.clone(),
-            destination_cell: ones.clone(),
+            source_subchunk: ones.clone(),
+            destination_subchunk: ones.clone(),
             destination_object: ones,
             order,
         }
     };
-    let costs = Costs { element: 4, cell: 0, worker: 0 };
+    let costs = Costs { element: 4, subchunk: 0, worker: 0 };
     let empty = RechunkPlan::new(grids(vec![0, 3]), costs, 100).unwrap();
     assert_eq!((empty.num_groups(), empty.read_amplification()), (0, 1.0));
     let scalar = RechunkPlan::new(grids(Vec::new()), costs, 4).unwrap();

@@ -8,7 +8,7 @@ use crate::data_type::{DataType, FillValue};
 use crate::engine::ChunkSet;
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::listing::list;
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::metadata::json::{Json, Number};
@@ -22,7 +22,7 @@ use crate::operation::validate_result::AgainstNode;
 
 /// An array that is ready to be read, or why it is not.
 pub(super) struct Readable {
-    side: Side,
+    side: StoredArray,
     present: ChunkSet,
     name: String,
     /// Of the values that are compared.
@@ -77,7 +77,7 @@ impl Readable {
 
     /// Bytes of a thread's buffers while it decodes a unit.
     fn unit_bytes(&self) -> u64 {
-        let chain = self.side.cell_chain();
+        let chain = self.side.subchunk_chain();
         let buffers = chain.max_representation_bytes().saturating_mul(2);
         buffers.saturating_add(chain.context_bytes()).saturating_add(side_index_bytes(&self.side))
     }

@@ -4,9 +4,9 @@
 use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
 use crate::engine::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::engine::driver::Fault;
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::metadata::array::num_elements;
-use crate::operation::transcode::reader::{Cell, CellReader, OpenedObject, ReadBuffers};
+use crate::operation::transcode::reader::{OpenedObject, ReadBuffers, Subchunk, SubchunkReader};
 
 /// The most blocks that are listed one by one.
 const LISTED: u64 = 1 << 22;
@@ -31,7 +31,7 @@ pub(super) struct Region {
 /// A side that is read in blocks.
 #[derive(Debug)]
 pub(super) struct BlockReader<'a> {
-    pub(super) side: &'a Side,
+    pub(super) side: &'a StoredArray,
     /// The stored objects that are there.
     pub(super) present: &'a ChunkSet,
     /// As messages name the store.
@@ -41,12 +41,12 @@ pub(super) struct BlockReader<'a> {
 impl Blocks {
     /// Cuts the array so that few chunks of either side are cut, and a block has at most `limit` bytes on both sides
     /// together, where chunks are not larger themselves.
-    pub(super) fn new(a: &Side, b: &Side, limit: u64) -> Self {
+    pub(super) fn new(a: &StoredArray, b: &StoredArray, limit: u64) -> Self {
         let shape = a.metadata.shape.clone();
         let element = [a, b].map(|side| side.chain.decoded().data_type.size().unwrap_or(1) as u64);
         let element = element.iter().sum::<u64>();
         let objects = [&a.metadata.chunk_shape, &b.metadata.chunk_shape];
-        let cells = [a, b].map(cell_shape);
+        let subchunks = [a, b].map(subchunk_shape);
         let together = |shapes: [&[u64]; 2], join: fn(u64, u64) -> u64| -> Vec<u64> {
             let lengths = shapes[0].iter().zip(shapes[1]).map(|(a, b)| join(*a, *b));
             lengths.zip(&shape).map(|(length, whole)| length.min(*whole).max(1)).collect()
@@ -55,9 +55,9 @@ impl Blocks {
         let candidates = [
             together([objects[0], objects[1]], aligned),
             together([objects[0], objects[1]], u64::max),
-            together([cells[0], cells[1]], aligned),
-            together([cells[0], cells[1]], u64::max),
-            together([cells[0], cells[0]], u64::max),
+            together([subchunks[0], subchunks[1]], aligned),
+            together([subchunks[0], subchunks[1]], u64::max),
+            together([subchunks[0], subchunks[0]], u64::max),
         ];
         let fits = |shape: &&Vec<u64>| {
             num_elements(shape)
@@ -105,7 +105,7 @@ impl Blocks {
                 let start = reader.side.start_of(object);
                 let Some(inside) = inside(reader.side, &start) else { continue };
                 let region = Region { start, shape: inside };
-                region.each_cell(&self.block_shape, |block| blocks.insert(ravel(block, &self.grid)));
+                region.each_subchunk(&self.block_shape, |block| blocks.insert(ravel(block, &self.grid)));
             }
         }
         blocks.finish()
@@ -113,16 +113,16 @@ impl Blocks {
 }
 
 /// The part of an object that lies in the array; `None` where nothing does.
-fn inside(side: &Side, start: &[u64]) -> Option<Vec<u64>> {
+fn inside(side: &StoredArray, start: &[u64]) -> Option<Vec<u64>> {
     let shape = &side.metadata.chunk_shape;
     let inside = side.cropped(start, shape).unwrap_or_else(|| shape.clone());
     (!inside.contains(&0)).then_some(inside)
 }
 
 /// The smallest unit of a side that is decoded alone.
-fn cell_shape(side: &Side) -> &[u64] {
+fn subchunk_shape(side: &StoredArray) -> &[u64] {
     match &side.layout {
-        Some(layout) => &layout.cell.decoded().shape,
+        Some(layout) => &layout.subchunk.decoded().shape,
         None => &side.metadata.chunk_shape,
     }
 }
@@ -149,27 +149,28 @@ impl Region {
         position.iter().zip(&self.start).map(|(index, start)| index + start).collect()
     }
 
-    /// Calls `visit` with the position of each cell of a grid of `cell_shape` that it touches.
-    fn each_cell(&self, cell_shape: &[u64], mut visit: impl FnMut(&[u64])) {
+    /// Calls `visit` with the position of each subchunk of a grid of `subchunk_shape` that it touches.
+    fn each_subchunk(&self, subchunk_shape: &[u64], mut visit: impl FnMut(&[u64])) {
         let first: Vec<u64> =
-            self.start.iter().zip(cell_shape).map(|(start, length)| start / length).collect();
-        let ends = self.start.iter().zip(&self.shape).zip(cell_shape);
+            self.start.iter().zip(subchunk_shape).map(|(start, length)| start / length).collect();
+        let ends = self.start.iter().zip(&self.shape).zip(subchunk_shape);
         let counts = ends.map(|((start, extent), length)| (start + extent).div_ceil(*length));
         let counts: Vec<u64> = counts.zip(&first).map(|(end, first)| end - first).collect();
         let mut offset = vec![0; first.len()];
         loop {
-            let cell: Vec<u64> = offset.iter().zip(&first).map(|(offset, first)| offset + first).collect();
-            visit(&cell);
+            let subchunk: Vec<u64> =
+                offset.iter().zip(&first).map(|(offset, first)| offset + first).collect();
+            visit(&subchunk);
             if !advance(&mut offset, &counts) {
                 return;
             }
         }
     }
 
-    /// What it has in common with a cell.
-    fn common(&self, cell: &Cell) -> Option<Region> {
-        let start: Vec<u64> = self.start.iter().zip(&cell.start).map(|(a, b)| *a.max(b)).collect();
-        let ends = self.start.iter().zip(&self.shape).zip(cell.start.iter().zip(&cell.shape));
+    /// What it has in common with a subchunk.
+    fn common(&self, subchunk: &Subchunk) -> Option<Region> {
+        let start: Vec<u64> = self.start.iter().zip(&subchunk.start).map(|(a, b)| *a.max(b)).collect();
+        let ends = self.start.iter().zip(&self.shape).zip(subchunk.start.iter().zip(&subchunk.shape));
         let ends = ends.map(|((a, a_extent), (b, b_extent))| (a + a_extent).min(b + b_extent));
         let shape: Option<Vec<u64>> = ends
             .zip(&start)
@@ -196,7 +197,7 @@ impl BlockReader<'_> {
     pub(super) fn has_objects(&self, region: &Region) -> bool {
         let grid = self.side.metadata.chunk_grid_shape();
         let mut found = false;
-        region.each_cell(&self.side.metadata.chunk_shape, |object| {
+        region.each_subchunk(&self.side.metadata.chunk_shape, |object| {
             found = found || self.present.contains(ravel(object, &grid));
         });
         found
@@ -215,7 +216,7 @@ impl BlockReader<'_> {
         target.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&fill_value));
         let grid = self.side.metadata.chunk_grid_shape();
         let mut objects = Vec::new();
-        region.each_cell(&self.side.metadata.chunk_shape, |object| objects.push(ravel(object, &grid)));
+        region.each_subchunk(&self.side.metadata.chunk_shape, |object| objects.push(ravel(object, &grid)));
         for index in objects.into_iter().filter(|index| self.present.contains(*index)) {
             self.read_object(index, region, buffers, target).map_err(|fault| self.explain(index, fault))?;
         }
@@ -229,17 +230,17 @@ impl BlockReader<'_> {
         buffers: &mut ReadBuffers,
         target: &mut [u8],
     ) -> Result<(), Fault> {
-        let object = CellReader { side: self.side }.open(index, buffers)?;
+        let object = SubchunkReader { side: self.side }.open(index, buffers)?;
         let start = self.side.start_of(index);
         let Some(shape) = inside(self.side, &start) else { return Ok(()) };
-        let Some(part) = region.common(&Cell { start: start.clone(), shape }) else { return Ok(()) };
+        let Some(part) = region.common(&Subchunk { start: start.clone(), shape }) else { return Ok(()) };
         let part = Region { start: part.offset_in(&start), shape: part.shape };
         let mut places = Vec::new();
-        part.each_cell(cell_shape(self.side), |place| places.push(place.to_vec()));
-        places.iter().try_for_each(|place| self.read_cell(&object, place, region, buffers, target))
+        part.each_subchunk(subchunk_shape(self.side), |place| places.push(place.to_vec()));
+        places.iter().try_for_each(|place| self.read_subchunk(&object, place, region, buffers, target))
     }
 
-    fn read_cell(
+    fn read_subchunk(
         &self,
         object: &OpenedObject<'_>,
         place: &[u64],
@@ -247,12 +248,12 @@ impl BlockReader<'_> {
         buffers: &mut ReadBuffers,
         target: &mut [u8],
     ) -> Result<(), Fault> {
-        let cell = object.cell(place);
-        let Some(common) = region.common(&cell) else { return Ok(()) };
-        let Some(elements) = object.read(place, &cell, buffers)? else { return Ok(()) };
+        let subchunk = object.subchunk(place);
+        let Some(common) = region.common(&subchunk) else { return Ok(()) };
+        let Some(elements) = object.read(place, &subchunk, buffers)? else { return Ok(()) };
         RegionCopy {
-            source_shape: &cell.shape,
-            source_start: &common.offset_in(&cell.start),
+            source_shape: &subchunk.shape,
+            source_start: &common.offset_in(&subchunk.start),
             target_shape: &region.shape,
             target_start: &common.offset_in(&region.start),
             extent: &common.shape,
@@ -289,14 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn region_touches_the_cells_that_it_overlaps() {
+    fn region_touches_the_subchunks_that_it_overlaps() {
         let region = Region { start: vec![3, 0], shape: vec![2, 5] };
-        let mut cells = Vec::new();
-        region.each_cell(&[2, 5], |cell| cells.push(cell.to_vec()));
-        assert_eq!(cells, [[1, 0], [2, 0]]);
+        let mut subchunks = Vec::new();
+        region.each_subchunk(&[2, 5], |subchunk| subchunks.push(subchunk.to_vec()));
+        assert_eq!(subchunks, [[1, 0], [2, 0]]);
         let scalar = Region { start: Vec::new(), shape: Vec::new() };
         let mut count = 0;
-        scalar.each_cell(&[], |_| count += 1);
+        scalar.each_subchunk(&[], |_| count += 1);
         assert_eq!(count, 1);
         assert_eq!(region.position(6), [4, 1]);
     }
@@ -304,8 +305,8 @@ mod tests {
     #[test]
     fn regions_have_their_overlap_in_common() {
         let region = Region { start: vec![2, 2], shape: vec![4, 4] };
-        let cell = Cell { start: vec![4, 0], shape: vec![4, 3] };
-        assert_eq!(region.common(&cell), Some(Region { start: vec![4, 2], shape: vec![2, 1] }));
-        assert_eq!(region.common(&Cell { start: vec![6, 0], shape: vec![4, 3] }), None);
+        let subchunk = Subchunk { start: vec![4, 0], shape: vec![4, 3] };
+        assert_eq!(region.common(&subchunk), Some(Region { start: vec![4, 2], shape: vec![2, 1] }));
+        assert_eq!(region.common(&Subchunk { start: vec![6, 0], shape: vec![4, 3] }), None);
     }
 }

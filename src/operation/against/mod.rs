@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use super::budget::Budget;
 use super::error::{FaultClass, OperationError};
-use super::hierarchy::{Node, NodeContent, compare_paths, read_hierarchy};
+use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::open::{OpenedArray, open_array};
 use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
 use super::place::Place;
@@ -110,8 +110,9 @@ impl Comparison<'_> {
         }
         let start = Place::new(store, self.node)?;
         let below = start.path.trim_end_matches('/');
-        let is_array = |node: &&Node| matches!(node.content, NodeContent::Array(_) | NodeContent::Broken);
-        let path = |node: &Node| {
+        let is_array =
+            |node: &&HierarchyNode| matches!(node.content, NodeContent::Array(_) | NodeContent::Broken);
+        let path = |node: &HierarchyNode| {
             let path = node.place.path.strip_prefix(below).unwrap_or_default();
             if path.is_empty() { "/".to_owned() } else { path.to_owned() }
         };

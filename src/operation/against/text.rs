@@ -3,18 +3,19 @@
 use super::super::budget::{BASE_BYTES, Budget};
 use super::super::options::CommonOptions;
 use super::super::transcode::fault::explain;
-use super::super::transcode::layout::unread_side;
+use super::super::transcode::layout::opaque_array;
 use crate::codec::elements::VlenChain;
 use crate::data_type::{DataType, FillValue};
 use crate::engine::ChunkSet;
-use crate::engine::cells::CellSource;
 use crate::engine::chunk_set::{ChunkSetBuilder, position};
 use crate::engine::driver::{ChunkFault, Driver, Fault, ObjectOf};
 use crate::engine::listing::list;
 use crate::engine::measured::{
-    Allowance, BETWEEN_CELLS, CellWay, ElementReader, Measured, MeasuredBuffers, block_of, each_cell,
+    Allowance, BETWEEN_SUBCHUNKS, ElementReader, Measured, MeasuredBuffers, SubchunkWay, block_of,
+    each_subchunk,
 };
-use crate::engine::object::{ObjectJob, ObjectWay, Side};
+use crate::engine::object::{ObjectJob, Route, StoredArray};
+use crate::engine::subchunks::SubchunkSource;
 use crate::metadata::array::num_elements;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
@@ -42,12 +43,12 @@ pub(super) fn is_comparable(a: &DataType, b: &DataType) -> bool {
 }
 
 /// An array, and the objects of it that are there.
-fn opened(array: &OpenedArray, driver: &Driver) -> Result<(Side, ChunkSet), OperationError> {
+fn opened(array: &OpenedArray, driver: &Driver) -> Result<(StoredArray, ChunkSet), OperationError> {
     let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
         OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
     })?;
-    let side = unread_side(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
-    if VlenChain::of(side.cell_chain()).is_none() {
+    let side = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
+    if VlenChain::of(side.subchunk_chain()).is_none() {
         return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
     }
     Ok((side, listing.present))
@@ -69,11 +70,12 @@ pub(super) fn compare(
         return Ok(AgainstNode { equal: true, ..AgainstNode::default() });
     }
     let budget = Budget::of(options);
-    let allowance = budget.allowance(BASE_BYTES + BETWEEN_CELLS);
+    let allowance = budget.allowance(BASE_BYTES + BETWEEN_SUBCHUNKS);
     let allowance = allowance.map_err(|least| budget.too_small(least, "to compare chunks"))?;
     let ((from, present), (to, other_present)) = (opened(a, driver)?, opened(b, driver)?);
     let objects = touched((&from, &present), (&to, &other_present), allowance);
-    let sources = (CellSource::new(&from, Some(&present)), CellSource::new(&to, Some(&other_present)));
+    let sources =
+        (SubchunkSource::new(&from, Some(&present)), SubchunkSource::new(&to, Some(&other_present)));
     let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources.0, 0), ElementReader::new(&sources.1, 1))
     else {
         return Ok(reason("their chunks cannot be decoded".to_owned()));
@@ -81,9 +83,9 @@ pub(super) fn compare(
     let mut all = Tally::default();
     let work = |buffers: &mut MeasuredBuffers, object| {
         let mut tally = Tally::default();
-        each_cell(&from, object, |_, cell| {
+        each_subchunk(&from, object, |_, subchunk| {
             driver.interrupt().check()?;
-            tally.cell([&of_a, &of_b], &from, cell, buffers)
+            tally.subchunk([&of_a, &of_b], &from, subchunk, buffers)
         })?;
         Ok(tally)
     };
@@ -116,12 +118,12 @@ pub(super) fn compare(
 }
 
 /// The objects of one side that hold elements which either side stores.
-fn touched(a: (&Side, &ChunkSet), b: (&Side, &ChunkSet), allowance: Allowance) -> ChunkSet {
-    let measured = Measured { way: CellWay::Elements, destination: None, write_empty: false, allowance };
+fn touched(a: (&StoredArray, &ChunkSet), b: (&StoredArray, &ChunkSet), allowance: Allowance) -> ChunkSet {
+    let measured = Measured { way: SubchunkWay::Elements, destination: None, write_empty: false, allowance };
     let job = ObjectJob {
         source: b.0.clone(),
         destination: a.0.clone(),
-        way: ObjectWay::Measured(Box::new(measured)),
+        way: Route::Measured(Box::new(measured)),
         present: b.1.clone(),
         absent_element: None,
         origin: None,
@@ -133,15 +135,15 @@ fn touched(a: (&Side, &ChunkSet), b: (&Side, &ChunkSet), allowance: Allowance) -
 }
 
 impl Tally {
-    fn cell(
+    fn subchunk(
         &mut self,
         readers: [&ElementReader<'_>; 2],
-        side: &Side,
-        cell: &[u64],
+        side: &StoredArray,
+        subchunk: &[u64],
         buffers: &mut MeasuredBuffers,
     ) -> Result<(), Fault> {
         buffers.next();
-        let block = block_of(side, cell);
+        let block = block_of(side, subchunk);
         let [a, b] = readers;
         let ((a, _), (b, _)) = (a.read(&block, buffers)?, b.read(&block, buffers)?);
         self.elements += a.places.len() as u64;

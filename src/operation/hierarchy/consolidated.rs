@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Node, NodeContent};
+use super::{HierarchyNode, NodeContent};
 use crate::diagnostic::{Diagnostic, Location, code};
 use crate::metadata::consolidated::Consolidated;
 use crate::metadata::json::{Json, Object};
@@ -13,7 +13,7 @@ use crate::operation::group::{CONSOLIDATED_KEY, GroupReading};
 const MAX_FAULTS: usize = 100;
 
 /// Adds to each group what is wrong with its copies.
-pub(super) fn check(nodes: &mut [Node]) {
+pub(super) fn check(nodes: &mut [HierarchyNode]) {
     let mut found: Vec<(usize, Vec<Diagnostic>)> = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
         let Some(group) = node.group() else { continue };
@@ -35,7 +35,7 @@ pub(super) fn check(nodes: &mut [Node]) {
 }
 
 /// Takes away that a group's copies are not JSON, where a document that one is a copy of says so itself.
-fn say_once(nodes: &mut [Node], index: usize) {
+fn say_once(nodes: &mut [HierarchyNode], index: usize) {
     let is_of_copy = |found: &Diagnostic| {
         let Location { key, pointer, .. } = &found.location;
         let is_in = |text: &Option<String>, part: &str| text.as_deref().is_some_and(|t| t.contains(part));
@@ -44,7 +44,7 @@ fn say_once(nodes: &mut [Node], index: usize) {
     let path = nodes[index].place.path.clone();
     let prefix = if nodes[index].place.is_root() { "/".to_owned() } else { format!("{path}/") };
     let rest = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
-    let mut found = std::iter::once(&nodes[index]).chain(rest).flat_map(Node::document_diagnostics);
+    let mut found = std::iter::once(&nodes[index]).chain(rest).flat_map(HierarchyNode::document_diagnostics);
     let is_said = found.any(|found| found.is(code::JSON_NOT_FINITE) && !is_of_copy(found));
     drop(found);
     if let NodeContent::Group(group) = &mut nodes[index].content
@@ -57,8 +57,8 @@ fn say_once(nodes: &mut [Node], index: usize) {
 /// The documents by their paths; `None` where one is there but cannot be read.
 type OfPaths<'a> = BTreeMap<String, Option<&'a Json>>;
 
-fn v3_documents<'a>(below: impl Iterator<Item = &'a Node>, prefix: &str) -> OfPaths<'a> {
-    let document = |node: &'a Node| match &node.content {
+fn v3_documents<'a>(below: impl Iterator<Item = &'a HierarchyNode>, prefix: &str) -> OfPaths<'a> {
+    let document = |node: &'a HierarchyNode| match &node.content {
         NodeContent::Array(array) if array.zarr_format == 3 => Some(Some(&array.document)),
         NodeContent::Group(group) if group.zarr_format == 3 => Some(Some(&group.document)),
         NodeContent::Broken => Some(None),
@@ -69,7 +69,7 @@ fn v3_documents<'a>(below: impl Iterator<Item = &'a Node>, prefix: &str) -> OfPa
 
 fn v2_documents<'a>(
     group: &'a GroupReading,
-    below: impl Iterator<Item = &'a Node>,
+    below: impl Iterator<Item = &'a HierarchyNode>,
     prefix: &str,
 ) -> OfPaths<'a> {
     let mut documents = OfPaths::new();

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use super::{
-    Documents, Hierarchy, MAX_DEPTH, Node, NodeContent, UnreadFolder, check_name, content, read_node,
+    Documents, Hierarchy, HierarchyNode, MAX_DEPTH, NodeContent, UnreadFolder, check_name, content, read_node,
 };
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::listing::DOCUMENT_KEYS;
 use crate::operation::error::OperationError;
 use crate::operation::place::Place;
-use crate::store::{FolderListing, LocalNode};
+use crate::store::{FolderListing, Node};
 
 /// A folder to be looked at.
 struct Folder {
@@ -35,12 +35,7 @@ struct Bare {
 }
 
 /// Reads every node from `start` down, whose documents may have been read already.
-pub(super) fn walk(
-    start: &Place,
-    root: &LocalNode,
-    documents: Option<Documents>,
-    driver: &Driver,
-) -> Hierarchy {
+pub(super) fn walk(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let (mut nodes, mut failures, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     let mut level = vec![Folder { place: start.clone(), parent_format: None, lenient: false }];
     let mut visited = vec![visit(root, start, documents)];
@@ -73,7 +68,7 @@ pub(super) fn walk(
                 listing.files.retain(|key| !is_document(key));
             }
             let rest = if is_broken { FolderListing::default() } else { listing };
-            nodes.push(Node { place: folder.place, content, diagnostics, rest });
+            nodes.push(HierarchyNode { place: folder.place, content, diagnostics, rest });
         }
         depth += 1;
         level = if depth > MAX_DEPTH { Vec::new() } else { next };
@@ -108,8 +103,8 @@ fn push_members(
     next.extend(names.map(member));
 }
 
-fn visit(root: &LocalNode, place: &Place, documents: Option<Documents>) -> Result<Visited, OperationError> {
-    let folder = LocalNode::new(if place.is_root() {
+fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Visited, OperationError> {
+    let folder = Node::new(if place.is_root() {
         root.root().to_path_buf()
     } else {
         root.root().join(place.relative())
@@ -159,7 +154,7 @@ fn too_deep(place: &Place) -> Diagnostic {
 
 /// Folders without documents: those with nodes below them are groups that lack their document, the topmost of the
 /// others belong to no node.
-fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<Node>) {
+fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<HierarchyNode>) {
     let mut above: HashSet<String> = HashSet::new();
     for node in nodes.iter() {
         let mut path = node.place.path.as_str();
@@ -180,7 +175,7 @@ fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<Node>) {
                 .in_store(folder.place.store.as_str())
                 .at_node(folder.place.path.as_str());
             let diagnostics = vec![found];
-            nodes.push(Node {
+            nodes.push(HierarchyNode {
                 place: folder.place,
                 content: NodeContent::Implicit,
                 diagnostics,
@@ -194,7 +189,7 @@ fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<Node>) {
 }
 
 /// Gives each topmost folder without nodes to the node that it lies in.
-fn attribute(strays: Vec<(Place, FolderListing)>, nodes: &mut [Node]) {
+fn attribute(strays: Vec<(Place, FolderListing)>, nodes: &mut [HierarchyNode]) {
     let places: std::collections::HashMap<String, usize> =
         nodes.iter().enumerate().map(|(index, node)| (node.place.path.clone(), index)).collect();
     for (stray, listing) in strays {

@@ -7,7 +7,7 @@ use crate::codec::region::ravel;
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::driver::Fault;
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::shard::ShardLayout;
 use crate::operation::error::OperationError;
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};
@@ -18,7 +18,7 @@ struct Place {
     /// In the grid of stored objects.
     object: Vec<u64>,
     /// In the grid of its shard.
-    cell: Option<Vec<u64>>,
+    subchunk: Option<Vec<u64>>,
     /// Its first element.
     start: Vec<u64>,
     /// Its shape, padding included.
@@ -33,7 +33,7 @@ struct Stored {
 
 /// Reads a chunk and decodes it; a fault in it is a finding, beside what went well.
 pub(super) fn inspect_chunk(
-    side: &Side,
+    side: &StoredArray,
     store: &str,
     options: &ChunkOptions,
 ) -> Result<(ChunkResult, Option<Diagnostic>), OperationError> {
@@ -57,7 +57,7 @@ pub(super) fn inspect_chunk(
         shape,
         stages: Vec::new(),
     };
-    let chain = layout.map_or(&side.chain, |layout| &layout.cell);
+    let chain = layout.map_or(&side.chain, |layout| &layout.subchunk);
     let finding = match read(side, layout, &result.key, &place) {
         Ok(None) => None,
         Ok(Some(stored)) => {
@@ -102,13 +102,13 @@ fn is_sharding(codec: &BoundCodec) -> bool {
 }
 
 fn find(
-    side: &Side,
+    side: &StoredArray,
     layout: Option<&ShardLayout>,
     store: &str,
     options: &ChunkOptions,
 ) -> Result<Place, OperationError> {
     let stored_shape = &side.metadata.chunk_shape;
-    let shape = layout.map_or(stored_shape, |layout| &layout.cell.decoded().shape);
+    let shape = layout.map_or(stored_shape, |layout| &layout.subchunk.decoded().shape);
     let indices = &options.indices;
     let grid: Vec<u64> =
         side.metadata.shape.iter().zip(shape).map(|(s, c)| s.div_ceil((*c).max(1))).collect();
@@ -132,29 +132,29 @@ fn find(
     }
     let start: Vec<u64> = indices.iter().zip(shape).map(|(index, length)| index * length).collect();
     let object: Vec<u64> = start.iter().zip(stored_shape).map(|(first, length)| first / length).collect();
-    let cell = layout.map(|_| {
+    let subchunk = layout.map(|_| {
         let within = start.iter().zip(stored_shape).map(|(first, length)| first % length);
         within.zip(shape).map(|(first, length)| first / length).collect()
     });
-    Ok(Place { object, cell, start, shape: shape.clone() })
+    Ok(Place { object, subchunk, start, shape: shape.clone() })
 }
 
 fn read(
-    side: &Side,
+    side: &StoredArray,
     layout: Option<&ShardLayout>,
     key: &str,
     place: &Place,
 ) -> Result<Option<Stored>, Fault> {
     let mut bytes = Vec::new();
-    let (Some(layout), Some(cell)) = (layout, &place.cell) else {
+    let (Some(layout), Some(subchunk)) = (layout, &place.subchunk) else {
         let is_there = side.node.read_into(key, side.chain.max_encoded_bytes(), &mut bytes)?;
         return Ok(is_there.then_some(Stored { bytes, offset: None }));
     };
     let Some(reader) = side.node.open(key)? else { return Ok(None) };
     let index = layout.read_index(&reader, &mut bytes, &mut Workspace::default())?;
-    let entry = index.get(layout.entry_of(cell)).copied().flatten();
+    let entry = index.get(layout.entry_of(subchunk)).copied().flatten();
     let Some((offset, length)) = entry else { return Ok(None) };
-    layout.read_cell(&reader, (offset, length), &mut bytes)?;
+    layout.read_subchunk(&reader, (offset, length), &mut bytes)?;
     Ok(Some(Stored { bytes, offset: Some(offset) }))
 }
 
@@ -211,8 +211,8 @@ fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
 }
 
 /// Bytes that are held at once: the chunk on both sides of its largest codec.
-pub(super) fn needed_bytes(side: &Side, options: &ChunkOptions) -> u64 {
-    let cell = side.layout.as_ref().filter(|_| options.inner).map(|layout| &layout.cell);
-    let chain = cell.unwrap_or(&side.chain);
+pub(super) fn needed_bytes(side: &StoredArray, options: &ChunkOptions) -> u64 {
+    let subchunk = side.layout.as_ref().filter(|_| options.inner).map(|layout| &layout.subchunk);
+    let chain = subchunk.unwrap_or(&side.chain);
     chain.max_representation_bytes().saturating_mul(2).saturating_add(chain.context_bytes())
 }

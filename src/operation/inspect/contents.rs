@@ -12,7 +12,7 @@ use crate::element::NumberType;
 use crate::engine::chunk_set::position;
 use crate::engine::driver::{ChunkFault, Driver};
 use crate::engine::listing::Listing;
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
@@ -24,7 +24,7 @@ use crate::operation::transcode::fault::explain;
 /// An array whose chunks are read.
 pub(super) struct Contents<'a> {
     pub source: &'a OpenedArray,
-    pub side: &'a Side,
+    pub side: &'a StoredArray,
     pub listing: &'a Listing,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,

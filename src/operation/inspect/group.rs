@@ -12,7 +12,7 @@ use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
-use crate::operation::hierarchy::{Node, NodeContent, read_hierarchy};
+use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy};
 use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeResult, StatsResult};
 use crate::operation::open::{ArrayReading, lower};
 use crate::operation::options::InspectOptions;
@@ -149,7 +149,7 @@ fn depth(root: &Place, node: &Place) -> u64 {
     below.split('/').filter(|name| !name.is_empty()).count() as u64
 }
 
-fn describe(node: &Node) -> NodeResult {
+fn describe(node: &HierarchyNode) -> NodeResult {
     let path = node.place.path.clone();
     match &node.content {
         NodeContent::Array(array) => describe_array(array, path),

@@ -7,7 +7,7 @@ use crate::codec::region::{as_index, ravel};
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
 use crate::engine::listing;
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
@@ -15,7 +15,7 @@ use crate::operation::inspect_result::{PreviewAxis, PreviewIndex, PreviewResult,
 use crate::operation::open::OpenedArray;
 use crate::operation::options::PictureSize;
 use crate::operation::transcode::fault::explain;
-use crate::operation::transcode::reader::{Cell, CellReader, ReadBuffers};
+use crate::operation::transcode::reader::{ReadBuffers, Subchunk, SubchunkReader};
 
 /// Slices of more elements than this are not read whole.
 const MOST_ELEMENTS: u64 = 1 << 26;
@@ -37,7 +37,7 @@ pub(super) struct Slice {
 
 /// A slice on its way to a picture.
 struct Preview<'a> {
-    side: &'a Side,
+    side: &'a StoredArray,
     numbers: &'a CfNumbers,
     slice: &'a Slice,
     down: Reduction,
@@ -103,7 +103,7 @@ pub(super) struct Drawn<'a> {
     /// The array.
     pub source: &'a OpenedArray,
     /// It, with its chain bound.
-    pub side: &'a Side,
+    pub side: &'a StoredArray,
     /// Its elements as numbers.
     pub numbers: &'a CfNumbers,
     /// The part that is drawn.
@@ -214,22 +214,24 @@ impl Preview<'_> {
 
     /// The parts of a picture in an object, one for each unit that the slice meets.
     fn object(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Vec<Picture>, Fault> {
-        let object = CellReader { side: self.side }.open(index, buffers)?;
+        let object = SubchunkReader { side: self.side }.open(index, buffers)?;
         let mut parts = Vec::new();
         object.each_place(|place| {
-            let cell = object.cell(place);
-            let (Some(down), Some(right)) = (self.part(&cell, 0), self.part(&cell, 1)) else { return Ok(()) };
-            let holds = |dimension: usize| {
-                let (first, index) = (cell.start[dimension], self.slice.at[dimension]);
-                self.slice.axes.contains(&Some(dimension))
-                    || (index >= first && index - first < cell.shape[dimension])
+            let subchunk = object.subchunk(place);
+            let (Some(down), Some(right)) = (self.part(&subchunk, 0), self.part(&subchunk, 1)) else {
+                return Ok(());
             };
-            if !(0..cell.start.len()).all(holds) {
+            let holds = |dimension: usize| {
+                let (first, index) = (subchunk.start[dimension], self.slice.at[dimension]);
+                self.slice.axes.contains(&Some(dimension))
+                    || (index >= first && index - first < subchunk.shape[dimension])
+            };
+            if !(0..subchunk.start.len()).all(holds) {
                 return Ok(());
             }
-            if let Some(elements) = object.read(place, &cell, buffers)? {
+            if let Some(elements) = object.read(place, &subchunk, buffers)? {
                 let mut part = Picture::new(down, right);
-                self.gather(&cell, elements, &mut part);
+                self.gather(&subchunk, elements, &mut part);
                 parts.push(part);
             }
             Ok(())
@@ -237,24 +239,25 @@ impl Preview<'_> {
         Ok(parts)
     }
 
-    /// The pixels of a cell along one side of the picture; `None` where none needs it.
-    fn part(&self, cell: &Cell, place: usize) -> Option<(u64, u64)> {
-        let (first, length) = self.extent(cell, place);
+    /// The pixels of a subchunk along one side of the picture; `None` where none needs it.
+    fn part(&self, subchunk: &Subchunk, place: usize) -> Option<(u64, u64)> {
+        let (first, length) = self.extent(subchunk, place);
         [&self.down, &self.right][place].pixels_of(first, length)
     }
 
-    fn extent(&self, cell: &Cell, place: usize) -> (u64, u64) {
-        self.slice.axes[place].map_or((0, 1), |dimension| (cell.start[dimension], cell.shape[dimension]))
+    fn extent(&self, subchunk: &Subchunk, place: usize) -> (u64, u64) {
+        self.slice.axes[place]
+            .map_or((0, 1), |dimension| (subchunk.start[dimension], subchunk.shape[dimension]))
     }
 
-    fn gather(&self, cell: &Cell, elements: &[u8], part: &mut Picture) {
-        let stride = |dimension: usize| cell.shape[dimension + 1..].iter().product::<u64>();
+    fn gather(&self, subchunk: &Subchunk, elements: &[u8], part: &mut Picture) {
+        let stride = |dimension: usize| subchunk.shape[dimension + 1..].iter().product::<u64>();
         let strides = self.slice.axes.map(|axis| axis.map_or(0, stride));
-        let origin: u64 = (0..cell.start.len())
+        let origin: u64 = (0..subchunk.start.len())
             .filter(|dimension| !self.slice.axes.contains(&Some(*dimension)))
-            .map(|dimension| (self.slice.at[dimension] - cell.start[dimension]) * stride(dimension))
+            .map(|dimension| (self.slice.at[dimension] - subchunk.start[dimension]) * stride(dimension))
             .sum();
-        let (down, right) = (self.extent(cell, 0), self.extent(cell, 1));
+        let (down, right) = (self.extent(subchunk, 0), self.extent(subchunk, 1));
         let size = self.numbers.size();
         self.down.each(down, |row, y| {
             let line = origin + (row - down.0) * strides[0];

@@ -8,7 +8,7 @@ use crate::element::NumberType;
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::listing::Listing;
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::metadata::extension::CodecMetadata;
@@ -28,7 +28,7 @@ pub(super) struct Suggesting<'a> {
     /// The array.
     pub source: &'a OpenedArray,
     /// It, with its chain bound.
-    pub side: &'a Side,
+    pub side: &'a StoredArray,
     /// What is stored of it.
     pub listing: &'a Listing,
     /// Who reads it.

@@ -7,12 +7,12 @@ use super::numbers::CfNumbers;
 use crate::codec::region::as_index;
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::{PIECE, Side};
+use crate::engine::object::{PIECE, StoredArray};
 use crate::engine::progress::Progress;
 use crate::kernel::missing::MissingCount;
 use crate::metadata::array::num_elements;
 use crate::operation::transcode::budget::{has_edges, side_index_bytes};
-use crate::operation::transcode::reader::{CellReader, OpenedObject, ReadBuffers};
+use crate::operation::transcode::reader::{OpenedObject, ReadBuffers, SubchunkReader};
 
 /// What is made of numbers.
 pub(super) trait Scan: Sync {
@@ -40,7 +40,7 @@ pub(super) struct Found<P> {
 #[derive(Debug)]
 pub(super) struct Values<'a> {
     /// The array.
-    pub side: &'a Side,
+    pub side: &'a StoredArray,
     /// Its elements as numbers.
     pub numbers: &'a CfNumbers,
     /// Its objects that are stored.
@@ -51,12 +51,12 @@ pub(super) struct Values<'a> {
 
 /// Bytes that a thread holds while it reads chunks: both sides of the largest codec, what the codecs keep, and the
 /// index of a shard. Chunks that store their elements as they are are read in pieces.
-pub(super) fn unit_bytes(side: &Side) -> u64 {
+pub(super) fn unit_bytes(side: &StoredArray) -> u64 {
     let is_plain = side.chain.stores_elements(as_index(side.chunk_bytes())) && !side.chain.checks_values();
     if side.layout.is_none() && !has_edges(side) && is_plain {
         return side.chunk_bytes().min(PIECE as u64);
     }
-    let chain = side.cell_chain();
+    let chain = side.subchunk_chain();
     let buffers = chain.max_representation_bytes().saturating_mul(2);
     buffers.saturating_add(chain.context_bytes()).saturating_add(side_index_bytes(side))
 }
@@ -67,7 +67,7 @@ impl Values<'_> {
         num_elements(&self.side.metadata.shape)
     }
 
-    /// Makes the pass over what is stored. Parts are those of cells, merged to those of objects, merged in the order
+    /// Makes the pass over what is stored. Parts are those of subchunks, merged to those of objects, merged in the order
     /// of the grid.
     pub(super) fn scan<S: Scan>(
         &self,
@@ -112,7 +112,7 @@ impl Values<'_> {
         buffers: &mut ReadBuffers,
         index: u64,
     ) -> Result<Found<S::Part>, Fault> {
-        let reader = CellReader { side: self.side };
+        let reader = SubchunkReader { side: self.side };
         let mut found = Found::<S::Part>::default();
         let mut whole = Found::<S::Part>::default();
         if reader.each_piece(index, buffers, |piece| self.add(scan, &mut whole, piece))? {
@@ -122,7 +122,7 @@ impl Values<'_> {
         }
         let object = reader.open(index, buffers)?;
         object.each_place(|place| {
-            found.add(scan, &self.cell(scan, &object, place, buffers)?);
+            found.add(scan, &self.subchunk(scan, &object, place, buffers)?);
             Ok(())
         })?;
         Ok(found)
@@ -132,13 +132,13 @@ impl Values<'_> {
     fn shared<S: Scan>(&self, scan: &S, index: u64) -> Result<Found<S::Part>, Fault> {
         let threads = self.driver.num_threads();
         let workspaces: Vec<Mutex<ReadBuffers>> = (0..threads).map(|_| Mutex::default()).collect();
-        let object = CellReader { side: self.side }.open(index, &mut ReadBuffers::default())?;
+        let object = SubchunkReader { side: self.side }.open(index, &mut ReadBuffers::default())?;
         let mut found = Found::<S::Part>::default();
         let mut places = Vec::new();
         let run = |places: &mut Vec<Vec<u64>>, found: &mut Found<S::Part>| {
             let parts = self.driver.map(&workspaces, places.len(), |buffers, item| {
                 self.driver.interrupt().check()?;
-                self.cell(scan, &object, &places[item], buffers)
+                self.subchunk(scan, &object, &places[item], buffers)
             });
             places.clear();
             for part in parts {
@@ -154,18 +154,18 @@ impl Values<'_> {
         Ok(found)
     }
 
-    fn cell<S: Scan>(
+    fn subchunk<S: Scan>(
         &self,
         scan: &S,
         object: &OpenedObject<'_>,
         place: &[u64],
         buffers: &mut ReadBuffers,
     ) -> Result<Found<S::Part>, Fault> {
-        let cell = object.cell(place);
+        let subchunk = object.subchunk(place);
         let mut found = Found::<S::Part>::default();
-        if let Some(elements) = object.read(place, &cell, buffers)? {
+        if let Some(elements) = object.read(place, &subchunk, buffers)? {
             self.add(scan, &mut found, elements);
-            found.elements = cell.num_elements();
+            found.elements = subchunk.num_elements();
         }
         Ok(found)
     }

@@ -4,9 +4,9 @@ use super::plan::Plan;
 use super::quantization::Quantization;
 use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
-use crate::engine::cells::MOST_OPEN_SHARDS;
-use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
+use crate::engine::object::{ObjectJob, PIECE, Route, StoredArray};
 use crate::engine::shard::ShardLayout;
+use crate::engine::subchunks::MOST_OPEN_SHARDS;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 
@@ -44,15 +44,15 @@ pub(super) fn of_chunks(chunk_shape: &[u64]) -> String {
 
 /// The most bytes that a thread holds at once, in whatever pass takes most, but for those over blocks.
 pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, verifies: bool) -> u64 {
-    if let ObjectWay::Measured(measured) = &job.way {
+    if let Route::Measured(measured) = &job.way {
         return measured.allowance.share;
     }
     let has_edges = has_edges(&job.source);
     let converting = match &job.way {
         // Blocks have a plan of their own.
-        ObjectWay::Rechunk(_) | ObjectWay::Staged(_) | ObjectWay::Measured(_) => 0,
-        ObjectWay::Convert(conversion) => convert_bytes(job, conversion, has_edges),
-        ObjectWay::Cells(conversion) => {
+        Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
+        Route::Convert(conversion) => convert_bytes(job, conversion, has_edges),
+        Route::Subchunks(conversion) => {
             let indices = shard_bytes(Some(&job.source), &job.destination);
             // Threads that share a shard hold what they converted until it is its turn: twice.
             let waiting = conversion.destination().encoded_bytes().saturating_mul(2);
@@ -63,9 +63,9 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
         quantization.map_or(0, |settled| first_pass_bytes(&job.source, &job.destination, settled));
     let verifying = if verifies {
         // What is read on both sides, the values as they should be, and absent elements.
-        let elements = cell_bytes(&job.source).max(cell_bytes(&job.destination)).saturating_mul(3);
+        let elements = subchunk_bytes(&job.source).max(subchunk_bytes(&job.destination)).saturating_mul(3);
         // The shards of SOURCE that lie in one of DEST are kept open.
-        let open = if matches!(job.way, ObjectWay::Cells(_)) {
+        let open = if matches!(job.way, Route::Subchunks(_)) {
             shard_bytes(Some(&job.source), &job.destination)
         } else {
             0
@@ -81,7 +81,11 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
 }
 
 /// What finding the range of a quantisation takes, and measuring its error.
-pub(super) fn first_pass_bytes(source: &Side, destination: &Side, quantization: &Quantization) -> u64 {
+pub(super) fn first_pass_bytes(
+    source: &StoredArray,
+    destination: &StoredArray,
+    quantization: &Quantization,
+) -> u64 {
     let surveying = reading_bytes(source, has_edges(source));
     // Measuring makes codes of all that was read; they are no larger than the chunk.
     let codes = quantization.max_error.map_or(0, |_| destination.chain.decoded_bytes());
@@ -99,32 +103,32 @@ fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u
 }
 
 /// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.
-pub(super) fn shard_bytes(source: Option<&Side>, destination: &Side) -> u64 {
+pub(super) fn shard_bytes(source: Option<&StoredArray>, destination: &StoredArray) -> u64 {
     let open = source
         .map_or(0, |source| side_index_bytes(source).saturating_mul(source.num_open_shards(destination)));
     open.saturating_add(side_index_bytes(destination))
 }
 
 /// The indices of as many shards as are ever kept open.
-pub(super) fn open_bytes(source: &Side) -> u64 {
+pub(super) fn open_bytes(source: &StoredArray) -> u64 {
     side_index_bytes(source).saturating_mul(MOST_OPEN_SHARDS as u64)
 }
 
 /// Bytes of the index of a shard, where the array has shards that are streamed.
-pub(in crate::operation) fn side_index_bytes(side: &Side) -> u64 {
+pub(in crate::operation) fn side_index_bytes(side: &StoredArray) -> u64 {
     side.layout.as_ref().map_or(0, index_bytes)
 }
 
 /// What reading a chunk of one side takes.
-pub(super) fn reading_bytes(side: &Side, has_edges: bool) -> u64 {
+pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
     match &side.layout {
-        Some(layout) => layout.cell.reading_bytes(has_edges).saturating_add(index_bytes(layout)),
+        Some(layout) => layout.subchunk.reading_bytes(has_edges).saturating_add(index_bytes(layout)),
         None => side.chain.reading_bytes(has_edges),
     }
 }
 
-fn cell_bytes(side: &Side) -> u64 {
-    side.layout.as_ref().map_or(&side.chain, |layout| &layout.cell).decoded_bytes()
+fn subchunk_bytes(side: &StoredArray) -> u64 {
+    side.layout.as_ref().map_or(&side.chain, |layout| &layout.subchunk).decoded_bytes()
 }
 
 /// The index of a shard, encoded and as entries.
@@ -134,9 +138,9 @@ fn index_bytes(layout: &ShardLayout) -> u64 {
 }
 
 /// Whether chunks reach beyond the edge of the array.
-pub(in crate::operation) fn has_edges(side: &Side) -> bool {
+pub(in crate::operation) fn has_edges(side: &StoredArray) -> bool {
     let chunk_shape = match &side.layout {
-        Some(layout) => &layout.cell.decoded().shape,
+        Some(layout) => &layout.subchunk.decoded().shape,
         None => &side.metadata.chunk_shape,
     };
     side.metadata.shape.iter().zip(chunk_shape).any(|(length, chunk)| length % chunk.max(&1) != 0)

@@ -2,12 +2,12 @@
 //! plan is held against it before DEST is touched, and `--verify` reads DEST back by it.
 
 use super::consolidate::NodeDocuments;
-use super::layout::{side, unread_side};
+use super::layout::{opaque_array, side};
 use super::plan::Planned;
 use crate::codec::Recoding;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::measured::CellWay;
-use crate::engine::object::{ObjectJob, ObjectWay};
+use crate::engine::measured::SubchunkWay;
+use crate::engine::object::{ObjectJob, Route};
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::CodecMetadata;
@@ -18,7 +18,7 @@ use crate::operation::error::OperationError;
 use crate::operation::open::{ArrayReading, OpenedArray, lower, refusal};
 use crate::operation::place::Place;
 use crate::pipeline::Pipeline;
-use crate::store::LocalNode;
+use crate::store::Node;
 
 /// What a reader of DEST's documents knows of it.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ impl Described {
     pub(super) fn read(
         documents: &NodeDocuments,
         planned: &Planned,
-        target: &LocalNode,
+        target: &Node,
         source: &OpenedArray,
     ) -> Result<Self, OperationError> {
         let reading = documents.last().and_then(|(key, document)| read(key, &document.bytes, target, source));
@@ -103,10 +103,10 @@ impl Described {
         let node = planned.destination.node.clone();
         let mut way = planned.way.clone();
         let destination = match &mut way {
-            ObjectWay::Measured(measured) => {
-                let destination = unread_side(node, self.metadata.clone(), &self.pipeline, store)?;
-                if let CellWay::Recode(recoding) = &mut measured.way {
-                    let anew = Recoding::new(planned.source.cell_chain(), destination.cell_chain());
+            Route::Measured(measured) => {
+                let destination = opaque_array(node, self.metadata.clone(), &self.pipeline, store)?;
+                if let SubchunkWay::Recode(recoding) = &mut measured.way {
+                    let anew = Recoding::new(planned.source.subchunk_chain(), destination.subchunk_chain());
                     let unread =
                         || OperationError::data(format!("what is written of `{store}` cannot be read back"));
                     **recoding = anew.ok_or_else(unread)?;
@@ -126,7 +126,7 @@ impl Described {
     }
 }
 
-fn read(key: &str, bytes: &[u8], target: &LocalNode, source: &OpenedArray) -> Option<ArrayReading> {
+fn read(key: &str, bytes: &[u8], target: &Node, source: &OpenedArray) -> Option<ArrayReading> {
     let (document, _) = parse_document(key, bytes).ok()?;
     let is_v2 = key == ".zarray";
     let documents = Documents {

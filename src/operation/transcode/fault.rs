@@ -9,7 +9,7 @@ use crate::engine::driver::{ChunkFault, Fault, ObjectOf};
 use crate::engine::object::ObjectJob;
 use crate::kernel::FaultKind;
 use crate::metadata::array::ArrayMetadata;
-use crate::operation::budget::way_out;
+use crate::operation::budget::memory_advice;
 use crate::operation::error::OperationError;
 
 /// The error of an operation on `store`, an array of this metadata, that ended at a chunk.
@@ -44,7 +44,7 @@ pub(in crate::operation) fn explain(
             "{chunk} needs {} of memory, more than there may be",
             bytes(needed)
         ))
-        .with_help(way_out(needed)),
+        .with_help(memory_advice(needed)),
         fault @ Fault::Other(_) => {
             OperationError::data(format!("{chunk} cannot be converted")).because(fault)
         }

@@ -11,7 +11,7 @@ use super::survey::{Survey, Surveyor, scans};
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::listing::Listing;
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
@@ -54,7 +54,12 @@ impl FirstPass<'_> {
         })
     }
 
-    fn survey(&self, request: &Request<'_>, side: &Side, driver: &Driver) -> Result<Survey, OperationError> {
+    fn survey(
+        &self,
+        request: &Request<'_>,
+        side: &StoredArray,
+        driver: &Driver,
+    ) -> Result<Survey, OperationError> {
         let source = request.source;
         let declared = missing::declared(source, request.number_type);
         let (scan, declared) = scans(request.number_type, &request.missing, &declared);
@@ -73,7 +78,7 @@ impl FirstPass<'_> {
     /// The greatest error of a quantisation, measured over all stored data without writing anything.
     fn measure(
         &self,
-        side: &Side,
+        side: &StoredArray,
         quantization: &Quantization,
         driver: &Driver,
     ) -> Result<f64, OperationError> {

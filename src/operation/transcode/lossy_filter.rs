@@ -4,21 +4,21 @@ use super::verify::kept;
 use crate::codec::chain::{BoundCodec, Codec, Workspace};
 use crate::codec::conversion::round_trip;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::object::{ObjectJob, ObjectWay};
+use crate::engine::object::{ObjectJob, Route};
 
 /// The first such codec that elements pass on their way to DEST; codecs that encoded chunks have passed before, and do
 /// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come
 /// back as they are.
 pub(super) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
-    let mut codecs = job.destination.cell_chain().codecs().iter().skip(kept(job));
+    let mut codecs = job.destination.subchunk_chain().codecs().iter().skip(kept(job));
     codecs.find(|codec| matches!(&codec.codec, Codec::Delta { delta, .. } if !delta.is_exact()))
 }
 
 /// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
 /// bring the fill value back bit for bit.
 pub(super) fn loses_fill_value(job: &ObjectJob) -> bool {
-    let is_other_grid = matches!(job.way, ObjectWay::Rechunk(_) | ObjectWay::Staged(_));
-    let chain = job.destination.cell_chain();
+    let is_other_grid = matches!(job.way, Route::Rechunk(_) | Route::Staged(_));
+    let chain = job.destination.subchunk_chain();
     let has_filter =
         chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Filter { .. } | Codec::BitRound(_)));
     let absent = chain

@@ -1,10 +1,10 @@
 //! Error figures of a quantisation over all data, with nothing written: for `--max-error`.
 
 use super::quantization::Quantization;
-use super::reader::{CellReader, ReadBuffers};
+use super::reader::{ReadBuffers, SubchunkReader};
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver};
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::kernel::quantize::QuantizeFigures;
 
@@ -17,7 +17,7 @@ struct Buffers {
 
 /// The figures of all elements of `present`.
 pub(in crate::operation) fn figures(
-    side: &Side,
+    side: &StoredArray,
     present: &ChunkSet,
     quantization: &Quantization,
     driver: &Driver,
@@ -31,11 +31,11 @@ pub(in crate::operation) fn figures(
         |buffers, index| {
             let mut figures = QuantizeFigures::default();
             let Buffers { read, codes } = buffers;
-            CellReader { side }.each(index, read, |cell, elements| {
+            SubchunkReader { side }.each(index, read, |subchunk, elements| {
                 let Some(elements) = elements else { return Ok(()) };
                 codes.resize(elements.len() / source_size * target_size, 0);
                 kernel.convert(elements, codes, &mut figures).map_err(|fault| {
-                    cell.element_fault(fault, elements, quantization.source, quantization.target)
+                    subchunk.element_fault(fault, elements, quantization.source, quantization.target)
                 })
             })?;
             progress.advance(side.chunk_bytes());

@@ -4,10 +4,10 @@ use super::budget::Memory;
 use super::plan::{Plan, Planned};
 use super::quantization::Quantization;
 use super::readers;
+use super::route::route;
 use super::verify::Verification;
-use super::way::route;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::object::{ObjectReport, ObjectWay};
+use crate::engine::object::{ObjectReport, Route};
 use crate::engine::rechunk::Rechunk;
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
@@ -15,7 +15,9 @@ use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::QuantizeForm;
-use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, QuantizationResult, Route};
+use crate::operation::transcode_result::{
+    ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName,
+};
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 
 /// What a run counted.
@@ -68,9 +70,9 @@ pub(super) fn num_units(plan: &Plan) -> u64 {
     let Some(job) = &plan.job else { return plan.listing.present.len() };
     let blocks = |rechunk: &Rechunk| job.overlapped(&rechunk.plan.group_shape()).len();
     match &job.way {
-        ObjectWay::Rechunk(rechunk) => blocks(rechunk),
-        ObjectWay::Staged(staged) => blocks(&staged.first).saturating_add(blocks(&staged.second)),
-        ObjectWay::Convert(_) | ObjectWay::Cells(_) | ObjectWay::Measured(_) => num_written(plan),
+        Route::Rechunk(rechunk) => blocks(rechunk),
+        Route::Staged(staged) => blocks(&staged.first).saturating_add(blocks(&staged.second)),
+        Route::Convert(_) | Route::Subchunks(_) | Route::Measured(_) => num_written(plan),
     }
 }
 
@@ -132,7 +134,7 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
     NodeResult {
         path: path.to_owned(),
         node_type: "array",
-        route: plan.job.as_ref().map_or(Route::Copy, route),
+        route: plan.job.as_ref().map_or(RouteName::Copy, route),
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
         destination: Some(destination),
         counts,
@@ -150,7 +152,7 @@ pub(super) fn group_result(path: &str) -> NodeResult {
     NodeResult {
         path: path.to_owned(),
         node_type: "group",
-        route: Route::Metadata,
+        route: RouteName::Metadata,
         source: None,
         destination: None,
         counts: Counts::default(),

@@ -9,9 +9,9 @@ use super::first_pass::FirstPass;
 use super::layout::side;
 use super::quantization::Quantization;
 use super::request::{Request, refuse_packed};
+use super::route::Choice;
 use super::verify::kept;
-use super::way::Choice;
-use super::{few_readers, lossy_filter, normalize, readers, regrid, unpack, version_2};
+use super::{lossy_filter, normalize, reader_support, readers, regrid, unpack, version_2};
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::data_type::FillValue;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
@@ -19,7 +19,7 @@ use crate::engine::chunk_set;
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::listing::{self, Listing};
-use crate::engine::object::{ObjectJob, ObjectWay};
+use crate::engine::object::{ObjectJob, Route};
 use crate::engine::progress::Progress;
 use crate::engine::rechunk::Rechunk;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata, num_elements};
@@ -31,7 +31,7 @@ use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
 use crate::operation::storage::dangling_links;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
-use crate::store::LocalNode;
+use crate::store::Node;
 
 /// A settled plan.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Plan {
     /// The array as it is.
     pub source: OpenedArray,
     /// Where it will be.
-    pub target: LocalNode,
+    pub target: Node,
     /// The array as it will be.
     pub destination: Planned,
     /// Its keys.
@@ -99,8 +99,8 @@ impl Plan {
     /// The passes over blocks, where the job goes from one grid to another, and the comparison after it.
     pub(super) fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
         let passes: [Option<&Rechunk>; 2] = match self.job.as_ref().map(|job| &job.way) {
-            Some(ObjectWay::Rechunk(rechunk)) => [Some(rechunk), None],
-            Some(ObjectWay::Staged(staged)) => [Some(&staged.first), Some(&staged.second)],
+            Some(Route::Rechunk(rechunk)) => [Some(rechunk), None],
+            Some(Route::Staged(staged)) => [Some(&staged.first), Some(&staged.second)],
             _ => [None, None],
         };
         passes.into_iter().chain([self.comparison.as_ref()]).flatten()
@@ -109,9 +109,9 @@ impl Plan {
     /// How often source chunks are read, in the mean.
     pub(super) fn read_amplification(&self) -> f64 {
         match self.job.as_ref().map(|job| &job.way) {
-            Some(ObjectWay::Rechunk(rechunk)) => rechunk.plan.read_amplification(),
-            Some(ObjectWay::Staged(staged)) => staged.read_amplification(),
-            Some(ObjectWay::Measured(measured)) => self
+            Some(Route::Rechunk(rechunk)) => rechunk.plan.read_amplification(),
+            Some(Route::Staged(staged)) => staged.read_amplification(),
+            Some(Route::Measured(measured)) => self
                 .job
                 .as_ref()
                 .map_or(1.0, |job| measured.read_amplification(&job.source, &job.destination)),
@@ -122,7 +122,7 @@ impl Plan {
     /// Bytes of intermediate data, at most.
     pub(super) fn bytes_temporary(&self) -> u64 {
         match self.job.as_ref().map(|job| (job, &job.way)) {
-            Some((job, ObjectWay::Staged(staged))) => staged.bytes(job),
+            Some((job, Route::Staged(staged))) => staged.bytes(job),
             _ => 0,
         }
     }
@@ -154,7 +154,7 @@ impl Planner<'_> {
     pub(super) fn plan(
         &self,
         source: OpenedArray,
-        target: LocalNode,
+        target: Node,
         progress: &dyn Progress,
     ) -> Result<Plan, OperationError> {
         version_2::refuse_codecs(&source, self.options)?;
@@ -183,7 +183,7 @@ impl Planner<'_> {
     fn quantization(
         &self,
         request: &Request<'_>,
-        target: &LocalNode,
+        target: &Node,
         listing: &Listing,
         progress: &dyn Progress,
     ) -> Result<Quantization, OperationError> {
@@ -209,7 +209,7 @@ impl Planner<'_> {
     fn assemble(
         &self,
         source: OpenedArray,
-        target: LocalNode,
+        target: Node,
         listing: Listing,
         quantization: Option<Quantization>,
     ) -> Result<Plan, OperationError> {
@@ -249,7 +249,7 @@ impl Planner<'_> {
         if self.options.fill_value.is_none() {
             version_2::mask_by_fill_value(&mut draft)?;
         }
-        warnings.extend(few_readers::raw_warning(&source, &draft));
+        warnings.extend(reader_support::raw_warning(&source, &draft));
         let destination = self.check(&mut draft, &source, &mut warnings)?;
         if let Some(quantization) = &changed.quantization {
             // Of a type that may not be taken nothing is said.
@@ -257,7 +257,7 @@ impl Planner<'_> {
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(packed_warning(quantization));
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
-            warnings.extend(few_readers::warning(&source.pipeline, &destination.pipeline));
+            warnings.extend(reader_support::warning(&source.pipeline, &destination.pipeline));
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
         let Work { job, comparison } = self.work(&source, &target, &destination, &listing, changed)?;
@@ -431,7 +431,7 @@ impl Planner<'_> {
     fn work(
         &self,
         source: &OpenedArray,
-        target: &LocalNode,
+        target: &Node,
         destination: &Planned,
         listing: &Listing,
         changed: Changed,
@@ -461,12 +461,12 @@ impl Planner<'_> {
                 });
         let (from, to) = match sides {
             // What the same codes stood for before gets the same codes again.
-            Ok((from, mut to)) if unchanged && from.cell_chain().casts_like(to.cell_chain()) => {
+            Ok((from, mut to)) if unchanged && from.subchunk_chain().casts_like(to.subchunk_chain()) => {
                 to.encode_to_nearest();
                 (from, to)
             }
             Ok(sides) => sides,
-            Err(error) => return self.unread_job((source, target, destination), listing, changed, error),
+            Err(error) => return self.opaque_job((source, target, destination), listing, changed, error),
         };
         let quantization = changed.quantization.as_ref();
         let mut choice = Choice {
@@ -484,7 +484,7 @@ impl Planner<'_> {
         let present = listing.present.clone();
         let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
         choice.elsewhere = unit_bytes(&job, quantization, false);
-        let is_told = depends_on_one_element(job.destination.cell_chain(), kept(&job));
+        let is_told = depends_on_one_element(job.destination.subchunk_chain(), kept(&job));
         if options.verify && options.codecs.is_some() && !is_told {
             let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
             return Err(OperationError::data(message).with_help(
@@ -492,9 +492,9 @@ impl Planner<'_> {
             ));
         }
         let comparison = match &job.way {
-            ObjectWay::Rechunk(rechunk) => Some((**rechunk).clone()),
+            Route::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself, and chunks that stay as they are one by one.
-            ObjectWay::Staged(_) | ObjectWay::Cells(_) => None,
+            Route::Staged(_) | Route::Subchunks(_) => None,
             _ if same_grid || !options.verify => None,
             _ => Some(choice.rechunk(&job.source, &job.destination)?),
         };

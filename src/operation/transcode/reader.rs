@@ -6,18 +6,18 @@ use crate::codec::region::{advance, as_index, unravel};
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
 use crate::element::NumberType;
-use crate::engine::cells::CellSource;
 use crate::engine::driver::Fault;
-use crate::engine::object::{PIECE, Side, cell_start};
+use crate::engine::object::{PIECE, StoredArray, subchunk_start};
 use crate::engine::shard::ShardLayout;
+use crate::engine::subchunks::SubchunkSource;
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
 
 /// Reads an array.
 #[derive(Debug)]
-pub(in crate::operation) struct CellReader<'a> {
+pub(in crate::operation) struct SubchunkReader<'a> {
     /// The array.
-    pub side: &'a Side,
+    pub side: &'a StoredArray,
 }
 
 /// What a thread keeps from object to object.
@@ -32,52 +32,52 @@ pub(in crate::operation) struct ReadBuffers {
 }
 
 impl ReadBuffers {
-    /// The elements of the cell at a position; `None` where it is absent.
-    pub(super) fn read_cell(
+    /// The elements of the subchunk at a position; `None` where it is absent.
+    pub(super) fn read_subchunk(
         &mut self,
-        cells: &CellSource<'_>,
+        subchunks: &SubchunkSource<'_>,
         position: &[u64],
-        cell: &Cell,
+        subchunk: &Subchunk,
     ) -> Result<Option<&[u8]>, Fault> {
-        if !cells.read(position, &mut self.bytes, &mut self.workspace)? {
+        if !subchunks.read(position, &mut self.bytes, &mut self.workspace)? {
             return Ok(None);
         }
-        Ok(Some(decode(cells.side().cell_chain(), cell, self)?))
+        Ok(Some(decode(subchunks.side().subchunk_chain(), subchunk, self)?))
     }
 
-    /// Whether the cell at a position is stored, as far as the index of its shard tells.
-    pub(super) fn holds(&mut self, cells: &CellSource<'_>, position: &[u64]) -> Result<bool, Fault> {
-        cells.holds(position, &mut self.bytes, &mut self.workspace)
+    /// Whether the subchunk at a position is stored, as far as the index of its shard tells.
+    pub(super) fn holds(&mut self, subchunks: &SubchunkSource<'_>, position: &[u64]) -> Result<bool, Fault> {
+        subchunks.holds(position, &mut self.bytes, &mut self.workspace)
     }
 
-    /// The elements of a cell whose encoded bytes are `encoded`, which becomes the buffer that is read into.
+    /// The elements of a subchunk whose encoded bytes are `encoded`, which becomes the buffer that is read into.
     pub(super) fn decode(
         &mut self,
         chain: &BoundChain,
-        cell: &Cell,
+        subchunk: &Subchunk,
         encoded: &mut Vec<u8>,
     ) -> Result<&[u8], ChainFault> {
         std::mem::swap(&mut self.bytes, encoded);
-        decode(chain, cell, self)
+        decode(chain, subchunk, self)
     }
 }
 
 /// A unit of the array.
 #[derive(Debug, Clone)]
-pub(in crate::operation) struct Cell {
+pub(in crate::operation) struct Subchunk {
     /// Its first element in the array.
     pub start: Vec<u64>,
     /// The part of it that lies inside the array, in elements.
     pub shape: Vec<u64>,
 }
 
-impl Cell {
-    /// Elements of the cell.
+impl Subchunk {
+    /// Elements of the subchunk.
     pub(in crate::operation) fn num_elements(&self) -> u64 {
         self.shape.iter().product()
     }
 
-    /// A kernel's fault on the cell's elements, with the element's place in the array.
+    /// A kernel's fault on the subchunk's elements, with the element's place in the array.
     pub(in crate::operation) fn element_fault(
         &self,
         fault: ElementFault,
@@ -102,7 +102,7 @@ impl Cell {
 /// A stored object that is being read.
 #[derive(Debug)]
 pub(in crate::operation) struct OpenedObject<'a> {
-    side: &'a Side,
+    side: &'a StoredArray,
     key: String,
     start: Vec<u64>,
     shard: Option<OpenedShard<'a>>,
@@ -116,7 +116,7 @@ struct OpenedShard<'a> {
     index: Vec<IndexEntry>,
 }
 
-impl<'a> CellReader<'a> {
+impl<'a> SubchunkReader<'a> {
     /// Opens an object; one that is not there is absent whole.
     pub(in crate::operation) fn open(
         &self,
@@ -178,12 +178,12 @@ impl<'a> CellReader<'a> {
         &self,
         index: u64,
         buffers: &mut ReadBuffers,
-        mut visit: impl FnMut(&Cell, Option<&[u8]>) -> Result<(), Fault>,
+        mut visit: impl FnMut(&Subchunk, Option<&[u8]>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let object = self.open(index, buffers)?;
         object.each_place(|place| {
-            let cell = object.cell(place);
-            visit(&cell, object.read(place, &cell, buffers)?)
+            let subchunk = object.subchunk(place);
+            visit(&subchunk, object.read(place, &subchunk, buffers)?)
         })
     }
 }
@@ -195,12 +195,12 @@ impl OpenedObject<'_> {
         mut visit: impl FnMut(&[u64]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let grid = match &self.shard {
-            Some(shard) => shard.layout.cell_grid_shape(),
+            Some(shard) => shard.layout.subchunk_grid_shape(),
             None => vec![1; self.start.len()],
         };
         let mut place = vec![0; grid.len()];
         loop {
-            if self.cell(&place).num_elements() > 0 {
+            if self.subchunk(&place).num_elements() > 0 {
                 visit(&place)?;
             }
             if !advance(&mut place, &grid) {
@@ -210,50 +210,56 @@ impl OpenedObject<'_> {
     }
 
     /// The unit at a place, cut at the edge of the array.
-    pub(in crate::operation) fn cell(&self, place: &[u64]) -> Cell {
+    pub(in crate::operation) fn subchunk(&self, place: &[u64]) -> Subchunk {
         let shape = match &self.shard {
-            Some(shard) => &shard.layout.cell.decoded().shape,
+            Some(shard) => &shard.layout.subchunk.decoded().shape,
             None => &self.side.metadata.chunk_shape,
         };
-        let start = cell_start(&self.start, place, shape);
+        let start = subchunk_start(&self.start, place, shape);
         let shape = self.side.cropped(&start, shape).unwrap_or_else(|| shape.clone());
-        Cell { start, shape }
+        Subchunk { start, shape }
     }
 
     /// The elements of a unit; `None` where it is absent.
     pub(in crate::operation) fn read<'b>(
         &self,
         place: &[u64],
-        cell: &Cell,
+        subchunk: &Subchunk,
         buffers: &'b mut ReadBuffers,
     ) -> Result<Option<&'b [u8]>, Fault> {
         let Some(shard) = &self.shard else {
             let chain = &self.side.chain;
             let there = self.side.node.read_into(&self.key, chain.max_encoded_bytes(), &mut buffers.bytes)?;
-            return if there { Ok(Some(decode(chain, cell, buffers)?)) } else { Ok(None) };
+            return if there { Ok(Some(decode(chain, subchunk, buffers)?)) } else { Ok(None) };
         };
         let entry = shard.index.get(shard.layout.entry_of(place)).copied().flatten();
         let (Some(entry), Some(reader)) = (entry, &shard.reader) else { return Ok(None) };
-        shard.layout.read_cell(reader, entry, &mut buffers.bytes)?;
-        Ok(Some(decode(&shard.layout.cell, cell, buffers)?))
+        shard.layout.read_subchunk(reader, entry, &mut buffers.bytes)?;
+        Ok(Some(decode(&shard.layout.subchunk, subchunk, buffers)?))
     }
 }
 
 /// Decodes what was read, from buffer to buffer, and cuts off what lies beyond the edge.
-fn decode<'b>(chain: &BoundChain, cell: &Cell, buffers: &'b mut ReadBuffers) -> Result<&'b [u8], ChainFault> {
+fn decode<'b>(
+    chain: &BoundChain,
+    subchunk: &Subchunk,
+    buffers: &'b mut ReadBuffers,
+) -> Result<&'b [u8], ChainFault> {
     let ReadBuffers { bytes, spare, workspace } = buffers;
     if !chain.stores_elements(bytes.len()) {
-        for place in (chain.num_moot()..chain.codecs().len()).rev() {
+        for place in (chain.num_noop_codecs()..chain.codecs().len()).rev() {
             chain.decode_codec(place, bytes, spare, workspace)?;
             std::mem::swap(bytes, spare);
         }
         chain.check_decoded(bytes.len())?;
     }
     let array = chain.decoded();
-    if cell.shape != array.shape {
-        crop(bytes, &array.shape, &cell.shape, array.data_type.size().unwrap_or(1));
+    if subchunk.shape != array.shape {
+        crop(bytes, &array.shape, &subchunk.shape, array.data_type.size().unwrap_or(1));
     }
-    chain.check_values(bytes, &cell.shape, &cell.shape).map_err(|fault| fault.moved_by(&cell.start))?;
+    chain
+        .check_values(bytes, &subchunk.shape, &subchunk.shape)
+        .map_err(|fault| fault.moved_by(&subchunk.start))?;
     Ok(bytes)
 }
 

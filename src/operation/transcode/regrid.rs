@@ -28,7 +28,7 @@ pub(super) fn apply(
     let shards = Shards::of(draft, &pipeline)?;
     let names = Names { source, asked: options.dimension_names.as_deref() };
     let present = shards.as_ref().map_or(&metadata.chunk_shape, |shards| &shards.inner);
-    let cell = match &options.chunk_shape {
+    let subchunk = match &options.chunk_shape {
         Some(request) => names.resolve("--chunk-shape", request, present, |axis| axis)?,
         None => present.clone(),
     };
@@ -38,32 +38,32 @@ pub(super) fn apply(
                 let codecs = shards.taken_out(&draft.codecs);
                 draft.keep_codecs(codecs);
             }
-            set_grid(draft, &metadata, &cell);
+            set_grid(draft, &metadata, &subchunk);
         }
         (Some(ShardRequest::Shape(request)), shards) => {
-            let base = if shards.is_some() { &metadata.chunk_shape } else { &cell };
+            let base = if shards.is_some() { &metadata.chunk_shape } else { &subchunk };
             let mut number = 0;
             // A shard over the whole axis ends with its last inner chunk.
             let whole = |axis: u64| {
-                let inner = cell[number];
+                let inner = subchunk[number];
                 number += 1;
                 axis.checked_next_multiple_of(inner).unwrap_or(axis)
             };
             let shard = names.resolve("--shard-shape", request, base, whole)?;
-            check_divides(&cell, &shard, options, &source.shape)?;
+            check_divides(&subchunk, &shard, options, &source.shape)?;
             let codecs = match shards {
-                Some(shards) => shards.with_inner(&draft.codecs, &cell),
-                None => vec![wrapped(&draft.codecs, &cell)],
+                Some(shards) => shards.with_inner(&draft.codecs, &subchunk),
+                None => vec![wrapped(&draft.codecs, &subchunk)],
             };
             draft.keep_codecs(codecs);
             set_grid(draft, &metadata, &shard);
         }
         (None, Some(shards)) => {
-            check_divides(&cell, &metadata.chunk_shape, options, &source.shape)?;
-            let codecs = shards.with_inner(&draft.codecs, &cell);
+            check_divides(&subchunk, &metadata.chunk_shape, options, &source.shape)?;
+            let codecs = shards.with_inner(&draft.codecs, &subchunk);
             draft.keep_codecs(codecs);
         }
-        (None, None) => set_grid(draft, &metadata, &cell),
+        (None, None) => set_grid(draft, &metadata, &subchunk),
     }
     Ok(())
 }

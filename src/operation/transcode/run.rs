@@ -29,7 +29,7 @@ use crate::operation::hierarchy::compare_paths;
 use crate::operation::new_driver;
 use crate::operation::options::{CommonOptions, TranscodeOptions};
 use crate::operation::transcode_result::{Totals, TranscodeResult};
-use crate::store::{LocalNode, Location};
+use crate::store::{Location, Node};
 
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
 const SMALL_BYTES: u64 = 32 << 20;
@@ -82,7 +82,7 @@ struct Planning<'a> {
     driver: &'a Driver,
     progress: &'a dyn Progress,
     /// Where they will be.
-    work: &'a LocalNode,
+    work: &'a Node,
     is_tree: bool,
 }
 

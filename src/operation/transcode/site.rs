@@ -14,7 +14,7 @@ use crate::engine::journal::{FOLDER, Fingerprint, Journal, JournalError};
 use crate::operation::document::{NODE_KEYS, parse_document};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
-use crate::store::{LocalNode, Location, StoreError, tree};
+use crate::store::{Location, Node, StoreError, tree};
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum Standing {
     /// A run has left its journal, and no metadata.
     Unfinished,
     /// A node; `is_left` where its run did not come to remove its journal.
-    Node {
+    HierarchyNode {
         is_left: bool,
     },
     Other,
@@ -38,7 +38,7 @@ pub(super) struct Site {
     /// With every link resolved.
     place: PathBuf,
     /// Where it is written.
-    pub work: LocalNode,
+    pub work: Node,
     replaces: bool,
     start: Start,
 }
@@ -72,10 +72,10 @@ pub(super) struct Claim {
 
 impl Site {
     /// Finds out what a run would do. Nothing is touched.
-    pub(super) fn find(source: &LocalNode, options: &TranscodeOptions) -> Result<Self, OperationError> {
+    pub(super) fn find(source: &Node, options: &TranscodeOptions) -> Result<Self, OperationError> {
         let shown = options.destination.display().to_string();
         refuse_zip(&options.destination)?;
-        let destination = LocalNode::new(options.destination.path());
+        let destination = Node::new(options.destination.path());
         refuse_file_above(destination.root(), &shown)?;
         let place = destination.resolved_root().map_err(unreadable)?;
         check_apart(&source.resolved_root().map_err(unreadable)?, &place, &shown)?;
@@ -90,8 +90,8 @@ impl Site {
             }
             (Standing::EmptyFolder, true) => Start::Empty,
             (Standing::Unfinished, true) => Start::Resume,
-            (Standing::Node { is_left: true }, true) => Start::Finish,
-            (Standing::Node { is_left: false }, true) => {
+            (Standing::HierarchyNode { is_left: true }, true) => Start::Finish,
+            (Standing::HierarchyNode { is_left: false }, true) => {
                 return Err(OperationError::environment(format!(
                     "`{shown}` is complete: there is nothing to resume"
                 ))
@@ -101,7 +101,7 @@ impl Site {
                 return Err(OperationError::environment(format!("`{shown}` is an unfinished run"))
                     .with_help("`--resume` goes on with it, `--overwrite` replaces it"));
             }
-            (Standing::EmptyFolder | Standing::Node { .. }, false) => {
+            (Standing::EmptyFolder | Standing::HierarchyNode { .. }, false) => {
                 return Err(OperationError::environment(format!("`{shown}` exists already"))
                     .with_help("name a place where nothing is; or `--overwrite` replaces it"));
             }
@@ -110,11 +110,11 @@ impl Site {
                     .with_help("name a place where nothing is"));
             }
         };
-        Ok(Site { shown, work: LocalNode::new(&place).confined(), place, replaces: false, start })
+        Ok(Site { shown, work: Node::new(&place).confined(), place, replaces: false, start })
     }
 
     fn replacing(
-        source: &LocalNode,
+        source: &Node,
         place: PathBuf,
         shown: String,
         standing: Standing,
@@ -142,29 +142,27 @@ impl Site {
             }
         }
         let staging = beside(&place, "");
-        let node = LocalNode::new(&staging);
+        let node = Node::new(&staging);
         let start = match self::standing(&staging, &node)? {
             Standing::Nothing => match standing {
-                Standing::Node { is_left: true } if resumes && is_replacement(&place) => Start::Finish,
+                Standing::HierarchyNode { is_left: true } if resumes && is_replacement(&place) => {
+                    Start::Finish
+                }
                 _ => Start::New,
             },
             Standing::EmptyFolder => Start::Empty,
             // After an exchange the old tree stands there.
-            _ if standing == Standing::Node { is_left: true } && is_replacement(&place) => {
-                if resumes {
-                    Start::Finish
-                } else {
-                    Start::Over
-                }
+            _ if standing == Standing::HierarchyNode { is_left: true } && is_replacement(&place) => {
+                if resumes { Start::Finish } else { Start::Over }
             }
-            Standing::Unfinished | Standing::Node { is_left: true } => {
+            Standing::Unfinished | Standing::HierarchyNode { is_left: true } => {
                 if resumes {
                     Start::Resume
                 } else {
                     Start::Over
                 }
             }
-            Standing::Node { is_left: false } | Standing::Other => {
+            Standing::HierarchyNode { is_left: false } | Standing::Other => {
                 return Err(OperationError::environment(format!(
                     "`{}` stands where `{shown}` would be written before it is replaced",
                     staging.display()
@@ -172,12 +170,12 @@ impl Site {
                 .with_help("it is not an unfinished run: move it away"));
             }
         };
-        let work = LocalNode::new(if start == Start::Finish { &place } else { &staging }).confined();
+        let work = Node::new(if start == Start::Finish { &place } else { &staging }).confined();
         Ok(Site { shown, place, work, replaces: true, start })
     }
 
     /// The node that is written, with the permissions that `cp` would give it.
-    pub(super) fn with_permissions_of(mut self, source: &LocalNode, document: &str) -> Self {
+    pub(super) fn with_permissions_of(mut self, source: &Node, document: &str) -> Self {
         self.work = self.work.with_permissions_of(source, document);
         self
     }
@@ -189,9 +187,9 @@ impl Site {
 
     /// Takes the place: what is written from now on is this run's.
     pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim, OperationError> {
-        if self.replaces && self.place != self.work.root() && Journal::is_at(&LocalNode::new(&self.place)) {
+        if self.replaces && self.place != self.work.root() && Journal::is_at(&Node::new(&self.place)) {
             // Nobody else writes what is to be replaced.
-            Journal::check_free_at(&LocalNode::new(&self.place)).map_err(|error| self.refused(error))?;
+            Journal::check_free_at(&Node::new(&self.place)).map_err(|error| self.refused(error))?;
         }
         let (journal, is_resumed) = match self.start {
             Start::New | Start::Empty | Start::Over => (self.begin(fingerprint)?, false),
@@ -464,14 +462,14 @@ fn refuse_zip(destination: &Location) -> Result<(), OperationError> {
     }
 }
 
-fn standing(path: &Path, node: &LocalNode) -> Result<Standing, OperationError> {
+fn standing(path: &Path, node: &Node) -> Result<Standing, OperationError> {
     if !tree::exists(path).map_err(unreadable)? && !node.exists().map_err(unreadable)? {
         return Ok(Standing::Nothing);
     }
     if !tree::is_folder(path) {
         return Ok(Standing::Other);
     }
-    let node = LocalNode::new(path);
+    let node = Node::new(path);
     let is_left = Journal::is_at(&node);
     for key in NODE_KEYS {
         let document = match node.read_document(key) {
@@ -481,7 +479,7 @@ fn standing(path: &Path, node: &LocalNode) -> Result<Standing, OperationError> {
             Err(error) => return Err(unreadable(error)),
         };
         let is_node = parse_document(key, &document).is_ok_and(|(json, _)| json.get("zarr_format").is_some());
-        return Ok(if is_node { Standing::Node { is_left } } else { Standing::Other });
+        return Ok(if is_node { Standing::HierarchyNode { is_left } } else { Standing::Other });
     }
     if is_left {
         return Ok(Standing::Unfinished);
@@ -492,5 +490,5 @@ fn standing(path: &Path, node: &LocalNode) -> Result<Standing, OperationError> {
 
 /// Whether the run that left its journal at a place has replaced what stood there.
 fn is_replacement(place: &Path) -> bool {
-    Journal::replaces_at(&LocalNode::new(place))
+    Journal::replaces_at(&Node::new(place))
 }

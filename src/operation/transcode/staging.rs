@@ -1,7 +1,7 @@
 //! The intermediate data of a rechunk in two passes: their metadata, and those that an unfinished run has left.
 
 use super::layout::side;
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::plan::StagingShape;
 use crate::engine::staged::{folder, left_document};
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
@@ -10,7 +10,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
-use crate::store::{LocalNode, StoreError};
+use crate::store::{Node, StoreError};
 
 /// How an unfinished run at the destination has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum Begun {
 }
 
 /// What a destination tells of how its run was begun, for an array that is read by `from`.
-pub(super) fn begun(destination: &LocalNode, from: &Side) -> Result<Begun, OperationError> {
+pub(super) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
     let unreadable = |error: StoreError| {
         OperationError::environment("the unfinished destination cannot be looked at").because(error)
     };
@@ -48,21 +48,24 @@ pub(super) fn begun(destination: &LocalNode, from: &Side) -> Result<Begun, Opera
 fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
     let metadata = ArrayDocument::read(document).metadata()?;
     let inner = metadata.codecs.first()?.member("chunk_shape")?.as_array()?;
-    let cell: Vec<u64> = inner.iter().filter_map(Json::as_u64).collect();
+    let subchunk: Vec<u64> = inner.iter().filter_map(Json::as_u64).collect();
     let shard = metadata.chunk_shape;
-    let fits = cell.len() == shard.len()
-        && shard.iter().zip(&cell).all(|(shard, cell)| *cell > 0 && shard.is_multiple_of(*cell));
+    let fits = subchunk.len() == shard.len()
+        && shard
+            .iter()
+            .zip(&subchunk)
+            .all(|(shard, subchunk)| *subchunk > 0 && shard.is_multiple_of(*subchunk));
     let is_of_array = metadata.shape == array.shape && metadata.data_type.same_value(&array.data_type);
-    (fits && is_of_array).then_some(StagingShape { cell, shard })
+    (fits && is_of_array).then_some(StagingShape { subchunk, shard })
 }
 
 /// Intermediate data of a grid for what `from` reads, and their document. Their folder is that of `destination`.
 pub(super) fn staging(
-    from: &Side,
-    destination: &LocalNode,
+    from: &StoredArray,
+    destination: &Node,
     shape: &StagingShape,
     store: &str,
-) -> Result<(Side, Json), OperationError> {
+) -> Result<(StoredArray, Json), OperationError> {
     let document = document(from, shape);
     let metadata = ArrayDocument::read(&document).metadata();
     let metadata = metadata.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
@@ -78,7 +81,7 @@ pub(super) fn staging(
     Ok((side, document))
 }
 
-fn document(from: &Side, shape: &StagingShape) -> Json {
+fn document(from: &StoredArray, shape: &StagingShape) -> Json {
     let regular = Object::new()
         .with("name", "regular")
         .with("configuration", Object::new().with("chunk_shape", Json::from(shape.shard.clone())));
@@ -89,7 +92,7 @@ fn document(from: &Side, shape: &StagingShape) -> Json {
     // Elements as they are in memory; no checksum on the index, so that one entry of it can be read.
     let native = if cfg!(target_endian = "big") { "big" } else { "little" };
     let sharding = Object::new()
-        .with("chunk_shape", Json::from(shape.cell.clone()))
+        .with("chunk_shape", Json::from(shape.subchunk.clone()))
         .with("codecs", codecs_json(&[bytes(native)]))
         .with("index_codecs", codecs_json(&[bytes(native)]))
         .with("index_location", "end");

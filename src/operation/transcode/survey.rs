@@ -1,10 +1,10 @@
 //! A first pass over an array: the extent of its values, and whether any are absent.
 
-use super::reader::{CellReader, ReadBuffers};
+use super::reader::{ReadBuffers, SubchunkReader};
 use crate::element::NumberType;
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::Side;
+use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::kernel::statistics::{Extent, ExtentScan};
 
@@ -23,7 +23,7 @@ pub(in crate::operation) struct Survey {
 #[derive(Debug)]
 pub(in crate::operation) struct Surveyor<'a> {
     /// The array.
-    pub source: &'a Side,
+    pub source: &'a StoredArray,
     /// Its objects.
     pub present: &'a ChunkSet,
     /// Whether the values are read, or only what is there.
@@ -81,7 +81,7 @@ impl Surveyor<'_> {
                 declared.scan(elements, &mut found.declared);
             }
         };
-        let reader = CellReader { side: self.source };
+        let reader = SubchunkReader { side: self.source };
         if self.reads_values && reader.each_piece(index, buffers, |piece| scan(piece, &mut found))? {
             return Ok(found);
         }

@@ -22,7 +22,7 @@ use crate::operation::open::open_documents;
 use crate::operation::options::{
     CommonOptions, Compression, QuantizeOptions, ShapeRequest, ShardRequest, TranscodeOptions,
 };
-use crate::store::LocalNode;
+use crate::store::Node;
 use crate::store::fault::Call;
 use crate::store::fault::injection::{Failure, Injection};
 
@@ -135,7 +135,7 @@ impl Scene {
             // Between two renames, where folders cannot be exchanged, the old one has another name.
             let aside = files(&self.folder.path().join(".b.zarrcast-old"));
             assert!(found == *old || is_new || aside == *old, "{case}: DEST is neither old nor new");
-        } else if open_documents(&LocalNode::new(self.options.destination.path()), "b").is_ok() {
+        } else if open_documents(&Node::new(self.options.destination.path()), "b").is_ok() {
             assert!(whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes)), "{case}: DEST opens");
         }
     }

@@ -20,7 +20,7 @@ use crate::operation::open::{
 };
 use crate::operation::options::TranscodeOptions;
 use crate::operation::place::Place;
-use crate::store::LocalNode;
+use crate::store::Node;
 
 /// The most errors that a refusal lists.
 const MOST_ERRORS: usize = 10;
@@ -29,7 +29,7 @@ const MOST_ERRORS: usize = 10;
 #[derive(Debug)]
 pub(super) struct Source {
     /// Where it lies.
-    pub node: LocalNode,
+    pub node: Node,
     /// The document that makes it a node.
     pub document_key: &'static str,
     /// Its arrays, in the order of their paths; of a single array, itself.
@@ -81,7 +81,7 @@ impl Source {
 
     fn open_group(
         options: &TranscodeOptions,
-        node: LocalNode,
+        node: Node,
         documents: Documents,
         driver: &Driver,
     ) -> Result<Self, OperationError> {
@@ -139,7 +139,7 @@ impl Source {
             links.extend(node.rest.links.iter().chain(node.rest.others.iter().map(|(key, _)| key)).cloned());
             other_keys.extend(node.rest.files);
             for folder in node.rest.folders {
-                collect_keys(&LocalNode::new(options.source.path()), &folder, &mut other_keys, &mut links)?;
+                collect_keys(&Node::new(options.source.path()), &folder, &mut other_keys, &mut links)?;
             }
             match node.content {
                 NodeContent::Array(array) => readings.push(*array),
@@ -271,7 +271,7 @@ fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]
 
 /// The keys below a folder that belongs to no node.
 fn collect_keys(
-    root: &LocalNode,
+    root: &Node,
     folder: &str,
     keys: &mut Vec<String>,
     links: &mut Vec<String>,

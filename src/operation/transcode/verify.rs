@@ -6,8 +6,8 @@
 //! to come back as they are (SEMANTICS: D15).
 
 mod blocks;
-mod cells;
 mod measured;
+mod subchunks;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ use super::fault::explain_job;
 use super::lossy_filter;
 use super::plan::Plan;
 use super::quantization::Quantization;
-use super::reader::{CellReader, ReadBuffers};
+use super::reader::{ReadBuffers, SubchunkReader};
 use crate::codec::BoundChain;
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{ValueChange, push_change, round_trip};
@@ -25,12 +25,12 @@ use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::{ObjectJob, ObjectWay, PIECE, Side};
+use crate::engine::object::{ObjectJob, PIECE, Route, StoredArray};
 use crate::engine::progress::Progress;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::error::OperationError;
 use crate::operation::transcode_result::VerifyResult;
-use crate::store::{LocalNode, ObjectReader};
+use crate::store::{Node, ObjectReader};
 
 /// What `--verify` found.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ impl Compared {
 /// Reads DEST back. A difference is an error, and leaves no DEST.
 pub(super) fn verify(
     plan: &Plan,
-    destination: &LocalNode,
+    destination: &Node,
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
@@ -127,7 +127,7 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
 /// Byte by byte, for objects that were copied.
 fn copies(
     plan: &Plan,
-    destination: &LocalNode,
+    destination: &Node,
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
@@ -187,8 +187,8 @@ fn same_bytes(
 /// How many codecs of DEST's chain SOURCE's values have passed before, and do not pass again.
 pub(super) fn kept(job: &ObjectJob) -> usize {
     match &job.way {
-        ObjectWay::Convert(conversion) | ObjectWay::Cells(conversion) => conversion.kept(),
-        ObjectWay::Rechunk(_) | ObjectWay::Staged(_) | ObjectWay::Measured(_) => 0,
+        Route::Convert(conversion) | Route::Subchunks(conversion) => conversion.kept(),
+        Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
     }
 }
 
@@ -204,21 +204,21 @@ fn values(
     let described = described.transpose()?;
     let job = described.as_ref().unwrap_or(job);
     let (mut source, mut destination) = (job.source.clone(), job.destination.clone());
-    if plan.comparison.is_none() && !matches!(job.way, ObjectWay::Cells(_)) {
+    if plan.comparison.is_none() && !matches!(job.way, Route::Subchunks(_)) {
         // Units that differ between the sides are compared by whole objects.
         (source.layout, destination.layout) = (None, None);
     }
     let comparison = Comparison::new(plan, job, &source, &destination);
     let compared = match (&job.way, &plan.comparison) {
-        (ObjectWay::Staged(staged), _) => staged_values(plan, job, staged, driver, progress),
-        (ObjectWay::Measured(measured), _) => {
+        (Route::Staged(staged), _) => staged_values(plan, job, staged, driver, progress),
+        (Route::Measured(measured), _) => {
             measured_values(job, measured, driver).map(|compared| (compared, None))
         }
-        (ObjectWay::Cells(_), _) => comparison
-            .run_over_shared_cells(job, driver, progress)
+        (Route::Subchunks(_), _) => comparison
+            .run_over_shared_subchunks(job, driver, progress)
             .map(|compared| (compared, comparison.distinct_codes())),
         (_, Some(rechunk)) => comparison
-            .run_over_cells(job, rechunk, driver, progress)
+            .run_over_subchunks(job, rechunk, driver, progress)
             .map(|compared| (compared, comparison.distinct_codes())),
         (_, None) => comparison.run(driver, progress).map(|compared| (compared, comparison.distinct_codes())),
     };
@@ -252,8 +252,8 @@ fn values(
 
 /// A comparison of values.
 struct Comparison<'a> {
-    source: &'a Side,
-    destination: &'a Side,
+    source: &'a StoredArray,
+    destination: &'a StoredArray,
     objects: ChunkSet,
     /// SOURCE's values to DEST's array.
     change: ValueProgram,
@@ -271,10 +271,10 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(plan: &Plan, job: &ObjectJob, source: &'a Side, destination: &'a Side) -> Self {
+    fn new(plan: &Plan, job: &ObjectJob, source: &'a StoredArray, destination: &'a StoredArray) -> Self {
         let mut change = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
         push_change(&mut change, &plan.change);
-        let chain = destination.layout.as_ref().map_or(&destination.chain, |layout| &layout.cell);
+        let chain = destination.layout.as_ref().map_or(&destination.chain, |layout| &layout.subchunk);
         let (read_back, quantizes) = match (&plan.change, &plan.quantization) {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
             (ValueChange::Quantize { .. }, _) => (ValueProgram::new(change.sizes().1), true),
@@ -327,14 +327,14 @@ impl<'a> Comparison<'a> {
     fn object(&self, buffers: &mut Buffers, index: u64) -> Result<Compared, Fault> {
         let mut compared = Compared::default();
         let Buffers { source: source_buffers, destination: destination_buffers, scratch } = buffers;
-        let source = CellReader { side: self.source }.open(index, source_buffers)?;
-        let destination = CellReader { side: self.destination }.open(index, destination_buffers)?;
+        let source = SubchunkReader { side: self.source }.open(index, source_buffers)?;
+        let destination = SubchunkReader { side: self.destination }.open(index, destination_buffers)?;
         source.each_place(|place| {
-            let cell = source.cell(place);
-            compared.elements += cell.num_elements();
-            let count = crate::codec::region::as_index(cell.num_elements());
-            let from = source.read(place, &cell, source_buffers)?;
-            let to = destination.read(place, &cell, destination_buffers)?;
+            let subchunk = source.subchunk(place);
+            compared.elements += subchunk.num_elements();
+            let count = crate::codec::region::as_index(subchunk.num_elements());
+            let from = source.read(place, &subchunk, source_buffers)?;
+            let to = destination.read(place, &subchunk, destination_buffers)?;
             self.unit((from, to), count, scratch, &mut compared)
         })?;
         Ok(compared)
@@ -363,11 +363,11 @@ impl<'a> Comparison<'a> {
             }
             return Ok(());
         };
-        self.cell(from, to, scratch, compared)
+        self.subchunk(from, to, scratch, compared)
     }
 
-    /// Compares the elements of a cell of both sides.
-    fn cell(
+    /// Compares the elements of a subchunk of both sides.
+    fn subchunk(
         &self,
         from: &[u8],
         to: &[u8],

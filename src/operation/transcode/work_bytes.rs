@@ -3,7 +3,7 @@
 use super::outcome::num_units;
 use super::plan::Plan;
 use crate::engine::chunk_set::ChunkSet;
-use crate::engine::object::{ObjectJob, ObjectWay};
+use crate::engine::object::{ObjectJob, Route};
 use crate::engine::rechunk::Rechunk;
 use crate::metadata::array::num_elements;
 
@@ -28,16 +28,16 @@ fn of_job(plan: &Plan, job: &ObjectJob) -> Option<u64> {
     };
     let destination = &job.destination;
     Some(match &job.way {
-        ObjectWay::Convert(_) if job.absent_element.is_some() => {
+        Route::Convert(_) if job.absent_element.is_some() => {
             plan.source.metadata.num_chunks().saturating_mul(job.source.chunk_bytes())
         }
-        ObjectWay::Convert(_) => job.present.len().saturating_mul(job.source.chunk_bytes()),
-        ObjectWay::Cells(_) => {
+        Route::Convert(_) => job.present.len().saturating_mul(job.source.chunk_bytes()),
+        Route::Subchunks(_) => {
             let objects = job.overlapped(&destination.metadata.chunk_shape).len();
             objects.saturating_mul(destination.chunk_bytes())
         }
-        ObjectWay::Rechunk(rechunk) => of_blocks(rechunk),
-        ObjectWay::Staged(staged) => of_blocks(&staged.first).saturating_add(of_blocks(&staged.second)),
-        ObjectWay::Measured(_) => return None,
+        Route::Rechunk(rechunk) => of_blocks(rechunk),
+        Route::Staged(staged) => of_blocks(&staged.first).saturating_add(of_blocks(&staged.second)),
+        Route::Measured(_) => return None,
     })
 }

@@ -21,7 +21,7 @@ use crate::operation::new_driver;
 use crate::operation::open::ArrayReading;
 use crate::operation::options::ValidateLevel;
 use crate::pipeline::Pipeline;
-use crate::store::LocalNode;
+use crate::store::Node;
 
 /// Objects whose findings are gathered before they are put in order, for each thread.
 const BATCH: u64 = 64;
@@ -32,7 +32,7 @@ pub(super) struct ArrayCheck<'a> {
     pub(super) driver: &'a Driver,
     pub(super) budget: Budget,
     /// The store.
-    pub(super) root: &'a LocalNode,
+    pub(super) root: &'a Node,
     pub(super) policy: &'a Policy,
     pub(super) progress: &'a dyn Progress,
 }

@@ -2,7 +2,7 @@
 
 use crate::data_type::DataType;
 use crate::metadata::array::num_elements;
-use crate::operation::hierarchy::{Node, NodeContent};
+use crate::operation::hierarchy::{HierarchyNode, NodeContent};
 use crate::operation::open::ArrayReading;
 use crate::operation::options::ValidateLevel;
 use crate::operation::progress::{Progress, Share};
@@ -12,8 +12,13 @@ pub(super) struct Bar<'a>(&'a dyn Progress);
 
 impl<'a> Bar<'a> {
     /// Begins it, where the level looks into chunks.
-    pub(super) fn of(nodes: &[Node], level: ValidateLevel, store: &str, progress: &'a dyn Progress) -> Self {
-        let bytes = |node: &Node| match &node.content {
+    pub(super) fn of(
+        nodes: &[HierarchyNode],
+        level: ValidateLevel,
+        store: &str,
+        progress: &'a dyn Progress,
+    ) -> Self {
+        let bytes = |node: &HierarchyNode| match &node.content {
             NodeContent::Array(reading) => Self::bytes(reading),
             _ => 0,
         };

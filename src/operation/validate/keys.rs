@@ -5,10 +5,10 @@ use crate::codec::BoundChain;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::key_scan::{KeyScan, SizeRule, Stray, StrayKind};
 use crate::metadata::array::{ArrayMetadata, num_elements};
-use crate::operation::hierarchy::Node;
+use crate::operation::hierarchy::HierarchyNode;
 use crate::operation::place::Place;
 use crate::pipeline::{BytesSize, Pipeline, Representation};
-use crate::store::LocalNode;
+use crate::store::Node;
 
 /// The most bytes that an object of an array may have where its codecs say nothing: what a file system holds.
 const NO_BOUND: u64 = u64::MAX;
@@ -32,7 +32,7 @@ pub(super) fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>)
 pub(super) struct ArrayKeys<'a> {
     pub(super) place: &'a Place,
     /// The store.
-    pub(super) root: &'a LocalNode,
+    pub(super) root: &'a Node,
     pub(super) metadata: &'a ArrayMetadata,
     pub(super) sizes: SizeRule,
 }
@@ -80,7 +80,7 @@ fn push(gathered: &mut Gathered, found: Diagnostic) {
 }
 
 /// The findings about what lies in a group's folder beside its members.
-pub(super) fn group(node: &Node, root: &LocalNode, gathered: &mut Gathered) {
+pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) {
     let rest = &node.rest;
     let stray = |key: &String, kind| Stray { key: key.clone(), kind };
     let mut strays: Vec<Stray> = Vec::new();
@@ -107,7 +107,7 @@ fn located(found: Diagnostic, place: &Place, key: String) -> Diagnostic {
 }
 
 /// The finding about a key; `None` for a link that leads to a file inside the store. `key` is relative to the store.
-fn stray_finding(stray: &Stray, key: &str, root: &LocalNode, sizes: SizeRule) -> Option<Diagnostic> {
+fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: SizeRule) -> Option<Diagnostic> {
     Some(match &stray.kind {
         StrayKind::Unknown if is_temporary(key) => Diagnostic::new(
             code::KEY_TEMPORARY,
@@ -172,7 +172,7 @@ fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
 }
 
 /// A link is followed where it leads to a file inside the store.
-fn link_finding(key: &str, root: &LocalNode) -> Option<Diagnostic> {
+fn link_finding(key: &str, root: &Node) -> Option<Diagnostic> {
     let target = root.link_target(key).ok().flatten();
     let (code, message) = match target {
         None => (code::LINK_LEADS_AWAY, "a link that leads nowhere: readers take the object as absent"),

@@ -25,8 +25,8 @@ fn unit_bytes(check: &ObjectCheck) -> u64 {
     match &check.shards {
         None => chain_bytes(check.chain),
         Some(shards) => {
-            let cell = if check.decodes { chain_bytes(shards.cell()) } else { 0 };
-            cell.saturating_add(index_bytes(check.chain))
+            let subchunk = if check.decodes { chain_bytes(shards.subchunk()) } else { 0 };
+            subchunk.saturating_add(index_bytes(check.chain))
         }
     }
 }

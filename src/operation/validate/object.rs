@@ -11,12 +11,12 @@ use crate::metadata::array::ArrayMetadata;
 use crate::operation::place::Place;
 use crate::pipeline::{BytesSize, Representation};
 use crate::store::file_format::FileFormat;
-use crate::store::{LocalNode, ObjectReader};
+use crate::store::{Node, ObjectReader};
 
 /// What is checked of each object of an array.
 pub(super) struct ObjectCheck<'a> {
     pub(super) place: &'a Place,
-    pub(super) node: &'a LocalNode,
+    pub(super) node: &'a Node,
     pub(super) metadata: &'a ArrayMetadata,
     pub(super) chain: &'a BoundChain,
     /// Of a sharded array.

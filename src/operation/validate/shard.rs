@@ -19,7 +19,7 @@ const WRITE_AGAIN: &str = "write the shard again from its source, or restore it"
 /// What is needed to check the shards of an array.
 pub(super) struct ShardCheck {
     /// The chain of an innermost chunk, from the array itself.
-    cell: BoundChain,
+    subchunk: BoundChain,
 }
 
 /// A shard, or a shard inside of one.
@@ -45,14 +45,14 @@ impl ShardCheck {
     /// Binds the chain of an innermost chunk.
     pub(super) fn bind(pipeline: &Pipeline) -> Result<Self, BindError> {
         let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
-        let codecs = cell_codecs(pipeline);
-        let cell = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-        Ok(ShardCheck { cell: BoundChain::bind_to_check(&cell)? })
+        let codecs = subchunk_codecs(pipeline);
+        let subchunk = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+        Ok(ShardCheck { subchunk: BoundChain::bind_to_check(&subchunk)? })
     }
 
     /// The chain of an innermost chunk.
-    pub(super) fn cell(&self) -> &BoundChain {
-        &self.cell
+    pub(super) fn subchunk(&self) -> &BoundChain {
+        &self.subchunk
     }
 
     /// Checks a stored shard.
@@ -110,20 +110,26 @@ impl ShardCheck {
                 let level = Level { chain: inner, order: order.clone(), start, label };
                 self.encoded(object, &level, part)?;
             } else {
-                self.cell_of(object, &start, &label, part)?;
+                self.subchunk_of(object, &start, &label, part)?;
             }
         }
         Ok(())
     }
 
     /// Decodes an innermost chunk.
-    fn cell_of(&self, object: &mut Object, start: &[u64], label: &str, part: Window) -> Result<(), Fault> {
+    fn subchunk_of(
+        &self,
+        object: &mut Object,
+        start: &[u64],
+        label: &str,
+        part: Window,
+    ) -> Result<(), Fault> {
         let Buffers { read, decoded, workspace } = &mut *object.buffers;
         part.read(0, part.length(), read)?;
-        if let Err(fault) = decode(&self.cell, read, decoded, workspace) {
+        if let Err(fault) = decode(&self.subchunk, read, decoded, workspace) {
             object.chain_fault(fault, start, label)?;
-        } else if !skips_values(&self.cell) {
-            object.elements(&self.cell, start, label)?;
+        } else if !skips_values(&self.subchunk) {
+            object.elements(&self.subchunk, start, label)?;
         }
         Ok(())
     }
@@ -154,12 +160,12 @@ impl Level<'_> {
 }
 
 /// The codecs of an innermost chunk: those in front of each shard, then the last chain.
-fn cell_codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
+fn subchunk_codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
     let end = pipeline.sharding().map_or(pipeline.stages.len(), |(place, _)| place);
     let mut codecs: Vec<CodecMetadata> =
         pipeline.stages[..end].iter().map(|stage| stage.metadata.clone()).collect();
     if let Some((_, sharding)) = pipeline.sharding() {
-        codecs.extend(cell_codecs(&sharding.inner));
+        codecs.extend(subchunk_codecs(&sharding.inner));
     }
     codecs
 }

@@ -11,7 +11,7 @@ use crate::engine::progress::Silent;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
 use crate::operation::transcode_result::TranscodeResult;
-use crate::store::LocalNode;
+use crate::store::Node;
 use crate::store::fault::Call;
 use crate::store::fault::injection::{Failure, Injection};
 
@@ -80,7 +80,7 @@ fn run_that_goes_on_is_told_by_its_journal_without_locks() {
         let scene = abandoned(false);
         let destination = scene.options.destination.path().to_path_buf();
         let _injection = Injection::of_kind(scene.folder.path(), Call::Lock, errno);
-        let node = LocalNode::new(&destination);
+        let node = Node::new(&destination);
         let other = Fingerprint::new([("options", vec![b"x".as_slice()])]);
         let journal = Journal::begin(&node, &other, false).unwrap();
         let journal_bytes = fs::read(destination.join(".zarrcast/journal")).unwrap();

@@ -7,20 +7,20 @@ use crate::codec::conversion::round_trip;
 use crate::codec::region::as_index;
 use crate::codec::value_program::ValueProgram;
 use crate::engine::ChunkSet;
-use crate::engine::block_reader::{GatheredCell, visit_cells};
-use crate::engine::cells::CellSource;
+use crate::engine::block_reader::{GatheredSubchunk, visit_subchunks};
 use crate::engine::driver::{ChunkFault, Driver};
 use crate::engine::object::ObjectJob;
 use crate::engine::progress::Progress;
 use crate::engine::rechunk::Rechunk;
 use crate::engine::staged::Staged;
+use crate::engine::subchunks::SubchunkSource;
 use crate::operation::transcode::plan::Plan;
-use crate::operation::transcode::reader::{Cell, ReadBuffers};
+use crate::operation::transcode::reader::{ReadBuffers, Subchunk};
 
 impl<'a> Comparison<'a> {
     /// A comparison of intermediate data with what they were made of: values and fill value are the same.
     fn of_staging(job: &'a ObjectJob) -> Self {
-        let chain = job.destination.cell_chain();
+        let chain = job.destination.subchunk_chain();
         let fill = chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();
         Comparison {
             source: &job.source,
@@ -36,34 +36,34 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares over the cells of the destination, where its grid is another than the source's.
-    pub(super) fn run_over_cells(
+    /// Compares over the subchunks of the destination, where its grid is another than the source's.
+    pub(super) fn run_over_subchunks(
         &self,
         job: &ObjectJob,
         rechunk: &Rechunk,
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<Compared, ChunkFault> {
-        let written = CellSource::new(self.destination, None);
-        let chain = self.destination.cell_chain();
+        let written = SubchunkSource::new(self.destination, None);
+        let chain = self.destination.subchunk_chain();
         let size = self.destination_fill.len() as u64;
-        let visit = |gathered: &GatheredCell<'_>| {
+        let visit = |gathered: &GatheredSubchunk<'_>| {
             let count: u64 = gathered.shape.iter().product();
             let mut compared = Compared { elements: count, ..Compared::default() };
             let (mut read, mut buffers) = (Vec::new(), ReadBuffers::default());
             let is_there = written.read(gathered.position, &mut read, &mut buffers.workspace)?;
-            let cell = Cell {
-                start: self.destination.start_of_cell(gathered.position),
+            let subchunk = Subchunk {
+                start: self.destination.start_of_subchunk(gathered.position),
                 shape: gathered.shape.to_vec(),
             };
-            let to = if is_there { Some(buffers.decode(chain, &cell, &mut read)?) } else { None };
+            let to = if is_there { Some(buffers.decode(chain, &subchunk, &mut read)?) } else { None };
             let from = gathered.is_stored.then_some(gathered.elements);
             self.unit((from, to), as_index(count), &mut Scratch::default(), &mut compared)?;
             progress.advance(compared.elements.saturating_mul(size));
             Ok(compared)
         };
         let mut all = Compared::default();
-        visit_cells(job, rechunk, driver, visit, |compared| all.add(compared))?;
+        visit_subchunks(job, rechunk, driver, visit, |compared| all.add(compared))?;
         Ok(all)
     }
 }
@@ -77,11 +77,11 @@ pub(super) fn staged_values(
     progress: &dyn Progress,
 ) -> Result<(Compared, Option<u64>), ChunkFault> {
     let first = staged.first_job(job);
-    let between = Comparison::of_staging(&first).run_over_cells(&first, &staged.first, driver, progress);
+    let between = Comparison::of_staging(&first).run_over_subchunks(&first, &staged.first, driver, progress);
     let between = between.map_err(Staged::of_first)?;
     let second = staged.second_job(job, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
     let comparison = Comparison::new(plan, &second, &second.source, &second.destination);
-    let compared = comparison.run_over_cells(&second, &staged.second, driver, progress);
+    let compared = comparison.run_over_subchunks(&second, &staged.second, driver, progress);
     let mut compared = compared.map_err(Staged::of_second)?;
     compared.differing += between.differing;
     compared.max_abs_error = compared.max_abs_error.max(between.max_abs_error);

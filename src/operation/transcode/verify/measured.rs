@@ -2,38 +2,40 @@
 
 use super::Compared;
 use crate::codec::Recoding;
-use crate::engine::cells::CellSource;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::measured::{CellWay, ElementReader, Measured, MeasuredBuffers, block_of, each_cell};
+use crate::engine::measured::{
+    ElementReader, Measured, MeasuredBuffers, SubchunkWay, block_of, each_subchunk,
+};
 use crate::engine::object::ObjectJob;
 use crate::engine::plan::Block;
+use crate::engine::subchunks::SubchunkSource;
 
-/// Compares the cells of both sides.
+/// Compares the subchunks of both sides.
 pub(super) fn measured_values(
     job: &ObjectJob,
     measured: &Measured,
     driver: &Driver,
 ) -> Result<Compared, ChunkFault> {
     let (source, written) =
-        (CellSource::new(&job.source, Some(&job.present)), CellSource::new(&job.destination, None));
+        (SubchunkSource::new(&job.source, Some(&job.present)), SubchunkSource::new(&job.destination, None));
     let readers = (ElementReader::new(&source, 0), ElementReader::new(&written, 1));
     let objects = job.overlapped(&job.destination.metadata.chunk_shape);
     let mut all = Compared::default();
     let work = |buffers: &mut MeasuredBuffers, object| {
         let mut compared = Compared::default();
-        each_cell(&job.destination, object, |_, cell| {
+        each_subchunk(&job.destination, object, |_, subchunk| {
             driver.interrupt().check()?;
             buffers.next();
-            let block = block_of(&job.destination, cell);
+            let block = block_of(&job.destination, subchunk);
             let count = block.start.iter().zip(&block.end).map(|(start, end)| end - start).product::<u64>();
             compared.elements += count;
             compared.differing += match (&readers, &measured.way) {
                 ((Some(from), Some(to)), _) => differing(from, to, &block, buffers)?,
-                (_, CellWay::Recode(recoding)) => {
-                    let is_same = is_same(recoding, [&source, &written], cell, buffers)?;
+                (_, SubchunkWay::Recode(recoding)) => {
+                    let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
                     if is_same { 0 } else { count }
                 }
-                (_, CellWay::Elements) => count,
+                (_, SubchunkWay::Elements) => count,
             };
             Ok(())
         })?;
@@ -59,18 +61,18 @@ fn differing(
 /// Whether what no codec has changed is the same on both sides.
 fn is_same(
     recoding: &Recoding,
-    [source, written]: [&CellSource<'_>; 2],
-    cell: &[u64],
+    [source, written]: [&SubchunkSource<'_>; 2],
+    subchunk: &[u64],
     buffers: &mut MeasuredBuffers,
 ) -> Result<bool, Fault> {
-    let of_source = |fault: Fault| fault.in_object(true, source.side().object_of(cell).0);
-    let of_written = |fault: Fault| fault.in_object(false, written.side().object_of(cell).0);
-    let is_there = buffers.read(source, cell).map_err(of_source)?;
+    let of_source = |fault: Fault| fault.in_object(true, source.side().object_of(subchunk).0);
+    let of_written = |fault: Fault| fault.in_object(false, written.side().object_of(subchunk).0);
+    let is_there = buffers.read(source, subchunk).map_err(of_source)?;
     if is_there {
         buffers.undo(recoding, true).map_err(of_source)?;
     }
     let expected = std::mem::take(&mut buffers.kept);
-    let is_written = buffers.read(written, cell).map_err(of_written)?;
+    let is_written = buffers.read(written, subchunk).map_err(of_written)?;
     if !is_there || !is_written {
         return Ok(is_there == is_written);
     }

@@ -1,7 +1,7 @@
-//! Decoded elements of the source, in the shape of a cell of the destination, on their way into it.
+//! Decoded elements of the source, in the shape of a subchunk of the destination, on their way into it.
 
 use super::driver::Fault;
-use super::object::{ObjectBuffers, Side, at};
+use super::object::{ObjectBuffers, StoredArray, at};
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, ValueChange};
 use crate::codec::region::{RegionCopy, as_index};
 use crate::codec::{BindError, BoundChain, is_filled_with};
@@ -13,7 +13,7 @@ use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 /// Bytes of padding that are written at once.
 const PADDING: usize = 1 << 16;
 
-/// An encoded cell. Padding at its end is not held, only told.
+/// An encoded subchunk. Padding at its end is not held, only told.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Encoded<'a> {
     bytes: &'a [u8],
@@ -54,28 +54,28 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// Encodes cells from their elements.
+/// Encodes subchunks from their elements.
 #[derive(Debug, Clone)]
-pub struct CellEncoder {
+pub struct SubchunkEncoder {
     /// From plain elements.
     conversion: Conversion,
     /// What absent elements of the source are.
     absent: Vec<u8>,
     /// What stands beyond the edge of the array: as many elements as are worth writing at once.
     padding: Vec<u8>,
-    /// The destination's fill value, where cells of nothing else are left out and the conversion does not see to it.
+    /// The destination's fill value, where subchunks of nothing else are left out and the conversion does not see to it.
     left_out: Option<Vec<u8>>,
 }
 
-impl CellEncoder {
-    /// An encoder for the cells of `destination` with a change of values on the way.
+impl SubchunkEncoder {
+    /// An encoder for the subchunks of `destination` with a change of values on the way.
     pub fn new(
-        source: &Side,
-        destination: &Side,
+        source: &StoredArray,
+        destination: &StoredArray,
         change: &ValueChange,
         write_empty: bool,
     ) -> Result<Self, BindError> {
-        let (from, to) = (source.chain.decoded(), destination.cell_chain());
+        let (from, to) = (source.chain.decoded(), destination.subchunk_chain());
         let unchanged = matches!(change, ValueChange::None);
         let input = ArrayRepresentation {
             data_type: from.data_type.clone(),
@@ -92,7 +92,7 @@ impl CellEncoder {
         };
         let fill = to.decoded().fill_value.as_ref().map(|fill| fill.0.clone());
         let left_out = fill.filter(|_| !write_empty && !conversion.decodes_elements());
-        Ok(CellEncoder {
+        Ok(SubchunkEncoder {
             absent: bytes(&from.fill_value),
             padding: bytes(&input.fill_value).repeat(PADDING.div_ceil(size)),
             conversion,
@@ -105,7 +105,7 @@ impl CellEncoder {
         self.absent.len()
     }
 
-    /// Fills a cell, up to its last element inside the array, as if nothing were stored; `valid` of it lies there.
+    /// Fills a subchunk, up to its last element inside the array, as if nothing were stored; `valid` of it lies there.
     pub(super) fn fill(&self, elements: &mut [u8], shape: &[u64], valid: &[u64]) {
         repeat(elements, &self.padding);
         if self.padding.starts_with(&self.absent) || valid.contains(&0) {
@@ -124,7 +124,7 @@ impl CellEncoder {
         .run(&inside, elements);
     }
 
-    /// Whether a cell of which `valid` lies inside the array holds there only what absent elements are.
+    /// Whether a subchunk of which `valid` lies inside the array holds there only what absent elements are.
     pub(super) fn is_absent(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> bool {
         if !elements.starts_with(&self.absent) {
             return false;
@@ -137,7 +137,7 @@ impl CellEncoder {
         elements == filled
     }
 
-    /// Encodes a cell that starts at `start` from its elements up to the last inside the array; `None` where it holds
+    /// Encodes a subchunk that starts at `start` from its elements up to the last inside the array; `None` where it holds
     /// only the fill value and is left out.
     pub(super) fn encode<'b>(
         &'b self,
@@ -163,7 +163,7 @@ impl CellEncoder {
         Ok((converted == Converted::Written).then_some(Encoded::whole(written)))
     }
 
-    /// From plain elements to a cell of the destination.
+    /// From plain elements to a subchunk of the destination.
     pub fn conversion(&self) -> &Conversion {
         &self.conversion
     }

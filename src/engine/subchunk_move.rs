@@ -1,35 +1,35 @@
-//! Cells (inner chunks, or chunks without shards) that are the same on both sides: each is moved as it is encoded, or
+//! Subchunks (inner chunks, or chunks without shards) that are the same on both sides: each is moved as it is encoded, or
 //! converted by itself, into objects that may be others than those of the source.
 
 use std::sync::Mutex;
 
-use super::cell_encoder::Encoded;
-use super::cell_writer::CellWriter;
-use super::cells::CellSource;
 use super::driver::{ChunkFault, Driver, Fault};
 use super::journal::Part;
 use super::object::{ObjectBuffers, ObjectJob, ObjectReport, at, filled};
 use super::progress::Progress;
+use super::subchunk_encoder::Encoded;
+use super::subchunk_writer::SubchunkWriter;
+use super::subchunks::SubchunkSource;
 use super::workers::Workers;
 use crate::codec::Conversion;
 use crate::codec::conversion::Converted;
 use crate::codec::region::advance;
 
 /// The work on the objects of the destination.
-pub(super) struct CellMove<'a> {
+pub(super) struct SubchunkMove<'a> {
     /// The job.
     pub(super) job: &'a ObjectJob,
-    /// From cell to cell.
+    /// From subchunk to subchunk.
     pub(super) conversion: &'a Conversion,
-    /// The cells that are there.
-    pub(super) source: &'a CellSource<'a>,
+    /// The subchunks that are there.
+    pub(super) source: &'a SubchunkSource<'a>,
     /// The objects of the destination that are done.
     pub(super) part: &'a Part<'a>,
-    /// Who is told of each cell.
+    /// Who is told of each subchunk.
     pub(super) progress: &'a dyn Progress,
 }
 
-impl CellMove<'_> {
+impl SubchunkMove<'_> {
     /// Writes every object of the destination.
     pub(super) fn run(&self, driver: &Driver, mut fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
         let destination = &self.job.destination;
@@ -44,7 +44,7 @@ impl CellMove<'_> {
                 |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
             return driver.run(&objects, work, |_, report| fold(report)).map_err(located);
         }
-        // Too few objects to go round: the threads share the cells of each.
+        // Too few objects to go round: the threads share the subchunks of each.
         let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
         for index in objects.iter() {
             let report = self
@@ -59,13 +59,13 @@ impl CellMove<'_> {
     fn object(&self, object: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
         let destination = &self.job.destination;
         let start = destination.start_of(object);
-        let per_object = destination.cells_per_object();
-        let order = destination.cell_order();
+        let per_object = destination.subchunks_per_object();
+        let order = destination.subchunk_order();
         let first: Vec<u64> =
-            start.iter().zip(destination.cell_shape()).map(|(start, length)| start / length).collect();
+            start.iter().zip(destination.subchunk_shape()).map(|(start, length)| start / length).collect();
         let shape: Vec<u64> = order.iter().map(|dimension| per_object[*dimension]).collect();
         let mut report = ObjectReport::default();
-        let mut writer = CellWriter::new(destination, object);
+        let mut writer = SubchunkWriter::new(destination, object);
         let mut next = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
         while next.is_some() {
             let mut batch = Vec::new();
@@ -74,10 +74,10 @@ impl CellMove<'_> {
                 for (index, dimension) in position.iter().zip(&order) {
                     inside[*dimension] = *index;
                 }
-                let cell: Vec<u64> =
+                let subchunk: Vec<u64> =
                     first.iter().zip(&inside).map(|(first, inside)| first + inside).collect();
                 // Most inner chunks of a large shard may be absent: those take no turn of the threads.
-                if self.job.absent_element.is_some() || self.source.may_hold_cell(&cell) {
+                if self.job.absent_element.is_some() || self.source.may_hold_subchunk(&subchunk) {
                     batch.push(inside);
                 }
                 let mut following = position;
@@ -90,23 +90,23 @@ impl CellMove<'_> {
         Ok(report)
     }
 
-    /// Converts a few cells and writes them in their order.
+    /// Converts a few subchunks and writes them in their order.
     fn write(
         &self,
         first: &[u64],
         batch: &[Vec<u64>],
         workers: &mut Workers<'_>,
-        writer: &mut CellWriter<'_>,
+        writer: &mut SubchunkWriter<'_>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
         // What is written is counted with the padding at the edge.
-        let bytes = self.job.destination.cell_chain().decoded_bytes();
+        let bytes = self.job.destination.subchunk_chain().decoded_bytes();
         let position =
             |inside: &[u64]| -> Vec<u64> { first.iter().zip(inside).map(|(a, b)| a + b).collect() };
         if let Workers::One { buffers, interrupt } = workers {
             for inside in batch {
                 interrupt.check()?;
-                if self.cell(&position(inside), writer.object(), buffers, report)? {
+                if self.subchunk(&position(inside), writer.object(), buffers, report)? {
                     writer.write(inside, Encoded::whole(self.encoded(buffers)), report)?;
                 }
                 self.progress.advance(bytes);
@@ -114,12 +114,13 @@ impl CellMove<'_> {
             return Ok(());
         }
         let converted = workers.each(batch.len(), |buffers, item| {
-            let mut of_cell = ObjectReport::default();
-            let is_there = self.cell(&position(&batch[item]), writer.object(), buffers, &mut of_cell)?;
-            Ok((is_there.then(|| self.encoded(buffers).to_vec()), of_cell))
+            let mut of_subchunk = ObjectReport::default();
+            let is_there =
+                self.subchunk(&position(&batch[item]), writer.object(), buffers, &mut of_subchunk)?;
+            Ok((is_there.then(|| self.encoded(buffers).to_vec()), of_subchunk))
         })?;
-        for (inside, (encoded, of_cell)) in batch.iter().zip(converted) {
-            report.add(&of_cell);
+        for (inside, (encoded, of_subchunk)) in batch.iter().zip(converted) {
+            report.add(&of_subchunk);
             if let Some(encoded) = encoded {
                 writer.write(inside, Encoded::whole(&encoded), report)?;
             }
@@ -128,29 +129,29 @@ impl CellMove<'_> {
         Ok(())
     }
 
-    /// Where [`Self::cell`] has left an encoded cell.
+    /// Where [`Self::subchunk`] has left an encoded subchunk.
     fn encoded<'b>(&self, buffers: &'b ObjectBuffers) -> &'b [u8] {
         if self.conversion.is_copy() { &buffers.read } else { &buffers.written }
     }
 
-    /// Converts one cell; false where it is absent from the destination.
-    fn cell(
+    /// Converts one subchunk; false where it is absent from the destination.
+    fn subchunk(
         &self,
-        cell: &[u64],
+        subchunk: &[u64],
         object: u64,
         buffers: &mut ObjectBuffers,
         report: &mut ObjectReport,
     ) -> Result<bool, Fault> {
         let source = &self.job.source;
-        let start = source.start_of_cell(cell);
-        let valid = source.cropped(&start, source.cell_shape());
+        let start = source.start_of_subchunk(subchunk);
+        let valid = source.cropped(&start, source.subchunk_shape());
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
             return Ok(false); // All of it lies beyond the edge of the array.
         }
         let ObjectBuffers { read, written, conversion: work, workspace, .. } = buffers;
-        if !self.source.read(cell, read, workspace)? {
+        if !self.source.read(subchunk, read, workspace)? {
             let Some(absent) = &self.job.absent_element else { return Ok(false) };
-            let elements = filled(absent, self.job.destination.cell_chain());
+            let elements = filled(absent, self.job.destination.subchunk_chain());
             let target = if self.conversion.is_copy() { read } else { written };
             self.conversion
                 .encode_elements(&elements, target, work)
@@ -164,7 +165,7 @@ impl CellMove<'_> {
         let converted = self
             .conversion
             .run(read, valid.as_deref(), written, work, &mut report.figures)
-            .map_err(|fault| at(fault, &start).of_source(source.object_of(cell).0))?;
+            .map_err(|fault| at(fault, &start).of_source(source.object_of(subchunk).0))?;
         Ok(converted == Converted::Written)
     }
 }

@@ -5,21 +5,21 @@ use super::staging::{Begun, begun, staging};
 use crate::codec::conversion::ValueChange;
 use crate::codec::elements::VlenChain;
 use crate::codec::{BindError, Conversion, Recoding};
-use crate::engine::CellEncoder;
-use crate::engine::measured::{BETWEEN_CELLS, CellWay, Measured};
-use crate::engine::object::{ObjectJob, ObjectWay, Side};
+use crate::engine::SubchunkEncoder;
+use crate::engine::measured::{BETWEEN_SUBCHUNKS, Measured, SubchunkWay};
+use crate::engine::object::{ObjectJob, Route, StoredArray};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagedCosts, StagedPlan, StagingShape};
 use crate::engine::rechunk::{Rechunk, Schedule};
 use crate::engine::staged::Staged;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
-use crate::operation::transcode_result::Route;
+use crate::operation::transcode_result::RouteName;
 
 /// Where one pass reads source chunks more often than this, two are made.
 const MOST_AMPLIFICATION: f64 = 2.0;
 
-/// What a cell of a block takes beside its elements.
-const CELL_BYTES: u64 = 128;
+/// What a subchunk of a block takes beside its elements.
+const SUBCHUNK_BYTES: u64 = 128;
 
 /// Encoded inner chunks that wait for their place, for each thread.
 const WAITING: u64 = 3;
@@ -45,9 +45,9 @@ pub(super) struct Choice<'a> {
 
 impl Choice<'_> {
     /// The way of the objects.
-    pub(super) fn way(&self, from: &Side, to: &Side) -> Result<ObjectWay, OperationError> {
+    pub(super) fn way(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
         let store = self.store;
-        let nested = |side: &Side| {
+        let nested = |side: &StoredArray| {
             side.layout.is_none() && side.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
         };
         if nested(to) && matches!(self.change, ValueChange::Quantize { codecs: 1.., .. }) {
@@ -59,50 +59,54 @@ impl Choice<'_> {
         let same_objects = from.metadata.chunk_shape == to.metadata.chunk_shape;
         // A shard is not a unit of values, whatever its shape: the codecs of its inner chunks are no part of its chain.
         let has_shards = from.layout.is_some() || to.layout.is_some();
-        if from.cell_shape() == to.cell_shape() && (has_shards || !same_objects) {
-            let (source, destination) = (from.cell_chain().clone(), to.cell_chain().clone());
+        if from.subchunk_shape() == to.subchunk_shape() && (has_shards || !same_objects) {
+            let (source, destination) = (from.subchunk_chain().clone(), to.subchunk_chain().clone());
             let conversion = Conversion::new(source, destination, self.change, self.write_empty);
-            return Ok(ObjectWay::Cells(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
+            return Ok(Route::Subchunks(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
         if same_objects && !has_shards {
             let (source, destination) = (from.chain.clone(), to.chain.clone());
             let conversion = Conversion::new(source, destination, self.change, self.write_empty);
-            return Ok(ObjectWay::Convert(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
+            return Ok(Route::Convert(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
         self.blocks(from, to)
     }
 
     /// The way of objects that are not decoded to elements of one size; `None` where there is none.
-    pub(super) fn unread_way(&self, from: &Side, to: &Side) -> Result<Option<ObjectWay>, OperationError> {
+    pub(super) fn opaque_route(
+        &self,
+        from: &StoredArray,
+        to: &StoredArray,
+    ) -> Result<Option<Route>, OperationError> {
         if !matches!(self.change, ValueChange::None) {
             return Ok(None);
         }
-        let (source, written) = (from.cell_chain(), to.cell_chain());
-        let same_cells = from.cell_shape() == to.cell_shape();
-        let recoding = Recoding::new(source, written).filter(|_| same_cells);
+        let (source, written) = (from.subchunk_chain(), to.subchunk_chain());
+        let same_subchunks = from.subchunk_shape() == to.subchunk_shape();
+        let recoding = Recoding::new(source, written).filter(|_| same_subchunks);
         let destination = VlenChain::of(written);
         let is_taken_apart = destination.is_some()
             && VlenChain::of(source).is_some()
             && source.decoded().data_type == written.decoded().data_type;
         let way = match recoding {
-            Some(recoding) => CellWay::Recode(Box::new(recoding)),
-            None if is_taken_apart => CellWay::Elements,
+            Some(recoding) => SubchunkWay::Recode(Box::new(recoding)),
+            None if is_taken_apart => SubchunkWay::Elements,
             None => return Ok(None),
         };
-        let beside = [BASE_BYTES, BETWEEN_CELLS, shard_bytes(Some(from), to)];
+        let beside = [BASE_BYTES, BETWEEN_SUBCHUNKS, shard_bytes(Some(from), to)];
         let allowance = self.budget.allowance(beside.into_iter().fold(0, u64::saturating_add));
         let allowance = allowance.map_err(|least| self.too_small(least, to))?;
         let write_empty = self.write_empty;
-        Ok(Some(ObjectWay::Measured(Box::new(Measured { way, destination, write_empty, allowance }))))
+        Ok(Some(Route::Measured(Box::new(Measured { way, destination, write_empty, allowance }))))
     }
 
     /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
     /// goes on as it was begun.
-    fn blocks(&self, from: &Side, to: &Side) -> Result<ObjectWay, OperationError> {
+    fn blocks(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
         let begun = if self.resumes { begun(&to.node, from)? } else { Begun::Nothing };
         if let Begun::InTwoPasses(shape) = begun {
             let staged = self.staged(from, to, &shape)?;
-            return Ok(ObjectWay::Staged(Box::new(staged)));
+            return Ok(Route::Staged(Box::new(staged)));
         }
         let one = self.rechunk(from, to)?;
         let once = one.plan.read_amplification();
@@ -111,18 +115,23 @@ impl Choice<'_> {
             let plan = StagedPlan::new(one.plan.grids(), costs, self.budget.bytes());
             let staged = plan.and_then(|plan| self.staged(from, to, &plan.shape).ok());
             if let Some(staged) = staged.filter(|staged| staged.is_better_than(once, MOST_AMPLIFICATION)) {
-                return Ok(ObjectWay::Staged(Box::new(staged)));
+                return Ok(Route::Staged(Box::new(staged)));
             }
         }
-        Ok(ObjectWay::Rechunk(Box::new(one)))
+        Ok(Route::Rechunk(Box::new(one)))
     }
 
     /// Both passes through intermediate data of a grid.
-    fn staged(&self, from: &Side, to: &Side, shape: &StagingShape) -> Result<Staged, OperationError> {
+    fn staged(
+        &self,
+        from: &StoredArray,
+        to: &StoredArray,
+        shape: &StagingShape,
+    ) -> Result<Staged, OperationError> {
         let (staging, document) = staging(from, &to.node, shape, self.store)?;
-        let stored = CellEncoder::new(from, &staging, &ValueChange::None, true);
+        let stored = SubchunkEncoder::new(from, &staging, &ValueChange::None, true);
         let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, false);
-        let changed = CellEncoder::new(&staging, to, self.change, self.write_empty);
+        let changed = SubchunkEncoder::new(&staging, to, self.change, self.write_empty);
         let second = self.planned(&staging, to, changed.map_err(|error| self.unsupported(error))?, true);
         let needed =
             |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
@@ -132,15 +141,15 @@ impl Choice<'_> {
         }
     }
 
-    /// From the cells of one side to those of the other, in blocks.
-    pub(super) fn rechunk(&self, from: &Side, to: &Side) -> Result<Rechunk, OperationError> {
-        let encoder = CellEncoder::new(from, to, self.change, self.write_empty);
+    /// From the subchunks of one side to those of the other, in blocks.
+    pub(super) fn rechunk(&self, from: &StoredArray, to: &StoredArray) -> Result<Rechunk, OperationError> {
+        let encoder = SubchunkEncoder::new(from, to, self.change, self.write_empty);
         self.planned(from, to, encoder.map_err(|error| self.unsupported(error))?, false)
             .map_err(|small| self.too_small(small.least, to))
     }
 
-    fn too_small(&self, least: u64, to: &Side) -> OperationError {
-        self.budget.too_small(least.max(self.elsewhere), &of_chunks(to.cell_shape()))
+    fn too_small(&self, least: u64, to: &StoredArray) -> OperationError {
+        self.budget.too_small(least.max(self.elsewhere), &of_chunks(to.subchunk_shape()))
     }
 
     fn unsupported(&self, error: BindError) -> OperationError {
@@ -149,29 +158,29 @@ impl Choice<'_> {
 
     fn planned(
         &self,
-        from: &Side,
-        to: &Side,
-        encoder: CellEncoder,
+        from: &StoredArray,
+        to: &StoredArray,
+        encoder: SubchunkEncoder,
         is_staged: bool,
     ) -> Result<Rechunk, BudgetTooSmall> {
         let grids = Grids {
             shape: from.metadata.shape.clone(),
-            source_cell: from.part_shape(),
-            destination_cell: to.cell_shape().to_vec(),
+            source_subchunk: from.part_shape(),
+            destination_subchunk: to.subchunk_shape().to_vec(),
             destination_object: to.metadata.chunk_shape.clone(),
-            order: to.cell_order(),
+            order: to.subchunk_order(),
         };
         // Of the indexes of intermediate data single entries are read.
         let indexes = if is_staged { shard_bytes(None, to) } else { shard_bytes(Some(from), to) };
         let worker = [
             BASE_BYTES,
-            from.cell_chain().reading_bytes(false),
+            from.subchunk_chain().reading_bytes(false),
             self.writing_bytes(to, encoder.conversion()),
             indexes,
         ];
         let costs = Costs {
             element: encoder.element_size() as u64,
-            cell: CELL_BYTES,
+            subchunk: SUBCHUNK_BYTES,
             worker: worker.into_iter().fold(0, u64::saturating_add),
         };
         let budget = self.budget.bytes();
@@ -180,9 +189,9 @@ impl Choice<'_> {
         Ok(Rechunk { plan, encoder, schedule })
     }
 
-    /// What a thread needs to write cells, or to compare them.
-    fn writing_bytes(&self, to: &Side, conversion: &Conversion) -> u64 {
-        let writes = to.cell_chain();
+    /// What a thread needs to write subchunks, or to compare them.
+    fn writing_bytes(&self, to: &StoredArray, conversion: &Conversion) -> u64 {
+        let writes = to.subchunk_chain();
         // Encoded inner chunks wait for their place in the shard: two for each thread and the one being made.
         let waiting = if to.layout.is_some() { writes.encoded_bytes().saturating_mul(WAITING) } else { 0 };
         let converting = if conversion.is_copy() { 0 } else { conversion.buffer_bytes(has_edges(to)) };
@@ -193,36 +202,34 @@ impl Choice<'_> {
     }
 
     /// The costs of two passes without what depends on the grid between them.
-    fn staged_costs(&self, from: &Side, to: &Side, encoder: &CellEncoder) -> StagedCosts {
+    fn staged_costs(&self, from: &StoredArray, to: &StoredArray, encoder: &SubchunkEncoder) -> StagedCosts {
         let sum = |parts: [u64; 3]| parts.into_iter().fold(0, u64::saturating_add);
         let writing = self.writing_bytes(to, encoder.conversion());
-        // Comparing takes the cell as it is read, its part inside the array, and three of its elements.
-        let first_cells = if self.verifies { 5 } else { WAITING };
+        // Comparing takes the subchunk as it is read, its part inside the array, and three of its elements.
+        let first_subchunks = if self.verifies { 5 } else { WAITING };
         StagedCosts {
             element: encoder.element_size() as u64,
-            cell: CELL_BYTES,
-            first_worker: sum([BASE_BYTES, from.cell_chain().reading_bytes(false), open_bytes(from)]),
-            first_cells,
+            subchunk: SUBCHUNK_BYTES,
+            first_worker: sum([BASE_BYTES, from.subchunk_chain().reading_bytes(false), open_bytes(from)]),
+            first_subchunks,
             second_worker: sum([BASE_BYTES, writing, shard_bytes(None, to)]),
-            second_cells: 1,
+            second_subchunks: 1,
             entry: if self.verifies { 2 } else { 1 } * ENTRY_BYTES,
         }
     }
 }
 
 /// The name of a job's route.
-pub(super) fn route(job: &ObjectJob) -> Route {
+pub(super) fn route(job: &ObjectJob) -> RouteName {
     match &job.way {
-        ObjectWay::Convert(_) => Route::Recode,
-        ObjectWay::Cells(conversion) if conversion.is_copy() => Route::Reshard,
-        ObjectWay::Cells(_) | ObjectWay::Measured(_)
+        Route::Convert(_) => RouteName::Recode,
+        Route::Subchunks(conversion) if conversion.is_copy() => RouteName::Reshard,
+        Route::Subchunks(_) | Route::Measured(_)
             if job.source.metadata.chunk_shape == job.destination.metadata.chunk_shape =>
         {
-            Route::Recode
+            RouteName::Recode
         }
-        ObjectWay::Measured(measured) if measured.is_copy() => Route::Reshard,
-        ObjectWay::Cells(_) | ObjectWay::Measured(_) | ObjectWay::Rechunk(_) | ObjectWay::Staged(_) => {
-            Route::Rechunk
-        }
+        Route::Measured(measured) if measured.is_copy() => RouteName::Reshard,
+        Route::Subchunks(_) | Route::Measured(_) | Route::Rechunk(_) | Route::Staged(_) => RouteName::Rechunk,
     }
 }

@@ -1,23 +1,23 @@
-//! The cells of an object of the destination, written as they come.
+//! The subchunks of an object of the destination, written as they come.
 
-use super::cell_encoder::Encoded;
 use super::driver::Fault;
-use super::object::{ObjectReport, Side};
+use super::object::{ObjectReport, StoredArray};
 use super::shard::ShardWriter;
+use super::subchunk_encoder::Encoded;
 use crate::codec::chain::Workspace;
 
-/// An object being written: a chunk at once, a shard cell by cell. Nothing is made before the first cell.
+/// An object being written: a chunk at once, a shard subchunk by subchunk. Nothing is made before the first subchunk.
 #[derive(Debug)]
-pub(super) struct CellWriter<'a> {
-    side: &'a Side,
+pub(super) struct SubchunkWriter<'a> {
+    side: &'a StoredArray,
     object: u64,
     shard: Option<ShardWriter>,
 }
 
-impl<'a> CellWriter<'a> {
+impl<'a> SubchunkWriter<'a> {
     /// A writer of an object that is not there yet.
-    pub(super) fn new(side: &'a Side, object: u64) -> Self {
-        CellWriter { side, object, shard: None }
+    pub(super) fn new(side: &'a StoredArray, object: u64) -> Self {
+        SubchunkWriter { side, object, shard: None }
     }
 
     /// The object.
@@ -25,7 +25,7 @@ impl<'a> CellWriter<'a> {
         self.object
     }
 
-    /// Writes the cell at a position in the object; those of a shard come in its own order.
+    /// Writes the subchunk at a position in the object; those of a shard come in its own order.
     pub(super) fn write(
         &mut self,
         inside: &[u64],
@@ -60,7 +60,7 @@ impl<'a> CellWriter<'a> {
         Ok(())
     }
 
-    /// Writes the index of a shard that has cells.
+    /// Writes the index of a shard that has subchunks.
     pub(super) fn finish(self, workspace: &mut Workspace, report: &mut ObjectReport) -> Result<(), Fault> {
         if let (Some(shard), Some(layout)) = (self.shard, &self.side.layout) {
             let bytes = shard

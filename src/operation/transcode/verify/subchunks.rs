@@ -4,62 +4,62 @@
 use super::{Buffers, Compared, Comparison};
 use crate::codec::region::{advance, as_index, unravel};
 use crate::engine::ChunkSet;
-use crate::engine::cells::CellSource;
 use crate::engine::chunk_set::ChunkSetBuilder;
 use crate::engine::driver::{ChunkFault, Driver, Fault, ObjectOf};
 use crate::engine::object::ObjectJob;
 use crate::engine::progress::Progress;
-use crate::operation::transcode::reader::Cell;
+use crate::engine::subchunks::SubchunkSource;
+use crate::operation::transcode::reader::Subchunk;
 
-/// A comparison of the cells of both sides.
-struct CellComparison<'a> {
+/// A comparison of the subchunks of both sides.
+struct SubchunkComparison<'a> {
     comparison: &'a Comparison<'a>,
-    source: CellSource<'a>,
-    /// Whether absent cells of SOURCE are written out.
+    source: SubchunkSource<'a>,
+    /// Whether absent subchunks of SOURCE are written out.
     fills: bool,
     progress: &'a dyn Progress,
 }
 
-/// An object of DEST: its index, the position of its first cell, and its cells along each dimension.
+/// An object of DEST: its index, the position of its first subchunk, and its subchunks along each dimension.
 struct Object<'a> {
     index: u64,
     first: Vec<u64>,
     counts: Vec<u64>,
-    written: CellSource<'a>,
+    written: SubchunkSource<'a>,
 }
 
 impl Comparison<'_> {
-    /// Compares cell by cell, object by object of DEST.
-    pub(super) fn run_over_shared_cells(
+    /// Compares subchunk by subchunk, object by object of DEST.
+    pub(super) fn run_over_shared_subchunks(
         &self,
         job: &ObjectJob,
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<Compared, ChunkFault> {
-        let source = CellSource::new(self.source, Some(&job.present));
-        let cells =
-            CellComparison { comparison: self, source, fills: job.absent_element.is_some(), progress };
+        let source = SubchunkSource::new(self.source, Some(&job.present));
+        let subchunks =
+            SubchunkComparison { comparison: self, source, fills: job.absent_element.is_some(), progress };
         let objects = job.overlapped(&self.destination.metadata.chunk_shape);
         let mut all = Compared::default();
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut Buffers, index| {
-                let object = cells.object(index);
-                let (stored, mut compared) = (cells.stored(&object, buffers)?, Compared::default());
+                let object = subchunks.object(index);
+                let (stored, mut compared) = (subchunks.stored(&object, buffers)?, Compared::default());
                 for number in stored.iter() {
                     driver.interrupt().check()?;
-                    compared.add(cells.compare(&object, number, buffers)?);
+                    compared.add(subchunks.compare(&object, number, buffers)?);
                 }
                 Ok(compared)
             };
             driver.run::<Buffers, Compared>(&objects, work, |_, compared| all.add(compared))?;
             return Ok(all);
         }
-        // Too few objects to go round: the threads share the cells of each.
+        // Too few objects to go round: the threads share the subchunks of each.
         for index in objects.iter() {
-            let object = cells.object(index);
+            let object = subchunks.object(index);
             let located = |fault: Fault| ChunkFault { index, fault: fault.in_object(false, index) };
-            let stored = cells.stored(&object, &mut Buffers::default()).map_err(located)?;
-            let work = |buffers: &mut Buffers, number| cells.compare(&object, number, buffers);
+            let stored = subchunks.stored(&object, &mut Buffers::default()).map_err(located)?;
+            let work = |buffers: &mut Buffers, number| subchunks.compare(&object, number, buffers);
             driver
                 .run::<Buffers, Compared>(&stored, work, |_, compared| all.add(compared))
                 .map_err(|fault| located(fault.fault))?;
@@ -68,24 +68,24 @@ impl Comparison<'_> {
     }
 }
 
-impl<'a> CellComparison<'a> {
+impl<'a> SubchunkComparison<'a> {
     fn object(&self, index: u64) -> Object<'a> {
         let side = self.comparison.destination;
-        let counts = side.cells_per_object();
+        let counts = side.subchunks_per_object();
         let place = unravel(index, &side.metadata.chunk_grid_shape());
         let first = place.iter().zip(&counts).map(|(place, count)| place * count).collect();
         // Of its own, so that no more than the index of one shard is kept.
-        Object { index, first, counts, written: CellSource::new(side, None) }
+        Object { index, first, counts, written: SubchunkSource::new(side, None) }
     }
 
-    /// The cells of an object that either side stores, by their numbers in it.
+    /// The subchunks of an object that either side stores, by their numbers in it.
     fn stored(&self, object: &Object<'_>, buffers: &mut Buffers) -> Result<ChunkSet, Fault> {
         let mut stored = ChunkSetBuilder::default();
         let mut inside = vec![0; object.counts.len()];
         let Buffers { source, destination, .. } = buffers;
         for number in 0..object.counts.iter().product() {
             let position: Vec<u64> = object.first.iter().zip(&inside).map(|(a, b)| a + b).collect();
-            let is_inside = self.cell(&position).num_elements() > 0;
+            let is_inside = self.subchunk(&position).num_elements() > 0;
             if is_inside
                 && (self.fills
                     || source.holds(&self.source, &position)?
@@ -101,29 +101,29 @@ impl<'a> CellComparison<'a> {
     fn compare(&self, object: &Object<'_>, number: u64, buffers: &mut Buffers) -> Result<Compared, Fault> {
         let inside = unravel(number, &object.counts);
         let position: Vec<u64> = object.first.iter().zip(&inside).map(|(a, b)| a + b).collect();
-        let cell = self.cell(&position);
+        let subchunk = self.subchunk(&position);
         let Buffers { source, destination, scratch } = buffers;
         let from = source
-            .read_cell(&self.source, &position, &cell)
+            .read_subchunk(&self.source, &position, &subchunk)
             .map_err(|fault| fault.in_object(true, self.source.side().object_of(&position).0))?;
         let to = destination
-            .read_cell(&object.written, &position, &cell)
+            .read_subchunk(&object.written, &position, &subchunk)
             .map_err(|fault| of_destination(fault).in_object(false, object.index))?;
-        let mut compared = Compared { elements: cell.num_elements(), ..Compared::default() };
-        self.comparison.unit((from, to), as_index(cell.num_elements()), scratch, &mut compared)?;
-        self.progress.advance(self.comparison.destination.cell_chain().decoded_bytes());
+        let mut compared = Compared { elements: subchunk.num_elements(), ..Compared::default() };
+        self.comparison.unit((from, to), as_index(subchunk.num_elements()), scratch, &mut compared)?;
+        self.progress.advance(self.comparison.destination.subchunk_chain().decoded_bytes());
         Ok(compared)
     }
 
-    fn cell(&self, position: &[u64]) -> Cell {
+    fn subchunk(&self, position: &[u64]) -> Subchunk {
         let side = self.comparison.destination;
-        let (start, whole) = (side.start_of_cell(position), side.cell_shape());
+        let (start, whole) = (side.start_of_subchunk(position), side.subchunk_shape());
         let shape = side.cropped(&start, whole).unwrap_or_else(|| whole.to_vec());
-        Cell { start, shape }
+        Subchunk { start, shape }
     }
 }
 
-/// A fault of cells that were read as those of a source are: they are DEST's.
+/// A fault of subchunks that were read as those of a source are: they are DEST's.
 fn of_destination(fault: Fault) -> Fault {
     match fault {
         Fault::At { index, fault, .. } => Fault::At { of: ObjectOf::Destination, index, fault },

@@ -1,4 +1,4 @@
-//! The cells of an array, what is decoded alone: the inner chunks of shards that can be streamed, else the stored
+//! The subchunks of an array, what is decoded alone: the inner chunks of shards that can be streamed, else the stored
 //! objects themselves. They are counted through the whole array, whatever object they lie in.
 
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chunk_set::ChunkSet;
 use super::driver::Fault;
-use super::object::Side;
+use super::object::StoredArray;
 use crate::codec::BoundChain;
 use crate::codec::chain::Workspace;
 use crate::codec::region::ravel;
@@ -17,56 +17,56 @@ use crate::store::{ObjectReader, StoreError};
 /// Shards that are kept open, with their indexes, at most.
 pub const MOST_OPEN_SHARDS: usize = 16;
 
-impl Side {
-    /// The chain of a cell.
-    pub fn cell_chain(&self) -> &BoundChain {
-        self.layout.as_ref().map_or(&self.chain, |layout| &layout.cell)
+impl StoredArray {
+    /// The chain of a subchunk.
+    pub fn subchunk_chain(&self) -> &BoundChain {
+        self.layout.as_ref().map_or(&self.chain, |layout| &layout.subchunk)
     }
 
     /// Lets `cast_value` take the nearest code from now on, also inside shards.
     pub fn encode_to_nearest(&mut self) {
         self.chain.encode_to_nearest();
         if let Some(layout) = &mut self.layout {
-            layout.cell.encode_to_nearest();
+            layout.subchunk.encode_to_nearest();
         }
     }
 
-    /// Elements of a cell along each dimension.
-    pub fn cell_shape(&self) -> &[u64] {
-        &self.cell_chain().decoded().shape
+    /// Elements of a subchunk along each dimension.
+    pub fn subchunk_shape(&self) -> &[u64] {
+        &self.subchunk_chain().decoded().shape
     }
 
-    /// Cells of an object along each dimension.
-    pub fn cells_per_object(&self) -> Vec<u64> {
+    /// Subchunks of an object along each dimension.
+    pub fn subchunks_per_object(&self) -> Vec<u64> {
         match &self.layout {
-            Some(layout) => layout.cell_grid_shape(),
+            Some(layout) => layout.subchunk_grid_shape(),
             None => vec![1; self.metadata.shape.len()],
         }
     }
 
-    /// The array's dimension at each dimension of the order in which cells lie in an object.
-    pub fn cell_order(&self) -> Vec<usize> {
+    /// The array's dimension at each dimension of the order in which subchunks lie in an object.
+    pub fn subchunk_order(&self) -> Vec<usize> {
         match &self.layout {
             Some(layout) => layout.order.clone(),
             None => (0..self.metadata.shape.len()).collect(),
         }
     }
 
-    /// The object that holds a cell, and the cell's position in it.
-    pub fn object_of(&self, cell: &[u64]) -> (u64, Vec<u64>) {
-        let per_object = self.cells_per_object();
-        let object: Vec<u64> = cell.iter().zip(&per_object).map(|(index, count)| index / count).collect();
-        let inside = cell.iter().zip(&per_object).map(|(index, count)| index % count).collect();
+    /// The object that holds a subchunk, and the subchunk's position in it.
+    pub fn object_of(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
+        let per_object = self.subchunks_per_object();
+        let object: Vec<u64> = subchunk.iter().zip(&per_object).map(|(index, count)| index / count).collect();
+        let inside = subchunk.iter().zip(&per_object).map(|(index, count)| index % count).collect();
         (ravel(&object, &self.metadata.chunk_grid_shape()), inside)
     }
 
-    /// The first element of a cell.
-    pub fn start_of_cell(&self, cell: &[u64]) -> Vec<u64> {
-        cell.iter().zip(self.cell_shape()).map(|(index, length)| index * length).collect()
+    /// The first element of a subchunk.
+    pub fn start_of_subchunk(&self, subchunk: &[u64]) -> Vec<u64> {
+        subchunk.iter().zip(self.subchunk_shape()).map(|(index, length)| index * length).collect()
     }
 
     /// How many of its shards are kept open, at most, while those of `other` are written.
-    pub fn num_open_shards(&self, other: &Side) -> u64 {
+    pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
         let total =
             self.metadata.chunk_grid_shape().iter().fold(1_u64, |all, length| all.saturating_mul(*length));
         let same = self.metadata.chunk_shape == other.metadata.chunk_shape;
@@ -74,10 +74,10 @@ impl Side {
     }
 }
 
-/// Encoded cells of an array by their positions. Threads share it.
+/// Encoded subchunks of an array by their positions. Threads share it.
 #[derive(Debug)]
-pub struct CellSource<'a> {
-    side: &'a Side,
+pub struct SubchunkSource<'a> {
+    side: &'a StoredArray,
     present: Option<&'a ChunkSet>,
     /// Whether entries of shard indexes are read one by one: few of each are wanted.
     reads_entries: bool,
@@ -95,26 +95,26 @@ struct OpenedShard {
     index: Option<Vec<IndexEntry>>,
 }
 
-impl<'a> CellSource<'a> {
-    /// The cells of `side`, of which only the objects of `present` are looked for, if it is given.
-    pub fn new(side: &'a Side, present: Option<&'a ChunkSet>) -> Self {
+impl<'a> SubchunkSource<'a> {
+    /// The subchunks of `side`, of which only the objects of `present` are looked for, if it is given.
+    pub fn new(side: &'a StoredArray, present: Option<&'a ChunkSet>) -> Self {
         let (opened, index_bytes) = (Mutex::default(), AtomicU64::new(0));
-        CellSource { side, present, reads_entries: false, opened, index_bytes }
+        SubchunkSource { side, present, reads_entries: false, opened, index_bytes }
     }
 
     /// The same, reading entries of shard indexes one by one.
     #[must_use]
     pub fn reading_entries(self) -> Self {
-        CellSource { reads_entries: true, ..self }
+        SubchunkSource { reads_entries: true, ..self }
     }
 
-    /// Whether cells are best read shard by shard, since the whole index of each is read.
+    /// Whether subchunks are best read shard by shard, since the whole index of each is read.
     pub fn reads_indexes(&self) -> bool {
         self.side.layout.is_some() && !self.reads_entries
     }
 
     /// The array.
-    pub fn side(&self) -> &'a Side {
+    pub fn side(&self) -> &'a StoredArray {
         self.side
     }
 
@@ -128,24 +128,34 @@ impl<'a> CellSource<'a> {
         self.present.is_none_or(|present| present.contains(object))
     }
 
-    /// Whether a cell may be there.
-    pub(super) fn may_hold_cell(&self, cell: &[u64]) -> bool {
-        self.may_hold(self.side.object_of(cell).0)
+    /// Whether a subchunk may be there.
+    pub(super) fn may_hold_subchunk(&self, subchunk: &[u64]) -> bool {
+        self.may_hold(self.side.object_of(subchunk).0)
     }
 
-    /// Reads an encoded cell into `bytes`; false where it is absent. More than the workspace has room for, or else
+    /// Reads an encoded subchunk into `bytes`; false where it is absent. More than the workspace has room for, or else
     /// than the chain can make, is a fault.
-    pub fn read(&self, cell: &[u64], bytes: &mut Vec<u8>, workspace: &mut Workspace) -> Result<bool, Fault> {
-        let (object, inside) = self.side.object_of(cell);
+    pub fn read(
+        &self,
+        subchunk: &[u64],
+        bytes: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<bool, Fault> {
+        let (object, inside) = self.side.object_of(subchunk);
         if !self.may_hold(object) {
             return Ok(false);
         }
         self.read_of(object, &inside, bytes, workspace).map_err(|fault| fault.of_source(object))
     }
 
-    /// Whether a cell is stored, by the index of its shard, for which there are buffers; else whether it may be.
-    pub fn holds(&self, cell: &[u64], bytes: &mut Vec<u8>, workspace: &mut Workspace) -> Result<bool, Fault> {
-        let (object, inside) = self.side.object_of(cell);
+    /// Whether a subchunk is stored, by the index of its shard, for which there are buffers; else whether it may be.
+    pub fn holds(
+        &self,
+        subchunk: &[u64],
+        bytes: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<bool, Fault> {
+        let (object, inside) = self.side.object_of(subchunk);
         let Some(layout) = self.side.layout.as_ref().filter(|_| self.may_hold(object)) else {
             return Ok(self.may_hold(object));
         };
@@ -181,7 +191,7 @@ impl<'a> CellSource<'a> {
             None => layout.read_entry(reader, number, bytes, workspace)?,
         };
         let Some((offset, length)) = entry else { return Ok(false) };
-        let bound = workspace.room.unwrap_or_else(|| layout.cell.max_encoded_bytes());
+        let bound = workspace.room.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
         if length > bound {
             return Err(match workspace.room {
                 Some(_) => Fault::Memory { needed: length },
