@@ -4,7 +4,7 @@ use super::cf;
 use super::error::OperationError;
 use super::open::OpenedArray;
 use super::options::Missing;
-use super::transcode::range::FloatType;
+use super::transcode::quantize::range::FloatType;
 use super::xarray::{self, FILL_VALUE};
 use crate::data_type::{base64, value_from_json};
 use crate::element::NumberType;

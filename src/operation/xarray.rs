@@ -3,7 +3,7 @@
 //! in base64.
 
 use super::missing;
-use super::transcode::range::FloatType;
+use super::transcode::quantize::range::FloatType;
 use crate::data_type::{DataType, FillValue, base64, value_to_json};
 use crate::metadata::json::{Json, Object};
 

@@ -19,9 +19,10 @@ use crate::operation::inspect_result::SuggestionResult;
 use crate::operation::missing;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{Missing, QuantizeOptions, TranscodeOptions};
-use crate::operation::transcode::first_pass::FirstPass;
-use crate::operation::transcode::request::Request;
-use crate::operation::transcode::{fault, measure};
+use crate::operation::transcode::fault;
+use crate::operation::transcode::quantize::first_pass::FirstPass;
+use crate::operation::transcode::quantize::measure;
+use crate::operation::transcode::quantize::request::Request;
 
 /// What a suggestion is made from.
 pub(super) struct Suggesting<'a> {

@@ -1,7 +1,7 @@
 //! The memory that a run needs, held against the budget.
 
 use super::plan::Plan;
-use super::quantization::Quantization;
+use super::quantize::quantization::Quantization;
 use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
 use crate::engine::object::{ObjectJob, PIECE, Route, StoredArray};

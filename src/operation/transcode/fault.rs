@@ -1,6 +1,6 @@
 //! A chunk's fault in the user's terms: the chunk, the element, the value, the bounds, and the way out.
 
-use super::quantization::Quantization;
+use super::quantize::quantization::Quantization;
 use crate::codec::fault::element_help;
 use crate::codec::{ChainFault, ChainFaultKind};
 use crate::diagnostic::quantity::bytes;

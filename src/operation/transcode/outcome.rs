@@ -1,10 +1,10 @@
 //! What a run came to, or a plan would: counts, sizes, figures.
 
 use super::budget::Memory;
+use super::plan::route::route;
 use super::plan::{Plan, Planned};
-use super::quantization::Quantization;
-use super::readers;
-use super::route::route;
+use super::quantize::quantization::Quantization;
+use super::quantize::readers;
 use super::verify::Verification;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::object::{ObjectReport, Route};

@@ -1,17 +1,29 @@
 //! What will be done, settled and proved before DEST is touched.
 
+mod change;
+mod described;
+pub(in crate::operation) mod draft;
+pub(in crate::operation) mod lossy_filter;
+mod normalize;
+mod opaque;
+mod reader_support;
+mod regrid;
+pub(in crate::operation) mod route;
+mod staging;
+pub(in crate::operation) mod unpack;
+
+use self::described::Described;
+use self::draft::{Draft, compress, follow_data_type, read_chain};
+use self::route::Choice;
 use super::budget::{allot, first_pass_bytes, unit_bytes};
-use super::change;
-use super::consolidate::{NodeDocument, NodeDocuments};
-use super::described::Described;
-use super::destination::{Draft, compress, follow_data_type, read_chain};
-use super::first_pass::FirstPass;
+use super::format::consolidate::{NodeDocument, NodeDocuments};
+use super::format::version_2;
 use super::layout::side;
-use super::quantization::Quantization;
-use super::request::{Request, refuse_packed};
-use super::route::Choice;
+use super::quantize::first_pass::FirstPass;
+use super::quantize::quantization::Quantization;
+use super::quantize::readers;
+use super::quantize::request::{Request, refuse_packed};
 use super::verify::kept;
-use super::{lossy_filter, normalize, reader_support, readers, regrid, unpack, version_2};
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::data_type::FillValue;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};

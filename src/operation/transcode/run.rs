@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::budget::{Memory, allot};
-use super::consolidate::with_copies;
 use super::fault::{explain, explain_job};
+use super::format::consolidate::with_copies;
 use super::outcome::{Outcome, Tally, array_result, clamped_warning, dry_tally, group_result};
 use super::plan::{Plan, Planner};
 use super::room::{check_room, with_missing_space};

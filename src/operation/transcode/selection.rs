@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use glob::{MatchOptions, Pattern};
 
+use super::plan::unpack;
 use super::tree::SourceArray;
-use super::unpack;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;

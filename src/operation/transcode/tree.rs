@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::from_v2::tell_of_members;
+use super::format::from_v2::tell_of_members;
+use super::format::version_2::in_v3_form;
 use super::selection::{self, Member};
-use super::version_2::in_v3_form;
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::driver::Driver;
 use crate::metadata::edit::{set_chunk_shape, set_member};

@@ -1,12 +1,12 @@
 //! A first pass over an array: the extent of its values, and whether any are absent.
 
-use super::reader::{ReadBuffers, SubchunkReader};
 use crate::element::NumberType;
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
 use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::kernel::statistics::{Extent, ExtentScan};
+use crate::operation::transcode::reader::{ReadBuffers, SubchunkReader};
 
 /// What a first pass over the data found.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,11 @@ struct Found {
 
 impl Surveyor<'_> {
     /// Makes the pass; `progress` is told of the bytes of decoded objects.
-    pub(super) fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Survey, ChunkFault> {
+    pub(in crate::operation) fn run(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<Survey, ChunkFault> {
         let total: u64 = self.source.metadata.num_chunks();
         let mut all = self.nothing();
         all.absent = self.present.len() < total;
@@ -101,7 +105,7 @@ impl Surveyor<'_> {
 
 /// The scans for an array: missing values count as NaN; declared ones are counted by themselves where they are not
 /// among them.
-pub(super) fn scans(
+pub(in crate::operation) fn scans(
     number_type: NumberType,
     missing: &[u64],
     declared: &[u64],

@@ -1,22 +1,22 @@
 //! Filters that do not give back the floats that they encode, where chunks are encoded anew (SEMANTICS: D15).
 
-use super::verify::kept;
 use crate::codec::chain::{BoundCodec, Codec, Workspace};
 use crate::codec::conversion::round_trip;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::object::{ObjectJob, Route};
+use crate::operation::transcode::verify::kept;
 
 /// The first such codec that elements pass on their way to DEST; codecs that encoded chunks have passed before, and do
 /// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come
 /// back as they are.
-pub(super) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
+pub(in crate::operation) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
     let mut codecs = job.destination.subchunk_chain().codecs().iter().skip(kept(job));
     codecs.find(|codec| matches!(&codec.codec, Codec::Delta { delta, .. } if !delta.is_exact()))
 }
 
 /// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
 /// bring the fill value back bit for bit.
-pub(super) fn loses_fill_value(job: &ObjectJob) -> bool {
+pub(in crate::operation) fn loses_fill_value(job: &ObjectJob) -> bool {
     let is_other_grid = matches!(job.way, Route::Rechunk(_) | Route::Staged(_));
     let chain = job.destination.subchunk_chain();
     let has_filter =
@@ -34,7 +34,7 @@ pub(super) fn loses_fill_value(job: &ObjectJob) -> bool {
 }
 
 /// The warning for what is lost by encoding anew.
-pub(super) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
+pub(in crate::operation) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
     if loses_fill_value(job) {
         let message = "absent chunks are stored beside others, and the fill value does not survive the filters of the chain: \
                        absent elements come back as another value";

@@ -7,7 +7,7 @@ use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::NotInV2;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
-use crate::operation::transcode::destination::Draft;
+use crate::operation::transcode::plan::draft::Draft;
 use crate::operation::xarray::{self, FILL_VALUE};
 
 /// Attributes as v2 has them.

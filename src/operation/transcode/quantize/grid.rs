@@ -5,7 +5,7 @@ use crate::kernel::Rounding;
 
 /// The multiples of a step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grid {
+pub(in crate::operation) struct Grid {
     /// S.
     step: f64,
     /// 1/S, where that is an integer: then a multiple divided by it is rounded once, as a decimal is that is read.
@@ -13,7 +13,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    pub(super) fn new(step: f64) -> Self {
+    pub(in crate::operation) fn new(step: f64) -> Self {
         let per_unit = (1.0 / step).round();
         let is_whole = (1.0 / step - per_unit).abs() <= per_unit * f64::EPSILON;
         Grid { step, per_unit: Some(per_unit).filter(|per_unit| is_whole && *per_unit >= 1.0) }
@@ -45,7 +45,7 @@ impl Grid {
 
 impl RangeFinder {
     /// The scaling of a grid with offset 0, if values from `lo` to `hi` have codes then.
-    pub(super) fn on_grid_from_zero(
+    pub(in crate::operation) fn on_grid_from_zero(
         &self,
         grid: Grid,
         range: Option<(f64, f64)>,
@@ -62,7 +62,11 @@ impl RangeFinder {
     /// The roundest is divisible by the highest power of ten: the arithmetic is likely to hold it exactly, and other
     /// stores of the same kind to have the same. It follows from the codes of `lo` and `hi` alone, so that what was
     /// quantised gets the same again.
-    pub(super) fn on_grid(&self, grid: Grid, (lo, hi): (f64, f64)) -> Result<Scaling, RangeFault> {
+    pub(in crate::operation) fn on_grid(
+        &self,
+        grid: Grid,
+        (lo, hi): (f64, f64),
+    ) -> Result<Scaling, RangeFault> {
         let float = FloatType(self.source);
         let scale = grid.scale(float).ok_or(RangeFault::NoScale)?;
         #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]

@@ -1,13 +1,13 @@
 //! Data types that a chain makes new and that few programs read (SEMANTICS: B23).
 
-use super::destination::Draft;
+use super::draft::Draft;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::operation::open::OpenedArray;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// A warning for the first such type, where the source does not have it anywhere in its chain.
-pub(super) fn warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagnostic> {
+pub(in crate::operation) fn warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagnostic> {
     let (mut known, mut written) = (Vec::new(), Vec::new());
     collect(source, &mut known);
     collect(destination, &mut written);
@@ -22,7 +22,7 @@ pub(super) fn warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagn
 }
 
 /// A warning where raw bytes of v2 get the name that the core specification has for them in v3 (SEMANTICS: A6).
-pub(super) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnostic> {
+pub(in crate::operation) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnostic> {
     let DataType::Raw(size) = &draft.data_type else { return None };
     if source.zarr_format == draft.zarr_format || draft.zarr_format != 3 {
         return None;

@@ -1,13 +1,13 @@
 //! The work on arrays whose chunks have no size that the metadata tell: elements of any length, and what a codec that
 //! is not run here has encoded.
 
-use super::layout::opaque_array;
-use super::plan::{Changed, Planned, Planner, Work};
 use super::route::Choice;
 use crate::engine::listing::Listing;
 use crate::engine::object::{ObjectJob, Route};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
+use crate::operation::transcode::layout::opaque_array;
+use crate::operation::transcode::plan::{Changed, Planned, Planner, Work};
 use crate::store::Node;
 
 impl Planner<'_> {

@@ -22,7 +22,7 @@ pub(in crate::operation) struct Scaling {
 
 impl Scaling {
     /// The identities left out.
-    pub(super) fn of(offset: Option<f64>, scale: Option<f64>) -> Self {
+    pub(in crate::operation) fn of(offset: Option<f64>, scale: Option<f64>) -> Self {
         Scaling {
             offset: offset.filter(|offset| *offset != 0.0),
             scale: scale.filter(|scale| *scale != 1.0),
@@ -44,7 +44,7 @@ pub(in crate::operation) struct Codes {
 
 impl Codes {
     /// All codes of `target` whose magnitude `source` holds exactly, less the NaN code; `None` where none is left.
-    pub(super) fn of(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
+    pub(in crate::operation) fn of(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
         let exact = 1_i128 << source.significand_bits()?;
         let (least, greatest) = target.integer_bounds()?;
         let mut first = i64::try_from(least.max(-exact)).ok()?;
@@ -58,7 +58,7 @@ impl Codes {
     }
 
     /// The lowest code of a type, which stands for NaN unless another is named.
-    pub(super) fn default_nan(target: NumberType) -> Option<i64> {
+    pub(in crate::operation) fn default_nan(target: NumberType) -> Option<i64> {
         i64::try_from(target.integer_bounds()?.0).ok()
     }
 }
@@ -107,7 +107,7 @@ impl FloatType {
     }
 
     /// The greatest finite value.
-    pub(super) fn greatest(self) -> f64 {
+    pub(in crate::operation) fn greatest(self) -> f64 {
         match self.0.element() {
             ElementType::Float16 => half::f16::MAX.to_f64(),
             ElementType::Float32 => f64::from(f32::MAX),
@@ -121,20 +121,20 @@ impl FloatType {
     }
 
     /// The position of a value in the order of all values of the type, counted from 0.0; -0.0 is -1.
-    pub(super) fn ordinal(self, value: f64) -> i64 {
+    pub(in crate::operation) fn ordinal(self, value: f64) -> i64 {
         let sign = 1_u64 << (self.0.bits() - 1);
         let bits = self.bits(value);
         if bits & sign == 0 { bits.cast_signed() } else { !(bits & !sign).cast_signed() }
     }
 
     /// The bit pattern of the value at a position in the order of all values.
-    pub(super) fn of_ordinal(self, ordinal: i64) -> u64 {
+    pub(in crate::operation) fn of_ordinal(self, ordinal: i64) -> u64 {
         let sign = 1_u64 << (self.0.bits() - 1);
         if ordinal >= 0 { ordinal.cast_unsigned() } else { (!ordinal).cast_unsigned() | sign }
     }
 
     /// The value `steps` away in the order of all values (±0 are one step apart); `None` beyond the finite ones.
-    pub(super) fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
+    pub(in crate::operation) fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
         let ordinal = self.ordinal(value).checked_add(steps)?;
         let greatest = self.ordinal(self.greatest());
         (-greatest - 1..=greatest).contains(&ordinal).then(|| self.value(self.of_ordinal(ordinal)))
@@ -154,7 +154,7 @@ impl FloatType {
 }
 
 /// The exponent of the leading bit of a finite value that is not zero.
-pub(super) fn exponent_of(value: f64) -> i32 {
+pub(in crate::operation) fn exponent_of(value: f64) -> i32 {
     let biased = i32::try_from((value.to_bits() >> 52) & 0x7ff).unwrap_or(0);
     if biased == 0 { -1022 } else { biased - 1023 }
 }
@@ -166,7 +166,7 @@ fn low_bits<T: TryFrom<u64> + Default>(bits: u64) -> T {
 
 /// Why there is no `offset` and `scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum RangeFault {
+pub(in crate::operation) enum RangeFault {
     /// `hi - lo` and what follows from it leave the array's type.
     #[error("the range is too wide for the arithmetic of the array's data type")]
     TooWide,
@@ -203,7 +203,7 @@ pub(in crate::operation) struct RangeFinder {
 
 impl RangeFinder {
     /// The scaling that gives `lo` the first code and `hi` the last.
-    pub(super) fn find(&self, lo: f64, hi: f64) -> Result<Scaling, RangeFault> {
+    pub(in crate::operation) fn find(&self, lo: f64, hi: f64) -> Result<Scaling, RangeFault> {
         if lo >= hi {
             // With a 0.0 beside it -0.0 is no constant.
             return self.constant(if hi == 0.0 { hi } else { lo });
@@ -267,7 +267,7 @@ impl RangeFinder {
     }
 
     /// The code of a value through the real kernel; `None` where it is refused.
-    pub(super) fn encode(&self, scaling: Scaling, value: f64) -> Option<i64> {
+    pub(in crate::operation) fn encode(&self, scaling: Scaling, value: f64) -> Option<i64> {
         let float = FloatType(self.source);
         let quantize = Quantize::new(self.options(scaling));
         let (mut code, mut figures) = ([0_u8; 8], QuantizeFigures::default());
@@ -277,7 +277,7 @@ impl RangeFinder {
     }
 
     /// The options of the kernel for this scaling, with nothing out of range allowed.
-    pub(super) fn options(&self, scaling: Scaling) -> QuantizeOptions {
+    pub(in crate::operation) fn options(&self, scaling: Scaling) -> QuantizeOptions {
         let float = FloatType(self.source);
         QuantizeOptions {
             source: self.source,
@@ -322,7 +322,7 @@ fn float_bytes(float: FloatType, value: f64) -> Vec<u8> {
 }
 
 /// The bytes of an element from its zero-extended bits, in the order of this machine.
-pub(super) fn number_bytes(number_type: NumberType, bits: u64) -> Vec<u8> {
+pub(in crate::operation) fn number_bytes(number_type: NumberType, bits: u64) -> Vec<u8> {
     let all = bits.to_le_bytes();
     let mut bytes = all.get(..number_type.size()).unwrap_or_default().to_vec();
     if cfg!(target_endian = "big") {
@@ -332,7 +332,7 @@ pub(super) fn number_bytes(number_type: NumberType, bits: u64) -> Vec<u8> {
 }
 
 /// The integer that an element's bytes hold.
-pub(super) fn integer_of(number_type: NumberType, bytes: &[u8]) -> i64 {
+pub(in crate::operation) fn integer_of(number_type: NumberType, bytes: &[u8]) -> i64 {
     let bits = element_bits(bytes);
     let unused = 64 - u32::try_from(number_type.size() * 8).unwrap_or(64);
     if number_type.element().is_signed_integer() {

@@ -1,9 +1,9 @@
 //! Who reads a quantised array, and what is put into its metadata for some readers (CLI.md, "Quantising", *Readers*).
 
-use super::destination::{Draft, codec_names};
 use super::quantization::Quantization;
 use crate::diagnostic::{Diagnostic, code};
 use crate::operation::options::QuantizeForm;
+use crate::operation::transcode::plan::draft::{Draft, codec_names};
 
 /// Helps zarr-python 3.4.1 and 3.4.2 to open a sharded array whose inner chain cannot encode 0; a warning where that
 /// cannot be done.
@@ -11,7 +11,7 @@ use crate::operation::options::QuantizeForm;
 /// They cast the data type's default scalar, 0, instead of the fill value when they open a shard
 /// (`_validate_inner_codecs` of `zarr/codecs/sharding.py`). An entry of `scalar_map.encode` gives it a code. No chunk
 /// holds it: the chunks are made by a kernel that does not look at the entry, and refuses a 0 in SOURCE all the same.
-pub(super) fn work_around(
+pub(in crate::operation) fn work_around(
     quantization: &mut Quantization,
     draft: &mut Draft,
     is_wanted: bool,
@@ -39,7 +39,7 @@ pub(super) fn work_around(
 }
 
 /// A warning where CF has no type like that of the codes: of float32, CF 8.1 has types of 8 and 16 bits alone.
-pub(super) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
+pub(in crate::operation) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
     let Quantization { form, source, target, is_target_settled, .. } = quantization;
     let is_beyond = *form == QuantizeForm::Cf && source.bits() == 32 && target.bits() > 16;
     (is_beyond && *is_target_settled).then(|| {
@@ -51,7 +51,7 @@ pub(super) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
 
 /// Who reads what is written, for the report; `None` where only the caller knows what the integers mean, and for types
 /// of which a warning speaks.
-pub(super) fn names(quantization: &Quantization) -> Option<&'static str> {
+pub(in crate::operation) fn names(quantization: &Quantization) -> Option<&'static str> {
     if quantization.is_packed() {
         return None;
     }

@@ -16,7 +16,7 @@ const ALL: i64 = 1 << 16;
 
 /// A scaling for an error.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct WidestStep {
+pub(in crate::operation) struct WidestStep {
     /// The scaling: the least value gets the first code.
     pub scaling: Scaling,
     /// The codes of the least and the greatest value.
@@ -36,7 +36,11 @@ enum Attempt {
 
 impl RangeFinder {
     /// The widest step from `lo` to `hi` whose error is at most `allowed`.
-    pub(super) fn widest(&self, (lo, hi): (f64, f64), allowed: f64) -> Result<WidestStep, RangeFault> {
+    pub(in crate::operation) fn widest(
+        &self,
+        (lo, hi): (f64, f64),
+        allowed: f64,
+    ) -> Result<WidestStep, RangeFault> {
         if lo >= hi {
             let scaling = self.find(lo, hi)?;
             let code = self.encode(scaling, lo).ok_or(RangeFault::NotFound)?;

@@ -13,7 +13,7 @@ use crate::pipeline::{CodecKind, codec_kind};
 
 /// The metadata of DEST in the making.
 #[derive(Debug, Clone)]
-pub(super) struct Draft {
+pub(in crate::operation) struct Draft {
     /// 2 or 3.
     pub zarr_format: u64,
     /// The document, in the form of v3.
@@ -30,7 +30,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// A copy of the source.
-    pub(super) fn of(source: &OpenedArray) -> Self {
+    pub(in crate::operation) fn of(source: &OpenedArray) -> Self {
         Draft {
             zarr_format: source.zarr_format,
             document: source.document.clone(),
@@ -42,7 +42,7 @@ impl Draft {
     }
 
     /// Whether nothing was changed.
-    pub(super) fn is_as_read(&self, source: &OpenedArray) -> bool {
+    pub(in crate::operation) fn is_as_read(&self, source: &OpenedArray) -> bool {
         !self.new_chain
             && self.zarr_format == source.zarr_format
             && self.document == source.document
@@ -52,33 +52,36 @@ impl Draft {
     }
 
     /// Puts another chain in the place of the present one.
-    pub(super) fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
+    pub(in crate::operation) fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
         set_member(&mut self.document, "codecs", codecs_json(&codecs));
         self.codecs = codecs;
         self.new_chain = true;
     }
 
     /// Puts the present chain in another form that means the same: it is not held to the rules for writing.
-    pub(super) fn keep_codecs(&mut self, codecs: Vec<CodecMetadata>) {
+    pub(in crate::operation) fn keep_codecs(&mut self, codecs: Vec<CodecMetadata>) {
         set_member(&mut self.document, "codecs", codecs_json(&codecs));
         self.codecs = codecs;
     }
 
     /// Changes the innermost chain: that of the array, or that of the inner chunks of its shards.
-    pub(super) fn edit_innermost(&mut self, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
+    pub(in crate::operation) fn edit_innermost(&mut self, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
         let mut codecs = self.codecs.clone();
         edit_innermost(&mut codecs, edit);
         self.set_codecs(codecs);
     }
 
     /// Changes the array's data type; `bytes` and `blosc` follow.
-    pub(super) fn set_data_type(&mut self, data_type: DataType) {
+    pub(in crate::operation) fn set_data_type(&mut self, data_type: DataType) {
         set_member(&mut self.document, "data_type", data_type.to_metadata());
         self.data_type = data_type;
     }
 
     /// Changes the fill value.
-    pub(super) fn set_fill_value(&mut self, fill_value: FillValue) -> Result<(), OperationError> {
+    pub(in crate::operation) fn set_fill_value(
+        &mut self,
+        fill_value: FillValue,
+    ) -> Result<(), OperationError> {
         let json = self
             .data_type
             .fill_value_to_json(&fill_value)
@@ -89,17 +92,21 @@ impl Draft {
     }
 
     /// The attributes, to change them.
-    pub(super) fn attributes(&self) -> Object {
+    pub(in crate::operation) fn attributes(&self) -> Object {
         self.document.get("attributes").and_then(Json::as_object).cloned().unwrap_or_default()
     }
 
     /// Replaces the attributes.
-    pub(super) fn set_attributes(&mut self, attributes: Object) {
+    pub(in crate::operation) fn set_attributes(&mut self, attributes: Object) {
         set_member(&mut self.document, "attributes", Json::Object(attributes));
     }
 
     /// Applies `--attributes`, `--attributes-append` and `--dimension-names`.
-    pub(super) fn describe(&mut self, options: &TranscodeOptions, rank: usize) -> Result<(), OperationError> {
+    pub(in crate::operation) fn describe(
+        &mut self,
+        options: &TranscodeOptions,
+        rank: usize,
+    ) -> Result<(), OperationError> {
         if let Some(attributes) = &options.attributes {
             self.set_attributes(attributes.clone());
         }
@@ -122,7 +129,10 @@ impl Draft {
 }
 
 /// The codecs of `--codecs`, or the errors in their form.
-pub(super) fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetadata>, OperationError> {
+pub(in crate::operation) fn read_chain(
+    codecs: &[Json],
+    option: &str,
+) -> Result<Vec<CodecMetadata>, OperationError> {
     let mut diagnostics = Vec::new();
     let read = read_codecs(&Json::Array(codecs.to_vec()), "", &mut diagnostics);
     diagnostics.retain(crate::diagnostic::Diagnostic::is_error);
@@ -143,7 +153,7 @@ fn edit_innermost(codecs: &mut Vec<CodecMetadata>, edit: impl FnOnce(&mut Vec<Co
 }
 
 /// The names of all codecs of a chain, those inside shards too.
-pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
+pub(in crate::operation) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
     let mut names = Vec::new();
     for codec in codecs {
         names.push(codec.name.clone());
@@ -155,7 +165,11 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
 }
 
 /// Puts the compressor of `--compress` in the place of all bytes->bytes codecs.
-pub(super) fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression, element_size: usize) {
+pub(in crate::operation) fn compress(
+    chain: &mut Vec<CodecMetadata>,
+    compression: &Compression,
+    element_size: usize,
+) {
     chain.retain(|codec| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes));
     chain.extend(compression.0.iter().cloned());
     complete_typesize(chain, element_size);
@@ -163,7 +177,7 @@ pub(super) fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression
 
 /// Makes `bytes` and `blosc` fit elements of another type: `endian` where it means something (little, where it was
 /// not given), and `typesize`.
-pub(super) fn follow_data_type(chain: &mut [CodecMetadata], data_type: &DataType) {
+pub(in crate::operation) fn follow_data_type(chain: &mut [CodecMetadata], data_type: &DataType) {
     let has_order = data_type.has_byte_order();
     for codec in chain {
         match codec.name.as_str() {

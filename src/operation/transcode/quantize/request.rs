@@ -1,7 +1,6 @@
 //! A quantisation as it is asked for, and what the data make of it: codes, range, NaN, fill value (CLI.md,
 //! "Quantising").
 
-use super::destination::codec_names;
 use super::fit::{Fit, Fitted};
 use super::quantization::{Quantization, surviving_fill};
 use super::range::{Codes, FloatType, RangeFinder, Scaling};
@@ -16,6 +15,7 @@ use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{QuantizeForm, QuantizeOptions, TranscodeOptions};
+use crate::operation::transcode::plan::draft::codec_names;
 
 /// What is asked for, before the range is known.
 #[derive(Debug)]
@@ -62,22 +62,22 @@ impl<'a> Request<'a> {
     }
 
     /// The array's arithmetic.
-    pub(super) fn float(&self) -> FloatType {
+    pub(in crate::operation) fn float(&self) -> FloatType {
         FloatType(self.number_type)
     }
 
     /// Whether the range must be looked for in the data.
-    pub(super) fn needs_first_pass(&self) -> bool {
+    pub(in crate::operation) fn needs_first_pass(&self) -> bool {
         self.quantize.range.is_none() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
     }
 
     /// Whether chunks must be read before anything can be settled.
-    pub(super) fn reads_data(&self) -> bool {
+    pub(in crate::operation) fn reads_data(&self) -> bool {
         self.needs_first_pass() || self.quantize.max_error.is_some()
     }
 
     /// The quantisation as far as it is known before any chunk is read.
-    pub(super) fn open(&self, listing: &Listing) -> Result<Quantization, OperationError> {
+    pub(in crate::operation) fn open(&self, listing: &Listing) -> Result<Quantization, OperationError> {
         let total: u64 = self.source.metadata.num_chunks();
         let survey = Survey { absent_elements: listing.present.len() < total, ..Survey::default() };
         // Whether inner chunks are absent decides what becomes of a finite fill value.
@@ -99,13 +99,13 @@ impl<'a> Request<'a> {
     }
 
     /// Whether the fill value stands for NaN.
-    pub(super) fn fill_is_nan(&self) -> bool {
+    pub(in crate::operation) fn fill_is_nan(&self) -> bool {
         let fill = self.float().value(self.fill_bits);
         fill.is_nan() || self.missing.iter().any(|bits| self.float().value(*bits) == fill)
     }
 
     /// Settles everything for one type of codes.
-    pub(super) fn settle(
+    pub(in crate::operation) fn settle(
         &self,
         target: NumberType,
         survey: &Survey,
@@ -255,7 +255,7 @@ impl<'a> Request<'a> {
     }
 
     /// The scaling of `--scale` and `--offset`, or of all codes over the range.
-    pub(super) fn scaling(
+    pub(in crate::operation) fn scaling(
         &self,
         finder: &RangeFinder,
         range: Option<(f64, f64)>,
@@ -300,7 +300,10 @@ fn least(one: f64, other: f64) -> f64 {
 }
 
 /// Refuses to quantise what is quantised already: the chain of `whose`.
-pub(super) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<(), OperationError> {
+pub(in crate::operation) fn refuse_packed(
+    codecs: &[CodecMetadata],
+    whose: &str,
+) -> Result<(), OperationError> {
     let names = codec_names(codecs);
     if !names.iter().any(|name| name == "scale_offset" || name == "cast_value") {
         return Ok(());

@@ -1,9 +1,6 @@
 //! DEST as its own documents describe it: read anew from the bytes that will be published, as any reader reads them. The
 //! plan is held against it before DEST is touched, and `--verify` reads DEST back by it.
 
-use super::consolidate::NodeDocuments;
-use super::layout::{opaque_array, side};
-use super::plan::Planned;
 use crate::codec::Recoding;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::measured::SubchunkWay;
@@ -17,12 +14,15 @@ use crate::operation::document::{Documents, parse_document};
 use crate::operation::error::OperationError;
 use crate::operation::open::{ArrayReading, OpenedArray, lower, refusal};
 use crate::operation::place::Place;
+use crate::operation::transcode::format::consolidate::NodeDocuments;
+use crate::operation::transcode::layout::{opaque_array, side};
+use crate::operation::transcode::plan::Planned;
 use crate::pipeline::Pipeline;
 use crate::store::Node;
 
 /// What a reader of DEST's documents knows of it.
 #[derive(Debug, Clone)]
-pub(super) struct Described {
+pub(in crate::operation) struct Described {
     metadata: ArrayMetadata,
     pipeline: Pipeline,
 }
@@ -30,7 +30,7 @@ pub(super) struct Described {
 impl Described {
     /// Reads the documents of an array that will be at `target`. An error where they describe other chunks than the
     /// ones that are planned.
-    pub(super) fn read(
+    pub(in crate::operation) fn read(
         documents: &NodeDocuments,
         planned: &Planned,
         target: &Node,
@@ -99,7 +99,11 @@ impl Described {
     }
 
     /// A job whose destination is read by the documents.
-    pub(super) fn job(&self, planned: &ObjectJob, store: &str) -> Result<ObjectJob, OperationError> {
+    pub(in crate::operation) fn job(
+        &self,
+        planned: &ObjectJob,
+        store: &str,
+    ) -> Result<ObjectJob, OperationError> {
         let node = planned.destination.node.clone();
         let mut way = planned.way.clone();
         let destination = match &mut way {
@@ -158,7 +162,7 @@ mod tests {
     use super::*;
     use crate::metadata::json::Json;
     use crate::operation::open::open_array;
-    use crate::operation::transcode::consolidate::NodeDocument;
+    use crate::operation::transcode::format::consolidate::NodeDocument;
 
     const V2: &str = r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<f4","fill_value":0.0,"order":"C",
         "filters":[{"id":"shuffle","elementsize":4}],"compressor":{"id":"zlib","level":1}}"#;

@@ -9,7 +9,7 @@ use crate::operation::error::{FaultClass, OperationError};
 
 /// How the scaling of a type of codes is found.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Fit {
+pub(in crate::operation) enum Fit {
     /// As `--scale` and `--offset` say, else over all codes of the type.
     AllCodes,
     /// In the widest step whose error is at most this.
@@ -21,7 +21,7 @@ pub(super) enum Fit {
 }
 
 /// A scaling that was found, and the codes that it takes.
-pub(super) struct Fitted {
+pub(in crate::operation) struct Fitted {
     /// The scaling.
     pub scaling: Scaling,
     /// Those that values get.
@@ -41,12 +41,12 @@ fn in_use(fitted: Fitted, finder: &RangeFinder, range: Option<(f64, f64)>) -> Fi
 
 impl Request<'_> {
     /// Whether the codes follow from the greatest error alone.
-    pub(super) fn fits_error(&self) -> bool {
+    pub(in crate::operation) fn fits_error(&self) -> bool {
         self.quantize.max_error.is_some() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
     }
 
     /// The candidates for the codes' type, narrowest first.
-    pub(super) fn candidates(&self) -> Vec<NumberType> {
+    pub(in crate::operation) fn candidates(&self) -> Vec<NumberType> {
         use crate::element::ElementType::{Int8, Int16, Int32, UInt8, UInt16, UInt32};
         match (self.quantize.data_type, self.quantize.step) {
             (Some(data_type), _) => vec![data_type],
@@ -57,7 +57,7 @@ impl Request<'_> {
     }
 
     /// The first type of codes, with the way to fit them, for which `settle` succeeds; else the last refusal.
-    pub(super) fn first_fit(
+    pub(in crate::operation) fn first_fit(
         &self,
         settle: impl Fn(NumberType, Fit) -> Result<Quantization, OperationError>,
     ) -> Result<Quantization, OperationError> {
@@ -84,7 +84,7 @@ impl Request<'_> {
     }
 
     /// The scaling, and the codes that it takes.
-    pub(super) fn fitted(
+    pub(in crate::operation) fn fitted(
         &self,
         finder: &RangeFinder,
         range: Option<(f64, f64)>,

@@ -1,6 +1,6 @@
 //! `--data-type`: values and the fill value converted by `cast_value`'s rules.
 
-use super::destination::{Draft, codec_names};
+use super::draft::{Draft, codec_names};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::element::{FloatFormat, NumberType};
@@ -26,7 +26,7 @@ const BOUND_TO_A_TYPE: [&str; 9] = [
 ];
 
 /// Changes the draft's data type and fill value; what happens to the values, and what absent elements become.
-pub(super) fn data_type(
+pub(in crate::operation) fn data_type(
     source: &OpenedArray,
     options: &TranscodeOptions,
     data_type: &DataType,
@@ -82,7 +82,7 @@ pub(super) fn data_type(
         scalar_map,
     });
     draft.set_data_type(data_type.clone());
-    super::plan::follow(draft);
+    crate::operation::transcode::plan::follow(draft);
     let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
     match cast.convert_one(bits) {
         Ok(converted) => {
@@ -99,7 +99,7 @@ pub(super) fn data_type(
 }
 
 /// Refuses to keep codecs that were configured for the type that values had, where they get another and no chain is given.
-pub(super) fn refuse_bound_codecs(
+pub(in crate::operation) fn refuse_bound_codecs(
     options: &TranscodeOptions,
     draft: &Draft,
     (from, to): (NumberType, NumberType),
@@ -127,7 +127,7 @@ fn lossy(from: NumberType, to: NumberType) -> OperationError {
 }
 
 /// Refuses to write a chain that encodes integers as floats that do not hold them all (SEMANTICS: B1).
-pub(super) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationError> {
+pub(in crate::operation) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationError> {
     for stage in &pipeline.stages {
         match &stage.configuration {
             BoundConfiguration::CastValue { encode, .. } if is_lossy(encode.source, encode.target) => {

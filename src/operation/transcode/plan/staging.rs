@@ -1,6 +1,5 @@
 //! The intermediate data of a rechunk in two passes: their metadata, and those that an unfinished run has left.
 
-use super::layout::side;
 use crate::engine::object::StoredArray;
 use crate::engine::plan::StagingShape;
 use crate::engine::staged::{folder, left_document};
@@ -9,12 +8,13 @@ use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
+use crate::operation::transcode::layout::side;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, StoreError};
 
 /// How an unfinished run at the destination has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(in crate::operation) enum Begun {
     /// There is none.
     Nothing,
     /// In one pass.
@@ -24,7 +24,7 @@ pub(super) enum Begun {
 }
 
 /// What a destination tells of how its run was begun, for an array that is read by `from`.
-pub(super) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
+pub(in crate::operation) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
     let unreadable = |error: StoreError| {
         OperationError::environment("the unfinished destination cannot be looked at").because(error)
     };
@@ -60,7 +60,7 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
 }
 
 /// Intermediate data of a grid for what `from` reads, and their document. Their folder is that of `destination`.
-pub(super) fn staging(
+pub(in crate::operation) fn staging(
     from: &StoredArray,
     destination: &Node,
     shape: &StagingShape,

@@ -4,7 +4,6 @@
 mod description;
 
 use super::consolidate::{NodeDocument, NodeDocuments};
-use super::destination::Draft;
 use super::from_v2::{keep_members, leave_quantize};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -21,11 +20,12 @@ use crate::operation::document::parse_document;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::transcode::plan::draft::Draft;
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
 use description::Description;
 
 /// Gives a v2 array the document, the attributes and the dimension names that it would have in v3.
-pub(super) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
+pub(in crate::operation) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
     if source.zarr_format != 2 {
         return source;
     }
@@ -72,7 +72,10 @@ fn mask(source: &OpenedArray) -> Option<&Json> {
 }
 
 /// Refuses, before any data are read, what no v2 array can be.
-pub(super) fn refuse_codecs(source: &OpenedArray, options: &TranscodeOptions) -> Result<(), OperationError> {
+pub(in crate::operation) fn refuse_codecs(
+    source: &OpenedArray,
+    options: &TranscodeOptions,
+) -> Result<(), OperationError> {
     let to_codecs = options.quantize.as_ref().is_some_and(|quantize| quantize.form == QuantizeForm::Codecs);
     if options.zarr_format.unwrap_or(source.zarr_format) != 2 || !to_codecs {
         return Ok(());
@@ -82,7 +85,7 @@ pub(super) fn refuse_codecs(source: &OpenedArray, options: &TranscodeOptions) ->
 }
 
 /// Sets the format and the chunk keys that DEST will have.
-pub(super) fn set_format(
+pub(in crate::operation) fn set_format(
     draft: &mut Draft,
     source: &OpenedArray,
     options: &TranscodeOptions,
@@ -102,7 +105,7 @@ pub(super) fn set_format(
 }
 
 /// Stores elements in the byte order that v2 has their type in, where it has but one.
-pub(super) fn set_byte_order(draft: &mut Draft) {
+pub(in crate::operation) fn set_byte_order(draft: &mut Draft) {
     let has = |is_big| write_dtype(&draft.data_type, is_big).is_ok();
     if draft.zarr_format != 2 || has(true) || !has(false) {
         return;
@@ -161,7 +164,7 @@ fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationErro
 }
 
 /// Lets what masks values follow the fill value, where in v2 they are one.
-pub(super) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
+pub(in crate::operation) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
     let Some(mask) = mask(source) else { return };
     let masked = xarray::decode(&source.data_type, mask);
     let is_fill = masked
@@ -183,7 +186,7 @@ pub(super) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
 
 /// Makes what xarray masks in v3 the fill value, by which alone it masks in v2. (Of a fill value of zero null is made,
 /// beside which the attribute counts.)
-pub(super) fn mask_by_fill_value(draft: &mut Draft) -> Result<(), OperationError> {
+pub(in crate::operation) fn mask_by_fill_value(draft: &mut Draft) -> Result<(), OperationError> {
     if draft.zarr_format != 2 || named(draft).is_none() || is_zero(draft) {
         return Ok(());
     }
@@ -208,7 +211,7 @@ fn named(draft: &Draft) -> Option<&[Json]> {
 }
 
 /// Keeps, where all attributes are given anew, what is no attribute in v3, or was none in v2.
-pub(super) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
+pub(in crate::operation) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
     let mut attributes = draft.attributes();
     if source.zarr_format == 2
         && let Some(names) = xarray::dimension_names(&attributes, source.metadata.shape.len())
@@ -233,15 +236,15 @@ fn read_again(key: &str, bytes: &[u8]) -> Option<Json> {
 
 /// What was asked for, beside what the draft holds.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a> {
+pub(in crate::operation) struct Given<'a> {
     /// The options of the array.
-    pub(super) options: &'a TranscodeOptions,
+    pub(in crate::operation) options: &'a TranscodeOptions,
     /// Whether the fill value is written anew, be it the same.
-    pub(super) is_fill_given: bool,
+    pub(in crate::operation) is_fill_given: bool,
 }
 
 /// The documents of an array that is written as v2, `.zarray` last, and what the user should know.
-pub(super) fn documents(
+pub(in crate::operation) fn documents(
     source: &OpenedArray,
     draft: &Draft,
     given: Given<'_>,
@@ -404,6 +407,6 @@ fn set_chain(document: &mut Json, chain: &V2Chain, before: Option<&V2Chain>) {
 }
 
 /// Whether two chains are the same, also in what v3 has no word for.
-pub(super) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
+pub(in crate::operation) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
 }

@@ -8,7 +8,7 @@ use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset, transpose
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, Pipeline, Representation, Stage};
 
 /// The codecs of a pipeline without faults.
-pub(super) fn codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
+pub(in crate::operation) fn codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
     let mut before = Some(Representation::Array(pipeline.input.clone()));
     let mut written = Vec::with_capacity(pipeline.stages.len());
     for stage in &pipeline.stages {

@@ -1,15 +1,15 @@
 //! What documents of v2 hold and those of v3 have no place for, or no reader.
 
-use super::destination::{Draft, follow_data_type};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::operation::place::Place;
+use crate::operation::transcode::plan::draft::{Draft, follow_data_type};
 use crate::pipeline::{CodecKind, codec_kind};
 
 /// Puts members that no version of Zarr has, as netCDF-C writes them (`_NCZARR_ARRAY`), among the attributes, for v3 has no
 /// place for them (SEMANTICS D13); what is to be said of each.
-pub(super) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diagnostic> {
+pub(in crate::operation) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     for (name, value) in members {
         let shown = Json::from(name.as_str()).excerpt();
@@ -27,7 +27,7 @@ pub(super) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diag
 }
 
 /// Says of such members of a document what becomes of them in v3, in the place of what is said of them in v2.
-pub(super) fn tell_of_members(
+pub(in crate::operation) fn tell_of_members(
     (place, key): (&Place, &str),
     attributes: &Object,
     members: Object,
@@ -45,7 +45,7 @@ pub(super) fn tell_of_members(
 
 /// Takes out a `quantize` that also changes the type, which no zarr-python decodes in v3: decoded values stay as they are
 /// without it (SEMANTICS D12). Where another filter follows, which goes by that type, `astype` changes the type alone.
-pub(super) fn leave_quantize(draft: &mut Draft) {
+pub(in crate::operation) fn leave_quantize(draft: &mut Draft) {
     let type_of = |codec: &CodecMetadata, name: &str| {
         codec
             .member(name)

@@ -1,6 +1,5 @@
 //! The cheapest way from one array to another: which route its chunks take, and the memory that it needs.
 
-use super::budget::{ENTRY_BYTES, has_edges, of_chunks, open_bytes, reading_bytes, shard_bytes};
 use super::staging::{Begun, begun, staging};
 use crate::codec::conversion::ValueChange;
 use crate::codec::elements::VlenChain;
@@ -13,6 +12,9 @@ use crate::engine::rechunk::{Rechunk, Schedule};
 use crate::engine::staged::Staged;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
+use crate::operation::transcode::budget::{
+    ENTRY_BYTES, has_edges, of_chunks, open_bytes, reading_bytes, shard_bytes,
+};
 use crate::operation::transcode_result::RouteName;
 
 /// Where one pass reads source chunks more often than this, two are made.
@@ -26,7 +28,7 @@ const WAITING: u64 = 3;
 
 /// What the choice depends on, beside the two arrays.
 #[derive(Debug)]
-pub(super) struct Choice<'a> {
+pub(in crate::operation) struct Choice<'a> {
     /// What happens to the values.
     pub change: &'a ValueChange,
     /// Whether chunks of nothing but the fill value are written.
@@ -45,7 +47,11 @@ pub(super) struct Choice<'a> {
 
 impl Choice<'_> {
     /// The way of the objects.
-    pub(super) fn way(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
+    pub(in crate::operation) fn way(
+        &self,
+        from: &StoredArray,
+        to: &StoredArray,
+    ) -> Result<Route, OperationError> {
         let store = self.store;
         let nested = |side: &StoredArray| {
             side.layout.is_none() && side.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
@@ -73,7 +79,7 @@ impl Choice<'_> {
     }
 
     /// The way of objects that are not decoded to elements of one size; `None` where there is none.
-    pub(super) fn opaque_route(
+    pub(in crate::operation) fn opaque_route(
         &self,
         from: &StoredArray,
         to: &StoredArray,
@@ -142,7 +148,11 @@ impl Choice<'_> {
     }
 
     /// From the subchunks of one side to those of the other, in blocks.
-    pub(super) fn rechunk(&self, from: &StoredArray, to: &StoredArray) -> Result<Rechunk, OperationError> {
+    pub(in crate::operation) fn rechunk(
+        &self,
+        from: &StoredArray,
+        to: &StoredArray,
+    ) -> Result<Rechunk, OperationError> {
         let encoder = SubchunkEncoder::new(from, to, self.change, self.write_empty);
         self.planned(from, to, encoder.map_err(|error| self.unsupported(error))?, false)
             .map_err(|small| self.too_small(small.least, to))
@@ -220,7 +230,7 @@ impl Choice<'_> {
 }
 
 /// The name of a job's route.
-pub(super) fn route(job: &ObjectJob) -> RouteName {
+pub(in crate::operation) fn route(job: &ObjectJob) -> RouteName {
     match &job.way {
         Route::Convert(_) => RouteName::Recode,
         Route::Subchunks(conversion) if conversion.is_copy() => RouteName::Reshard,

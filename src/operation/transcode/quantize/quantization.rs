@@ -1,6 +1,5 @@
 //! What a quantisation will do: codes, scaling, NaN, fill value (CLI.md, "Quantising").
 
-use super::destination::{Draft, follow_data_type};
 use super::range::{Codes, FloatType, RangeFinder, Scaling};
 use super::readers::work_around;
 use crate::data_type::{DataType, FillValue, value_to_json};
@@ -15,6 +14,7 @@ use crate::metadata::json::{Json, Number};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::QuantizeForm;
+use crate::operation::transcode::plan::draft::{Draft, follow_data_type};
 use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset};
 
 /// A quantisation whose every parameter is known.
@@ -63,7 +63,7 @@ pub(in crate::operation) struct Quantization {
 
 /// The value next to `decode(encode(fill))` that survives the cast and the whole chain bit for bit, and lies within
 /// `--max-error` of `fill`.
-pub(super) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f64> {
+pub(in crate::operation) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f64> {
     let kernel = quantization.codecs();
     let float = FloatType(quantization.source);
     let start = float.value(kernel.decode(kernel.encode(float.bits(fill))?)?);
@@ -101,13 +101,13 @@ impl ValueCodecs {
 impl Quantization {
     /// Whether the codes are known: of an open plan, where all of the type are used but for a NaN code that is set
     /// aside in any case.
-    pub(super) fn are_codes_settled(&self) -> bool {
+    pub(in crate::operation) fn are_codes_settled(&self) -> bool {
         let is_whole_type = self.codes.nan.is_some() && self.max_error.is_none() && self.grid_step.is_none();
         self.is_target_settled && (!self.is_open || is_whole_type)
     }
 
     /// The kernel's options.
-    pub(super) fn kernel(&self) -> KernelOptions {
+    pub(in crate::operation) fn kernel(&self) -> KernelOptions {
         let finder = RangeFinder {
             source: self.source,
             target: self.target,
@@ -120,7 +120,7 @@ impl Quantization {
     }
 
     /// The bound kernel.
-    pub(super) fn bind(&self) -> Quantize {
+    pub(in crate::operation) fn bind(&self) -> Quantize {
         Quantize::new(self.kernel())
     }
 
@@ -160,19 +160,19 @@ impl Quantization {
     }
 
     /// Both codecs backward: the cast, then the scaling.
-    pub(super) fn decoders(&self) -> (Cast, ScaleOffset) {
+    pub(in crate::operation) fn decoders(&self) -> (Cast, ScaleOffset) {
         let codecs = self.codecs();
         (codecs.decode, codecs.scale_offset)
     }
 
     /// The value of a code, through the real decode.
-    pub(super) fn value_of(&self, code: i64) -> Option<f64> {
+    pub(in crate::operation) fn value_of(&self, code: i64) -> Option<f64> {
         let decoded = self.codecs().decode(code.cast_unsigned() & mask(self.target))?;
         Some(FloatType(self.source).value(decoded))
     }
 
     /// What absent elements become, in DEST's data type.
-    pub(super) fn absent_value(&self) -> FillValue {
+    pub(in crate::operation) fn absent_value(&self) -> FillValue {
         match self.form {
             QuantizeForm::Codecs if self.writes_absent => FillValue::from_bits(self.source, self.absent_bits),
             QuantizeForm::Codecs => FillValue::from_bits(self.source, self.fill_value),
@@ -211,7 +211,7 @@ impl Quantization {
 
     /// What the greatest error over values in range may be: `--max-error`; else half a step, or a whole one where
     /// the rounding is directed, and what the arithmetic of the float type adds.
-    pub(super) fn bound(&self) -> f64 {
+    pub(in crate::operation) fn bound(&self) -> f64 {
         if let Some(max_error) = self.max_error {
             return max_error;
         }
@@ -233,14 +233,14 @@ impl Quantization {
 
     /// By how much a reader of CF attributes, who computes in float64, may be further from a value than the codecs are
     /// by what the array's type rounds: a few units in the last place of the greatest value.
-    pub(super) fn cf_rounding(&self) -> f64 {
+    pub(in crate::operation) fn cf_rounding(&self) -> f64 {
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);
         let magnitude = self.range.map_or(0.0, |(lo, hi)| lo.abs().max(hi.abs()));
         if self.form == QuantizeForm::Cf { 2_f64.powi(2 - significand_bits) * magnitude } else { 0.0 }
     }
 
     /// `offset` and `scale` as literals of the array's type.
-    pub(super) fn literals(&self) -> (Json, Json) {
+    pub(in crate::operation) fn literals(&self) -> (Json, Json) {
         let float = FloatType(self.source);
         let literal = |value: f64| value_to_json(self.source, float.bits(value));
         (literal(self.scaling.offset.unwrap_or(0.0)), literal(self.scaling.scale.unwrap_or(1.0)))
@@ -253,7 +253,7 @@ impl Quantization {
     }
 
     /// How many codecs the kernel stands for.
-    pub(super) fn num_codecs(&self) -> usize {
+    pub(in crate::operation) fn num_codecs(&self) -> usize {
         match self.form {
             QuantizeForm::Codecs => self.metadata().len(),
             QuantizeForm::Cf | QuantizeForm::Plain => 0,
@@ -261,23 +261,23 @@ impl Quantization {
     }
 
     /// Whether 0, the default of the array's type, has a code.
-    pub(super) fn encodes_zero(&self) -> bool {
+    pub(in crate::operation) fn encodes_zero(&self) -> bool {
         self.codecs().encode(0).is_some()
     }
 
     /// The entry that gives the encoded 0 the NaN code, else the first code; `None` where it is infinite.
-    pub(super) fn entry_for_zero(&self) -> Option<(u64, i64)> {
+    pub(in crate::operation) fn entry_for_zero(&self) -> Option<(u64, i64)> {
         let encoded = self.codecs().scale_offset.encode_one(0).ok()?;
         Some((encoded, self.codes.nan.unwrap_or(self.codes.first)))
     }
 
     /// The entry for some readers as metadata have it: the value of the array's type, and the code.
-    pub(super) fn reader_workaround_literals(&self) -> Option<(Json, i64)> {
+    pub(in crate::operation) fn reader_workaround_literals(&self) -> Option<(Json, i64)> {
         self.reader_workaround.map(|(value, code)| (value_to_json(self.source, value), code))
     }
 
     /// Whether the codes are stored by `packbits`.
-    pub(super) fn is_packed(&self) -> bool {
+    pub(in crate::operation) fn is_packed(&self) -> bool {
         !(self.target.is_whole() && self.target.bits().is_power_of_two())
     }
 
@@ -305,7 +305,7 @@ impl Quantization {
     }
 
     /// Writes the quantisation into DEST's metadata.
-    pub(super) fn apply(&self, draft: &mut Draft) -> Result<(), OperationError> {
+    pub(in crate::operation) fn apply(&self, draft: &mut Draft) -> Result<(), OperationError> {
         let codes = DataType::Number(self.target);
         let packed = self.is_packed();
         let heading = if self.form == QuantizeForm::Codecs { self.metadata() } else { Vec::new() };

@@ -13,11 +13,11 @@ use crate::operation::group::{CONSOLIDATED_KEY, GroupReading};
 use crate::operation::options::TranscodeOptions;
 
 /// The documents of a node by their keys: the one that makes it a node last.
-pub(super) type NodeDocuments = Vec<(String, NodeDocument)>;
+pub(in crate::operation) type NodeDocuments = Vec<(String, NodeDocument)>;
 
 /// A document of a node.
 #[derive(Debug, Clone)]
-pub(super) struct NodeDocument {
+pub(in crate::operation) struct NodeDocument {
     /// What it holds.
     pub json: Json,
     /// Its bytes.
@@ -26,14 +26,14 @@ pub(super) struct NodeDocument {
 
 impl NodeDocument {
     /// A document that is written anew.
-    pub(super) fn new(json: Json) -> Self {
+    pub(in crate::operation) fn new(json: Json) -> Self {
         NodeDocument { bytes: json.to_document(), json }
     }
 }
 
 /// All documents by their keys in the store, the root's last: those of the arrays as given, those of the groups as they
 /// are, with the copies of what has changed.
-pub(super) fn with_copies(
+pub(in crate::operation) fn with_copies(
     options: &TranscodeOptions,
     groups: &[GroupReading],
     of_arrays: HashMap<&str, NodeDocuments>,

@@ -1,12 +1,12 @@
 //! Error figures of a quantisation over all data, with nothing written: for `--max-error`.
 
 use super::quantization::Quantization;
-use super::reader::{ReadBuffers, SubchunkReader};
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver};
 use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
 use crate::kernel::quantize::QuantizeFigures;
+use crate::operation::transcode::reader::{ReadBuffers, SubchunkReader};
 
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]

@@ -1,9 +1,7 @@
 //! A quantisation settled from the data: a first pass for the range, and under `--max-error` a second one where a type
 //! has so many codes that its error is measured rather than proved.
 
-use super::fault::explain;
 use super::fit::Fit;
-use super::layout::side;
 use super::measure;
 use super::quantization::Quantization;
 use super::request::Request;
@@ -17,6 +15,8 @@ use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::missing;
 use crate::operation::new_driver;
+use crate::operation::transcode::fault::explain;
+use crate::operation::transcode::layout::side;
 
 /// What a first pass goes over, and with what.
 pub(in crate::operation) struct FirstPass<'a> {

@@ -1,7 +1,6 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, its chain put inside shards or taken out of them.
 
-use super::destination::Draft;
-use super::plan::build;
+use super::draft::Draft;
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::spelling::near;
 use crate::metadata::array::ArrayMetadata;
@@ -10,12 +9,13 @@ use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ShapeRequest, ShardRequest, TranscodeOptions};
+use crate::operation::transcode::plan::build;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 const SHARDING: &str = "sharding_indexed";
 
 /// Changes the draft's chunk grid and, where shards come or go, its chain.
-pub(super) fn apply(
+pub(in crate::operation) fn apply(
     draft: &mut Draft,
     options: &TranscodeOptions,
     source: &ArrayMetadata,

@@ -1,7 +1,7 @@
 //! `--unpack`: plain floats again, by dropping `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use super::change;
-use super::destination::{Draft, codec_names, read_chain};
+use super::draft::{Draft, codec_names, read_chain};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType};
@@ -27,7 +27,7 @@ const PACKING_ATTRIBUTES: [&str; 8] = [
 ];
 
 /// Whether there is anything to unpack.
-pub(super) fn applies(source: &OpenedArray) -> bool {
+pub(in crate::operation) fn applies(source: &OpenedArray) -> bool {
     let names = codec_names(&source.metadata.codecs);
     let attributes = &source.metadata.attributes;
     names.iter().any(|name| PACKING_CODECS.contains(&name.as_str()))
@@ -36,7 +36,7 @@ pub(super) fn applies(source: &OpenedArray) -> bool {
 }
 
 /// Changes the draft; what happens to the values, and what absent elements become.
-pub(super) fn apply(
+pub(in crate::operation) fn apply(
     source: &OpenedArray,
     options: &TranscodeOptions,
     draft: &mut Draft,
@@ -87,7 +87,7 @@ fn follow_unpacked(draft: &mut Draft) {
             *codec = CodecMetadata::new("bytes", None);
         }
     });
-    super::plan::follow(draft);
+    crate::operation::transcode::plan::follow(draft);
 }
 
 /// CF packing of an integer array.
@@ -138,7 +138,7 @@ impl Packing {
         let unpack = Unpack::new(self.codes, self.floats, self.scale_factor, self.add_offset, self.missing);
         draft.set_data_type(DataType::Number(self.floats));
         follow_unpacked(draft);
-        let float = super::range::FloatType(self.floats);
+        let float = crate::operation::transcode::quantize::range::FloatType(self.floats);
         let not_a_number = FillValue::from_bits(self.floats, float.bits(f64::NAN));
         draft.set_fill_value(not_a_number.clone())?;
         let mut attributes = draft.attributes();
