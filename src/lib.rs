@@ -6,6 +6,7 @@ pub mod data_type;
 pub mod diagnostic;
 pub mod element;
 pub mod engine;
+pub mod grid;
 pub mod kernel;
 pub mod metadata;
 pub mod operation;

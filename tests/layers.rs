@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rows, from the top. `metadata::json` is a row of its own: data types are read from it, and documents hold types.
-const ROWS: [&str; 14] = [
+const ROWS: [&str; 15] = [
     "cli",
     "report",
     "operation",
@@ -21,6 +21,7 @@ const ROWS: [&str; 14] = [
     "data_type",
     "metadata::json",
     "kernel",
+    "grid",
     "element",
     "diagnostic",
 ];

@@ -1,0 +1,121 @@
+//! One dimension of a rectilinear grid. Chunks of one length that follow each other are kept as one run, so that memory
+//! and time do not grow with the chunks that a document claims.
+
+/// The chunks along one dimension of an array: those that begin inside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axis {
+    /// Of neighbours, each has another length.
+    runs: Vec<Run>,
+    /// Chunks of all runs.
+    count: u64,
+    /// Elements of the array.
+    length: u64,
+    /// The length of the longest chunk, at least 1.
+    longest: u64,
+}
+
+/// Chunks of one length that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    /// The first element of the first of them.
+    start: u64,
+    /// The index of the first of them.
+    first: u64,
+    /// Elements of each.
+    chunk: u64,
+}
+
+impl Axis {
+    /// The chunks of a dimension of `length` elements, from the lengths of chunks with how often each comes, of which
+    /// none is 0. What lies wholly beyond the array is left out; chunks that do not reach the end of it are a fault of
+    /// the document, reported where it is read, and the last is taken to come again and again.
+    pub fn new(length: u64, runs: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut axis = Axis { runs: Vec::new(), count: 0, length, longest: 0 };
+        let (mut start, mut before_edge) = (0_u64, 1);
+        for (chunk, count) in runs.into_iter().filter(|(chunk, count)| *chunk > 0 && *count > 0) {
+            before_edge = chunk;
+            if start >= length {
+                break;
+            }
+            axis.longest = axis.longest.max(chunk);
+            if axis.runs.last().is_none_or(|run| run.chunk != chunk) {
+                axis.runs.push(Run { start, first: axis.count, chunk });
+            }
+            axis.count += count.min((length - start).div_ceil(chunk));
+            start = chunk.checked_mul(count).and_then(|run| start.checked_add(run)).unwrap_or(u64::MAX);
+        }
+        if axis.runs.is_empty() {
+            // An array without elements has no chunk; what one would be is asked all the same.
+            axis.longest = before_edge;
+            axis.runs.push(Run { start: 0, first: 0, chunk: before_edge });
+        }
+        if start < length {
+            axis.count += (length - start).div_ceil(before_edge);
+        }
+        axis.runs.shrink_to_fit();
+        axis
+    }
+
+    /// Elements of the array.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Chunks that begin inside the array.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Elements of the longest of them.
+    pub fn longest(&self) -> u64 {
+        self.longest
+    }
+
+    /// Whether all have one length.
+    pub fn is_uniform(&self) -> bool {
+        self.runs.len() == 1
+    }
+
+    /// How many runs stand for the chunks.
+    #[cfg(test)]
+    pub(super) fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The lengths that chunks have, each once, ascending.
+    pub fn distinct_lengths(&self) -> Vec<u64> {
+        let mut lengths: Vec<u64> = self.runs.iter().map(|run| run.chunk).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        lengths
+    }
+
+    /// The first element of a chunk.
+    pub fn start_of(&self, index: u64) -> u64 {
+        let run = self.run_of(index);
+        run.start.saturating_add((index - run.first).saturating_mul(run.chunk))
+    }
+
+    /// Elements of a chunk, as it is stored: it may reach beyond the array.
+    pub fn length_of(&self, index: u64) -> u64 {
+        self.run_of(index).chunk
+    }
+
+    /// The chunk that holds an element.
+    pub fn chunk_of(&self, element: u64) -> u64 {
+        let after = self.runs.partition_point(|run| run.start <= element);
+        let run = self.runs[after.saturating_sub(1)];
+        run.first + (element - run.start) / run.chunk
+    }
+
+    /// The chunks that hold the elements from `start` up to `end`: the first, and how many.
+    pub(super) fn chunks_in(&self, start: u64, end: u64) -> (u64, u64) {
+        let first = self.chunk_of(start);
+        (first, if end > start { self.chunk_of(end - 1) + 1 - first } else { 0 })
+    }
+
+    fn run_of(&self, index: u64) -> Run {
+        let after = self.runs.partition_point(|run| run.first <= index);
+        self.runs[after.saturating_sub(1)]
+    }
+}
