@@ -43,7 +43,8 @@ pub(in crate::operation) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
     }
     let codec = of(job)?;
     let message = format!(
-        "chunks are encoded anew by `{}` of floats: what it adds up again can differ from SOURCE's values in the last digits",
+        "chunks are encoded anew by `{}` of floats: what it adds up again can differ from SOURCE's values in the \
+         last digits, and what follows a NaN or an infinite element in its chunk is lost",
         codec.name
     );
     let help = "`--codecs` with a chain without it keeps every value; so does a change that leaves the chunks as they are";
