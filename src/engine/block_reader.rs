@@ -177,7 +177,7 @@ impl BlockReader<'_> {
             return self.read_subchunks(&first_subchunk, &subchunk_counts, decoded, workers);
         }
         // Shard by shard, so that the index of each is read once.
-        let (first, counts) = block.subchunks(&side.metadata.chunk_shape);
+        let (first, counts) = block.subchunks(side.metadata.largest_chunk());
         let per_object = side.subchunks_per_object();
         let mut place = vec![0; counts.len()];
         let mut bytes = 0;
@@ -206,7 +206,7 @@ impl BlockReader<'_> {
     fn has_object(&self, block: &Block, is_there: bool) -> bool {
         let side = &self.subchunks.source.side().metadata;
         let grid = side.chunk_grid_shape();
-        let (first, counts) = block.subchunks(&side.chunk_shape);
+        let (first, counts) = block.subchunks(side.largest_chunk());
         let mut place = vec![0; counts.len()];
         loop {
             let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();

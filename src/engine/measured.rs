@@ -140,7 +140,7 @@ pub(super) struct MeasuredRun<'a> {
 impl MeasuredRun<'_> {
     /// Writes every object of the destination.
     pub(super) fn run(&self, driver: &Driver, fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
-        let objects = self.job.overlapped(&self.job.destination.metadata.chunk_shape);
+        let objects = self.job.overlapped(self.job.destination.metadata.largest_chunk());
         let reader = ElementReader::new(self.source, 0);
         let reader = reader.as_ref();
         let work = |buffers: &mut MeasuredBuffers, object| {

@@ -139,7 +139,7 @@ impl StoredArray {
     pub fn start_of(&self, index: u64) -> Vec<u64> {
         position(index, &self.metadata)
             .iter()
-            .zip(&self.metadata.chunk_shape)
+            .zip(self.metadata.largest_chunk())
             .map(|(i, length)| i * length)
             .collect()
     }
@@ -209,7 +209,7 @@ impl ObjectJob {
         let grid: Vec<u64> = side.shape.iter().zip(shape).map(|(length, of)| length.div_ceil(*of)).collect();
         let total = grid.iter().fold(1_u64, |all, length| all.saturating_mul(*length));
         let objects: u64 = side.num_chunks();
-        if shape == side.chunk_shape && self.absent_element.is_none() {
+        if shape == side.largest_chunk() && self.absent_element.is_none() {
             return self.present.clone();
         }
         if self.absent_element.is_some() || self.present.len() == objects {
@@ -218,7 +218,7 @@ impl ObjectJob {
         let mut overlapped = ChunkSetBuilder::default();
         for object in self.present.iter() {
             let start = self.source.start_of(object);
-            let ends = start.iter().zip(&side.chunk_shape).zip(&side.shape);
+            let ends = start.iter().zip(side.largest_chunk()).zip(&side.shape);
             let end = ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
             let (first, counts) = Block { start, end }.subchunks(shape);
             let mut place = vec![0; counts.len()];
@@ -328,7 +328,7 @@ impl ObjectJob {
             return self.fill_object(conversion, buffers, &keys.destination);
         }
         let start = self.source.start_of(index);
-        let valid = self.source.cropped(&start, &self.source.metadata.chunk_shape);
+        let valid = self.source.cropped(&start, self.source.metadata.largest_chunk());
         if let (None, Some(sizes)) = (&valid, conversion.streams()) {
             return self.stream(conversion, sizes, buffers, &keys, &start);
         }

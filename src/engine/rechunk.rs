@@ -194,7 +194,7 @@ impl<'a> RechunkRun<'a> {
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
         let destination = &self.job.destination;
-        let (first, counts) = block.subchunks(&destination.metadata.chunk_shape);
+        let (first, counts) = block.subchunks(destination.metadata.largest_chunk());
         let grid = destination.metadata.chunk_grid_shape();
         let mut place = vec![0; counts.len()];
         loop {

@@ -70,7 +70,7 @@ impl Staged {
     /// Bytes of the intermediate data of a job, at most.
     pub fn bytes(&self, job: &ObjectJob) -> u64 {
         let Some(layout) = &self.staging.layout else { return 0 };
-        let (subchunk, shard) = (self.staging.subchunk_shape(), &self.staging.metadata.chunk_shape);
+        let (subchunk, shard) = (self.staging.subchunk_shape(), self.staging.metadata.largest_chunk());
         let shards = most_overlapped(job, shard).min(self.first_job(job).overlapped(shard).len().into());
         let subchunks = most_overlapped(job, subchunk).min(self.second.plan.source_subchunks());
         let subchunks = subchunks.min(shards.saturating_mul(layout.sharding.num_inner_chunks().into()));
@@ -136,7 +136,7 @@ impl Staged {
 /// Boxes of `shape` elements that overlap an object of a job's source that is there, at most: a grid may be far larger
 /// than what is stored.
 fn most_overlapped(job: &ObjectJob, shape: &[u64]) -> u128 {
-    let lengths = job.source.metadata.chunk_shape.iter().zip(shape);
+    let lengths = job.source.metadata.largest_chunk().iter().zip(shape);
     let counts = lengths.map(|(length, of)| u128::from(length.div_ceil(*of)) + 1);
     counts.fold(job.present.len().into(), u128::saturating_mul)
 }

@@ -33,7 +33,7 @@ impl SubchunkMove<'_> {
     /// Writes every object of the destination.
     pub(super) fn run(&self, driver: &Driver, mut fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
         let destination = &self.job.destination;
-        let objects = self.job.overlapped(&destination.metadata.chunk_shape);
+        let objects = self.job.overlapped(destination.metadata.largest_chunk());
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut ObjectBuffers, object| {
                 let workers = &mut Workers::One { buffers, interrupt: driver.interrupt() };

@@ -69,7 +69,7 @@ impl StoredArray {
     pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
         let total =
             self.metadata.chunk_grid_shape().iter().fold(1_u64, |all, length| all.saturating_mul(*length));
-        let same = self.metadata.chunk_shape == other.metadata.chunk_shape;
+        let same = self.metadata.largest_chunk() == other.metadata.largest_chunk();
         total.clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
     }
 }

@@ -7,6 +7,7 @@ use super::json::{Json, Object};
 use super::member::{read_attributes, read_head, read_repeated, read_unknown, required};
 use super::shape::read_shape;
 use crate::diagnostic::{Diagnostic, code};
+use crate::grid::Grid;
 
 pub use super::chunk_grid::ChunkGrid;
 pub use super::shape::{MAX_RANK, num_elements};
@@ -62,8 +63,8 @@ pub struct ArrayMetadata {
     pub shape: Vec<u64>,
     /// As written.
     pub data_type: Json,
-    /// Elements per dimension of an object of the stored grid.
-    pub chunk_shape: Vec<u64>,
+    /// How it is cut into stored objects.
+    pub grid: Grid,
     /// How chunks are named.
     pub chunk_key_encoding: ChunkKeyEncoding,
     /// As written.
@@ -121,15 +122,13 @@ impl ArrayDocument {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// The metadata where nothing is missing (there may be errors elsewhere); `None` also for another grid than
-    /// `regular`.
+    /// The metadata where nothing is missing (there may be errors elsewhere); `None` also for a grid that is not known.
     pub fn metadata(&self) -> Option<ArrayMetadata> {
-        let Some(ChunkGrid::Regular { chunk_shape }) = &self.chunk_grid else { return None };
         let shape = self.shape.clone()?;
-        (shape.len() == chunk_shape.len()).then_some(ArrayMetadata {
+        Some(ArrayMetadata {
+            grid: self.chunk_grid.as_ref()?.grid(&shape)?,
             shape,
             data_type: self.data_type.clone()?,
-            chunk_shape: chunk_shape.clone(),
             chunk_key_encoding: self.chunk_key_encoding.clone()?,
             fill_value: self.fill_value.clone()?,
             codecs: self.codecs.clone()?,
@@ -147,7 +146,13 @@ impl ArrayMetadata {
 
     /// Chunks per dimension.
     pub fn chunk_grid_shape(&self) -> Vec<u64> {
-        self.shape.iter().zip(&self.chunk_shape).map(|(&size, &chunk)| size.div_ceil(chunk.max(1))).collect()
+        self.grid.counts()
+    }
+
+    /// The shape of an object of the stored grid that no other exceeds along any dimension: that of all of them, where
+    /// the grid is regular.
+    pub fn largest_chunk(&self) -> &[u64] {
+        self.grid.largest()
     }
 }
 

@@ -5,6 +5,7 @@ use super::json::Json;
 use super::rectilinear::{self, EdgeLengths};
 use super::shape::{num_elements, read_sizes};
 use crate::diagnostic::{Diagnostic, code};
+use crate::grid::{Axis, Grid};
 
 /// The chunk grid.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +15,7 @@ pub enum ChunkGrid {
         /// Elements per dimension, none of them 0.
         chunk_shape: Vec<u64>,
     },
-    /// `rectilinear`: lengths of their own along each dimension. Known, but chunks are not read by it.
+    /// `rectilinear`: lengths of their own along each dimension.
     Rectilinear {
         /// The lengths of the chunks along each dimension.
         edges: Vec<EdgeLengths>,
@@ -24,12 +25,31 @@ pub enum ChunkGrid {
 }
 
 impl ChunkGrid {
-    /// The shape of a chunk that no other exceeds in any dimension; `None` for a grid that is not known.
-    pub fn greatest_chunk_shape(&self) -> Option<Vec<u64>> {
+    /// The chunks of an array of `shape`; `None` for a grid that is not known, or of other dimensions.
+    pub fn grid(&self, shape: &[u64]) -> Option<Grid> {
         match self {
-            ChunkGrid::Regular { chunk_shape } => Some(chunk_shape.clone()),
-            ChunkGrid::Rectilinear { edges } => Some(edges.iter().map(EdgeLengths::longest).collect()),
+            ChunkGrid::Regular { chunk_shape } => {
+                (shape.len() == chunk_shape.len()).then(|| Grid::regular(shape, chunk_shape))
+            }
+            ChunkGrid::Rectilinear { edges } => {
+                let axes = edges.iter().zip(shape);
+                let axes = axes.map(|(edges, length)| Axis::new(*length, edges.runs().iter().copied()));
+                (shape.len() == edges.len()).then(|| Grid::of_axes(axes.collect()))
+            }
             ChunkGrid::Other(_) => None,
+        }
+    }
+
+    /// The shape of a chunk that no other exceeds in any dimension, of an array of `shape`; `None` for a grid that is not
+    /// known. Where the array's shape is not known either, all chunks count.
+    pub fn greatest_chunk_shape(&self, shape: Option<&[u64]>) -> Option<Vec<u64>> {
+        match (self, shape) {
+            (ChunkGrid::Regular { chunk_shape }, _) => Some(chunk_shape.clone()),
+            (ChunkGrid::Rectilinear { edges }, None) => {
+                Some(edges.iter().map(EdgeLengths::longest).collect())
+            }
+            (_, Some(shape)) => self.grid(shape).map(|grid| grid.largest().to_vec()),
+            (ChunkGrid::Other(_), None) => None,
         }
     }
 }

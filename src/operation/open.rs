@@ -8,7 +8,7 @@ use super::xarray;
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
-use crate::metadata::array::{ArrayDocument, ArrayMetadata};
+use crate::metadata::array::{ArrayDocument, ArrayMetadata, ChunkGrid};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
@@ -111,7 +111,8 @@ impl ArrayReading {
                 members.attributes.as_ref().and_then(|found| xarray::dimension_names_of_v2(found, rank));
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
-        let metadata = members.metadata();
+        let is_read = matches!(members.chunk_grid, Some(ChunkGrid::Regular { .. }));
+        let metadata = members.metadata().filter(|_| is_read);
         let pipeline =
             data_type.as_ref().and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
         if zarr_format == 2 {
@@ -263,7 +264,7 @@ fn build_pipeline(
         let big_endian = members.codecs.as_deref().is_some_and(is_big_endian);
         read_fill_value(data_type, json, big_endian, diagnostics)
     });
-    let shape = members.chunk_grid.as_ref()?.greatest_chunk_shape()?;
+    let shape = members.chunk_grid.as_ref()?.greatest_chunk_shape(members.shape.as_deref())?;
     let codecs = members.codecs.as_ref()?;
     let input = ArrayRepresentation { data_type: data_type.clone(), shape, fill_value };
     Some(Pipeline::build(input, codecs, Completeness::ToBytes, "/codecs", diagnostics))

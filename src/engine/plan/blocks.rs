@@ -117,7 +117,7 @@ impl WriteBatch {
     /// The first of its objects, by its linear index in the grid of the array that is written.
     pub fn first_object(&self, metadata: &ArrayMetadata) -> u64 {
         let position: Vec<u64> =
-            self.start.iter().zip(&metadata.chunk_shape).map(|(start, length)| start / length).collect();
+            self.start.iter().zip(metadata.largest_chunk()).map(|(start, length)| start / length).collect();
         ravel(&position, &metadata.chunk_grid_shape())
     }
 }

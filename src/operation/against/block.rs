@@ -45,7 +45,7 @@ impl Blocks {
         let shape = a.metadata.shape.clone();
         let element = [a, b].map(|side| side.chain.decoded().data_type.size().unwrap_or(1) as u64);
         let element = element.iter().sum::<u64>();
-        let objects = [&a.metadata.chunk_shape, &b.metadata.chunk_shape];
+        let objects = [a.metadata.largest_chunk(), b.metadata.largest_chunk()];
         let subchunks = [a, b].map(subchunk_shape);
         let together = |shapes: [&[u64]; 2], join: fn(u64, u64) -> u64| -> Vec<u64> {
             let lengths = shapes[0].iter().zip(shapes[1]).map(|(a, b)| join(*a, *b));
@@ -94,7 +94,7 @@ impl Blocks {
         let total = self.count().unwrap_or(u64::MAX);
         let mut blocks = ChunkSetBuilder::default();
         for reader in sides {
-            let per_object = reader.side.metadata.chunk_shape.iter().zip(&self.block_shape);
+            let per_object = reader.side.metadata.largest_chunk().iter().zip(&self.block_shape);
             let per_object =
                 per_object.fold(1_u64, |all, (object, block)| all.saturating_mul(object / block + 2));
             if total <= LISTED || reader.present.len().saturating_mul(per_object) >= total {
@@ -114,8 +114,8 @@ impl Blocks {
 
 /// The part of an object that lies in the array; `None` where nothing does.
 fn inside(side: &StoredArray, start: &[u64]) -> Option<Vec<u64>> {
-    let shape = &side.metadata.chunk_shape;
-    let inside = side.cropped(start, shape).unwrap_or_else(|| shape.clone());
+    let shape = side.metadata.largest_chunk();
+    let inside = side.cropped(start, shape).unwrap_or_else(|| shape.to_vec());
     (!inside.contains(&0)).then_some(inside)
 }
 
@@ -123,7 +123,7 @@ fn inside(side: &StoredArray, start: &[u64]) -> Option<Vec<u64>> {
 fn subchunk_shape(side: &StoredArray) -> &[u64] {
     match &side.layout {
         Some(layout) => &layout.subchunk.decoded().shape,
-        None => &side.metadata.chunk_shape,
+        None => side.metadata.largest_chunk(),
     }
 }
 
@@ -197,7 +197,7 @@ impl BlockReader<'_> {
     pub(super) fn has_objects(&self, region: &Region) -> bool {
         let grid = self.side.metadata.chunk_grid_shape();
         let mut found = false;
-        region.each_subchunk(&self.side.metadata.chunk_shape, |object| {
+        region.each_subchunk(self.side.metadata.largest_chunk(), |object| {
             found = found || self.present.contains(ravel(object, &grid));
         });
         found
@@ -216,7 +216,7 @@ impl BlockReader<'_> {
         target.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&fill_value));
         let grid = self.side.metadata.chunk_grid_shape();
         let mut objects = Vec::new();
-        region.each_subchunk(&self.side.metadata.chunk_shape, |object| objects.push(ravel(object, &grid)));
+        region.each_subchunk(self.side.metadata.largest_chunk(), |object| objects.push(ravel(object, &grid)));
         for index in objects.into_iter().filter(|index| self.present.contains(*index)) {
             self.read_object(index, region, buffers, target).map_err(|fault| self.explain(index, fault))?;
         }

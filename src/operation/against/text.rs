@@ -130,7 +130,7 @@ fn touched(a: (&StoredArray, &ChunkSet), b: (&StoredArray, &ChunkSet), allowance
     };
     let mut all = ChunkSetBuilder::default();
     all.insert_all(a.1.clone());
-    all.insert_all(job.overlapped(&a.0.metadata.chunk_shape));
+    all.insert_all(job.overlapped(&a.0.metadata.largest_chunk()));
     all.finish()
 }
 

@@ -29,7 +29,7 @@ impl Subject {
         let array = options.like.as_ref().map(|store| open_array(store, None)).transpose()?;
         let mut diagnostics = Vec::new();
         let (data_type, shape, codecs) = if let Some(array) = &array {
-            (array.data_type.clone(), array.metadata.chunk_shape.clone(), array.metadata.codecs.clone())
+            (array.data_type.clone(), array.metadata.largest_chunk().to_vec(), array.metadata.codecs.clone())
         } else {
             let (data_type, shape) = data::decoded_array(options, early)?;
             let codecs = given_codecs(options, &data_type, &mut diagnostics);

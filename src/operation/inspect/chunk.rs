@@ -107,7 +107,7 @@ fn find(
     store: &str,
     options: &ChunkOptions,
 ) -> Result<Place, OperationError> {
-    let stored_shape = &side.metadata.chunk_shape;
+    let stored_shape = side.metadata.largest_chunk();
     let shape = layout.map_or(stored_shape, |layout| &layout.subchunk.decoded().shape);
     let indices = &options.indices;
     let grid: Vec<u64> =
@@ -136,7 +136,7 @@ fn find(
         let within = start.iter().zip(stored_shape).map(|(first, length)| first % length);
         within.zip(shape).map(|(first, length)| first / length).collect()
     });
-    Ok(Place { object, subchunk, start, shape: shape.clone() })
+    Ok(Place { object, subchunk, start, shape: shape.to_vec() })
 }
 
 fn read(

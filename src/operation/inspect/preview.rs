@@ -162,11 +162,16 @@ impl Preview<'_> {
     fn objects(&self, driver: &Driver) -> Result<ChunkSet, crate::store::StoreError> {
         let metadata = &self.side.metadata;
         let chunk =
-            |place: usize| self.slice.axes[place].map_or(1, |dimension| metadata.chunk_shape[dimension]);
+            |place: usize| self.slice.axes[place].map_or(1, |dimension| metadata.largest_chunk()[dimension]);
         let needed: [Vec<u64>; 2] = [self.down.chunks(chunk(0)), self.right.chunks(chunk(1))];
         let grid = metadata.chunk_grid_shape();
-        let mut position: Vec<u64> =
-            self.slice.at.iter().zip(&metadata.chunk_shape).map(|(index, length)| index / length).collect();
+        let mut position: Vec<u64> = self
+            .slice
+            .at
+            .iter()
+            .zip(metadata.largest_chunk())
+            .map(|(index, length)| index / length)
+            .collect();
         let count = (needed[0].len() as u64).saturating_mul(needed[1].len() as u64);
         let listed = if count > MOST_PROBED {
             Some(listing::list(&self.side.node, metadata, driver)?.present)

@@ -141,7 +141,7 @@ fn index_bytes(layout: &ShardLayout) -> u64 {
 pub(in crate::operation) fn has_edges(side: &StoredArray) -> bool {
     let chunk_shape = match &side.layout {
         Some(layout) => &layout.subchunk.decoded().shape,
-        None => &side.metadata.chunk_shape,
+        None => side.metadata.largest_chunk(),
     };
     side.metadata.shape.iter().zip(chunk_shape).any(|(length, chunk)| length % chunk.max(&1) != 0)
 }

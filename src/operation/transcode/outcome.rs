@@ -60,7 +60,7 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
 fn num_written(plan: &Plan) -> u64 {
     match &plan.job {
         Some(job) if job.absent_element.is_some() => num_objects(&plan.destination.metadata),
-        Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
+        Some(job) => job.overlapped(job.destination.metadata.largest_chunk()).len(),
         None => plan.listing.present.len(),
     }
 }
@@ -167,12 +167,12 @@ pub(super) fn group_result(path: &str) -> NodeResult {
 
 fn describe(source: &OpenedArray, document: &Json, pipeline: &Pipeline) -> ArrayDescription {
     let zarr_format = source.zarr_format;
-    ArrayDescription { zarr_format, ..description(document, pipeline, &source.metadata.chunk_shape) }
+    ArrayDescription { zarr_format, ..description(document, pipeline, source.metadata.largest_chunk()) }
 }
 
 fn describe_planned(planned: &Planned) -> ArrayDescription {
     let zarr_format = planned.zarr_format;
-    let description = description(&planned.document, &planned.pipeline, &planned.metadata.chunk_shape);
+    let description = description(&planned.document, &planned.pipeline, planned.metadata.largest_chunk());
     ArrayDescription { zarr_format, ..description }
 }
 

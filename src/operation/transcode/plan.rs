@@ -457,7 +457,7 @@ impl Planner<'_> {
         let same_chain = version_2::same_codecs(&source.metadata.codecs, &destination.metadata.codecs);
         let same_type = source.data_type == destination.pipeline.input.data_type;
         let unchanged = matches!(changed.change, ValueChange::None);
-        let same_grid = source.metadata.chunk_shape == destination.metadata.chunk_shape;
+        let same_grid = source.metadata.largest_chunk() == destination.metadata.largest_chunk();
         let is_copy = same_grid && same_chain && same_type && unchanged && (keeps_fill || is_whole);
         if is_copy {
             return Ok(Work { job: None, comparison: None });
@@ -578,7 +578,7 @@ pub(super) fn build(
     }
     let input = ArrayRepresentation {
         data_type: draft.data_type.clone(),
-        shape: metadata.chunk_shape.clone(),
+        shape: metadata.largest_chunk().to_vec(),
         fill_value: draft.fill_value.clone(),
     };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut found);

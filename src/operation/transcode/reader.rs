@@ -148,7 +148,8 @@ impl<'a> SubchunkReader<'a> {
         mut visit: impl FnMut(&[u8]),
     ) -> Result<bool, Fault> {
         let side = self.side;
-        if side.layout.is_some() || side.cropped(&side.start_of(index), &side.metadata.chunk_shape).is_some()
+        if side.layout.is_some()
+            || side.cropped(&side.start_of(index), side.metadata.largest_chunk()).is_some()
         {
             return Ok(false);
         }
@@ -213,10 +214,10 @@ impl OpenedObject<'_> {
     pub(in crate::operation) fn subchunk(&self, place: &[u64]) -> Subchunk {
         let shape = match &self.shard {
             Some(shard) => &shard.layout.subchunk.decoded().shape,
-            None => &self.side.metadata.chunk_shape,
+            None => self.side.metadata.largest_chunk(),
         };
         let start = subchunk_start(&self.start, place, shape);
-        let shape = self.side.cropped(&start, shape).unwrap_or_else(|| shape.clone());
+        let shape = self.side.cropped(&start, shape).unwrap_or_else(|| shape.to_vec());
         Subchunk { start, shape }
     }
 

@@ -70,7 +70,7 @@ pub(super) fn with_missing_space<'a>(
     }
     let Some(Ok(room)) = plans.clone().next().map(|plan| plan.target.room()) else { return error };
     let objects = plans.clone().map(|plan| match &plan.job {
-        Some(job) => job.overlapped(&job.destination.metadata.chunk_shape).len(),
+        Some(job) => job.overlapped(job.destination.metadata.largest_chunk()).len(),
         None => plan.listing.present.len(),
     });
     let total = objects.fold(0, u64::saturating_add);

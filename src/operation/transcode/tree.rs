@@ -194,9 +194,9 @@ fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
 /// An array as it is written where it is copied: a chunk length of 0 along a dimension of length 0 is 1 (SEMANTICS D9).
 fn with_chunks_of_one(mut opened: OpenedArray) -> OpenedArray {
     if opened.warnings.iter().any(|known| known.is(code::CHUNK_SHAPE_ZERO_EMPTY)) {
-        let chunk_shape = &opened.metadata.chunk_shape;
+        let chunk_shape = opened.metadata.largest_chunk();
         if opened.zarr_format == 2 {
-            set_member(&mut opened.document, "chunks", chunk_shape.clone());
+            set_member(&mut opened.document, "chunks", chunk_shape.to_vec());
         } else {
             set_chunk_shape(&mut opened.document, chunk_shape);
         }

@@ -33,7 +33,7 @@ fn of_job(plan: &Plan, job: &ObjectJob) -> Option<u64> {
         }
         Route::Convert(_) => job.present.len().saturating_mul(job.source.chunk_bytes()),
         Route::Subchunks(_) => {
-            let objects = job.overlapped(&destination.metadata.chunk_shape).len();
+            let objects = job.overlapped(destination.metadata.largest_chunk()).len();
             objects.saturating_mul(destination.chunk_bytes())
         }
         Route::Rechunk(rechunk) => of_blocks(rechunk),

@@ -67,7 +67,7 @@ impl ObjectCheck<'_> {
     fn start_of(&self, chunk: &[u64]) -> Vec<u64> {
         chunk
             .iter()
-            .zip(&self.metadata.chunk_shape)
+            .zip(self.metadata.largest_chunk())
             .map(|(index, length)| index.saturating_mul(*length))
             .collect()
     }

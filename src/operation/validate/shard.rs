@@ -57,7 +57,7 @@ impl ShardCheck {
 
     /// Checks a stored shard.
     pub(super) fn run(&self, object: &mut Object, reader: &ObjectReader) -> Result<(), Fault> {
-        let chunk_shape = &object.check.metadata.chunk_shape;
+        let chunk_shape = object.check.metadata.largest_chunk();
         let start =
             object.chunk.iter().zip(chunk_shape).map(|(i, length)| i.saturating_mul(*length)).collect();
         let order = (0..chunk_shape.len()).collect();

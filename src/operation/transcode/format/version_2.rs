@@ -48,7 +48,7 @@ pub(in crate::operation) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
 }
 
 fn document(metadata: &ArrayMetadata, dimension_names: Option<Vec<Json>>) -> Json {
-    let configuration = Object::new().with("chunk_shape", metadata.chunk_shape.clone());
+    let configuration = Object::new().with("chunk_shape", metadata.largest_chunk().to_vec());
     let mut document = Object::new()
         .with("zarr_format", 3_u64)
         .with("node_type", "array")
@@ -305,7 +305,7 @@ impl Writer<'_> {
         let chunks = draft.document.pointer("/chunk_grid/configuration/chunk_shape").cloned();
         let is_new = self.original.is_none();
         if let Some(chunks) = chunks
-            && (is_new || !chunks.same_value(&Json::from(source.metadata.chunk_shape.clone())))
+            && (is_new || !chunks.same_value(&Json::from(source.metadata.largest_chunk().to_vec())))
         {
             set_member(&mut document, "chunks", chunks);
         }

@@ -63,7 +63,7 @@ impl Described {
         let (input, meant_input) = (&self.pipeline.input, &planned.pipeline.input);
         let is_same = [
             ("another shape", own.shape == meant.shape),
-            ("another chunk shape", own.chunk_shape == meant.chunk_shape),
+            ("another chunk shape", own.grid.has_chunks_of(&meant.grid)),
             ("other chunk keys", own.chunk_key_encoding == meant.chunk_key_encoding),
             ("another data type", self.has_data_type_of(planned)),
             ("another fill value", input.fill_value == meant_input.fill_value),

@@ -27,10 +27,10 @@ pub(in crate::operation) fn apply(
     let (metadata, pipeline, _) = build(draft, store)?;
     let shards = Shards::of(draft, &pipeline)?;
     let names = Names { source, asked: options.dimension_names.as_deref() };
-    let present = shards.as_ref().map_or(&metadata.chunk_shape, |shards| &shards.inner);
+    let present = shards.as_ref().map_or(metadata.largest_chunk(), |shards| &shards.inner);
     let subchunk = match &options.chunk_shape {
         Some(request) => names.resolve("--chunk-shape", request, present, |axis| axis)?,
-        None => present.clone(),
+        None => present.to_vec(),
     };
     match (&options.shard_shape, shards) {
         (Some(ShardRequest::None), shards) => {
@@ -41,7 +41,7 @@ pub(in crate::operation) fn apply(
             set_grid(draft, &metadata, &subchunk);
         }
         (Some(ShardRequest::Shape(request)), shards) => {
-            let base = if shards.is_some() { &metadata.chunk_shape } else { &subchunk };
+            let base = if shards.is_some() { metadata.largest_chunk() } else { &subchunk };
             let mut number = 0;
             // A shard over the whole axis ends with its last inner chunk.
             let whole = |axis: u64| {
@@ -59,7 +59,7 @@ pub(in crate::operation) fn apply(
             set_grid(draft, &metadata, &shard);
         }
         (None, Some(shards)) => {
-            check_divides(&subchunk, &metadata.chunk_shape, options, &source.shape)?;
+            check_divides(&subchunk, metadata.largest_chunk(), options, &source.shape)?;
             let codecs = shards.with_inner(&draft.codecs, &subchunk);
             draft.keep_codecs(codecs);
         }
@@ -69,7 +69,7 @@ pub(in crate::operation) fn apply(
 }
 
 fn set_grid(draft: &mut Draft, metadata: &ArrayMetadata, chunk_shape: &[u64]) {
-    if metadata.chunk_shape != chunk_shape {
+    if metadata.largest_chunk() != chunk_shape {
         set_chunk_shape(&mut draft.document, chunk_shape);
     }
 }

@@ -62,7 +62,7 @@ impl Choice<'_> {
             ))
             .with_help("give the array a simpler chain with --codecs first"));
         }
-        let same_objects = from.metadata.chunk_shape == to.metadata.chunk_shape;
+        let same_objects = from.metadata.largest_chunk() == to.metadata.largest_chunk();
         // A shard is not a unit of values, whatever its shape: the codecs of its inner chunks are no part of its chain.
         let has_shards = from.layout.is_some() || to.layout.is_some();
         if from.subchunk_shape() == to.subchunk_shape() && (has_shards || !same_objects) {
@@ -177,7 +177,7 @@ impl Choice<'_> {
             shape: from.metadata.shape.clone(),
             source_subchunk: from.part_shape(),
             destination_subchunk: to.subchunk_shape().to_vec(),
-            destination_object: to.metadata.chunk_shape.clone(),
+            destination_object: to.metadata.largest_chunk().to_vec(),
             order: to.subchunk_order(),
         };
         // Of the indexes of intermediate data single entries are read.
@@ -235,7 +235,7 @@ pub(in crate::operation) fn route(job: &ObjectJob) -> RouteName {
         Route::Convert(_) => RouteName::Recode,
         Route::Subchunks(conversion) if conversion.is_copy() => RouteName::Reshard,
         Route::Subchunks(_) | Route::Measured(_)
-            if job.source.metadata.chunk_shape == job.destination.metadata.chunk_shape =>
+            if job.source.metadata.largest_chunk() == job.destination.metadata.largest_chunk() =>
         {
             RouteName::Recode
         }

@@ -49,14 +49,14 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
     let metadata = ArrayDocument::read(document).metadata()?;
     let inner = metadata.codecs.first()?.member("chunk_shape")?.as_array()?;
     let subchunk: Vec<u64> = inner.iter().filter_map(Json::as_u64).collect();
-    let shard = metadata.chunk_shape;
+    let shard = metadata.largest_chunk();
     let fits = subchunk.len() == shard.len()
         && shard
             .iter()
             .zip(&subchunk)
             .all(|(shard, subchunk)| *subchunk > 0 && shard.is_multiple_of(*subchunk));
     let is_of_array = metadata.shape == array.shape && metadata.data_type.same_value(&array.data_type);
-    (fits && is_of_array).then_some(StagingShape { subchunk, shard })
+    (fits && is_of_array).then_some(StagingShape { subchunk, shard: shard.to_vec() })
 }
 
 /// Intermediate data of a grid for what `from` reads, and their document. Their folder is that of `destination`.

@@ -19,7 +19,7 @@ pub(super) fn measured_values(
     let (source, written) =
         (SubchunkSource::new(&job.source, Some(&job.present)), SubchunkSource::new(&job.destination, None));
     let readers = (ElementReader::new(&source, 0), ElementReader::new(&written, 1));
-    let objects = job.overlapped(&job.destination.metadata.chunk_shape);
+    let objects = job.overlapped(job.destination.metadata.largest_chunk());
     let mut all = Compared::default();
     let work = |buffers: &mut MeasuredBuffers, object| {
         let mut compared = Compared::default();

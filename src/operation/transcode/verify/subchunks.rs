@@ -39,7 +39,7 @@ impl Comparison<'_> {
         let source = SubchunkSource::new(self.source, Some(&job.present));
         let subchunks =
             SubchunkComparison { comparison: self, source, fills: job.absent_element.is_some(), progress };
-        let objects = job.overlapped(&self.destination.metadata.chunk_shape);
+        let objects = job.overlapped(self.destination.metadata.largest_chunk());
         let mut all = Compared::default();
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut Buffers, index| {
