@@ -22,7 +22,7 @@ use line::{Counted, Header, Known, Line, next_line, read, to_line};
 
 use super::chunk_set::ChunkSet;
 use super::driver::Fault;
-use super::object::ObjectReport;
+use crate::engine::report::ObjectReport;
 use crate::store::log::Lock;
 use crate::store::{LogFile, Node, StoreError, tree};
 

@@ -1,24 +1,25 @@
 //! Chunks in parallel: which there are, what is done with each, and in what order the results count.
 
-pub mod block_reader;
+mod block_reader;
+pub mod buffers;
 pub mod chunk_set;
 mod decoded_block;
 pub mod driver;
 pub mod interrupt;
+pub mod job;
 pub mod journal;
 pub mod key_scan;
 pub mod listing;
-pub mod measured;
-pub mod object;
 pub mod plan;
 pub mod progress;
-pub mod rechunk;
+pub mod report;
+pub mod route;
 pub mod shard;
-pub mod staged;
+pub mod stored;
 mod subchunk_encoder;
-mod subchunk_move;
 mod subchunk_writer;
 pub mod subchunks;
+pub mod transfer;
 mod workers;
 
 pub use chunk_set::ChunkSet;

@@ -1,7 +1,7 @@
 //! Decoded elements of the source, in the shape of a subchunk of the destination, on their way into it.
 
 use super::driver::Fault;
-use super::object::{ObjectBuffers, StoredArray, at};
+use super::stored::{StoredArray, at};
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, ValueChange};
 use crate::codec::region::{RegionCopy, as_index};
 use crate::codec::{BindError, BoundChain, is_filled_with};
@@ -176,11 +176,4 @@ fn repeat(target: &mut [u8], elements: &[u8]) {
     let rest = pieces.into_remainder();
     let length = rest.len();
     rest.copy_from_slice(&elements[..length]);
-}
-
-impl ObjectBuffers {
-    /// What encoding needs.
-    pub(super) fn for_encoding(&mut self) -> (&mut Vec<u8>, &mut ConversionBuffers) {
-        (&mut self.written, &mut self.conversion)
-    }
 }

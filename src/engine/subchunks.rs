@@ -7,72 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chunk_set::ChunkSet;
 use super::driver::Fault;
-use super::object::StoredArray;
-use crate::codec::BoundChain;
+use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::Workspace;
-use crate::codec::region::ravel;
 use crate::codec::sharding::IndexEntry;
 use crate::store::{ObjectReader, StoreError};
-
-/// Shards that are kept open, with their indexes, at most.
-pub const MOST_OPEN_SHARDS: usize = 16;
-
-impl StoredArray {
-    /// The chain of a subchunk.
-    pub fn subchunk_chain(&self) -> &BoundChain {
-        self.layout.as_ref().map_or(&self.chain, |layout| &layout.subchunk)
-    }
-
-    /// Lets `cast_value` take the nearest code from now on, also inside shards.
-    pub fn encode_to_nearest(&mut self) {
-        self.chain.encode_to_nearest();
-        if let Some(layout) = &mut self.layout {
-            layout.subchunk.encode_to_nearest();
-        }
-    }
-
-    /// Elements of a subchunk along each dimension.
-    pub fn subchunk_shape(&self) -> &[u64] {
-        &self.subchunk_chain().decoded().shape
-    }
-
-    /// Subchunks of an object along each dimension.
-    pub fn subchunks_per_object(&self) -> Vec<u64> {
-        match &self.layout {
-            Some(layout) => layout.subchunk_grid_shape(),
-            None => vec![1; self.metadata.shape.len()],
-        }
-    }
-
-    /// The array's dimension at each dimension of the order in which subchunks lie in an object.
-    pub fn subchunk_order(&self) -> Vec<usize> {
-        match &self.layout {
-            Some(layout) => layout.order.clone(),
-            None => (0..self.metadata.shape.len()).collect(),
-        }
-    }
-
-    /// The object that holds a subchunk, and the subchunk's position in it.
-    pub fn object_of(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
-        let per_object = self.subchunks_per_object();
-        let object: Vec<u64> = subchunk.iter().zip(&per_object).map(|(index, count)| index / count).collect();
-        let inside = subchunk.iter().zip(&per_object).map(|(index, count)| index % count).collect();
-        (ravel(&object, &self.metadata.chunk_grid_shape()), inside)
-    }
-
-    /// The first element of a subchunk.
-    pub fn start_of_subchunk(&self, subchunk: &[u64]) -> Vec<u64> {
-        subchunk.iter().zip(self.subchunk_shape()).map(|(index, length)| index * length).collect()
-    }
-
-    /// How many of its shards are kept open, at most, while those of `other` are written.
-    pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
-        let total =
-            self.metadata.chunk_grid_shape().iter().fold(1_u64, |all, length| all.saturating_mul(*length));
-        let same = self.metadata.largest_chunk() == other.metadata.largest_chunk();
-        total.clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
-    }
-}
 
 /// Encoded subchunks of an array by their positions. Threads share it.
 #[derive(Debug)]

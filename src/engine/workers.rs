@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::driver::{Driver, Fault};
 use super::interrupt::Interrupt;
-use super::object::ObjectBuffers;
+use crate::engine::buffers::ObjectBuffers;
 
 /// One thread, or all of them.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use super::error::OperationError;
 use super::options::CommonOptions;
 use crate::diagnostic::quantity::bytes;
-use crate::engine::measured::Allowance;
+use crate::engine::route::measured::Allowance;
 use crate::store::machine::available_memory;
 
 /// Bytes that a thread needs apart from chunks: pieces of files, indices, tiles.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Fingerprint;
 use super::holder::Holder;
-use crate::engine::object::ObjectReport;
+use crate::engine::report::ObjectReport;
 use crate::kernel::quantize::QuantizeFigures;
 
 #[derive(Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
 use crate::engine::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::engine::driver::Fault;
-use crate::engine::object::StoredArray;
+use crate::engine::stored::StoredArray;
 use crate::metadata::array::num_elements;
 use crate::operation::transcode::reader::{OpenedObject, ReadBuffers, Subchunk, SubchunkReader};
 

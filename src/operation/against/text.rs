@@ -10,12 +10,12 @@ use crate::engine::ChunkSet;
 use crate::engine::chunk_set::{ChunkSetBuilder, position};
 use crate::engine::driver::{ChunkFault, Driver, Fault, ObjectOf};
 use crate::engine::listing::list;
-use crate::engine::measured::{
-    Allowance, BETWEEN_SUBCHUNKS, ElementReader, Measured, MeasuredBuffers, SubchunkWay, block_of,
-    each_subchunk,
+use crate::engine::route::measured::{
+    BETWEEN_SUBCHUNKS, ElementReader, MeasuredBuffers, block_of, each_subchunk,
 };
-use crate::engine::object::{ObjectJob, Route, StoredArray};
+use crate::engine::stored::StoredArray;
 use crate::engine::subchunks::SubchunkSource;
+use crate::engine::transfer::Transfer;
 use crate::metadata::array::num_elements;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
@@ -73,7 +73,7 @@ pub(super) fn compare(
     let allowance = budget.allowance(BASE_BYTES + BETWEEN_SUBCHUNKS);
     let allowance = allowance.map_err(|least| budget.too_small(least, "to compare chunks"))?;
     let ((from, present), (to, other_present)) = (opened(a, driver)?, opened(b, driver)?);
-    let objects = touched((&from, &present), (&to, &other_present), allowance);
+    let objects = touched((&from, &present), (&to, &other_present));
     let sources =
         (SubchunkSource::new(&from, Some(&present)), SubchunkSource::new(&to, Some(&other_present)));
     let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources.0, 0), ElementReader::new(&sources.1, 1))
@@ -118,19 +118,17 @@ pub(super) fn compare(
 }
 
 /// The objects of one side that hold elements which either side stores.
-fn touched(a: (&StoredArray, &ChunkSet), b: (&StoredArray, &ChunkSet), allowance: Allowance) -> ChunkSet {
-    let measured = Measured { way: SubchunkWay::Elements, destination: None, write_empty: false, allowance };
-    let job = ObjectJob {
+fn touched(a: (&StoredArray, &ChunkSet), b: (&StoredArray, &ChunkSet)) -> ChunkSet {
+    let from_b = Transfer {
         source: b.0.clone(),
         destination: a.0.clone(),
-        way: Route::Measured(Box::new(measured)),
         present: b.1.clone(),
         absent_element: None,
         origin: None,
     };
     let mut all = ChunkSetBuilder::default();
     all.insert_all(a.1.clone());
-    all.insert_all(job.overlapped(&a.0.metadata.largest_chunk()));
+    all.insert_all(from_b.overlapped(a.0.metadata.largest_chunk()));
     all.finish()
 }
 

@@ -4,9 +4,12 @@ use super::plan::Plan;
 use super::quantize::quantization::Quantization;
 use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
-use crate::engine::object::{ObjectJob, PIECE, Route, StoredArray};
+use crate::engine::buffers::PIECE;
+use crate::engine::job::ObjectJob;
+use crate::engine::route::Route;
 use crate::engine::shard::ShardLayout;
-use crate::engine::subchunks::MOST_OPEN_SHARDS;
+use crate::engine::stored::MOST_OPEN_SHARDS;
+use crate::engine::stored::StoredArray;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 
@@ -44,34 +47,36 @@ pub(super) fn of_chunks(chunk_shape: &[u64]) -> String {
 
 /// The most bytes that a thread holds at once, in whatever pass takes most, but for those over blocks.
 pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, verifies: bool) -> u64 {
-    if let Route::Measured(measured) = &job.way {
+    if let Route::Measured(measured) = &job.route {
         return measured.allowance.share;
     }
-    let has_edges = has_edges(&job.source);
-    let converting = match &job.way {
+    let has_edges = has_edges(&job.transfer.source);
+    let converting = match &job.route {
         // Blocks have a plan of their own.
         Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
         Route::Convert(conversion) => convert_bytes(job, conversion, has_edges),
         Route::Subchunks(conversion) => {
-            let indices = shard_bytes(Some(&job.source), &job.destination);
+            let indices = shard_bytes(Some(&job.transfer.source), &job.transfer.destination);
             // Threads that share a shard hold what they converted until it is its turn: twice.
             let waiting = conversion.destination().encoded_bytes().saturating_mul(2);
             convert_bytes(job, conversion, has_edges).saturating_add(indices).saturating_add(waiting)
         }
     };
-    let first_pass =
-        quantization.map_or(0, |settled| first_pass_bytes(&job.source, &job.destination, settled));
+    let first_pass = quantization
+        .map_or(0, |settled| first_pass_bytes(&job.transfer.source, &job.transfer.destination, settled));
     let verifying = if verifies {
         // What is read on both sides, the values as they should be, and absent elements.
-        let elements = subchunk_bytes(&job.source).max(subchunk_bytes(&job.destination)).saturating_mul(3);
+        let elements = subchunk_bytes(&job.transfer.source)
+            .max(subchunk_bytes(&job.transfer.destination))
+            .saturating_mul(3);
         // The shards of SOURCE that lie in one of DEST are kept open.
-        let open = if matches!(job.way, Route::Subchunks(_)) {
-            shard_bytes(Some(&job.source), &job.destination)
+        let open = if matches!(job.route, Route::Subchunks(_)) {
+            shard_bytes(Some(&job.transfer.source), &job.transfer.destination)
         } else {
             0
         };
-        reading_bytes(&job.source, has_edges)
-            .saturating_add(reading_bytes(&job.destination, has_edges))
+        reading_bytes(&job.transfer.source, has_edges)
+            .saturating_add(reading_bytes(&job.transfer.destination, has_edges))
             .saturating_add(elements)
             .saturating_add(open)
     } else {
@@ -93,7 +98,8 @@ pub(super) fn first_pass_bytes(
 }
 
 fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u64 {
-    let filled = if job.absent_element.is_some() { conversion.destination().decoded_bytes() } else { 0 };
+    let filled =
+        if job.transfer.absent_element.is_some() { conversion.destination().decoded_bytes() } else { 0 };
     if conversion.streams().is_some() && !has_edges {
         // Read piece by piece.
         let written = conversion.destination().encoded_bytes();

@@ -6,7 +6,7 @@ use crate::codec::{ChainFault, ChainFaultKind};
 use crate::diagnostic::quantity::bytes;
 use crate::engine::chunk_set::position;
 use crate::engine::driver::{ChunkFault, Fault, ObjectOf};
-use crate::engine::object::ObjectJob;
+use crate::engine::job::ObjectJob;
 use crate::kernel::FaultKind;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::budget::memory_advice;
@@ -60,17 +60,17 @@ pub(super) fn explain_job(
 ) -> OperationError {
     match fault.fault {
         Fault::At { of: ObjectOf::Destination, index, fault } => {
-            let destination = job.destination.node.root().display().to_string();
-            let metadata = &job.destination.metadata;
+            let destination = job.transfer.destination.node.root().display().to_string();
+            let metadata = &job.transfer.destination.metadata;
             explain(ChunkFault { index, fault: *fault }, metadata, &destination, quantization)
         }
         Fault::At { of: ObjectOf::Staging, index, fault } => {
             let staging = job.staging();
-            let side = staging.as_ref().unwrap_or(&job.source);
+            let side = staging.as_ref().unwrap_or(&job.transfer.source);
             let folder = side.node.root().display().to_string();
             explain(ChunkFault { index, fault: *fault }, &side.metadata, &folder, None)
         }
-        _ => explain(fault, &job.source.metadata, store, quantization),
+        _ => explain(fault, &job.transfer.source.metadata, store, quantization),
     }
 }
 

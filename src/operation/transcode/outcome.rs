@@ -7,8 +7,9 @@ use super::quantize::quantization::Quantization;
 use super::quantize::readers;
 use super::verify::Verification;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::object::{ObjectReport, Route};
-use crate::engine::rechunk::Rechunk;
+use crate::engine::report::ObjectReport;
+use crate::engine::route::Route;
+use crate::engine::route::rechunk::Rechunk;
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
@@ -59,8 +60,8 @@ pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
 /// Objects that are written at most.
 fn num_written(plan: &Plan) -> u64 {
     match &plan.job {
-        Some(job) if job.absent_element.is_some() => num_objects(&plan.destination.metadata),
-        Some(job) => job.overlapped(job.destination.metadata.largest_chunk()).len(),
+        Some(job) if job.transfer.absent_element.is_some() => num_objects(&plan.destination.metadata),
+        Some(job) => job.transfer.overlapped(job.transfer.destination.metadata.largest_chunk()).len(),
         None => plan.listing.present.len(),
     }
 }
@@ -68,8 +69,8 @@ fn num_written(plan: &Plan) -> u64 {
 /// Pieces of work that are done one by one or side by side, at most.
 pub(super) fn num_units(plan: &Plan) -> u64 {
     let Some(job) = &plan.job else { return plan.listing.present.len() };
-    let blocks = |rechunk: &Rechunk| job.overlapped(&rechunk.plan.group_shape()).len();
-    match &job.way {
+    let blocks = |rechunk: &Rechunk| job.transfer.overlapped(&rechunk.plan.group_shape()).len();
+    match &job.route {
         Route::Rechunk(rechunk) => blocks(rechunk),
         Route::Staged(staged) => blocks(&staged.first).saturating_add(blocks(&staged.second)),
         Route::Convert(_) | Route::Subchunks(_) | Route::Measured(_) => num_written(plan),

@@ -30,10 +30,12 @@ use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::chunk_set;
 use crate::engine::driver::Driver;
 use crate::engine::interrupt::Interrupt;
+use crate::engine::job::ObjectJob;
 use crate::engine::listing::{self, Listing};
-use crate::engine::object::{ObjectJob, Route};
 use crate::engine::progress::Progress;
-use crate::engine::rechunk::Rechunk;
+use crate::engine::route::Route;
+use crate::engine::route::rechunk::Rechunk;
+use crate::engine::transfer::Transfer;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata, num_elements};
 use crate::metadata::json::Json;
 use crate::operation::budget::{BASE_BYTES, Budget};
@@ -110,7 +112,7 @@ impl Plan {
 
     /// The passes over blocks, where the job goes from one grid to another, and the comparison after it.
     pub(super) fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
-        let passes: [Option<&Rechunk>; 2] = match self.job.as_ref().map(|job| &job.way) {
+        let passes: [Option<&Rechunk>; 2] = match self.job.as_ref().map(|job| &job.route) {
             Some(Route::Rechunk(rechunk)) => [Some(rechunk), None],
             Some(Route::Staged(staged)) => [Some(&staged.first), Some(&staged.second)],
             _ => [None, None],
@@ -120,21 +122,20 @@ impl Plan {
 
     /// How often source chunks are read, in the mean.
     pub(super) fn read_amplification(&self) -> f64 {
-        match self.job.as_ref().map(|job| &job.way) {
+        match self.job.as_ref().map(|job| &job.route) {
             Some(Route::Rechunk(rechunk)) => rechunk.plan.read_amplification(),
             Some(Route::Staged(staged)) => staged.read_amplification(),
-            Some(Route::Measured(measured)) => self
-                .job
-                .as_ref()
-                .map_or(1.0, |job| measured.read_amplification(&job.source, &job.destination)),
+            Some(Route::Measured(measured)) => self.job.as_ref().map_or(1.0, |job| {
+                measured.read_amplification(&job.transfer.source, &job.transfer.destination)
+            }),
             _ => 1.0,
         }
     }
 
     /// Bytes of intermediate data, at most.
     pub(super) fn bytes_temporary(&self) -> u64 {
-        match self.job.as_ref().map(|job| (job, &job.way)) {
-            Some((job, Route::Staged(staged))) => staged.bytes(job),
+        match self.job.as_ref().map(|job| (job, &job.route)) {
+            Some((job, Route::Staged(staged))) => staged.bytes(&job.transfer),
             _ => 0,
         }
     }
@@ -491,24 +492,25 @@ impl Planner<'_> {
             verifies: options.verify,
             resumes: options.resume,
         };
-        let way = choice.way(&from, &to)?;
+        let route = choice.way(&from, &to)?;
         let absent_element = changed.absent.filter(|_| writes_absent || !keeps_fill).map(|fill| fill.0);
         let present = listing.present.clone();
-        let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
+        let transfer = Transfer { source: from, destination: to, present, absent_element, origin: None };
+        let job = ObjectJob { transfer, route };
         choice.elsewhere = unit_bytes(&job, quantization, false);
-        let is_told = depends_on_one_element(job.destination.subchunk_chain(), kept(&job));
+        let is_told = depends_on_one_element(job.transfer.destination.subchunk_chain(), kept(&job));
         if options.verify && options.codecs.is_some() && !is_told {
             let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
             return Err(OperationError::data(message).with_help(
                 "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
             ));
         }
-        let comparison = match &job.way {
+        let comparison = match &job.route {
             Route::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself, and chunks that stay as they are one by one.
             Route::Staged(_) | Route::Subchunks(_) => None,
             _ if same_grid || !options.verify => None,
-            _ => Some(choice.rechunk(&job.source, &job.destination)?),
+            _ => Some(choice.rechunk(&job.transfer.source, &job.transfer.destination)?),
         };
         Ok(Work { job: Some(job), comparison })
     }

@@ -24,9 +24,13 @@ use crate::codec::conversion::{ValueChange, push_change, round_trip};
 use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::ChunkSet;
+use crate::engine::buffers::PIECE;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::{ObjectJob, PIECE, Route, StoredArray};
+use crate::engine::job::ObjectJob;
 use crate::engine::progress::Progress;
+use crate::engine::route::Route;
+use crate::engine::stored::StoredArray;
+use crate::engine::transfer::Transfer;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::error::OperationError;
 use crate::operation::transcode_result::VerifyResult;
@@ -186,7 +190,7 @@ fn same_bytes(
 
 /// How many codecs of DEST's chain SOURCE's values have passed before, and do not pass again.
 pub(super) fn kept(job: &ObjectJob) -> usize {
-    match &job.way {
+    match &job.route {
         Route::Convert(conversion) | Route::Subchunks(conversion) => conversion.kept(),
         Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
     }
@@ -203,22 +207,22 @@ fn values(
     let described = plan.described.as_ref().map(|described| described.job(job, &plan.source.store));
     let described = described.transpose()?;
     let job = described.as_ref().unwrap_or(job);
-    let (mut source, mut destination) = (job.source.clone(), job.destination.clone());
-    if plan.comparison.is_none() && !matches!(job.way, Route::Subchunks(_)) {
+    let mut transfer = job.transfer.clone();
+    if plan.comparison.is_none() && !matches!(job.route, Route::Subchunks(_)) {
         // Units that differ between the sides are compared by whole objects.
-        (source.layout, destination.layout) = (None, None);
+        (transfer.source.layout, transfer.destination.layout) = (None, None);
     }
-    let comparison = Comparison::new(plan, job, &source, &destination);
-    let compared = match (&job.way, &plan.comparison) {
-        (Route::Staged(staged), _) => staged_values(plan, job, staged, driver, progress),
+    let comparison = Comparison::new(plan, kept(job), &transfer);
+    let compared = match (&job.route, &plan.comparison) {
+        (Route::Staged(staged), _) => staged_values(plan, &job.transfer, staged, driver, progress),
         (Route::Measured(measured), _) => {
-            measured_values(job, measured, driver).map(|compared| (compared, None))
+            measured_values(&job.transfer, measured, driver).map(|compared| (compared, None))
         }
         (Route::Subchunks(_), _) => comparison
-            .run_over_shared_subchunks(job, driver, progress)
+            .run_over_shared_subchunks(&job.transfer, driver, progress)
             .map(|compared| (compared, comparison.distinct_codes())),
         (_, Some(rechunk)) => comparison
-            .run_over_subchunks(job, rechunk, driver, progress)
+            .run_over_subchunks(&job.transfer, rechunk, driver, progress)
             .map(|compared| (compared, comparison.distinct_codes())),
         (_, None) => comparison.run(driver, progress).map(|compared| (compared, comparison.distinct_codes())),
     };
@@ -226,7 +230,7 @@ fn values(
         compared.map_err(|fault| explain_job(fault, job, &plan.source.store, plan.quantization.as_ref()))?;
     let quantization = plan.quantization.as_ref();
     // What neither side stores is compared by its fill values.
-    let all = crate::metadata::array::num_elements(&source.metadata.shape).unwrap_or(u64::MAX);
+    let all = crate::metadata::array::num_elements(&transfer.source.metadata.shape).unwrap_or(u64::MAX);
     if compared.elements < all {
         let error = quantization.and_then(Quantization::absent_error).unwrap_or(0.0);
         compared.max_abs_error = compared.max_abs_error.max(error);
@@ -271,7 +275,8 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(plan: &Plan, job: &ObjectJob, source: &'a StoredArray, destination: &'a StoredArray) -> Self {
+    fn new(plan: &Plan, kept: usize, transfer: &'a Transfer) -> Self {
+        let Transfer { source, destination, .. } = transfer;
         let mut change = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
         push_change(&mut change, &plan.change);
         let chain = destination.layout.as_ref().map_or(&destination.chain, |layout| &layout.subchunk);
@@ -279,14 +284,14 @@ impl<'a> Comparison<'a> {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
             (ValueChange::Quantize { .. }, _) => (ValueProgram::new(change.sizes().1), true),
             _ if plan.is_exact => (ValueProgram::new(change.sizes().1), false),
-            _ => (round_trip(chain, kept(job)), false),
+            _ => (round_trip(chain, kept), false),
         };
         let fill =
             destination.chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();
         let few = plan.quantization.as_ref().filter(|quantization| quantization.target.bits() <= 16);
-        let objects = match job.absent_element {
+        let objects = match transfer.absent_element {
             Some(_) => ChunkSet::full(source.metadata.num_chunks()),
-            None => job.present.clone(),
+            None => transfer.present.clone(),
         };
         Comparison {
             source,
@@ -295,7 +300,7 @@ impl<'a> Comparison<'a> {
             change,
             read_back,
             quantizes,
-            source_absent: job
+            source_absent: transfer
                 .absent_element
                 .as_ref()
                 .map_or_else(|| fill.clone(), |absent| read_absent(plan, chain, absent)),

@@ -3,8 +3,9 @@
 use super::outcome::num_units;
 use super::plan::Plan;
 use crate::engine::chunk_set::ChunkSet;
-use crate::engine::object::{ObjectJob, Route};
-use crate::engine::rechunk::Rechunk;
+use crate::engine::job::ObjectJob;
+use crate::engine::route::Route;
+use crate::engine::route::rechunk::Rechunk;
 use crate::metadata::array::num_elements;
 
 /// Bytes that are decoded, moved or written before the array is there, in all passes; `None` where they are only known
@@ -23,17 +24,18 @@ fn of_job(plan: &Plan, job: &ObjectJob) -> Option<u64> {
     let whole = num_elements(&plan.source.metadata.shape)?;
     let of_blocks = |rechunk: &Rechunk| {
         let shape = rechunk.plan.group_shape();
-        let elements = job.overlapped(&shape).len().saturating_mul(num_elements(&shape).unwrap_or(u64::MAX));
+        let elements =
+            job.transfer.overlapped(&shape).len().saturating_mul(num_elements(&shape).unwrap_or(u64::MAX));
         elements.min(whole).saturating_mul(rechunk.encoder.element_size() as u64)
     };
-    let destination = &job.destination;
-    Some(match &job.way {
-        Route::Convert(_) if job.absent_element.is_some() => {
-            plan.source.metadata.num_chunks().saturating_mul(job.source.chunk_bytes())
+    let destination = &job.transfer.destination;
+    Some(match &job.route {
+        Route::Convert(_) if job.transfer.absent_element.is_some() => {
+            plan.source.metadata.num_chunks().saturating_mul(job.transfer.source.chunk_bytes())
         }
-        Route::Convert(_) => job.present.len().saturating_mul(job.source.chunk_bytes()),
+        Route::Convert(_) => job.transfer.present.len().saturating_mul(job.transfer.source.chunk_bytes()),
         Route::Subchunks(_) => {
-            let objects = job.overlapped(destination.metadata.largest_chunk()).len();
+            let objects = job.transfer.overlapped(destination.metadata.largest_chunk()).len();
             objects.saturating_mul(destination.chunk_bytes())
         }
         Route::Rechunk(rechunk) => of_blocks(rechunk),

@@ -3,8 +3,10 @@
 
 use crate::codec::Recoding;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::measured::SubchunkWay;
-use crate::engine::object::{ObjectJob, Route};
+use crate::engine::job::ObjectJob;
+use crate::engine::route::Route;
+use crate::engine::route::measured::SubchunkWay;
+use crate::engine::transfer::Transfer;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::CodecMetadata;
@@ -104,13 +106,14 @@ impl Described {
         planned: &ObjectJob,
         store: &str,
     ) -> Result<ObjectJob, OperationError> {
-        let node = planned.destination.node.clone();
-        let mut way = planned.way.clone();
-        let destination = match &mut way {
+        let node = planned.transfer.destination.node.clone();
+        let mut route = planned.route.clone();
+        let destination = match &mut route {
             Route::Measured(measured) => {
                 let destination = opaque_array(node, self.metadata.clone(), &self.pipeline, store)?;
                 if let SubchunkWay::Recode(recoding) = &mut measured.way {
-                    let anew = Recoding::new(planned.source.subchunk_chain(), destination.subchunk_chain());
+                    let anew =
+                        Recoding::new(planned.transfer.source.subchunk_chain(), destination.subchunk_chain());
                     let unread =
                         || OperationError::data(format!("what is written of `{store}` cannot be read back"));
                     **recoding = anew.ok_or_else(unread)?;
@@ -119,14 +122,7 @@ impl Described {
             }
             _ => side(node, self.metadata.clone(), &self.pipeline, store, 0, false)?,
         };
-        Ok(ObjectJob {
-            source: planned.source.clone(),
-            destination,
-            way,
-            present: planned.present.clone(),
-            absent_element: planned.absent_element.clone(),
-            origin: planned.origin.clone(),
-        })
+        Ok(ObjectJob { transfer: Transfer { destination, ..planned.transfer.clone() }, route })
     }
 }
 

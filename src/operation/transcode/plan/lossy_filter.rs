@@ -3,29 +3,28 @@
 use crate::codec::chain::{BoundCodec, Codec, Workspace};
 use crate::codec::conversion::round_trip;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::object::{ObjectJob, Route};
+use crate::engine::job::ObjectJob;
+use crate::engine::route::Route;
 use crate::operation::transcode::verify::kept;
 
 /// The first such codec that elements pass on their way to DEST; codecs that encoded chunks have passed before, and do
 /// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come
 /// back as they are.
 pub(in crate::operation) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
-    let mut codecs = job.destination.subchunk_chain().codecs().iter().skip(kept(job));
+    let mut codecs = job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job));
     codecs.find(|codec| matches!(&codec.codec, Codec::Delta { delta, .. } if !delta.is_exact()))
 }
 
 /// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
 /// bring the fill value back bit for bit.
 pub(in crate::operation) fn loses_fill_value(job: &ObjectJob) -> bool {
-    let is_other_grid = matches!(job.way, Route::Rechunk(_) | Route::Staged(_));
-    let chain = job.destination.subchunk_chain();
+    let is_other_grid = matches!(job.route, Route::Rechunk(_) | Route::Staged(_));
+    let chain = job.transfer.destination.subchunk_chain();
     let has_filter =
         chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Filter { .. } | Codec::BitRound(_)));
-    let absent = chain
-        .decoded()
-        .fill_value
-        .as_ref()
-        .filter(|_| is_other_grid && has_filter && job.present.len() < job.source.metadata.num_chunks());
+    let absent = chain.decoded().fill_value.as_ref().filter(|_| {
+        is_other_grid && has_filter && job.transfer.present.len() < job.transfer.source.metadata.num_chunks()
+    });
     absent.is_some_and(|fill| {
         let mut read = Vec::new();
         let run = round_trip(chain, 0).run(&fill.0, &mut read, &mut Workspace::default().tiles, None);

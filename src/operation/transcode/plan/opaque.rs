@@ -2,8 +2,10 @@
 //! is not run here has encoded.
 
 use super::route::Choice;
+use crate::engine::job::ObjectJob;
 use crate::engine::listing::Listing;
-use crate::engine::object::{ObjectJob, Route};
+use crate::engine::route::Route;
+use crate::engine::transfer::Transfer;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::transcode::layout::opaque_array;
@@ -32,17 +34,18 @@ impl Planner<'_> {
             verifies: self.options.verify,
             resumes: self.options.resume,
         };
-        let Some(way) = choice.opaque_route(&from, &to)? else { return Err(refusal) };
+        let Some(route) = choice.opaque_route(&from, &to)? else { return Err(refusal) };
         let fill = &destination.pipeline.input.fill_value;
         let absent_element = changed.absent.filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
         let is_whole = listing.present.len() == from.metadata.num_chunks() && from.layout.is_none();
         // Absent chunks become such as hold the old fill value, if anybody here can write them.
-        let can_fill = matches!(&way, Route::Measured(measured) if measured.destination.is_some());
+        let can_fill = matches!(&route, Route::Measured(measured) if measured.destination.is_some());
         if absent_element.is_some() && !is_whole && !can_fill {
             return Err(refusal);
         }
         let present = listing.present.clone();
-        let job = ObjectJob { source: from, destination: to, way, present, absent_element, origin: None };
+        let transfer = Transfer { source: from, destination: to, present, absent_element, origin: None };
+        let job = ObjectJob { transfer, route };
         Ok(Work { job: Some(job), comparison: None })
     }
 }

@@ -5,11 +5,13 @@ use crate::codec::conversion::ValueChange;
 use crate::codec::elements::VlenChain;
 use crate::codec::{BindError, Conversion, Recoding};
 use crate::engine::SubchunkEncoder;
-use crate::engine::measured::{BETWEEN_SUBCHUNKS, Measured, SubchunkWay};
-use crate::engine::object::{ObjectJob, Route, StoredArray};
+use crate::engine::job::ObjectJob;
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagedCosts, StagedPlan, StagingShape};
-use crate::engine::rechunk::{Rechunk, Schedule};
-use crate::engine::staged::Staged;
+use crate::engine::route::Route;
+use crate::engine::route::measured::{BETWEEN_SUBCHUNKS, Measured, SubchunkWay};
+use crate::engine::route::rechunk::{Rechunk, Schedule};
+use crate::engine::route::staged::Staged;
+use crate::engine::stored::StoredArray;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::transcode::budget::{
@@ -231,11 +233,12 @@ impl Choice<'_> {
 
 /// The name of a job's route.
 pub(in crate::operation) fn route(job: &ObjectJob) -> RouteName {
-    match &job.way {
+    match &job.route {
         Route::Convert(_) => RouteName::Recode,
         Route::Subchunks(conversion) if conversion.is_copy() => RouteName::Reshard,
         Route::Subchunks(_) | Route::Measured(_)
-            if job.source.metadata.largest_chunk() == job.destination.metadata.largest_chunk() =>
+            if job.transfer.source.metadata.largest_chunk()
+                == job.transfer.destination.metadata.largest_chunk() =>
         {
             RouteName::Recode
         }

@@ -3,8 +3,8 @@
 use super::quantization::Quantization;
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver};
-use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
+use crate::engine::stored::StoredArray;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::transcode::reader::{ReadBuffers, SubchunkReader};
 

@@ -3,8 +3,8 @@
 use crate::element::NumberType;
 use crate::engine::ChunkSet;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::object::StoredArray;
 use crate::engine::progress::Progress;
+use crate::engine::stored::StoredArray;
 use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::operation::transcode::reader::{ReadBuffers, SubchunkReader};
 

@@ -7,24 +7,24 @@ use crate::codec::conversion::round_trip;
 use crate::codec::region::as_index;
 use crate::codec::value_program::ValueProgram;
 use crate::engine::ChunkSet;
-use crate::engine::block_reader::{GatheredSubchunk, visit_subchunks};
 use crate::engine::driver::{ChunkFault, Driver};
-use crate::engine::object::ObjectJob;
 use crate::engine::progress::Progress;
-use crate::engine::rechunk::Rechunk;
-use crate::engine::staged::Staged;
+use crate::engine::route::rechunk::Rechunk;
+use crate::engine::route::staged::Staged;
+use crate::engine::route::visit::{GatheredSubchunk, visit_subchunks};
 use crate::engine::subchunks::SubchunkSource;
+use crate::engine::transfer::Transfer;
 use crate::operation::transcode::plan::Plan;
 use crate::operation::transcode::reader::{ReadBuffers, Subchunk};
 
 impl<'a> Comparison<'a> {
     /// A comparison of intermediate data with what they were made of: values and fill value are the same.
-    fn of_staging(job: &'a ObjectJob) -> Self {
-        let chain = job.destination.subchunk_chain();
+    fn of_staging(transfer: &'a Transfer) -> Self {
+        let chain = transfer.destination.subchunk_chain();
         let fill = chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();
         Comparison {
-            source: &job.source,
-            destination: &job.destination,
+            source: &transfer.source,
+            destination: &transfer.destination,
             objects: ChunkSet::default(),
             change: ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1)),
             read_back: round_trip(chain, 0),
@@ -39,7 +39,7 @@ impl<'a> Comparison<'a> {
     /// Compares over the subchunks of the destination, where its grid is another than the source's.
     pub(super) fn run_over_subchunks(
         &self,
-        job: &ObjectJob,
+        transfer: &Transfer,
         rechunk: &Rechunk,
         driver: &Driver,
         progress: &dyn Progress,
@@ -63,7 +63,7 @@ impl<'a> Comparison<'a> {
             Ok(compared)
         };
         let mut all = Compared::default();
-        visit_subchunks(job, rechunk, driver, visit, |compared| all.add(compared))?;
+        visit_subchunks(transfer, rechunk, driver, visit, |compared| all.add(compared))?;
         Ok(all)
     }
 }
@@ -71,16 +71,16 @@ impl<'a> Comparison<'a> {
 /// Both passes of a job; the codes that occur in the end.
 pub(super) fn staged_values(
     plan: &Plan,
-    job: &ObjectJob,
+    transfer: &Transfer,
     staged: &Staged,
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<(Compared, Option<u64>), ChunkFault> {
-    let first = staged.first_job(job);
+    let first = staged.first_transfer(transfer);
     let between = Comparison::of_staging(&first).run_over_subchunks(&first, &staged.first, driver, progress);
     let between = between.map_err(Staged::of_first)?;
-    let second = staged.second_job(job, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
-    let comparison = Comparison::new(plan, &second, &second.source, &second.destination);
+    let second = staged.second_transfer(transfer, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
+    let comparison = Comparison::new(plan, 0, &second);
     let compared = comparison.run_over_subchunks(&second, &staged.second, driver, progress);
     let mut compared = compared.map_err(Staged::of_second)?;
     compared.differing += between.differing;

@@ -3,30 +3,32 @@
 use super::Compared;
 use crate::codec::Recoding;
 use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::measured::{
+use crate::engine::plan::Block;
+use crate::engine::route::measured::{
     ElementReader, Measured, MeasuredBuffers, SubchunkWay, block_of, each_subchunk,
 };
-use crate::engine::object::ObjectJob;
-use crate::engine::plan::Block;
 use crate::engine::subchunks::SubchunkSource;
+use crate::engine::transfer::Transfer;
 
 /// Compares the subchunks of both sides.
 pub(super) fn measured_values(
-    job: &ObjectJob,
+    transfer: &Transfer,
     measured: &Measured,
     driver: &Driver,
 ) -> Result<Compared, ChunkFault> {
-    let (source, written) =
-        (SubchunkSource::new(&job.source, Some(&job.present)), SubchunkSource::new(&job.destination, None));
+    let (source, written) = (
+        SubchunkSource::new(&transfer.source, Some(&transfer.present)),
+        SubchunkSource::new(&transfer.destination, None),
+    );
     let readers = (ElementReader::new(&source, 0), ElementReader::new(&written, 1));
-    let objects = job.overlapped(job.destination.metadata.largest_chunk());
+    let objects = transfer.overlapped(transfer.destination.metadata.largest_chunk());
     let mut all = Compared::default();
     let work = |buffers: &mut MeasuredBuffers, object| {
         let mut compared = Compared::default();
-        each_subchunk(&job.destination, object, |_, subchunk| {
+        each_subchunk(&transfer.destination, object, |_, subchunk| {
             driver.interrupt().check()?;
             buffers.next();
-            let block = block_of(&job.destination, subchunk);
+            let block = block_of(&transfer.destination, subchunk);
             let count = block.start.iter().zip(&block.end).map(|(start, end)| end - start).product::<u64>();
             compared.elements += count;
             compared.differing += match (&readers, &measured.way) {

@@ -6,9 +6,9 @@ use crate::codec::region::{advance, as_index, unravel};
 use crate::engine::ChunkSet;
 use crate::engine::chunk_set::ChunkSetBuilder;
 use crate::engine::driver::{ChunkFault, Driver, Fault, ObjectOf};
-use crate::engine::object::ObjectJob;
 use crate::engine::progress::Progress;
 use crate::engine::subchunks::SubchunkSource;
+use crate::engine::transfer::Transfer;
 use crate::operation::transcode::reader::Subchunk;
 
 /// A comparison of the subchunks of both sides.
@@ -32,14 +32,18 @@ impl Comparison<'_> {
     /// Compares subchunk by subchunk, object by object of DEST.
     pub(super) fn run_over_shared_subchunks(
         &self,
-        job: &ObjectJob,
+        transfer: &Transfer,
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<Compared, ChunkFault> {
-        let source = SubchunkSource::new(self.source, Some(&job.present));
-        let subchunks =
-            SubchunkComparison { comparison: self, source, fills: job.absent_element.is_some(), progress };
-        let objects = job.overlapped(self.destination.metadata.largest_chunk());
+        let source = SubchunkSource::new(self.source, Some(&transfer.present));
+        let subchunks = SubchunkComparison {
+            comparison: self,
+            source,
+            fills: transfer.absent_element.is_some(),
+            progress,
+        };
+        let objects = transfer.overlapped(self.destination.metadata.largest_chunk());
         let mut all = Compared::default();
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut Buffers, index| {

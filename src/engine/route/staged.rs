@@ -6,14 +6,15 @@
 //! of its fill value there; whether a subchunk of the destination is stored is asked of the source where the elements do
 //! not tell.
 
-use super::block_reader::JobSubchunks;
-use super::chunk_set::ChunkSet;
-use super::driver::{ChunkFault, Driver, Fault, ObjectOf};
-use super::journal::Part;
-use super::listing::{list, remove_others};
-use super::object::{ObjectJob, ObjectReport, Route, StoredArray};
-use super::progress::Progress;
 use super::rechunk::{Rechunk, RechunkRun};
+use crate::engine::block_reader::JobSubchunks;
+use crate::engine::driver::{ChunkFault, Driver, Fault, ObjectOf};
+use crate::engine::journal::Part;
+use crate::engine::listing::{list, remove_others};
+use crate::engine::progress::Progress;
+use crate::engine::report::ObjectReport;
+use crate::engine::stored::StoredArray;
+use crate::engine::transfer::{Origin, Transfer};
 use crate::metadata::json::Json;
 use crate::store::{Node, StoreError};
 
@@ -34,15 +35,6 @@ pub struct Staged {
     pub first: Rechunk,
     /// From them into the destination.
     pub second: Rechunk,
-}
-
-/// The array that intermediate data are made of.
-#[derive(Debug, Clone)]
-pub struct Origin {
-    /// It.
-    pub side: StoredArray,
-    /// Its objects that are there.
-    pub present: ChunkSet,
 }
 
 /// The folder of the intermediate data of a destination.
@@ -68,11 +60,12 @@ pub fn remove(destination: &Node) -> Result<(), StoreError> {
 
 impl Staged {
     /// Bytes of the intermediate data of a job, at most.
-    pub fn bytes(&self, job: &ObjectJob) -> u64 {
+    pub fn bytes(&self, transfer: &Transfer) -> u64 {
         let Some(layout) = &self.staging.layout else { return 0 };
         let (subchunk, shard) = (self.staging.subchunk_shape(), self.staging.metadata.largest_chunk());
-        let shards = most_overlapped(job, shard).min(self.first_job(job).overlapped(shard).len().into());
-        let subchunks = most_overlapped(job, subchunk).min(self.second.plan.source_subchunks());
+        let shards = most_overlapped(transfer, shard)
+            .min(self.first_transfer(transfer).overlapped(shard).len().into());
+        let subchunks = most_overlapped(transfer, subchunk).min(self.second.plan.source_subchunks());
         let subchunks = subchunks.min(shards.saturating_mul(layout.sharding.num_inner_chunks().into()));
         let bytes = subchunks.saturating_mul(layout.subchunk.decoded_bytes().into());
         let indexes = shards.saturating_mul(layout.sharding.index_bytes().into());
@@ -92,33 +85,31 @@ impl Staged {
     }
 
     /// The intermediate data in the folder of a job's destination.
-    pub fn side(&self, job: &ObjectJob) -> StoredArray {
-        StoredArray { node: folder(&job.destination.node), ..self.staging.clone() }
+    pub fn side(&self, transfer: &Transfer) -> StoredArray {
+        StoredArray { node: folder(&transfer.destination.node), ..self.staging.clone() }
     }
 
     /// The first pass of a job.
-    pub fn first_job(&self, job: &ObjectJob) -> ObjectJob {
-        ObjectJob {
-            source: job.source.clone(),
-            destination: self.side(job),
-            way: Route::Rechunk(Box::new(self.first.clone())),
-            present: job.present.clone(),
+    pub fn first_transfer(&self, transfer: &Transfer) -> Transfer {
+        Transfer {
+            source: transfer.source.clone(),
+            destination: self.side(transfer),
+            present: transfer.present.clone(),
             absent_element: None,
             origin: None,
         }
     }
 
     /// The second pass of a job, after the first.
-    pub fn second_job(&self, job: &ObjectJob, driver: &Driver) -> Result<ObjectJob, Fault> {
-        let source = self.side(job);
+    pub fn second_transfer(&self, transfer: &Transfer, driver: &Driver) -> Result<Transfer, Fault> {
+        let source = self.side(transfer);
         let present = list(&source.node, &source.metadata, driver)?.present;
-        Ok(ObjectJob {
+        Ok(Transfer {
             source,
-            destination: job.destination.clone(),
-            way: Route::Rechunk(Box::new(self.second.clone())),
+            destination: transfer.destination.clone(),
             present,
-            absent_element: job.absent_element.clone(),
-            origin: Some(Origin { side: job.source.clone(), present: job.present.clone() }),
+            absent_element: transfer.absent_element.clone(),
+            origin: Some(Origin { side: transfer.source.clone(), present: transfer.present.clone() }),
         })
     }
 
@@ -135,45 +126,46 @@ impl Staged {
 
 /// Boxes of `shape` elements that overlap an object of a job's source that is there, at most: a grid may be far larger
 /// than what is stored.
-fn most_overlapped(job: &ObjectJob, shape: &[u64]) -> u128 {
-    let lengths = job.source.metadata.largest_chunk().iter().zip(shape);
+fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
+    let lengths = transfer.source.metadata.largest_chunk().iter().zip(shape);
     let counts = lengths.map(|(length, of)| u128::from(length.div_ceil(*of)) + 1);
-    counts.fold(job.present.len().into(), u128::saturating_mul)
+    counts.fold(transfer.present.len().into(), u128::saturating_mul)
 }
 
 /// A run of a job in two passes.
 #[derive(Debug)]
-pub(super) struct StagedRun<'a> {
+pub(in crate::engine) struct StagedRun<'a> {
     /// The job.
-    pub(super) job: &'a ObjectJob,
+    pub(in crate::engine) transfer: &'a Transfer,
     /// Its passes.
-    pub(super) staged: &'a Staged,
+    pub(in crate::engine) staged: &'a Staged,
     /// The objects of the destination that are done.
-    pub(super) part: &'a Part<'a>,
+    pub(in crate::engine) part: &'a Part<'a>,
 }
 
 impl StagedRun<'_> {
     /// Both passes. What is written between them is reported as temporary.
-    pub(super) fn run(
+    pub(in crate::engine) fn run(
         &self,
         driver: &Driver,
         progress: &dyn Progress,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let StagedRun { job, staged, part } = self;
+        let StagedRun { transfer, staged, part } = self;
         let temporary = |report: &ObjectReport| ObjectReport {
             bytes_read: report.bytes_read,
             bytes_temporary: report.bytes_written,
             ..ObjectReport::default()
         };
-        let (first, into) = (staged.first_job(job), part.pass("staging"));
+        let (first, into) = (staged.first_transfer(transfer), part.pass("staging"));
         let begun = self.begin(&first.destination, &into, driver);
         begun.map_err(|fault| ChunkFault { index: 0, fault })?;
         fold(temporary(into.before()));
-        let mut pass = Pass { job: &first, rechunk: &staged.first, part: &into };
+        let mut pass = Pass { transfer: &first, rechunk: &staged.first, part: &into };
         pass.run(driver, progress, &mut |report| fold(temporary(&report))).map_err(Staged::of_first)?;
-        let second = staged.second_job(job, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
-        pass = Pass { job: &second, rechunk: &staged.second, part };
+        let second =
+            staged.second_transfer(transfer, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
+        pass = Pass { transfer: &second, rechunk: &staged.second, part };
         pass.run(driver, progress, fold).map_err(Staged::of_second)
     }
 
@@ -190,7 +182,7 @@ impl StagedRun<'_> {
 
 /// One of two passes.
 struct Pass<'a> {
-    job: &'a ObjectJob,
+    transfer: &'a Transfer,
     rechunk: &'a Rechunk,
     part: &'a Part<'a>,
 }
@@ -202,9 +194,9 @@ impl Pass<'_> {
         progress: &dyn Progress,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let Pass { job, rechunk, part } = self;
-        let subchunks = JobSubchunks::new(job);
-        RechunkRun { job, rechunk, subchunks: &subchunks, part }.run(driver, progress, &mut *fold)?;
+        let Pass { transfer, rechunk, part } = self;
+        let subchunks = JobSubchunks::new(transfer);
+        RechunkRun { transfer, rechunk, subchunks: &subchunks, part }.run(driver, progress, &mut *fold)?;
         let indexes = ObjectReport { bytes_read: subchunks.index_bytes(), ..ObjectReport::default() };
         part.finished(0..0, &indexes).map_err(|fault| ChunkFault { index: 0, fault })?;
         fold(indexes);

@@ -7,19 +7,21 @@ mod room;
 
 use std::sync::{Mutex, PoisonError};
 
-use super::chunk_set::ChunkSet;
-use super::driver::{ChunkFault, Driver, Fault};
-use super::interrupt::Interrupt;
-use super::journal::Part;
-use super::object::{ObjectJob, ObjectReport, StoredArray};
-use super::plan::Block;
-use super::progress::Progress;
-use super::subchunk_encoder::Encoded;
-use super::subchunk_writer::SubchunkWriter;
-use super::subchunks::SubchunkSource;
 use crate::codec::Recoding;
 use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::region::advance;
+use crate::engine::chunk_set::ChunkSet;
+use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::interrupt::Interrupt;
+use crate::engine::journal::Part;
+use crate::engine::plan::Block;
+use crate::engine::progress::Progress;
+use crate::engine::report::ObjectReport;
+use crate::engine::stored::StoredArray;
+use crate::engine::subchunk_encoder::Encoded;
+use crate::engine::subchunk_writer::SubchunkWriter;
+use crate::engine::subchunks::SubchunkSource;
+use crate::engine::transfer::Transfer;
 
 pub use elements::ElementReader;
 pub use room::{BETWEEN_SUBCHUNKS, MeasuredBuffers};
@@ -126,21 +128,25 @@ impl Allowance {
 }
 
 /// The work on the objects of the destination.
-pub(super) struct MeasuredRun<'a> {
-    pub(super) job: &'a ObjectJob,
-    pub(super) measured: &'a Measured,
+pub(in crate::engine) struct MeasuredRun<'a> {
+    pub(in crate::engine) transfer: &'a Transfer,
+    pub(in crate::engine) measured: &'a Measured,
     /// The subchunks that are there.
-    pub(super) source: &'a SubchunkSource<'a>,
+    pub(in crate::engine) source: &'a SubchunkSource<'a>,
     /// The objects that are done.
-    pub(super) part: &'a Part<'a>,
+    pub(in crate::engine) part: &'a Part<'a>,
     /// Who is told of the encoded bytes of each object.
-    pub(super) progress: &'a dyn Progress,
+    pub(in crate::engine) progress: &'a dyn Progress,
 }
 
 impl MeasuredRun<'_> {
     /// Writes every object of the destination.
-    pub(super) fn run(&self, driver: &Driver, fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
-        let objects = self.job.overlapped(self.job.destination.metadata.largest_chunk());
+    pub(in crate::engine) fn run(
+        &self,
+        driver: &Driver,
+        fold: impl FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let objects = self.transfer.overlapped(self.transfer.destination.metadata.largest_chunk());
         let reader = ElementReader::new(self.source, 0);
         let reader = reader.as_ref();
         let work = |buffers: &mut MeasuredBuffers, object| {
@@ -162,7 +168,7 @@ impl MeasuredRun<'_> {
         buffers: &mut MeasuredBuffers,
         interrupt: &Interrupt,
     ) -> Result<ObjectReport, Fault> {
-        let destination = &self.job.destination;
+        let destination = &self.transfer.destination;
         let mut report = ObjectReport::default();
         let mut writer = SubchunkWriter::new(destination, object);
         each_subchunk(destination, object, |inside, subchunk| {
@@ -191,10 +197,10 @@ impl MeasuredRun<'_> {
         buffers: &'b mut MeasuredBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>, Fault> {
-        let source = &self.job.source;
+        let source = &self.transfer.source;
         let located = |fault: Fault| fault.of_source(source.object_of(subchunk).0);
         if !buffers.read(self.source, subchunk)? {
-            let Some(absent) = &self.job.absent_element else { return Ok(None) };
+            let Some(absent) = &self.transfer.absent_element else { return Ok(None) };
             let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
             let nothing = vec![0; subchunk.len().max(1)];
             let elements = VlenElements { bytes: absent.clone(), places: Vec::new() };
@@ -219,7 +225,7 @@ impl MeasuredRun<'_> {
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>, Fault> {
         let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
-        let block = block_of(&self.job.destination, subchunk);
+        let block = block_of(&self.transfer.destination, subchunk);
         let (elements, bytes) = reader.read(&block, buffers)?;
         report.bytes_read += bytes;
         if !self.measured.write_empty && elements.are_all(chain.fill_value()) {

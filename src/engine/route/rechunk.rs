@@ -4,17 +4,19 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use super::block_reader::{BlockReader, JobSubchunks};
-use super::decoded_block::DecodedBlock;
-use super::driver::{ChunkFault, Driver, Fault, guarded};
-use super::journal::Part;
-use super::object::{ObjectBuffers, ObjectJob, ObjectReport};
-use super::plan::{Block, RechunkPlan};
-use super::progress::Progress;
-use super::subchunk_encoder::{Encoded, SubchunkEncoder};
-use super::subchunk_writer::SubchunkWriter;
-use super::workers::Workers;
 use crate::codec::region::{advance, as_index, unravel};
+use crate::engine::block_reader::{BlockReader, JobSubchunks};
+use crate::engine::buffers::ObjectBuffers;
+use crate::engine::decoded_block::DecodedBlock;
+use crate::engine::driver::{ChunkFault, Driver, Fault, guarded};
+use crate::engine::journal::Part;
+use crate::engine::plan::{Block, RechunkPlan};
+use crate::engine::progress::Progress;
+use crate::engine::report::ObjectReport;
+use crate::engine::subchunk_encoder::{Encoded, SubchunkEncoder};
+use crate::engine::subchunk_writer::SubchunkWriter;
+use crate::engine::transfer::Transfer;
+use crate::engine::workers::Workers;
 
 /// How a job is rechunked.
 #[derive(Debug, Clone)]
@@ -64,20 +66,20 @@ struct BlockBuffers {
 
 /// A run of a job.
 #[derive(Debug)]
-pub(super) struct RechunkRun<'a> {
+pub(in crate::engine) struct RechunkRun<'a> {
     /// The job.
-    pub(super) job: &'a ObjectJob,
+    pub(in crate::engine) transfer: &'a Transfer,
     /// Its plan.
-    pub(super) rechunk: &'a Rechunk,
+    pub(in crate::engine) rechunk: &'a Rechunk,
     /// The subchunks that are there.
-    pub(super) subchunks: &'a JobSubchunks<'a>,
+    pub(in crate::engine) subchunks: &'a JobSubchunks<'a>,
     /// The objects of the destination that are done.
-    pub(super) part: &'a Part<'a>,
+    pub(in crate::engine) part: &'a Part<'a>,
 }
 
 impl<'a> RechunkRun<'a> {
     /// Writes every object of the destination.
-    pub(super) fn run(
+    pub(in crate::engine) fn run(
         &self,
         driver: &Driver,
         progress: &dyn Progress,
@@ -85,10 +87,10 @@ impl<'a> RechunkRun<'a> {
     ) -> Result<(), ChunkFault> {
         // What happened to no object in particular happened to the first of its group.
         let located = |ChunkFault { index, fault }: ChunkFault| {
-            let first = self.rechunk.plan.group(index).first_object(&self.job.destination.metadata);
+            let first = self.rechunk.plan.group(index).first_object(&self.transfer.destination.metadata);
             ChunkFault { index: first, fault: fault.of_destination(first) }
         };
-        let groups = self.job.overlapped(&self.rechunk.plan.group_shape());
+        let groups = self.transfer.overlapped(&self.rechunk.plan.group_shape());
         if !self.rechunk.schedule.shares_blocks {
             let work = |BlockBuffers { buffers, block }: &mut BlockBuffers, group| {
                 let interrupt = driver.interrupt();
@@ -116,7 +118,8 @@ impl<'a> RechunkRun<'a> {
         progress: &dyn Progress,
     ) -> Result<ObjectReport, Fault> {
         let plan = &self.rechunk.plan;
-        let objects = plan.objects(&plan.group(number), &self.job.destination.metadata.chunk_grid_shape());
+        let objects =
+            plan.objects(&plan.group(number), &self.transfer.destination.metadata.chunk_grid_shape());
         if objects.iter().all(|range| range.clone().all(|object| self.part.is_done(object))) {
             return Ok(ObjectReport::default());
         }
@@ -125,13 +128,13 @@ impl<'a> RechunkRun<'a> {
         let mut open = None;
         for block in plan.blocks(&plan.group(number)) {
             let reader = BlockReader { subchunks: self.subchunks, encoder: &self.rechunk.encoder };
-            if self.job.absent_element.is_none() && !reader.holds_any(&block) {
+            if self.transfer.absent_element.is_none() && !reader.holds_any(&block) {
                 continue;
             }
-            let bytes_read = reader.read(&block, &self.job.destination, decoded, workers)?;
+            let bytes_read = reader.read(&block, &self.transfer.destination, decoded, workers)?;
             // Of intermediate data nothing counts as read from the source.
-            report.bytes_read += if self.job.origin.is_none() { bytes_read } else { 0 };
-            if self.job.destination.layout.is_some() {
+            report.bytes_read += if self.transfer.origin.is_none() { bytes_read } else { 0 };
+            if self.transfer.destination.layout.is_some() {
                 self.write_shards(&block, decoded, workers, &mut open, &mut report)?;
             } else {
                 self.write_chunks(decoded, workers, &mut report)?;
@@ -167,12 +170,12 @@ impl<'a> RechunkRun<'a> {
     ) -> Result<(), Fault> {
         let reports = workers.each(decoded.num_subchunks(), |buffers, item| {
             let mut report = ObjectReport::default();
-            let object = self.job.destination.object_of(&decoded.position(item)).0;
+            let object = self.transfer.destination.object_of(&decoded.position(item)).0;
             // With another budget the groups of an earlier run were others.
             if self.part.is_done(object) {
                 return Ok(report);
             }
-            let mut writer = SubchunkWriter::new(&self.job.destination, object);
+            let mut writer = SubchunkWriter::new(&self.transfer.destination, object);
             self.encoded(decoded, item, writer.object(), buffers, &mut report, |encoded, report| {
                 writer.write(&[], encoded, report)
             })?;
@@ -193,7 +196,7 @@ impl<'a> RechunkRun<'a> {
         open: &mut Option<SubchunkWriter<'a>>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
-        let destination = &self.job.destination;
+        let destination = &self.transfer.destination;
         let (first, counts) = block.subchunks(destination.metadata.largest_chunk());
         let grid = destination.metadata.chunk_grid_shape();
         let mut place = vec![0; counts.len()];
@@ -222,7 +225,7 @@ impl<'a> RechunkRun<'a> {
         writer: &mut SubchunkWriter<'a>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
-        let destination = &self.job.destination;
+        let destination = &self.transfer.destination;
         let order = destination.subchunk_order();
         let per_object = destination.subchunks_per_object();
         let (first, counts) = decoded.subchunks_of(position, &per_object);
@@ -272,11 +275,11 @@ impl<'a> RechunkRun<'a> {
         report: &mut ObjectReport,
         write: impl FnOnce(Encoded<'_>, &mut ObjectReport) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let destination = &self.job.destination;
+        let destination = &self.transfer.destination;
         let start = destination.start_of_subchunk(&decoded.position(item));
         let valid = destination.cropped(&start, destination.subchunk_shape());
         let mut subchunk = decoded.lock(item);
-        if !subchunk.is_stored && self.job.absent_element.is_none() {
+        if !subchunk.is_stored && self.transfer.absent_element.is_none() {
             return Ok(());
         }
         let encoder = &self.rechunk.encoder;

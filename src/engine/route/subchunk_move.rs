@@ -3,37 +3,44 @@
 
 use std::sync::Mutex;
 
-use super::driver::{ChunkFault, Driver, Fault};
-use super::journal::Part;
-use super::object::{ObjectBuffers, ObjectJob, ObjectReport, at, filled};
-use super::progress::Progress;
-use super::subchunk_encoder::Encoded;
-use super::subchunk_writer::SubchunkWriter;
-use super::subchunks::SubchunkSource;
-use super::workers::Workers;
 use crate::codec::Conversion;
 use crate::codec::conversion::Converted;
 use crate::codec::region::advance;
+use crate::engine::buffers::ObjectBuffers;
+use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::journal::Part;
+use crate::engine::progress::Progress;
+use crate::engine::report::ObjectReport;
+use crate::engine::stored::{at, filled};
+use crate::engine::subchunk_encoder::Encoded;
+use crate::engine::subchunk_writer::SubchunkWriter;
+use crate::engine::subchunks::SubchunkSource;
+use crate::engine::transfer::Transfer;
+use crate::engine::workers::Workers;
 
 /// The work on the objects of the destination.
-pub(super) struct SubchunkMove<'a> {
+pub(in crate::engine) struct SubchunkMove<'a> {
     /// The job.
-    pub(super) job: &'a ObjectJob,
+    pub(in crate::engine) transfer: &'a Transfer,
     /// From subchunk to subchunk.
-    pub(super) conversion: &'a Conversion,
+    pub(in crate::engine) conversion: &'a Conversion,
     /// The subchunks that are there.
-    pub(super) source: &'a SubchunkSource<'a>,
+    pub(in crate::engine) source: &'a SubchunkSource<'a>,
     /// The objects of the destination that are done.
-    pub(super) part: &'a Part<'a>,
+    pub(in crate::engine) part: &'a Part<'a>,
     /// Who is told of each subchunk.
-    pub(super) progress: &'a dyn Progress,
+    pub(in crate::engine) progress: &'a dyn Progress,
 }
 
 impl SubchunkMove<'_> {
     /// Writes every object of the destination.
-    pub(super) fn run(&self, driver: &Driver, mut fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
-        let destination = &self.job.destination;
-        let objects = self.job.overlapped(destination.metadata.largest_chunk());
+    pub(in crate::engine) fn run(
+        &self,
+        driver: &Driver,
+        mut fold: impl FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let destination = &self.transfer.destination;
+        let objects = self.transfer.overlapped(destination.metadata.largest_chunk());
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut ObjectBuffers, object| {
                 let workers = &mut Workers::One { buffers, interrupt: driver.interrupt() };
@@ -57,7 +64,7 @@ impl SubchunkMove<'_> {
     }
 
     fn object(&self, object: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
-        let destination = &self.job.destination;
+        let destination = &self.transfer.destination;
         let start = destination.start_of(object);
         let per_object = destination.subchunks_per_object();
         let order = destination.subchunk_order();
@@ -77,7 +84,7 @@ impl SubchunkMove<'_> {
                 let subchunk: Vec<u64> =
                     first.iter().zip(&inside).map(|(first, inside)| first + inside).collect();
                 // Most inner chunks of a large shard may be absent: those take no turn of the threads.
-                if self.job.absent_element.is_some() || self.source.may_hold_subchunk(&subchunk) {
+                if self.transfer.absent_element.is_some() || self.source.may_hold_subchunk(&subchunk) {
                     batch.push(inside);
                 }
                 let mut following = position;
@@ -100,7 +107,7 @@ impl SubchunkMove<'_> {
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
         // What is written is counted with the padding at the edge.
-        let bytes = self.job.destination.subchunk_chain().decoded_bytes();
+        let bytes = self.transfer.destination.subchunk_chain().decoded_bytes();
         let position =
             |inside: &[u64]| -> Vec<u64> { first.iter().zip(inside).map(|(a, b)| a + b).collect() };
         if let Workers::One { buffers, interrupt } = workers {
@@ -142,7 +149,7 @@ impl SubchunkMove<'_> {
         buffers: &mut ObjectBuffers,
         report: &mut ObjectReport,
     ) -> Result<bool, Fault> {
-        let source = &self.job.source;
+        let source = &self.transfer.source;
         let start = source.start_of_subchunk(subchunk);
         let valid = source.cropped(&start, source.subchunk_shape());
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
@@ -150,8 +157,8 @@ impl SubchunkMove<'_> {
         }
         let ObjectBuffers { read, written, conversion: work, workspace, .. } = buffers;
         if !self.source.read(subchunk, read, workspace)? {
-            let Some(absent) = &self.job.absent_element else { return Ok(false) };
-            let elements = filled(absent, self.job.destination.subchunk_chain());
+            let Some(absent) = &self.transfer.absent_element else { return Ok(false) };
+            let elements = filled(absent, self.transfer.destination.subchunk_chain());
             let target = if self.conversion.is_copy() { read } else { written };
             self.conversion
                 .encode_elements(&elements, target, work)

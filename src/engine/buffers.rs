@@ -1,0 +1,28 @@
+//! What a thread keeps from object to object, so that nothing is allocated for each.
+
+use crate::codec::chain::Workspace;
+use crate::codec::conversion::ConversionBuffers;
+
+/// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
+/// leaves room in a level 2 cache.
+pub const PIECE: usize = 1 << 18;
+
+/// What a thread keeps from object to object.
+#[derive(Debug, Default)]
+pub struct ObjectBuffers {
+    /// An encoded object or subchunk of the source.
+    pub(super) read: Vec<u8>,
+    /// A decoded subchunk of the source.
+    pub(super) decoded: Vec<u8>,
+    /// An encoded object or subchunk of the destination.
+    pub(super) written: Vec<u8>,
+    pub(super) conversion: ConversionBuffers,
+    pub(super) workspace: Workspace,
+}
+
+impl ObjectBuffers {
+    /// What encoding needs.
+    pub(super) fn for_encoding(&mut self) -> (&mut Vec<u8>, &mut ConversionBuffers) {
+        (&mut self.written, &mut self.conversion)
+    }
+}

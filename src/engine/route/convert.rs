@@ -1,0 +1,153 @@
+//! Objects (chunks or shards) that are converted whole, each by itself.
+
+use crate::codec::conversion::{Conversion, Converted};
+use crate::codec::region::as_index;
+use crate::codec::{ChainFault, ChainFaultKind};
+use crate::engine::buffers::{ObjectBuffers, PIECE};
+use crate::engine::chunk_set::ChunkSet;
+use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::journal::Part;
+use crate::engine::progress::Progress;
+use crate::engine::report::ObjectReport;
+use crate::engine::stored::{at, filled};
+use crate::engine::transfer::Transfer;
+
+/// A run over whole objects.
+pub(in crate::engine) struct ConvertRun<'a> {
+    pub(in crate::engine) transfer: &'a Transfer,
+    /// From object to object.
+    pub(in crate::engine) conversion: &'a Conversion,
+    /// The objects that are done.
+    pub(in crate::engine) part: &'a Part<'a>,
+    /// Who is told of each object.
+    pub(in crate::engine) progress: &'a dyn Progress,
+}
+
+/// The keys of an object that both sides have.
+struct Keys {
+    source: String,
+    destination: String,
+}
+
+impl ConvertRun<'_> {
+    /// Converts every object.
+    pub(in crate::engine) fn run(
+        &self,
+        driver: &Driver,
+        mut fold: impl FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let ConvertRun { transfer, part, progress, .. } = self;
+        let every = ChunkSet::full(transfer.source.metadata.num_chunks());
+        let objects = if transfer.absent_element.is_some() { &every } else { &transfer.present };
+        let object_bytes = transfer.source.chunk_bytes();
+        driver.run::<ObjectBuffers, ObjectReport>(
+            objects,
+            |buffers, index| {
+                part.do_once(index, || {
+                    let report = self.convert(buffers, index)?;
+                    progress.advance(object_bytes);
+                    Ok(report)
+                })
+            },
+            |_, report| fold(report),
+        )
+    }
+
+    /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache.
+    fn stream(
+        &self,
+        (source_size, target_size): (usize, usize),
+        buffers: &mut ObjectBuffers,
+        keys: &Keys,
+        start: &[u64],
+    ) -> Result<ObjectReport, Fault> {
+        let mut report = ObjectReport::default();
+        let key = &keys.source;
+        let reader = self.transfer.source.node.open(key)?;
+        let mut reader =
+            reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
+        let (expected, found) = (self.conversion.streamed_bytes(), reader.length());
+        if expected != found {
+            return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
+        }
+        let ObjectBuffers { read, written, conversion: work, .. } = buffers;
+        read.resize(PIECE.min(as_index(expected)), 0);
+        written.resize(as_index(expected) / source_size * target_size, 0);
+        let mut offset = 0;
+        while offset < expected {
+            let length = as_index((expected - offset).min(PIECE as u64));
+            let filled = reader.read_next(&mut read[..length])?;
+            if filled < length {
+                let kind = ChainFaultKind::Size { expected, found: offset + filled as u64 };
+                return Err(Fault::Chain(ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }));
+            }
+            let target = as_index(offset) / source_size * target_size;
+            let target = &mut written[target..target + length / source_size * target_size];
+            self.conversion
+                .run_piece(&read[..length], offset, target, work, &mut report.figures)
+                .map_err(|fault| at(fault, start))?;
+            offset += length as u64;
+        }
+        report.bytes_read = expected;
+        if !self.conversion.is_streamed_empty(written) {
+            self.transfer.destination.node.write(&keys.destination, written)?;
+            report.written = 1;
+            report.bytes_written = written.len() as u64;
+        }
+        Ok(report)
+    }
+
+    /// Writes an object whose every element is what absent ones become.
+    fn fill_object(&self, buffers: &mut ObjectBuffers, key: &str) -> Result<ObjectReport, Fault> {
+        let Some(element) = &self.transfer.absent_element else { return Ok(ObjectReport::default()) };
+        let elements = filled(element, &self.transfer.destination.chain);
+        self.conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)?;
+        self.transfer.destination.node.write(key, &buffers.written)?;
+        Ok(ObjectReport {
+            written: 1,
+            bytes_written: buffers.written.len() as u64,
+            ..ObjectReport::default()
+        })
+    }
+
+    fn convert(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
+        let keys = Keys {
+            source: self.transfer.source.key(index),
+            destination: self.transfer.destination.key(index),
+        };
+        let mut report = ObjectReport::default();
+        if !self.transfer.present.contains(index) {
+            return self.fill_object(buffers, &keys.destination);
+        }
+        let start = self.transfer.source.start_of(index);
+        let valid = self.transfer.source.cropped(&start, self.transfer.source.metadata.largest_chunk());
+        if let (None, Some(sizes)) = (&valid, self.conversion.streams()) {
+            return self.stream(sizes, buffers, &keys, &start);
+        }
+        let key = &keys.source;
+        if !self.transfer.source.node.read_into(
+            key,
+            self.transfer.source.chain.max_encoded_bytes(),
+            &mut buffers.read,
+        )? {
+            return Err(Fault::Other(format!("the object {key} went away while it was read")));
+        }
+        report.bytes_read = buffers.read.len() as u64;
+        let converted = self
+            .conversion
+            .run(
+                &buffers.read,
+                valid.as_deref(),
+                &mut buffers.written,
+                &mut buffers.conversion,
+                &mut report.figures,
+            )
+            .map_err(|fault| at(fault, &start))?;
+        if converted == Converted::Written {
+            self.transfer.destination.node.write(&keys.destination, &buffers.written)?;
+            report.written = 1;
+            report.bytes_written = buffers.written.len() as u64;
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,133 @@
+//! An array as it is stored: where, in which grid, behind which chain.
+
+use super::chunk_set::position;
+use super::driver::Fault;
+use super::shard::ShardLayout;
+use crate::codec::region::{as_index, ravel};
+use crate::codec::{BoundChain, ChainFault};
+use crate::metadata::array::ArrayMetadata;
+use crate::store::Node;
+
+/// Shards that are kept open, with their indexes, at most.
+pub const MOST_OPEN_SHARDS: usize = 16;
+
+/// An array on one side of a job.
+#[derive(Debug, Clone)]
+pub struct StoredArray {
+    /// Where it lies.
+    pub node: Node,
+    /// Its metadata.
+    pub metadata: ArrayMetadata,
+    /// The chain of a stored object.
+    pub chain: BoundChain,
+    /// Where shards can be streamed: how.
+    pub layout: Option<ShardLayout>,
+}
+
+impl StoredArray {
+    /// Bytes of a decoded object.
+    pub fn chunk_bytes(&self) -> u64 {
+        self.chain.decoded().num_bytes().unwrap_or(0)
+    }
+
+    /// The key of an object of the grid.
+    pub fn key(&self, index: u64) -> String {
+        self.metadata.chunk_key_encoding.key(&position(index, &self.metadata))
+    }
+
+    /// The part of a box of `shape` elements at `start` that lies inside the array; `None` where it all does.
+    pub fn cropped(&self, start: &[u64], shape: &[u64]) -> Option<Vec<u64>> {
+        let valid: Vec<u64> = start
+            .iter()
+            .zip(shape)
+            .zip(&self.metadata.shape)
+            .map(|((start, length), end)| (*length).min(end.saturating_sub(*start)))
+            .collect();
+        (valid != shape).then_some(valid)
+    }
+
+    /// The first element of an object of the grid.
+    pub fn start_of(&self, index: u64) -> Vec<u64> {
+        position(index, &self.metadata)
+            .iter()
+            .zip(self.metadata.largest_chunk())
+            .map(|(i, length)| i * length)
+            .collect()
+    }
+
+    /// The chain of a subchunk.
+    pub fn subchunk_chain(&self) -> &BoundChain {
+        self.layout.as_ref().map_or(&self.chain, |layout| &layout.subchunk)
+    }
+
+    /// Lets `cast_value` take the nearest code from now on, also inside shards.
+    pub fn encode_to_nearest(&mut self) {
+        self.chain.encode_to_nearest();
+        if let Some(layout) = &mut self.layout {
+            layout.subchunk.encode_to_nearest();
+        }
+    }
+
+    /// Elements of a subchunk along each dimension.
+    pub fn subchunk_shape(&self) -> &[u64] {
+        &self.subchunk_chain().decoded().shape
+    }
+
+    /// Subchunks of an object along each dimension.
+    pub fn subchunks_per_object(&self) -> Vec<u64> {
+        match &self.layout {
+            Some(layout) => layout.subchunk_grid_shape(),
+            None => vec![1; self.metadata.shape.len()],
+        }
+    }
+
+    /// The array's dimension at each dimension of the order in which subchunks lie in an object.
+    pub fn subchunk_order(&self) -> Vec<usize> {
+        match &self.layout {
+            Some(layout) => layout.order.clone(),
+            None => (0..self.metadata.shape.len()).collect(),
+        }
+    }
+
+    /// The object that holds a subchunk, and the subchunk's position in it.
+    pub fn object_of(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
+        let per_object = self.subchunks_per_object();
+        let object: Vec<u64> = subchunk.iter().zip(&per_object).map(|(index, count)| index / count).collect();
+        let inside = subchunk.iter().zip(&per_object).map(|(index, count)| index % count).collect();
+        (ravel(&object, &self.metadata.chunk_grid_shape()), inside)
+    }
+
+    /// The first element of a subchunk.
+    pub fn start_of_subchunk(&self, subchunk: &[u64]) -> Vec<u64> {
+        subchunk.iter().zip(self.subchunk_shape()).map(|(index, length)| index * length).collect()
+    }
+
+    /// How many of its shards are kept open, at most, while those of `other` are written.
+    pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
+        let total =
+            self.metadata.chunk_grid_shape().iter().fold(1_u64, |all, length| all.saturating_mul(*length));
+        let same = self.metadata.largest_chunk() == other.metadata.largest_chunk();
+        total.clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
+    }
+}
+
+/// A chunk of one value.
+pub(super) fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
+    let count = as_index(chain.decoded().num_elements().unwrap_or(0));
+    element.repeat(count)
+}
+
+/// The first element of an inner chunk.
+pub fn subchunk_start(start: &[u64], subchunk: &[u64], subchunk_shape: &[u64]) -> Vec<u64> {
+    start
+        .iter()
+        .zip(subchunk)
+        .zip(subchunk_shape)
+        .map(|((start, index), length)| start + index * length)
+        .collect()
+}
+
+/// Moves the position of a faulty element from the chunk's frame to the array's.
+pub(super) fn at(fault: ChainFault, start: &[u64]) -> Fault {
+    Fault::Chain(fault.moved_by(start))
+}
