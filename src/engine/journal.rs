@@ -24,10 +24,10 @@ use super::chunk_set::ChunkSet;
 use super::driver::Fault;
 use crate::engine::report::ObjectReport;
 use crate::store::log::Lock;
-use crate::store::{LogFile, Node, StoreError, tree};
+use crate::store::{Key, LogFile, Node, StoreError, tree};
 
 /// The folder of the destination in which a run keeps what it needs to go on. It is removed at the end.
-pub const FOLDER: &str = ".zarrcast";
+pub const FOLDER: Key<'static> = Key::known(".zarrcast");
 
 const FILE: &str = "journal";
 const SCHEMA: &str = "zarrcast.journal/1";
@@ -115,17 +115,17 @@ pub struct Part<'a> {
 
 impl Journal {
     fn path(node: &Node) -> PathBuf {
-        node.root().join(FOLDER).join(FILE)
+        node.root().join(FOLDER.as_str()).join(FILE)
     }
 
     /// Whether a run has left its folder in a node.
     pub fn is_at(node: &Node) -> bool {
-        tree::is_folder(&node.root().join(FOLDER))
+        tree::is_folder(&node.root().join(FOLDER.as_str()))
     }
 
     /// Removes the folder of a node in which a pass has kept something.
     pub fn remove_folder(node: &Node) -> Result<(), StoreError> {
-        tree::remove(&node.root().join(FOLDER))
+        tree::remove(&node.root().join(FOLDER.as_str()))
     }
 
     /// An error where another process is writing a node.
@@ -144,7 +144,7 @@ impl Journal {
 
     /// Begins a journal in a node's folder, which is there.
     pub fn begin(node: &Node, fingerprint: &Fingerprint, replaces: bool) -> Result<Self, JournalError> {
-        tree::create_private_folder(&node.root().join(FOLDER))?;
+        tree::create_private_folder(&node.root().join(FOLDER.as_str()))?;
         let mut log = match LogFile::open(&Self::path(node))? {
             Some(left) => left,
             None => LogFile::create(&Self::path(node))?,
@@ -254,7 +254,7 @@ impl Journal {
 
     /// Removes it, with its folder.
     pub fn remove(self) -> Result<(), StoreError> {
-        tree::remove(&self.node.root().join(FOLDER))
+        tree::remove(&self.node.root().join(FOLDER.as_str()))
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {

@@ -201,15 +201,17 @@ impl ShardWriter {
             Fault::Chain(ChainFault { place: "-".into(), codec: "sharding_indexed".to_owned(), kind })
         })?;
         self.flush()?;
-        match sharding.index_location() {
+        let length = match sharding.index_location() {
             IndexLocation::Start => {
                 self.writer.write_at_start(&index)?;
-                Ok(self.position)
+                self.position
             }
             IndexLocation::End => {
                 self.writer.append(&index)?;
-                Ok(self.position + index.len() as u64)
+                self.position + index.len() as u64
             }
-        }
+        };
+        self.writer.finish()?;
+        Ok(length)
     }
 }

@@ -44,6 +44,7 @@ impl<'a> SubchunkWriter<'a> {
             } else {
                 let mut object = self.side.node.create(&key())?;
                 encoded.pieces().try_for_each(|piece| object.append(piece))?;
+                object.finish()?;
             }
             report.written += 1;
             report.bytes_written += encoded.length();

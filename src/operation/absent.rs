@@ -20,7 +20,7 @@ const MOST_LOOKED_AT: usize = 1000;
 pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
     let unreadable =
         |error: StoreError| OperationError::environment(format!("`{name}` cannot be read")).because(error);
-    let root = node.root();
+    let root = &node.root();
     match tree::nearest_existing(root) {
         Err(error) => unreadable(error),
         Ok(existing) => match tree::kind(&existing) {
@@ -38,7 +38,7 @@ pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
                 "name the folder of an array or group; it holds `zarr.json`, or `.zarray` or `.zgroup`",
             ),
             Ok(Some(tree::Kind::File)) => of_file(&existing, name),
-            Ok(Some(tree::Kind::Folder)) if existing == root => of_folder(node, name),
+            Ok(Some(tree::Kind::Folder)) if existing == *root => of_folder(node, name),
             Ok(Some(tree::Kind::Folder)) => of_nothing(root, &existing, name),
         },
     }
@@ -92,13 +92,13 @@ fn of_folder(node: &Node, name: &str) -> OperationError {
             .with_help("the same command with `--resume` goes on with it");
     }
     let nothing = OperationError::environment(format!("nothing Zarr at `{name}`: it holds no `zarr.json`"));
-    if let Some(owner) = node_above(node.root()) {
+    if let Some(owner) = node_above(&node.root()) {
         return nothing.with_help(format!(
             "it is a folder inside the node `{}`; `zarrcast inspect` of that shows what is in it",
             owner.display()
         ));
     }
-    let inside = nodes_in(node.root());
+    let inside = nodes_in(&node.root());
     match inside.as_slice() {
         [] => nothing.with_help("name the folder of an array; it holds `zarr.json`, or `.zarray` in Zarr v2"),
         inside => nothing.with_help(format!("there are nodes in it: {}", listed(name, inside))),
@@ -132,7 +132,7 @@ fn of_nothing(root: &Path, existing: &Path, name: &str) -> OperationError {
 
 /// The next step where a group was named in place of an array.
 pub(super) fn arrays_help(node: &Node, name: &str) -> String {
-    match nodes_in(node.root()).as_slice() {
+    match nodes_in(&node.root()).as_slice() {
         [] => "name an array: a folder that holds its `zarr.json` or `.zarray`".to_owned(),
         inside => format!("name an array in it; its members are {}", listed(name, inside)),
     }

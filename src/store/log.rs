@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use super::StoreError;
-use super::fault::{self, Call};
-use super::local::{io_error, sync_all};
-use super::object::write_all;
+use super::local::fault::{self, Call};
+use super::local::io_error;
+use super::local::object::{sync_all, write_all};
 
 /// A file of lines. It is unlocked when it is dropped, or its process ends.
 #[derive(Debug)]
@@ -42,7 +42,9 @@ impl LogFile {
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         match Self::open_with(path, &mut OpenOptions::new(), Call::Open) {
             Ok(log) if log.file.metadata().is_ok_and(|found| found.is_file()) => Ok(Some(log)),
-            Ok(_) => Err(StoreError::NotAFile { path: path.to_path_buf(), found: "something else" }),
+            Ok(_) => {
+                Err(StoreError::NotAFile { object: path.display().to_string(), found: "something else" })
+            }
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Ok(None)
             }
@@ -81,7 +83,11 @@ impl LogFile {
     pub fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
         let found = self.file.metadata().map_err(io_error("read", &self.path))?.len();
         if found > max_bytes {
-            return Err(StoreError::TooLarge { path: self.path.clone(), found, bound: max_bytes });
+            return Err(StoreError::TooLarge {
+                object: self.path.display().to_string(),
+                found,
+                bound: max_bytes,
+            });
         }
         self.read_beginning(max_bytes)
     }

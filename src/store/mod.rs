@@ -1,69 +1,251 @@
-//! Where arrays lie. Only this row touches files.
+//! Where arrays lie: objects by key. Only this row touches files.
+//!
+//! Everything above holds a [`Node`]: a [`Store`] and the key below which the objects of an array or a group lie.
 
-mod confined;
-mod copy;
 mod entry;
-pub(crate) mod fault;
+mod error;
 pub mod file;
 pub mod file_format;
+mod key;
 pub mod local;
 pub mod location;
 pub mod log;
 pub mod machine;
+mod node;
 mod object;
-pub mod tree;
+
+use std::fmt::Debug;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 pub use entry::{EntryKind, FolderListing, LinkTarget};
-pub use local::Node;
+pub use error::StoreError;
+pub use key::{Key, MAX_KEY_BYTES};
+pub use local::LocalStore;
+#[cfg(test)]
+pub(crate) use local::fault;
+pub use local::tree;
 pub use location::{Location, LocationError};
 pub use log::LogFile;
-pub use object::{ObjectReader, ObjectWriter};
+pub use node::{MAX_DOCUMENT_BYTES, Node};
+pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
 
-use std::path::PathBuf;
+/// Objects by key. Calls block; any thread may make them.
+///
+/// A folder is what a key with objects below it is. Some stores have folders of their own, which may be empty, have
+/// permissions, and must be made; to the others they are nothing but the beginning of keys.
+pub trait Store: Debug + Send + Sync {
+    /// As messages name it; never a secret.
+    fn name(&self) -> &str;
 
-/// A store could not do what was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The operating system refused.
-    #[error("cannot {action} {}", .path.display())]
-    Io {
-        /// What was attempted: `read`, `create`.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// Something that is no regular file stands where an object should.
-    #[error("{} is {found}, not a regular file", .path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-        /// `a folder`, `a FIFO`, ...
-        found: &'static str,
-    },
-    /// An object is larger than what it can hold.
-    #[error("{} holds {found} bytes, at most {bound} expected", .path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// Its size in bytes.
-        found: u64,
-        /// The bound in bytes.
-        bound: u64,
-    },
-    /// A key that could leave the store.
-    #[error("the key {key:?} is not a path inside the store")]
-    Key {
-        /// The key.
-        key: String,
-    },
+    /// What it can do.
+    fn abilities(&self) -> Abilities;
+
+    /// Reads an object, or a part of it, into `into` (replaced); `None` where it is absent. More than `most` bytes are
+    /// an error, found before they are read.
+    fn read(
+        &self,
+        key: &Key<'_>,
+        part: Part,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Found>, StoreError>;
+
+    /// Opens an object that is read in many parts; `None` where it is absent.
+    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError>;
+
+    /// The size of an object in bytes; `None` where it is absent.
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError>;
+
+    /// The sizes of some objects of one folder, by their names in it, in all; absent ones have none.
+    fn total_size(&self, folder: &Key<'_>, names: &[&str]) -> Result<u64, StoreError> {
+        names.iter().try_fold(0_u64, |total, name| {
+            Ok(total.saturating_add(self.size(&folder.join(name)?)?.unwrap_or(0)))
+        })
+    }
+
+    /// What stands at a key, links not followed.
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError>;
+
+    /// Gives what lies below a key to `each` as it is found, until that breaks off. No link is followed; where nothing is,
+    /// nothing is found.
+    fn list(
+        &self,
+        below: &Key<'_>,
+        depth: Depth,
+        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError>;
+
+    /// Where a link leads, every link on the way resolved; `None` where it leads nowhere, or in a circle. Inside is what
+    /// lies below `root`.
+    fn link_target(&self, _key: &Key<'_>, _root: &Key<'_>) -> Result<Option<LinkTarget>, StoreError> {
+        Ok(None)
+    }
+
+    /// These parts will be read soon. A hint: it takes no time, and gives no error.
+    fn expect(&self, _soon: &[(Key<'_>, Part)]) {}
+
+    /// Writes a whole object.
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError>;
+
+    /// Begins an object that is written in order.
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError>;
+
+    /// Copies an object of another store, byte for byte; its size in bytes. One of more than `most` bytes is an error.
+    fn copy_from(
+        &self,
+        source: &dyn Store,
+        (from, to): (&Key<'_>, &Key<'_>),
+        most: u64,
+    ) -> Result<(u64, Receipt), StoreError> {
+        copy_in_pieces(self, source, (from, to), most)
+    }
+
+    /// Writes a whole object, so that it is never seen in part. It is durable once the store is settled.
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError>;
+
+    /// The same, durable when this returns.
+    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Removes an object; false where there is none.
+    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError>;
+
+    /// Makes all that the receipts are of durable, and with it whatever else was written below a key.
+    fn settle(&self, below: &Key<'_>, receipts: Vec<Receipt>) -> Result<(), StoreError>;
+
+    /// Makes a folder, and those above it where they are missing; an error where something stands there.
+    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError>;
+
+    /// Removes all that lies below a key, without following links. Nothing there is no error.
+    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError>;
+
+    /// How much can be written below a key.
+    fn room(&self, _below: &Key<'_>) -> Result<Room, StoreError> {
+        Ok(Room { blocks: u64::MAX, block_bytes: 1, files: u64::MAX })
+    }
+
+    /// The same store, which makes objects and folders with the permissions of a folder and an object of another; `None`
+    /// where there are no permissions.
+    fn with_permissions_of(
+        &self,
+        _source: &dyn Store,
+        _folder: &Key<'_>,
+        _object: &Key<'_>,
+    ) -> Option<Arc<dyn Store>> {
+        None
+    }
+
+    /// The local folder, where that is what the store is (whatever is wrapped around it): local stores do together what no
+    /// two others can, such as copying inside the system.
+    fn as_local(&self) -> Option<&LocalStore> {
+        None
+    }
 }
 
-impl StoreError {
-    /// Whether the data are at fault (a folder where a chunk should be), not the machine.
-    pub fn is_data_fault(&self) -> bool {
-        matches!(self, StoreError::NotAFile { .. } | StoreError::TooLarge { .. } | StoreError::Key { .. })
+/// What a store can do. What it cannot is done in another way, or not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
+pub struct Abilities {
+    /// It tells which objects there are.
+    pub lists: bool,
+    /// It reads a part of an object without the rest.
+    pub reads_ranges: bool,
+    /// It gives folders other names at once.
+    pub renames: bool,
+    /// It keeps other processes out.
+    pub locks: bool,
+    /// It copies its own objects without their bytes coming here.
+    pub copies_itself: bool,
+    /// It makes an object only where there is none, also beside other writers.
+    pub creates_exclusively: bool,
+}
+
+/// A part of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// `length` bytes from `offset`, all of which it must have.
+    Range {
+        /// The first byte.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// Its last bytes, or all where it has fewer: the index of a shard in one request.
+    Last(u64),
+}
+
+/// What was read of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// The size of the whole object in bytes.
+    pub object_bytes: u64,
+}
+
+/// That a store has taken an object. It is durable once the store is [settled](Store::settle).
+#[derive(Debug)]
+pub struct Receipt(());
+
+/// How deep a listing goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// What lies right below the key, folders among it.
+    Folder,
+    /// All objects below the key, and no folders.
+    All,
+}
+
+/// What is found below a key.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// Its name below the key that is listed, as well as it can be shown: `0`; of all that lies below, `c/0`.
+    pub name: &'a str,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+/// What a store can take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Blocks that are free.
+    pub blocks: u64,
+    /// Bytes of a block; an object that is not empty takes one at least.
+    pub block_bytes: u64,
+    /// Objects that can be made.
+    pub files: u64,
+}
+
+/// Bytes that are copied at once between stores that have no better way.
+const PIECE: usize = 1 << 20;
+
+/// Copies an object through memory.
+fn copy_in_pieces<S: Store + ?Sized>(
+    destination: &S,
+    source: &dyn Store,
+    (from, to): (&Key<'_>, &Key<'_>),
+    most: u64,
+) -> Result<(u64, Receipt), StoreError> {
+    let object = || node::object_name(source.name(), from);
+    let Some(mut reader) = source.open(from)? else {
+        let missing = std::io::ErrorKind::NotFound.into();
+        return Err(StoreError::Io { action: "read", object: object(), source: missing });
+    };
+    let length = reader.length();
+    if length > most {
+        return Err(StoreError::TooLarge { object: object(), found: length, bound: most });
     }
+    let size = usize::try_from(length).unwrap_or(PIECE).clamp(1, PIECE);
+    let (mut piece, mut copied) = (vec![0; size], 0);
+    let mut writer = destination.writer(to)?;
+    while copied < length {
+        let count = reader.read_next(&mut piece)?;
+        if count == 0 {
+            let short = std::io::Error::other(format!("{copied} of {length} bytes were copied"));
+            return Err(StoreError::Io { action: "copy", object: object(), source: short });
+        }
+        writer.append(&piece[..count])?;
+        copied += count as u64;
+    }
+    Ok((copied, writer.finish()?))
 }

@@ -1,88 +1,85 @@
 //! Objects that are read and written in parts.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::fmt::Debug;
 
-use super::StoreError;
-use super::fault::{self, Call};
-use super::local::io_error;
+use super::{Receipt, StoreError};
+
+/// An object that a store has opened. It is read by many threads at once, but in order by one.
+///
+/// A shard is read in many parts (its index, and then some of its inner chunks), a large chunk piece by piece: a store
+/// that had to find the object again for each part would spend more on that than on the reading.
+pub trait ReadObject: Debug + Send + Sync {
+    /// Its size in bytes when it was opened.
+    fn length(&self) -> u64;
+
+    /// Reads `length` bytes from `offset` into `bytes` (replaced). The range must lie inside the object.
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError>;
+
+    /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
+    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError>;
+}
 
 /// An object that is read in parts.
 #[derive(Debug)]
-pub struct ObjectReader {
-    pub(super) file: File,
-    pub(super) length: u64,
-    pub(super) path: PathBuf,
-}
+pub struct ObjectReader(Box<dyn ReadObject>);
 
 impl ObjectReader {
+    /// What a store has opened.
+    pub fn new(opened: impl ReadObject + 'static) -> Self {
+        ObjectReader(Box::new(opened))
+    }
+
     /// Its size in bytes when it was opened.
     pub fn length(&self) -> u64 {
-        self.length
+        self.0.length()
     }
 
     /// Reads `length` bytes from `offset` into `bytes` (replaced). The range must lie inside the object.
     pub fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        let inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
-        let size = usize::try_from(length).ok().filter(|_| inside).ok_or_else(|| StoreError::TooLarge {
-            path: self.path.clone(),
-            found: length,
-            bound: self.length,
-        })?;
-        bytes.resize(size, 0);
-        fault::before(Call::Read, &self.path)
-            .and_then(|()| self.file.read_exact_at(bytes, offset))
-            .map_err(io_error("read", &self.path))
+        self.0.read_at(offset, length, bytes)
     }
 
     /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
     pub fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        fill(&mut self.file, piece, &self.path)
+        self.0.read_next(piece)
     }
+}
+
+/// An object that is being written. It is whole once it is finished; of one that is dropped before, nothing may be left
+/// that a later writer of the same key does not replace.
+pub trait WriteObject: Debug + Send + Sync {
+    /// Appends bytes.
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Overwrites bytes at the start of the object, which are there already.
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Ends the object.
+    fn finish(self: Box<Self>) -> Result<Receipt, StoreError>;
 }
 
 /// An object that is written in order.
 #[derive(Debug)]
-pub struct ObjectWriter {
-    pub(super) file: File,
-    pub(super) path: PathBuf,
-}
+pub struct ObjectWriter(Box<dyn WriteObject>);
 
 impl ObjectWriter {
+    /// What a store has begun.
+    pub fn new(begun: impl WriteObject + 'static) -> Self {
+        ObjectWriter(Box::new(begun))
+    }
+
     /// Appends bytes.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        write_all(&mut self.file, bytes, &self.path)
+        self.0.append(bytes)
     }
 
-    /// Overwrites bytes at the start of the object.
+    /// Overwrites bytes at the start of the object, which are there already.
     pub fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.seek(SeekFrom::Start(0)).map_err(io_error("write", &self.path))?;
-        write_all(&mut self.file, bytes, &self.path)
+        self.0.write_at_start(bytes)
     }
-}
 
-/// Reads until the buffer is full or the file ends; how many bytes were read.
-pub(super) fn fill(file: &mut File, buffer: &mut [u8], path: &Path) -> Result<usize, StoreError> {
-    fault::before(Call::Read, path).map_err(io_error("read", path))?;
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(io_error("read", path)(error)),
-        }
+    /// Ends the object.
+    pub fn finish(self) -> Result<Receipt, StoreError> {
+        self.0.finish()
     }
-    Ok(filled)
-}
-
-/// Writes bytes to a file; all of them, or it is an error.
-pub(super) fn write_all(file: &mut File, bytes: &[u8], path: &Path) -> Result<(), StoreError> {
-    let written = fault::before_write(path, bytes.len()).and_then(|allowed| {
-        file.write_all(&bytes[..allowed])?;
-        if allowed == bytes.len() { Ok(()) } else { Err(rustix::io::Errno::NOSPC.into()) }
-    });
-    written.map_err(io_error("write", path))
 }

@@ -16,10 +16,10 @@ use crate::engine::report::ObjectReport;
 use crate::engine::stored::StoredArray;
 use crate::engine::transfer::{Origin, Transfer};
 use crate::metadata::json::Json;
-use crate::store::{Node, StoreError};
+use crate::store::{Key, Node, StoreError};
 
 /// The folder of the intermediate data in the destination.
-pub const FOLDER: &str = ".zarrcast/staging";
+pub const FOLDER: Key<'static> = Key::known(".zarrcast/staging");
 
 /// The document of the intermediate data.
 const DOCUMENT: &str = "zarr.json";
@@ -39,7 +39,7 @@ pub struct Staged {
 
 /// The folder of the intermediate data of a destination.
 pub fn folder(destination: &Node) -> Node {
-    destination.child(FOLDER)
+    destination.below(&FOLDER)
 }
 
 /// The document of intermediate data that a destination has: of a run that has not ended.

@@ -10,7 +10,7 @@ use crate::diagnostic::quantity::{bytes, counted};
 use crate::engine::journal::Journal;
 use crate::engine::route::staged::left_document;
 use crate::operation::error::OperationError;
-use crate::store::local::Room;
+use crate::store::Room;
 
 /// What absent chunks become fits into the free space: a grid of 2^60 chunks is a line of metadata, and would be
 /// written for ever.

@@ -144,8 +144,10 @@ impl Planning<'_> {
     ) -> Result<PlannedArray, OperationError> {
         self.interrupt.check().map_err(|_| OperationError::interrupted())?;
         let SourceArray { path, opened, options } = array;
-        let target =
-            if path == "/" { self.work.clone() } else { self.work.child(path.trim_start_matches('/')) };
+        let target = match path.trim_start_matches('/') {
+            "" => self.work.clone(),
+            inside => self.work.child(inside).map_err(cannot_write)?,
+        };
         let target = target.with_permissions_of(&opened.node, opened.key());
         let is_small =
             self.is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;

@@ -76,7 +76,7 @@ impl Site {
         let shown = options.destination.display().to_string();
         refuse_zip(&options.destination)?;
         let destination = Node::new(options.destination.path());
-        refuse_file_above(destination.root(), &shown)?;
+        refuse_file_above(&destination.root(), &shown)?;
         let place = destination.resolved_root().map_err(unreadable)?;
         check_apart(&source.resolved_root().map_err(unreadable)?, &place, &shown)?;
         let standing = standing(&place, &destination)?;
@@ -110,7 +110,7 @@ impl Site {
                     .with_help("name a place where nothing is"));
             }
         };
-        Ok(Site { shown, work: Node::new(&place).confined(), place, replaces: false, start })
+        Ok(Site { shown, work: Node::confined(&place), place, replaces: false, start })
     }
 
     fn replacing(
@@ -133,7 +133,7 @@ impl Site {
                 ))
                 .with_help("name a folder inside it"));
             }
-            if let Some(link) = tree::link_into(source.root(), &place).map_err(unreadable)? {
+            if let Some(link) = tree::link_into(&source.root(), &place).map_err(unreadable)? {
                 return Err(OperationError::environment(format!(
                     "`{}` of SOURCE is a link into `{shown}`, which would be removed",
                     link.display()
@@ -170,7 +170,7 @@ impl Site {
                 .with_help("it is not an unfinished run: move it away"));
             }
         };
-        let work = Node::new(if start == Start::Finish { &place } else { &staging }).confined();
+        let work = Node::confined(if start == Start::Finish { &place } else { &staging });
         Ok(Site { shown, place, work, replaces: true, start })
     }
 
@@ -334,7 +334,7 @@ impl Site {
 
     /// The written tree takes DEST's place, and the old one the written tree's.
     fn exchange(&self) -> Result<(), StoreError> {
-        let staging = self.work.root();
+        let staging = &self.work.root();
         let parent = self.place.parent().unwrap_or(&self.place);
         if !tree::exists(&self.place)? {
             tree::rename(staging, &self.place)?;
@@ -356,7 +356,7 @@ impl Site {
             tree::remove(&beside(&self.place, ""))?;
             tree::remove(&beside(&self.place, "-old"))?;
         }
-        tree::remove(&self.place.join(FOLDER))?;
+        tree::remove(&self.place.join(FOLDER.as_str()))?;
         drop(journal);
         tree::sync_folder(&self.place)
     }

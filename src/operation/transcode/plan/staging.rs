@@ -1,5 +1,6 @@
 //! The intermediate data of a rechunk in two passes: their metadata, and those that an unfinished run has left.
 
+use crate::engine::journal::FOLDER as JOURNAL;
 use crate::engine::plan::StagingShape;
 use crate::engine::route::staged::{folder, left_document};
 use crate::engine::stored::StoredArray;
@@ -29,7 +30,7 @@ pub(in crate::operation) fn begun(destination: &Node, from: &StoredArray) -> Res
         OperationError::environment("the unfinished destination cannot be looked at").because(error)
     };
     let Some(text) = left_document(destination).map_err(unreadable)? else {
-        let work = destination.child(".zarrcast");
+        let work = destination.below(&JOURNAL);
         return Ok(if work.exists().map_err(unreadable)? { Begun::InOnePass } else { Begun::Nothing });
     };
     let document = std::str::from_utf8(&text).ok().and_then(|text| Json::parse_str(text).ok());

@@ -46,10 +46,10 @@ mod none {
 }
 
 #[cfg(not(test))]
-pub(super) use none::{before, before_write};
+pub(in crate::store) use none::{before, before_write};
 
 #[cfg(test)]
-pub(super) use injection::{before, before_write};
+pub(in crate::store) use injection::{before, before_write};
 
 #[cfg(test)]
 pub(crate) mod injection {

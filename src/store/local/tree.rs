@@ -3,13 +3,15 @@
 
 use std::fs::{DirBuilder, File};
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::StoreError;
-use super::entry::describe;
 use super::fault::{self, Call};
-use super::local::{io_error, sync_all};
+use super::io_error;
+use super::object::sync_all;
+use crate::store::entry::{EntryKind, describe};
+use crate::store::{Entry, StoreError};
 
 /// Which file or folder something is, whatever its names: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +80,75 @@ fn exchange_names(a: &Path, b: &Path) -> io::Result<()> {
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn exchange_names(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The path with every link resolved; what does not exist yet keeps its name below what does.
+pub fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
+    let absolute = std::path::absolute(path).map_err(io_error("resolve", path))?;
+    let mut missing = Vec::new();
+    let mut existing = absolute.as_path();
+    loop {
+        match existing.canonicalize() {
+            Ok(resolved) => return Ok(missing.iter().rev().fold(resolved, |path, name| path.join(name))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
+                    return Err(io_error("resolve", path)(error));
+                };
+                missing.push(name.to_owned());
+                existing = parent;
+            }
+            Err(error) => return Err(io_error("resolve", path)(error)),
+        }
+    }
+}
+
+/// Gives what a folder holds to `each`, until that breaks off. A folder that is not there holds nothing.
+pub(super) fn each_entry(
+    path: &Path,
+    each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, StoreError> {
+    let entries = match fault::before(Call::Read, path).and_then(|()| std::fs::read_dir(path)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ControlFlow::Continue(())),
+        Err(error) => return Err(io_error("list", path)(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(io_error("list", path))?;
+        let name = entry.file_name();
+        let flow = match name.to_str() {
+            None => each(Entry { name: &name.to_string_lossy(), kind: EntryKind::Unnamed }),
+            Some(name) => {
+                let file_type = entry.file_type().map_err(io_error("list", path))?;
+                each(Entry { name, kind: EntryKind::of(file_type) })
+            }
+        };
+        if flow.is_break() {
+            return Ok(flow);
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Gives all that lies below a folder to `each`, but for folders. None behind a link is walked.
+pub(super) fn each_object(
+    path: &Path,
+    each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        let flow = each_entry(&path.join(&folder), &mut |Entry { name, kind }| {
+            let name = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+            if kind == EntryKind::Folder {
+                folders.push(name);
+                return ControlFlow::Continue(());
+            }
+            each(Entry { name: &name, kind })
+        })?;
+        if flow.is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Whether anything stands at a path, a dangling link included.

@@ -1,0 +1,122 @@
+//! The names of objects in a store.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::StoreError;
+
+/// The most bytes of a key: what a path of a file may have on Linux.
+pub const MAX_KEY_BYTES: usize = 4096;
+
+/// The name of an object, or of a folder, in a store: names that are joined by `/`, or nothing for the store itself.
+///
+/// It is checked once, when it is made: no name in it is empty, `.` or `..`, or holds a zero byte, so that it never
+/// leads out of the store.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key<'a>(Cow<'a, str>);
+
+impl<'a> Key<'a> {
+    /// The store itself.
+    pub const ROOT: Key<'static> = Key(Cow::Borrowed(""));
+
+    /// A key that is not the store itself.
+    pub fn new(text: &'a str) -> Result<Self, StoreError> {
+        if is_inside(text) { Ok(Key(Cow::Borrowed(text))) } else { Err(outside(text)) }
+    }
+
+    /// A key that is known when the program is compiled, made of names that are.
+    pub(crate) const fn known(text: &'static str) -> Key<'static> {
+        Key(Cow::Borrowed(text))
+    }
+
+    /// The key of `text` below this one.
+    pub fn join<'t>(&self, text: &'t str) -> Result<Key<'t>, StoreError> {
+        if self.is_root() {
+            return Key::new(text);
+        }
+        if !is_inside(text) || self.0.len() + text.len() >= MAX_KEY_BYTES {
+            return Err(outside(text));
+        }
+        let mut joined = String::with_capacity(self.0.len() + 1 + text.len());
+        joined.push_str(&self.0);
+        joined.push('/');
+        joined.push_str(text);
+        Ok(Key(Cow::Owned(joined)))
+    }
+
+    /// The key below this one that another is below the store.
+    #[must_use]
+    pub fn below(&self, key: &Key<'_>) -> Key<'static> {
+        let separator = if self.is_root() || key.is_root() { "" } else { "/" };
+        Key(Cow::Owned([&*self.0, separator, &*key.0].concat()))
+    }
+
+    /// The key that contains this one, and its name there; `None` for the store itself.
+    pub fn split_last(&self) -> Option<(Key<'_>, &str)> {
+        if self.is_root() {
+            return None;
+        }
+        Some(match self.0.rsplit_once('/') {
+            Some((parent, name)) => (Key(Cow::Borrowed(parent)), name),
+            None => (Key::ROOT, &self.0),
+        })
+    }
+
+    /// Whether it is the store itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same, without what it was made of.
+    pub fn into_owned(self) -> Key<'static> {
+        Key(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+impl fmt::Debug for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fn is_inside(text: &str) -> bool {
+    text.len() <= MAX_KEY_BYTES
+        && !text.as_bytes().contains(&0)
+        && text.split('/').all(|name| !matches!(name, "" | "." | ".."))
+}
+
+fn outside(text: &str) -> StoreError {
+    StoreError::Key { key: text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_never_leads_out_of_its_store() {
+        for text in ["", "/", "a/", "/a", "a//b", ".", "..", "a/../b", "a/.", "a\0", &"a".repeat(5000)] {
+            assert!(Key::new(text).is_err(), "{text}");
+            assert!(Key::new("x").unwrap().join(text).is_err(), "{text}");
+        }
+        for text in ["a", "a/b", "...", ".a", "c/0/0", "a b"] {
+            assert_eq!(Key::new(text).unwrap().as_str(), text);
+        }
+        let long = "a".repeat(4000);
+        assert!(Key::new(&long).unwrap().join(&long).is_err());
+    }
+
+    #[test]
+    fn keys_are_joined_and_taken_apart() {
+        let (a, b) = (Key::new("a").unwrap(), Key::ROOT.join("a/b").unwrap());
+        assert_eq!(a.join("b").unwrap(), b);
+        assert_eq!(b.split_last(), Some((a.clone(), "b")));
+        assert_eq!(a.split_last(), Some((Key::ROOT, "a")));
+        assert_eq!(Key::ROOT.split_last(), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! Files that are read and written in parts.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::fault::{self, Call};
+use super::io_error;
+use crate::store::object::{ReadObject, WriteObject};
+use crate::store::{Receipt, StoreError};
+
+/// An open file that is read in parts.
+#[derive(Debug)]
+pub(super) struct FileReader {
+    pub(super) file: File,
+    pub(super) length: u64,
+    pub(super) path: PathBuf,
+}
+
+impl ReadObject for FileReader {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        let inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
+        let size = usize::try_from(length).ok().filter(|_| inside).ok_or_else(|| StoreError::TooLarge {
+            object: self.path.display().to_string(),
+            found: length,
+            bound: self.length,
+        })?;
+        bytes.resize(size, 0);
+        fault::before(Call::Read, &self.path)
+            .and_then(|()| self.file.read_exact_at(bytes, offset))
+            .map_err(io_error("read", &self.path))
+    }
+
+    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
+        fill(&mut self.file, piece, &self.path)
+    }
+}
+
+/// An open file that is written in order.
+#[derive(Debug)]
+pub(super) struct FileWriter {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+}
+
+impl WriteObject for FileWriter {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        write_all(&mut self.file, bytes, &self.path)
+    }
+
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.file.seek(SeekFrom::Start(0)).map_err(io_error("write", &self.path))?;
+        write_all(&mut self.file, bytes, &self.path)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Receipt, StoreError> {
+        Ok(Receipt(()))
+    }
+}
+
+/// Reads until the buffer is full or the file ends; how many bytes were read.
+pub(super) fn fill(file: &mut File, buffer: &mut [u8], path: &Path) -> Result<usize, StoreError> {
+    fault::before(Call::Read, path).map_err(io_error("read", path))?;
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(io_error("read", path)(error)),
+        }
+    }
+    Ok(filled)
+}
+
+/// Writes bytes to a file; all of them, or it is an error.
+pub(in crate::store) fn write_all(file: &mut File, bytes: &[u8], path: &Path) -> Result<(), StoreError> {
+    let written = fault::before_write(path, bytes.len()).and_then(|allowed| {
+        file.write_all(&bytes[..allowed])?;
+        if allowed == bytes.len() { Ok(()) } else { Err(rustix::io::Errno::NOSPC.into()) }
+    });
+    written.map_err(io_error("write", path))
+}
+
+/// Makes a file or a folder durable.
+pub(in crate::store) fn sync_all(file: &File, path: &Path) -> Result<(), StoreError> {
+    fault::before(Call::Sync, path).and_then(|()| file.sync_all()).map_err(io_error("sync", path))
+}

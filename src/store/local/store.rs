@@ -1,0 +1,406 @@
+//! A store in a local folder.
+//!
+//! Only regular files are read, and none larger than its caller allows; a FIFO never blocks.
+#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::ops::ControlFlow;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::confined::Confinement;
+use super::copy::copy;
+use super::fault::{self, Call};
+use super::object::{FileReader, FileWriter, fill, sync_all, write_all};
+use super::tree;
+use crate::store::entry::{EntryKind, LinkTarget, describe};
+use crate::store::{
+    Abilities, Depth, Entry, Found, Key, ObjectReader, ObjectWriter, Part, Receipt, Room, Store, StoreError,
+};
+
+/// A store in a local folder, which need not be there yet.
+#[derive(Debug)]
+pub struct LocalStore {
+    root: PathBuf,
+    name: String,
+    /// Objects since the last whose folder was there, where each needed a new one: then the next likely does too.
+    folders_missing: AtomicU32,
+    /// What is created gets these permissions, less the umask.
+    modes: Modes,
+    /// The folder that nothing which is written may leave by a link.
+    confinement: Option<Arc<Confinement>>,
+}
+
+/// Permissions of what is created, before the umask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Modes {
+    file: u32,
+    folder: u32,
+}
+
+impl Default for Modes {
+    fn default() -> Self {
+        Modes { file: 0o666, folder: 0o777 }
+    }
+}
+
+pub(in crate::store) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    move |source| StoreError::Io { action, object: path.display().to_string(), source }
+}
+
+/// Opens a regular file for reading, with what is known of it; `None` where nothing is.
+fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
+    // Not blocking: opening a FIFO would wait for a writer for ever.
+    let opened = fault::before(Call::Open, path).and_then(|()| {
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+            .open(path)
+    });
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(io_error("open", path)(error)),
+    };
+    let metadata = file.metadata().map_err(io_error("read", path))?;
+    if !metadata.is_file() {
+        let (object, found) = (path.display().to_string(), describe(metadata.file_type()));
+        return Err(StoreError::NotAFile { object, found });
+    }
+    Ok(Some((file, metadata)))
+}
+
+fn too_large(path: &Path, found: u64, bound: u64) -> StoreError {
+    StoreError::TooLarge { object: path.display().to_string(), found, bound }
+}
+
+impl LocalStore {
+    /// The store in a folder; nothing is read.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        let root = root.into();
+        LocalStore {
+            name: root.display().to_string(),
+            root,
+            folders_missing: AtomicU32::new(0),
+            modes: Modes::default(),
+            confinement: None,
+        }
+    }
+
+    /// The store, creating and removing nothing through a link: neither a link of an object's own name nor one on the way
+    /// from the folder, as an unfinished destination may hold. The path of the folder has no links.
+    #[must_use]
+    pub fn confined(mut self) -> Self {
+        self.confinement = Some(Arc::new(Confinement::new(&self.root)));
+        self
+    }
+
+    /// The path of a key.
+    pub(in crate::store) fn path(&self, key: &Key<'_>) -> PathBuf {
+        if key.is_root() { self.root.clone() } else { self.root.join(key.as_str()) }
+    }
+
+    /// Writes a whole object under a temporary name beside it, and gives it its own; the folder where it stands.
+    fn put(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<File, StoreError> {
+        let temporary = path.with_extension("zarrcast-partial");
+        let mut file = self.create_file(&temporary, self.modes.file)?;
+        write_all(&mut file, bytes, &temporary)?;
+        if syncs {
+            sync_all(&file, &temporary)?;
+        }
+        let Some(confinement) = &self.confinement else {
+            tree::rename(&temporary, path)?;
+            let folder = path.parent().unwrap_or(&self.root);
+            return File::open(folder).map_err(io_error("open", folder));
+        };
+        fault::before(Call::Rename, &temporary)
+            .and_then(|()| confinement.rename_file(&temporary, path))
+            .map_err(io_error("rename", &temporary))
+    }
+
+    /// Creates a file, and its folder where that is missing.
+    ///
+    /// Where each object has a folder of its own, making the folder first saves an attempt for each.
+    fn create_file(&self, path: &Path, mode: u32) -> Result<File, StoreError> {
+        let folder = path.parent().unwrap_or(&self.root);
+        if self.folders_missing.load(Ordering::Relaxed) > 1
+            && let Err(error) = self.create_one_folder(folder)
+            && error.kind() == io::ErrorKind::AlreadyExists
+        {
+            self.folders_missing.store(0, Ordering::Relaxed);
+        }
+        match fault::before(Call::Create, path).and_then(|()| self.open_new(path, mode)) {
+            Ok(file) => Ok(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create_folders(folder).map_err(io_error("create", folder))?;
+                self.folders_missing.fetch_add(1, Ordering::Relaxed);
+                self.open_new(path, mode).map_err(io_error("create", path))
+            }
+            Err(error) => Err(io_error("create", path)(error)),
+        }
+    }
+
+    /// A file to be written from its beginning.
+    fn open_new(&self, path: &Path, mode: u32) -> io::Result<File> {
+        match &self.confinement {
+            Some(confinement) => confinement.create_file(path, mode),
+            None => OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path),
+        }
+    }
+
+    fn create_one_folder(&self, path: &Path) -> io::Result<()> {
+        let Some(confinement) = &self.confinement else {
+            return tree::create_folder(path, self.modes.folder);
+        };
+        fault::before(Call::Create, path)?;
+        confinement.create_folder(path, self.modes.folder)
+    }
+
+    fn create_folders(&self, path: &Path) -> io::Result<()> {
+        match &self.confinement {
+            Some(confinement) => confinement.create_folders(path, self.modes.folder),
+            None => tree::create_folders(path, self.modes.folder),
+        }
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        match &self.confinement {
+            Some(confinement) => confinement.remove_file(path),
+            None => std::fs::remove_file(path),
+        }
+    }
+}
+
+impl Store for LocalStore {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            lists: true,
+            reads_ranges: true,
+            renames: true,
+            locks: true,
+            copies_itself: true,
+            creates_exclusively: true,
+        }
+    }
+
+    fn read(
+        &self,
+        key: &Key<'_>,
+        part: Part,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Found>, StoreError> {
+        let path = self.path(key);
+        let Some((mut file, metadata)) = open_regular(&path)? else {
+            into.clear();
+            return Ok(None);
+        };
+        let object_bytes = metadata.len();
+        let (offset, length) = match part {
+            Part::Whole => (0, object_bytes),
+            Part::Range { offset, length } => (offset, length),
+            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
+        };
+        let size = usize::try_from(length).ok().filter(|_| length <= most);
+        let size = size.ok_or_else(|| too_large(&path, length, most))?;
+        // What the buffer held before is overwritten: clearing it first would fill it with zeros for nothing.
+        into.resize(size, 0);
+        if part == Part::Whole {
+            let filled = fill(&mut file, into, &path)?;
+            into.truncate(filled);
+        } else {
+            let read = fault::before(Call::Read, &path).and_then(|()| file.read_exact_at(into, offset));
+            read.map_err(io_error("read", &path))?;
+        }
+        Ok(Some(Found { object_bytes }))
+    }
+
+    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+        let path = self.path(key);
+        Ok(open_regular(&path)?
+            .map(|(file, metadata)| ObjectReader::new(FileReader { file, length: metadata.len(), path })))
+    }
+
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+        let path = self.path(key);
+        match std::fs::metadata(&path) {
+            Ok(metadata) => Ok(Some(metadata.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error("read", &path)(error)),
+        }
+    }
+
+    fn total_size(&self, folder: &Key<'_>, names: &[&str]) -> Result<u64, StoreError> {
+        let path = self.path(folder);
+        let directory = File::open(&path).map_err(io_error("open", &path))?;
+        let mut total = 0_u64;
+        for name in names {
+            match rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty()) {
+                Ok(found) => total = total.saturating_add(u64::try_from(found.st_size).unwrap_or(0)),
+                Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP) => {}
+                Err(error) => return Err(io_error("read", &path.join(name))(error.into())),
+            }
+        }
+        Ok(total)
+    }
+
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+        let path = self.path(key);
+        match std::fs::symlink_metadata(&path) {
+            Ok(found) => Ok(Some(EntryKind::of(found.file_type()))),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
+            Err(error) => Err(io_error("read", &path)(error)),
+        }
+    }
+
+    fn list(
+        &self,
+        below: &Key<'_>,
+        depth: Depth,
+        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        match depth {
+            Depth::Folder => tree::each_entry(&self.path(below), each).map(drop),
+            Depth::All => tree::each_object(&self.path(below), each),
+        }
+    }
+
+    fn link_target(&self, key: &Key<'_>, root: &Key<'_>) -> Result<Option<LinkTarget>, StoreError> {
+        let (path, root) = (self.path(key), self.path(root));
+        let (Ok(target), Ok(root)) = (path.canonicalize(), root.canonicalize()) else { return Ok(None) };
+        Ok(Some(LinkTarget { is_folder: target.is_dir(), is_inside: target.starts_with(root) }))
+    }
+
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+        let path = self.path(key);
+        write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)?;
+        Ok(Receipt(()))
+    }
+
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+        let path = self.path(key);
+        let file = self.create_file(&path, self.modes.file)?;
+        Ok(ObjectWriter::new(FileWriter { file, path }))
+    }
+
+    fn copy_from(
+        &self,
+        source: &dyn Store,
+        (from, to): (&Key<'_>, &Key<'_>),
+        most: u64,
+    ) -> Result<(u64, Receipt), StoreError> {
+        let Some(local) = source.as_local() else {
+            return crate::store::copy_in_pieces(self, source, (from, to), most);
+        };
+        let (from, to) = (local.path(from), self.path(to));
+        let Some((mut reader, metadata)) = open_regular(&from)? else {
+            return Err(io_error("read", &from)(io::ErrorKind::NotFound.into()));
+        };
+        let length = metadata.len();
+        if length > most {
+            return Err(too_large(&from, length, most));
+        }
+        let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
+        let copied = fault::before(Call::Write, &to).and_then(|()| copy(&mut reader, &mut writer, length));
+        let copied = copied.map_err(io_error("copy", &from))?;
+        if copied == length {
+            Ok((copied, Receipt(())))
+        } else {
+            Err(io_error("copy", &from)(io::Error::other(format!("{copied} of {length} bytes were copied"))))
+        }
+    }
+
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+        self.put(&self.path(key), bytes, false)?;
+        Ok(Receipt(()))
+    }
+
+    /// Writes the object under a temporary name beside it, syncs it, and renames it into place.
+    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.path(key);
+        let folder = self.put(&path, bytes, true)?;
+        sync_all(&folder, path.parent().unwrap_or(&self.root))
+    }
+
+    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
+        let path = self.path(key);
+        match fault::before(Call::Remove, &path).and_then(|()| self.remove_file(&path)) {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(false)
+            }
+            Err(error) => Err(io_error("remove", &path)(error)),
+        }
+    }
+
+    /// Makes all that was written to the file system durable.
+    fn settle(&self, below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+        let path = self.path(below);
+        fault::before(Call::Sync, &path).map_err(io_error("sync", &path))?;
+        let folder = File::open(&path).map_err(io_error("open", &path))?;
+        #[cfg(target_os = "linux")]
+        rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &path)(e.into()))?;
+        #[cfg(not(target_os = "linux"))]
+        folder.sync_all().map_err(io_error("sync", &path))?;
+        Ok(())
+    }
+
+    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        let path = self.path(key);
+        if let Some(parent) = path.parent() {
+            tree::create_folders(parent, Modes::default().folder).map_err(io_error("create", parent))?;
+        }
+        tree::create_folder(&path, self.modes.folder).map_err(io_error("create", &path))
+    }
+
+    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        tree::remove(&self.path(key))
+    }
+
+    fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {
+        let root = tree::resolved(&self.path(below))?;
+        let existing = root.ancestors().find(|path| path.exists()).unwrap_or(&root);
+        let free =
+            rustix::fs::statvfs(existing).map_err(|error| io_error("look at", existing)(error.into()))?;
+        Ok(Room {
+            blocks: free.f_bavail,
+            block_bytes: free.f_frsize.max(1),
+            // Some file systems make files as long as there are blocks, and say 0.
+            files: if free.f_files == 0 { u64::MAX } else { free.f_favail },
+        })
+    }
+
+    fn with_permissions_of(
+        &self,
+        source: &dyn Store,
+        folder: &Key<'_>,
+        object: &Key<'_>,
+    ) -> Option<Arc<dyn Store>> {
+        let source = source.as_local()?;
+        let mode_of = |key| std::fs::metadata(source.path(key)).map(|found| found.mode() & 0o777).ok();
+        let mut modes = self.modes;
+        if let Some(mode) = mode_of(folder) {
+            modes.folder = mode | 0o700;
+        }
+        if let Some(mode) = mode_of(object) {
+            modes.file = (mode & 0o666) | 0o600;
+        }
+        let (root, name, confinement) = (self.root.clone(), self.name.clone(), self.confinement.clone());
+        Some(Arc::new(LocalStore { root, name, folders_missing: AtomicU32::new(0), modes, confinement }))
+    }
+
+    fn as_local(&self) -> Option<&LocalStore> {
+        Some(self)
+    }
+}

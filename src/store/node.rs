@@ -1,0 +1,231 @@
+//! The place of a node in a store.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::entry::{EntryKind, FolderListing, LinkTarget};
+use super::{
+    Depth, Entry, Key, LocalStore, ObjectReader, ObjectWriter, Part, Receipt, Room, Store, StoreError,
+};
+
+/// Documents larger than this are not read: 64 MiB.
+pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
+
+/// A node: a store, and the key below which its objects lie. All keys are relative to that.
+#[derive(Debug, Clone)]
+pub struct Node {
+    store: Arc<dyn Store>,
+    prefix: Key<'static>,
+}
+
+/// What stands below a key of a store, as messages name it.
+pub(super) fn object_name(store: &str, key: &Key<'_>) -> String {
+    match (store, key.as_str()) {
+        (store, "") => store.to_owned(),
+        ("", key) => key.to_owned(),
+        (store, key) if store.ends_with('/') => format!("{store}{key}"),
+        (store, key) => format!("{store}/{key}"),
+    }
+}
+
+impl Node {
+    /// The node that a whole store is.
+    pub fn of(store: Arc<dyn Store>) -> Self {
+        Node { store, prefix: Key::ROOT }
+    }
+
+    /// The node at a local folder; nothing is read.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self::of(Arc::new(LocalStore::new(root)))
+    }
+
+    /// The node in a local folder, creating and removing nothing through a link: neither a link of its own name nor one on
+    /// the way from its folder, as an unfinished destination may hold. The path of the folder has no links.
+    pub fn confined(root: impl Into<PathBuf>) -> Self {
+        Self::of(Arc::new(LocalStore::new(root).confined()))
+    }
+
+    /// The node, creating its folders and objects with the permissions of the folder and the document `key` of
+    /// `source`, as `cp` would. Its owner may always write to them.
+    #[must_use]
+    pub fn with_permissions_of(self, source: &Node, key: &str) -> Self {
+        let Ok(document) = source.prefix.join(key) else { return self };
+        match self.store.with_permissions_of(&*source.store, &source.prefix, &document) {
+            Some(store) => Node { store, ..self },
+            None => self,
+        }
+    }
+
+    /// The node in a folder of this one, which creates with the same permissions.
+    pub fn child(&self, path: &str) -> Result<Node, StoreError> {
+        Ok(Node { store: self.store.clone(), prefix: self.prefix.join(path)?.into_owned() })
+    }
+
+    /// The same, by a key.
+    #[must_use]
+    pub fn below(&self, key: &Key<'static>) -> Node {
+        Node { store: self.store.clone(), prefix: self.prefix.below(key) }
+    }
+
+    /// The local folder.
+    pub fn root(&self) -> PathBuf {
+        self.store.as_local().map(|store| store.path(&self.prefix)).unwrap_or_default()
+    }
+
+    /// The path with every link resolved; what does not exist yet keeps its name below what does.
+    pub fn resolved_root(&self) -> Result<PathBuf, StoreError> {
+        super::tree::resolved(&self.root())
+    }
+
+    /// As messages name it.
+    pub fn name(&self) -> String {
+        object_name(self.store.name(), &self.prefix)
+    }
+
+    /// The key in the store; `folder` may be empty, which is the node itself.
+    fn folder(&self, folder: &str) -> Result<Key<'static>, StoreError> {
+        if folder.is_empty() {
+            return Ok(self.prefix.clone());
+        }
+        Ok(self.prefix.join(folder)?.into_owned())
+    }
+
+    /// Reads a whole object into `bytes` (replaced); false where it is absent.
+    pub fn read_into(&self, key: &str, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let found = self.store.read(&self.prefix.join(key)?, Part::Whole, max_bytes, bytes)?;
+        Ok(found.is_some())
+    }
+
+    /// Reads a document of at most [`MAX_DOCUMENT_BYTES`]; `None` where it is absent.
+    pub fn read_document(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut bytes = Vec::new();
+        Ok(self.read_into(key, MAX_DOCUMENT_BYTES, &mut bytes)?.then_some(bytes))
+    }
+
+    /// Opens an object for reading in parts; `None` where it is absent.
+    pub fn open(&self, key: &str) -> Result<Option<ObjectReader>, StoreError> {
+        self.store.open(&self.prefix.join(key)?)
+    }
+
+    /// Creates an object to be written in order; its folders are made as needed.
+    pub fn create(&self, key: &str) -> Result<ObjectWriter, StoreError> {
+        self.store.writer(&self.prefix.join(key)?)
+    }
+
+    /// Writes a whole object in place.
+    pub fn write(&self, key: &str, bytes: &[u8]) -> Result<Receipt, StoreError> {
+        self.store.write(&self.prefix.join(key)?, bytes)
+    }
+
+    /// Writes a whole object, so that it is never seen in part, and makes it durable.
+    pub fn publish(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.store.publish(&self.prefix.join(key)?, bytes)
+    }
+
+    /// Writes a whole object, so that it is never seen in part. It is durable once the node is synced.
+    pub fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.store.replace(&self.prefix.join(key)?, bytes).map(drop)
+    }
+
+    /// Copies an object of another node, by its key there, byte for byte (by reference where the store can) to a
+    /// key of this one; its size in bytes.
+    ///
+    /// One of more than `max_bytes` is an error: a sparse file costs nothing to make, and days to copy.
+    pub fn copy_from(
+        &self,
+        source: &Node,
+        (from, to): (&str, &str),
+        max_bytes: u64,
+    ) -> Result<u64, StoreError> {
+        let keys = (&source.prefix.join(from)?, &self.prefix.join(to)?);
+        let (copied, _) = self.store.copy_from(&*source.store, keys, max_bytes)?;
+        Ok(copied)
+    }
+
+    /// Removes an object; false where there is none.
+    pub fn remove(&self, key: &str) -> Result<bool, StoreError> {
+        self.store.remove(&self.prefix.join(key)?)
+    }
+
+    /// Makes all that was written to the node durable.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.store.settle(&self.prefix, Vec::new())
+    }
+
+    /// Creates the node's folder; an error where something stands there.
+    pub fn create_root(&self) -> Result<(), StoreError> {
+        self.store.create_folder(&self.prefix)
+    }
+
+    /// Removes the node's folder and all below it, without following links.
+    pub fn remove_root(&self) -> Result<(), StoreError> {
+        self.store.remove_folder(&self.prefix)
+    }
+
+    /// How much the node can take, whether it is there yet or not.
+    pub fn room(&self) -> Result<Room, StoreError> {
+        self.store.room(&self.prefix)
+    }
+
+    /// What stands at the node's place, a link not followed.
+    pub fn kind(&self) -> Result<Option<EntryKind>, StoreError> {
+        self.store.kind(&self.prefix)
+    }
+
+    /// What stands at a key, a link not followed.
+    pub fn kind_of(&self, key: &str) -> Result<Option<EntryKind>, StoreError> {
+        self.store.kind(&self.prefix.join(key)?)
+    }
+
+    /// Whether anything stands at the node's place, a dangling link included.
+    pub fn exists(&self) -> Result<bool, StoreError> {
+        Ok(self.kind()?.is_some())
+    }
+
+    /// Gives all that a folder of the node holds (`""`: the node itself) to `visit` as it is read: its key, or the name
+    /// as well as it can be shown, and what it is. No link is followed; a folder that is not there holds nothing.
+    pub fn each_entry(&self, folder: &str, mut visit: impl FnMut(&str, EntryKind)) -> Result<(), StoreError> {
+        let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let prefix = key.len();
+        self.store.list(&self.folder(folder)?, Depth::Folder, &mut |Entry { name, kind }| {
+            key.truncate(prefix);
+            key.push_str(name);
+            visit(&key, kind);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// What a folder of the node holds (`""`: the node itself), all of it; no link is followed.
+    pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
+        let mut listing = FolderListing::default();
+        self.each_entry(folder, |key, kind| {
+            let key = key.to_owned();
+            match kind {
+                EntryKind::File => listing.files.push(key),
+                EntryKind::Folder => listing.folders.push(key),
+                EntryKind::Link => listing.links.push(key),
+                EntryKind::Other(found) => listing.others.push((key, found)),
+                EntryKind::Unnamed => listing.unnamed.push(key),
+            }
+        })?;
+        Ok(listing)
+    }
+
+    /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, in all; absent ones have
+    /// none, and so have links that lead nowhere or in a circle.
+    pub fn total_size(&self, folder: &str, names: &[impl AsRef<str>]) -> Result<u64, StoreError> {
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        self.store.total_size(&self.folder(folder)?, &names)
+    }
+
+    /// Where a link of the node leads, every link on the way resolved; `None` where it leads nowhere, or in a circle.
+    pub fn link_target(&self, key: &str) -> Result<Option<LinkTarget>, StoreError> {
+        self.store.link_target(&self.prefix.join(key)?, &self.prefix)
+    }
+
+    /// The size of an object in bytes; `None` where it is absent.
+    pub fn size(&self, key: &str) -> Result<Option<u64>, StoreError> {
+        self.store.size(&self.prefix.join(key)?)
+    }
+}
