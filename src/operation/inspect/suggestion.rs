@@ -22,6 +22,7 @@ use crate::operation::options::{Missing, QuantizeOptions, TranscodeOptions};
 use crate::operation::transcode::fault;
 use crate::operation::transcode::quantize::first_pass::FirstPass;
 use crate::operation::transcode::quantize::measure;
+use crate::operation::transcode::quantize::readers;
 use crate::operation::transcode::quantize::request::Request;
 
 /// What a suggestion is made from.
@@ -65,7 +66,7 @@ impl Suggesting<'_> {
         let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
         let suggestion = SuggestionResult {
             codecs: to_json(&quantization.metadata()),
-            chain: to_json(&quantization.chain(source)?),
+            chain: to_json(&readers::chain(&quantization, source)?),
             range: quantization.range_literals(),
             step: quantization.step(),
             max_abs_error: figures.max_abs_error.max(absent_error),

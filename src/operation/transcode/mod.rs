@@ -9,6 +9,7 @@ mod format;
 pub(super) mod layout;
 mod outcome;
 pub(super) mod plan;
+mod planning;
 pub(super) mod quantize;
 pub(super) mod reader;
 mod room;
@@ -20,5 +21,6 @@ mod tests;
 mod tree;
 mod verify;
 mod work_bytes;
+mod writing;
 
 pub use run::transcode;

@@ -1,8 +1,9 @@
 //! What a run came to, or a plan would: counts, sizes, figures.
 
 use super::budget::Memory;
+use super::plan::Plan;
+use super::plan::draft::Planned;
 use super::plan::route::route;
-use super::plan::{Plan, Planned};
 use super::quantize::quantization::Quantization;
 use super::quantize::readers;
 use super::verify::Verification;

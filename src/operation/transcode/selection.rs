@@ -5,12 +5,22 @@ use std::collections::HashSet;
 use glob::{MatchOptions, Pattern};
 
 use super::plan::unpack;
-use super::tree::SourceArray;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ShapeRequest, ShardRequest, TranscodeOptions};
+
+/// An array of SOURCE.
+#[derive(Debug)]
+pub(super) struct SourceArray {
+    /// With its leading slash; `/` for SOURCE itself.
+    pub path: String,
+    /// As it was read.
+    pub opened: OpenedArray,
+    /// What applies to it.
+    pub options: TranscodeOptions,
+}
 
 /// `*` stays within a name.
 const MATCHING: MatchOptions = MatchOptions {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::format::from_v2::tell_of_members;
 use super::format::version_2::in_v3_form;
-use super::selection::{self, Member};
+use super::selection::{self, Member, SourceArray};
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::engine::driver::Driver;
 use crate::metadata::edit::{set_chunk_shape, set_member};
@@ -40,17 +40,6 @@ pub(super) struct Source {
     pub other_keys: Vec<String>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
-}
-
-/// An array of SOURCE.
-#[derive(Debug)]
-pub(super) struct SourceArray {
-    /// With its leading slash; `/` for SOURCE itself.
-    pub path: String,
-    /// As it was read.
-    pub opened: OpenedArray,
-    /// What applies to it.
-    pub options: TranscodeOptions,
 }
 
 impl Source {

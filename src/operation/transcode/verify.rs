@@ -15,7 +15,7 @@ use self::blocks::staged_values;
 use self::measured::measured_values;
 use super::fault::explain_job;
 use super::plan::Plan;
-use super::plan::lossy_filter;
+use super::plan::lossy_filter::{self, kept};
 use super::quantize::quantization::Quantization;
 use super::reader::{ReadBuffers, SubchunkReader};
 use crate::codec::BoundChain;
@@ -185,14 +185,6 @@ fn same_bytes(
         if read == 0 {
             return Ok((true, bytes));
         }
-    }
-}
-
-/// How many codecs of DEST's chain SOURCE's values have passed before, and do not pass again.
-pub(super) fn kept(job: &ObjectJob) -> usize {
-    match &job.route {
-        Route::Convert(conversion) | Route::Subchunks(conversion) => conversion.kept(),
-        Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `--data-type`: values and the fill value converted by `cast_value`'s rules.
 
-use super::draft::{Draft, codec_names};
+use super::draft::{Draft, codec_names, follow};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::element::{FloatFormat, NumberType};
@@ -9,6 +9,7 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::TranscodeOptions;
+use crate::operation::transcode::quantize::quantization::Quantization;
 use crate::pipeline::configuration::cast_value::is_lossy;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
@@ -82,7 +83,7 @@ pub(in crate::operation) fn data_type(
         scalar_map,
     });
     draft.set_data_type(data_type.clone());
-    crate::operation::transcode::plan::follow(draft);
+    follow(draft);
     let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
     match cast.convert_one(bits) {
         Ok(converted) => {
@@ -138,4 +139,12 @@ pub(in crate::operation) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()
         }
     }
     Ok(())
+}
+
+/// What changes in the values.
+pub(super) struct Changed {
+    pub(super) change: ValueChange,
+    pub(super) quantization: Option<Quantization>,
+    /// What absent elements become, in DEST's data type.
+    pub(super) absent: Option<FillValue>,
 }

@@ -1,6 +1,7 @@
 //! DEST as its own documents describe it: read anew from the bytes that will be published, as any reader reads them. The
 //! plan is held against it before DEST is touched, and `--verify` reads DEST back by it.
 
+use super::draft::Planned;
 use crate::codec::Recoding;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::job::ObjectJob;
@@ -18,7 +19,6 @@ use crate::operation::open::{ArrayReading, OpenedArray, lower, refusal};
 use crate::operation::place::Place;
 use crate::operation::transcode::format::consolidate::NodeDocuments;
 use crate::operation::transcode::layout::{opaque_array, side};
-use crate::operation::transcode::plan::Planned;
 use crate::pipeline::Pipeline;
 use crate::store::Node;
 

@@ -2,14 +2,16 @@
 
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::quantity::counted;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::edit::{append_attributes, codecs_json, set_member};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
+use crate::operation::open::{OpenedArray, is_read_with_a_warning, refusal};
 use crate::operation::options::{Compression, TranscodeOptions};
-use crate::pipeline::{CodecKind, codec_kind};
+use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
 
 /// The metadata of DEST in the making.
 #[derive(Debug, Clone)]
@@ -26,6 +28,19 @@ pub(in crate::operation) struct Draft {
     pub fill_value: Option<FillValue>,
     /// Whether the chain was made new, so that it is held to the rules for writing.
     pub new_chain: bool,
+}
+
+/// DEST's metadata.
+#[derive(Debug, Clone)]
+pub(in crate::operation) struct Planned {
+    /// 2 or 3.
+    pub zarr_format: u64,
+    /// The document, in the form of v3.
+    pub document: Json,
+    /// Its members.
+    pub metadata: ArrayMetadata,
+    /// The way of a stored object through the chain.
+    pub pipeline: Pipeline,
 }
 
 impl Draft {
@@ -135,10 +150,10 @@ pub(in crate::operation) fn read_chain(
 ) -> Result<Vec<CodecMetadata>, OperationError> {
     let mut diagnostics = Vec::new();
     let read = read_codecs(&Json::Array(codecs.to_vec()), "", &mut diagnostics);
-    diagnostics.retain(crate::diagnostic::Diagnostic::is_error);
+    diagnostics.retain(Diagnostic::is_error);
     match read {
         Some(codecs) if diagnostics.is_empty() => Ok(codecs),
-        _ => Err(crate::operation::open::refusal(&format!("{option} is not a codec chain"), &diagnostics)),
+        _ => Err(refusal(&format!("{option} is not a codec chain"), &diagnostics)),
     }
 }
 
@@ -198,4 +213,53 @@ pub(in crate::operation) fn follow_data_type(chain: &mut [CodecMetadata], data_t
             _ => {}
         }
     }
+}
+
+/// Applies a data type change to the parts of the innermost chain that depend on the type.
+pub(in crate::operation) fn follow(draft: &mut Draft) {
+    let data_type = draft.data_type.clone();
+    draft.edit_innermost(|chain| follow_data_type(chain, &data_type));
+}
+
+/// Reads the draft as any reader would.
+pub(in crate::operation) fn build(
+    draft: &Draft,
+    store: &str,
+) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>), OperationError> {
+    let mut members = ArrayDocument::read(&draft.document);
+    let mut found = std::mem::take(&mut members.diagnostics);
+    let Some(mut metadata) = members.metadata() else {
+        return Err(refusal(&format!("the metadata made from `{store}` are in error"), &found));
+    };
+    // No document of v3 says how a codec of v2 takes the bytes of an element.
+    for (read, made) in metadata.codecs.iter_mut().zip(&draft.codecs) {
+        read.view.clone_from(&made.view);
+    }
+    let input = ArrayRepresentation {
+        data_type: draft.data_type.clone(),
+        shape: metadata.largest_chunk().to_vec(),
+        fill_value: draft.fill_value.clone(),
+    };
+    let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut found);
+    for diagnostic in &mut found {
+        if is_read_with_a_warning(diagnostic) {
+            diagnostic.severity = Severity::Warning;
+        }
+    }
+    Ok((metadata, pipeline, found))
+}
+
+/// Bytes of an element where the innermost compressor meets it.
+pub(super) fn innermost_element_size(draft: &Draft, store: &str) -> usize {
+    let built = build(draft, store).ok();
+    let encoded = built.and_then(|(_, pipeline, _)| innermost_encoded_size(&pipeline));
+    encoded.or_else(|| draft.data_type.size()).unwrap_or(1)
+}
+
+fn innermost_encoded_size(pipeline: &Pipeline) -> Option<usize> {
+    if let Some((_, sharding)) = pipeline.sharding() {
+        return innermost_encoded_size(&sharding.inner);
+    }
+    let mut arrays = pipeline.stages.iter().filter_map(|stage| stage.output.as_ref()?.array());
+    arrays.next_back().unwrap_or(&pipeline.input).data_type.size()
 }

@@ -5,7 +5,14 @@ use crate::codec::conversion::round_trip;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
-use crate::operation::transcode::verify::kept;
+
+/// How many codecs of DEST's chain SOURCE's values have passed before, and do not pass again.
+pub(in crate::operation) fn kept(job: &ObjectJob) -> usize {
+    match &job.route {
+        Route::Convert(conversion) | Route::Subchunks(conversion) => conversion.kept(),
+        Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
+    }
+}
 
 /// The first such codec that elements pass on their way to DEST; codecs that encoded chunks have passed before, and do
 /// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come

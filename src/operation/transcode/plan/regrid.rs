@@ -1,6 +1,6 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, its chain put inside shards or taken out of them.
 
-use super::draft::Draft;
+use super::draft::{Draft, build};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::spelling::near;
 use crate::metadata::array::ArrayMetadata;
@@ -9,7 +9,6 @@ use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ShapeRequest, ShardRequest, TranscodeOptions};
-use crate::operation::transcode::plan::build;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 const SHARDING: &str = "sharding_indexed";

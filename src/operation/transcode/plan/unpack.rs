@@ -1,7 +1,7 @@
 //! `--unpack`: plain floats again, by dropping `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use super::change;
-use super::draft::{Draft, codec_names, read_chain};
+use super::draft::{Draft, codec_names, follow, read_chain};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType};
@@ -87,7 +87,7 @@ fn follow_unpacked(draft: &mut Draft) {
             *codec = CodecMetadata::new("bytes", None);
         }
     });
-    crate::operation::transcode::plan::follow(draft);
+    follow(draft);
 }
 
 /// CF packing of an integer array.

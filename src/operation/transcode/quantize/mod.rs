@@ -8,6 +8,7 @@ pub(in crate::operation) mod quantization;
 pub(in crate::operation) mod range;
 pub(in crate::operation) mod readers;
 pub(in crate::operation) mod request;
+mod settle;
 pub(in crate::operation) mod survey;
 mod widest_step;
 mod worst_error;

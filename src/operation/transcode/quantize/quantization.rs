@@ -1,7 +1,6 @@
 //! What a quantisation will do: codes, scaling, NaN, fill value (CLI.md, "Quantising").
 
 use super::range::{Codes, FloatType, RangeFinder, Scaling};
-use super::readers::work_around;
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
@@ -12,7 +11,6 @@ use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
 use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
 use crate::operation::options::QuantizeForm;
 use crate::operation::transcode::plan::draft::{Draft, follow_data_type};
 use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset};
@@ -291,17 +289,6 @@ impl Quantization {
         let scaled = (self.is_open || scaling.offset.is_some() || scaling.scale.is_some())
             .then(|| scaling.to_metadata());
         scaled.into_iter().chain([cast.to_metadata()]).collect()
-    }
-
-    /// The source's whole chain with the quantisation in it.
-    pub(in crate::operation) fn chain(
-        &self,
-        source: &OpenedArray,
-    ) -> Result<Vec<CodecMetadata>, OperationError> {
-        let mut draft = Draft::of(source);
-        self.apply(&mut draft)?;
-        work_around(&mut self.clone(), &mut draft, true);
-        Ok(draft.codecs)
     }
 
     /// Writes the quantisation into DEST's metadata.

@@ -2,6 +2,9 @@
 
 use super::quantization::Quantization;
 use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::extension::CodecMetadata;
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
 use crate::operation::options::QuantizeForm;
 use crate::operation::transcode::plan::draft::{Draft, codec_names};
 
@@ -36,6 +39,17 @@ pub(in crate::operation) fn work_around(
         }
     });
     None
+}
+
+/// SOURCE's whole chain with the quantisation in it, and the help for readers.
+pub(in crate::operation) fn chain(
+    quantization: &Quantization,
+    source: &OpenedArray,
+) -> Result<Vec<CodecMetadata>, OperationError> {
+    let mut draft = Draft::of(source);
+    quantization.apply(&mut draft)?;
+    work_around(&mut quantization.clone(), &mut draft, true);
+    Ok(draft.codecs)
 }
 
 /// A warning where CF has no type like that of the codes: of float32, CF 8.1 has types of 8 and 16 bits alone.

@@ -1,0 +1,321 @@
+//! The plan of an array settled: what changes in its values and its metadata, step after step, then proved.
+
+use super::Plan;
+use super::change::{self, Changed};
+use super::check::check;
+use super::described::Described;
+use super::draft::{Draft, Planned, compress, innermost_element_size, read_chain};
+use super::work::{Ends, Work};
+use super::{lossy_filter, reader_support, regrid, unpack};
+use crate::codec::conversion::ValueChange;
+use crate::diagnostic::{Diagnostic, code};
+use crate::engine::driver::Driver;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::job::ObjectJob;
+use crate::engine::listing::{self, Listing};
+use crate::engine::progress::Progress;
+use crate::metadata::array::num_elements;
+use crate::operation::budget::Budget;
+use crate::operation::codec_words::complete_typesize;
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::storage::dangling_links;
+use crate::operation::transcode::budget::allot;
+use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
+use crate::operation::transcode::format::version_2;
+use crate::operation::transcode::quantize::first_pass::FirstPass;
+use crate::operation::transcode::quantize::quantization::Quantization;
+use crate::operation::transcode::quantize::readers;
+use crate::operation::transcode::quantize::request::{Request, refuse_packed};
+use crate::store::Node;
+
+/// Makes plans.
+#[derive(Debug)]
+pub(in crate::operation) struct Planner<'a> {
+    /// What was asked for.
+    pub options: &'a TranscodeOptions,
+    /// What a run may use.
+    pub budget: Budget,
+    /// What stops a first pass.
+    pub interrupt: &'a Interrupt,
+    /// Who lists the chunks.
+    pub driver: &'a Driver,
+}
+
+impl Planner<'_> {
+    /// Settles the plan for an opened array.
+    pub(in crate::operation::transcode) fn plan(
+        &self,
+        source: OpenedArray,
+        target: Node,
+        progress: &dyn Progress,
+    ) -> Result<Plan, OperationError> {
+        version_2::refuse_codecs(&source, self.options)?;
+        let unreadable = |error| {
+            OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
+        };
+        // Only a plan that is shown tells how much it would read.
+        let list = if self.options.dry_run { listing::list_with_sizes } else { listing::list };
+        let listing = list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
+        if let Some(folder) = listing.folders.first() {
+            return Err(OperationError::data(format!(
+                "a folder stands where the chunk `{folder}` should be"
+            )));
+        }
+        let quantization = match &self.options.quantize {
+            Some(quantize) => {
+                let request = Request::new(&source, self.options, quantize)?;
+                Some(self.quantization(&request, &target, &listing, progress)?)
+            }
+            None => None,
+        };
+        self.assemble(source, target, listing, quantization)
+    }
+
+    /// The quantisation: of a plan that reads no chunk, without what only the data tell.
+    fn quantization(
+        &self,
+        request: &Request<'_>,
+        target: &Node,
+        listing: &Listing,
+        progress: &dyn Progress,
+    ) -> Result<Quantization, OperationError> {
+        if !request.reads_data() {
+            return FirstPass { budget: self.budget, interrupt: self.interrupt, listing, progress }
+                .settle(request);
+        }
+        let open = request.open(listing);
+        if self.options.dry_run {
+            return open;
+        }
+        // Too small a budget is found out before anything is read.
+        let mut budget = self.budget;
+        if let Ok(sketch) = open.and_then(|open| {
+            self.assemble(request.source.clone(), target.clone(), listing.clone(), Some(open))
+        }) {
+            budget = budget.narrowed(allot(self.budget, &sketch, self.options.verify)?.threads);
+        }
+        FirstPass { budget, interrupt: self.interrupt, listing, progress }.settle(request)
+    }
+
+    /// Puts a plan together, and proves it.
+    fn assemble(
+        &self,
+        source: OpenedArray,
+        target: Node,
+        listing: Listing,
+        quantization: Option<Quantization>,
+    ) -> Result<Plan, OperationError> {
+        let mut warnings = self.known_warnings(&source, &listing);
+        let (mut draft, changed) = self.draft(&source, quantization, &mut warnings)?;
+        let destination = check(self.options, &mut draft, &source, &mut warnings)?;
+        if let Some(quantization) = &changed.quantization {
+            // Of a type that may not be taken nothing is said.
+            warnings.retain(|known| quantization.is_target_settled || !known.is(code::CAST_VALUE_LOSSY));
+            warnings.extend(quantization.warnings.iter().cloned());
+            warnings.extend(packed_warning(quantization));
+        } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
+            warnings.extend(reader_support::warning(&source.pipeline, &destination.pipeline));
+        }
+        let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
+        let (options, budget, present) = (self.options, self.budget, &listing.present);
+        let ends =
+            Ends { options, budget, source: &source, present, target: &target, destination: &destination };
+        let Work { job, comparison } = ends.work(changed)?;
+        let lossy = job.as_ref().and_then(lossy_filter::warning);
+        warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
+        let documents = if draft.zarr_format == 2 {
+            let (documents, found) = self.documents_of_v2(&source, &draft, job.as_ref())?;
+            warnings.extend(found);
+            documents
+        } else {
+            vec![document(&source, &destination)]
+        };
+        let is_copied =
+            job.is_none() && documents.last().is_some_and(|(_, d)| d.bytes == source.document_bytes);
+        let described =
+            if is_copied { None } else { Some(Described::read(&documents, &destination, &target, &source)?) };
+        let is_exact = options.codecs.is_none();
+        Ok(Plan {
+            source,
+            target,
+            destination,
+            listing,
+            job,
+            comparison,
+            change,
+            is_exact,
+            quantization,
+            documents,
+            described,
+            warnings,
+        })
+    }
+
+    /// What is said of SOURCE, whatever becomes of it.
+    fn known_warnings(&self, source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
+        let mut warnings = source.warnings.clone();
+        let num_chunks = num_elements(&source.metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
+        if listing.present.len() >= num_chunks && self.options.zarr_format.is_none() {
+            // What absent chunks hold matters to none, and nothing is made of the null.
+            warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
+        }
+        if !listing.unknown_keys.is_empty() {
+            warnings.push(unknown_keys(source, listing));
+        }
+        warnings.extend(dangling_links(listing).map(|found| found.in_store(source.store.as_str())));
+        warnings
+    }
+
+    /// DEST's metadata before they are proved, and what changes in the values. The order of the steps matters: values
+    /// before compressors, which go by the size of an element; the grid after the chain that its shards hold; the fill
+    /// value once its data type stands; attributes last, since values and fill value are described in them.
+    fn draft(
+        &self,
+        source: &OpenedArray,
+        quantization: Option<Quantization>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(Draft, Changed), OperationError> {
+        let mut draft = Draft::of(source);
+        version_2::set_format(&mut draft, source, self.options)?;
+        let mut changed = self.change(source, quantization, &mut draft)?;
+        self.complete_chain(&mut draft, &changed, &source.store);
+        regrid::apply(&mut draft, self.options, &source.metadata, &source.store)?;
+        if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &self.options.quantize) {
+            warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
+            warnings.extend(readers::cf_warning(quantization));
+        }
+        if self.options.codecs.is_none() {
+            version_2::set_byte_order(&mut draft);
+        }
+        self.set_fill_value(&mut draft)?;
+        version_2::follow_fill_value(&mut draft, source);
+        let described = draft.attributes();
+        draft.describe(self.options, source.metadata.shape.len())?;
+        version_2::keep_described(&mut draft, &described, source);
+        if self.options.fill_value.is_none() {
+            version_2::mask_by_fill_value(&mut draft)?;
+        }
+        warnings.extend(reader_support::raw_warning(source, &draft));
+        Ok((draft, changed))
+    }
+
+    /// Applies `--compress`, or gives `--codecs` what they leave out: both go by the size of an element.
+    fn complete_chain(&self, draft: &mut Draft, changed: &Changed, store: &str) {
+        if self.options.compress.is_none() && self.options.codecs.is_none() {
+            return;
+        }
+        let size = match &changed.quantization {
+            Some(quantization) => quantization.target.size(),
+            None => innermost_element_size(draft, store),
+        };
+        draft.edit_innermost(|chain| match &self.options.compress {
+            Some(compression) => compress(chain, compression, size),
+            None => complete_typesize(chain, size),
+        });
+    }
+
+    fn documents_of_v2(
+        &self,
+        source: &OpenedArray,
+        draft: &Draft,
+        job: Option<&ObjectJob>,
+    ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
+        // A fill value that readers differ about is said as it was taken, once it is an element like others.
+        let is_settled = job.is_some_and(ObjectJob::makes_elements)
+            && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
+        let is_fill_given = self.options.fill_value.is_some() || is_settled;
+        version_2::documents(source, draft, version_2::Given { options: self.options, is_fill_given })
+    }
+
+    /// Applies the options that change values or the chain to the draft.
+    fn change(
+        &self,
+        source: &OpenedArray,
+        quantization: Option<Quantization>,
+        draft: &mut Draft,
+    ) -> Result<Changed, OperationError> {
+        let plain = |change| Changed { change, quantization: None, absent: source.fill_value.clone() };
+        if let Some(quantization) = quantization {
+            if let Some(codecs) = &self.options.codecs {
+                draft.set_codecs(read_chain(codecs, "--codecs")?);
+                refuse_packed(&draft.codecs, "--codecs")?;
+            }
+            change::refuse_bound_codecs(self.options, draft, (quantization.source, quantization.target))?;
+            return quantized(quantization, draft);
+        }
+        if self.options.unpack {
+            let (change, absent) = unpack::apply(source, self.options, draft)?;
+            return Ok(Changed { change, quantization: None, absent });
+        }
+        let mut changed = plain(ValueChange::None);
+        if let Some(data_type) = &self.options.data_type {
+            let (change, absent) = change::data_type(source, self.options, data_type, draft)?;
+            changed = Changed { change, quantization: None, absent };
+        }
+        if let Some(codecs) = &self.options.codecs {
+            draft.set_codecs(read_chain(codecs, "--codecs")?);
+        }
+        Ok(changed)
+    }
+
+    fn set_fill_value(&self, draft: &mut Draft) -> Result<(), OperationError> {
+        let Some(json) = &self.options.fill_value else { return Ok(()) };
+        let read = draft.data_type.fill_value_from_json(json).map_err(|error| {
+            OperationError::data(format!(
+                "--fill-value {} is not a value of {}",
+                json.to_string_compact(),
+                draft.data_type
+            ))
+            .because(error)
+        })?;
+        draft.new_chain = true;
+        draft.set_fill_value(read.value)
+    }
+}
+
+/// Writes a quantisation into the draft.
+fn quantized(quantization: Quantization, draft: &mut Draft) -> Result<Changed, OperationError> {
+    quantization.apply(draft)?;
+    let kernel = Box::new(quantization.bind());
+    let change = ValueChange::Quantize { kernel, codecs: quantization.num_codecs() };
+    // Of an open plan it is not known yet whether the fill value survives.
+    let absent = (!quantization.is_open).then(|| quantization.absent_value());
+    Ok(Changed { change, quantization: Some(quantization), absent })
+}
+
+/// DEST's `zarr.json`: as it was written, where nothing changed.
+fn document(source: &OpenedArray, destination: &Planned) -> (String, NodeDocument) {
+    let planned = &destination.document;
+    let document = if source.zarr_format == 3 && *planned == source.document {
+        NodeDocument { json: planned.clone(), bytes: source.document_bytes.clone() }
+    } else {
+        NodeDocument::new(planned.clone())
+    };
+    ("zarr.json".to_owned(), document)
+}
+
+fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Diagnostic {
+    let (first, count) = (&listing.unknown_keys[0], listing.unknown_keys.len());
+    let message = if count == 1 {
+        format!("the key `{first}` belongs to no chunk and is not copied")
+    } else {
+        format!("{count} keys belong to no chunk and are not copied, the first `{first}`")
+    };
+    Diagnostic::new(code::KEY_UNKNOWN, message).in_store(source.store.clone()).at_key(first.clone())
+}
+
+/// Few readers know `packbits` and the types that are stored by it.
+fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
+    let target = quantization.target;
+    let packed = quantization.is_packed() && quantization.is_target_settled;
+    let form = if quantization.form == QuantizeForm::Codecs { "the codes are" } else { "the array is" };
+    packed.then(|| {
+        Diagnostic::new(
+            code::DATA_TYPE_SUB_BYTE,
+            format!("{form} {target}, stored by `packbits`, which few readers know"),
+        )
+        .with_help("uint8 and uint16 are read everywhere")
+    })
+}

@@ -1,0 +1,154 @@
+//! The work on the stored chunks of an array: their route, and how it is compared.
+
+use super::change::Changed;
+use super::draft::Planned;
+use super::lossy_filter::kept;
+use super::route::Choice;
+use crate::codec::conversion::{ValueChange, depends_on_one_element};
+use crate::engine::ChunkSet;
+use crate::engine::job::ObjectJob;
+use crate::engine::route::Route;
+use crate::engine::route::rechunk::Rechunk;
+use crate::engine::stored::StoredArray;
+use crate::engine::transfer::Transfer;
+use crate::operation::budget::{BASE_BYTES, Budget};
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::TranscodeOptions;
+use crate::operation::transcode::budget::{first_pass_bytes, unit_bytes};
+use crate::operation::transcode::format::version_2;
+use crate::operation::transcode::layout::{opaque_array, side};
+use crate::store::Node;
+
+/// What is done with the stored chunks.
+pub(super) struct Work {
+    /// `None` where they are copied as they are, which needs no chain.
+    pub job: Option<ObjectJob>,
+    /// How `--verify` reads SOURCE, where DEST's objects are others.
+    pub comparison: Option<Rechunk>,
+}
+
+/// The two arrays that work lies between, and with what it is done.
+pub(super) struct Ends<'a> {
+    /// What was asked for.
+    pub options: &'a TranscodeOptions,
+    /// Threads and memory.
+    pub budget: Budget,
+    /// SOURCE.
+    pub source: &'a OpenedArray,
+    /// Its chunks that are stored.
+    pub present: &'a ChunkSet,
+    /// Where DEST will be.
+    pub target: &'a Node,
+    /// DEST.
+    pub destination: &'a Planned,
+}
+
+impl Ends<'_> {
+    /// The cheapest work that gives DEST the values it is to have; an error where there is none, or too little memory.
+    pub(super) fn work(&self, changed: Changed) -> Result<Work, OperationError> {
+        let (options, destination) = (self.options, self.destination);
+        let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
+        if self.is_copy(&changed, keeps_fill) {
+            return Ok(Work { job: None, comparison: None });
+        }
+        let (from, to) = match self.sides(&changed) {
+            Ok(sides) => sides,
+            Err(error) => return self.opaque_work(changed, error),
+        };
+        let quantization = changed.quantization.as_ref();
+        let surveyed = |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled));
+        let mut choice = self.choice(&changed, quantization.map_or(0, surveyed));
+        let route = choice.way(&from, &to)?;
+        let writes_absent = quantization.is_some_and(|quantization| quantization.writes_absent);
+        let absent = changed.absent.as_ref().filter(|_| writes_absent || !keeps_fill);
+        let absent_element = absent.map(|fill| fill.0.clone());
+        let present = self.present.clone();
+        let transfer = Transfer { source: from, destination: to, present, absent_element, origin: None };
+        let job = ObjectJob { transfer, route };
+        choice.elsewhere = unit_bytes(&job, quantization, false);
+        let is_told = depends_on_one_element(job.transfer.destination.subchunk_chain(), kept(&job));
+        if options.verify && options.codecs.is_some() && !is_told {
+            let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
+            return Err(OperationError::data(message).with_help(
+                "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
+            ));
+        }
+        let comparison = match &job.route {
+            Route::Rechunk(rechunk) => Some((**rechunk).clone()),
+            // Each pass is compared by itself, and chunks that stay as they are one by one.
+            Route::Staged(_) | Route::Subchunks(_) => None,
+            _ if self.has_same_grid() || !options.verify => None,
+            _ => Some(choice.rechunk(&job.transfer.source, &job.transfer.destination)?),
+        };
+        Ok(Work { job: Some(job), comparison })
+    }
+
+    /// Whether stored chunks are to be what they are.
+    fn is_copy(&self, changed: &Changed, keeps_fill: bool) -> bool {
+        let Ends { source, destination, .. } = self;
+        let is_whole =
+            self.present.len() == source.metadata.num_chunks() && source.pipeline.sharding().is_none();
+        self.has_same_grid()
+            && version_2::same_codecs(&source.metadata.codecs, &destination.metadata.codecs)
+            && source.data_type == destination.pipeline.input.data_type
+            && matches!(changed.change, ValueChange::None)
+            && (keeps_fill || is_whole)
+    }
+
+    fn has_same_grid(&self) -> bool {
+        self.source.metadata.largest_chunk() == self.destination.metadata.largest_chunk()
+    }
+
+    /// Both arrays with their chains bound; an error where elements have no fixed size.
+    fn sides(&self, changed: &Changed) -> Result<(StoredArray, StoredArray), OperationError> {
+        let Ends { source, destination, .. } = self;
+        let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
+        let from =
+            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
+        let (metadata, empty) = (destination.metadata.clone(), self.options.write_empty_chunks);
+        let mut to =
+            side(self.target.clone(), metadata, &destination.pipeline, &source.store, hoisted, empty)?;
+        let unchanged = matches!(changed.change, ValueChange::None);
+        if unchanged && from.subchunk_chain().casts_like(to.subchunk_chain()) {
+            // What the same codes stood for before gets the same codes again.
+            to.encode_to_nearest();
+        }
+        Ok((from, to))
+    }
+
+    fn choice<'c>(&'c self, changed: &'c Changed, elsewhere: u64) -> Choice<'c> {
+        Choice {
+            change: &changed.change,
+            write_empty: self.options.write_empty_chunks,
+            store: &self.source.store,
+            budget: self.budget,
+            elsewhere,
+            verifies: self.options.verify,
+            resumes: self.options.resume,
+        }
+    }
+
+    /// The work on an array whose chunks have no size that the metadata tell: elements of any length, and what a codec
+    /// that is not run here has encoded. `refusal` where there is no route for them.
+    fn opaque_work(&self, changed: Changed, refusal: OperationError) -> Result<Work, OperationError> {
+        let Ends { source, destination, .. } = self;
+        let from =
+            opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
+        let (node, metadata) = (self.target.clone(), destination.metadata.clone());
+        let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
+        let Some(route) = self.choice(&changed, 0).opaque_route(&from, &to)? else { return Err(refusal) };
+        let fill = &destination.pipeline.input.fill_value;
+        let absent_element = changed.absent.filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
+        let is_whole = self.present.len() == from.metadata.num_chunks() && from.layout.is_none();
+        // Absent chunks become such as hold the old fill value, if anybody here can write them.
+        let can_fill = matches!(&route, Route::Measured(measured) if measured.destination.is_some());
+        if absent_element.is_some() && !is_whole && !can_fill {
+            return Err(refusal);
+        }
+        let present = self.present.clone();
+        let transfer = Transfer { source: from, destination: to, present, absent_element, origin: None };
+        let job = ObjectJob { transfer, route };
+        Ok(Work { job: Some(job), comparison: None })
+    }
+}

@@ -1,0 +1,131 @@
+//! The plans of all arrays of SOURCE.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::budget::{Memory, allot};
+use super::plan::Plan;
+use super::plan::planner::Planner;
+use super::room::check_room;
+use super::selection::SourceArray;
+use super::site::cannot_write;
+use crate::engine::driver::Driver;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::progress::{Progress, Share, Silent};
+use crate::metadata::array::num_elements;
+use crate::operation::budget::Budget;
+use crate::operation::error::OperationError;
+use crate::store::Node;
+
+/// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
+const SMALL_BYTES: u64 = 32 << 20;
+
+/// An array that is settled.
+#[derive(Debug)]
+pub(super) struct PlannedArray {
+    pub path: String,
+    pub plan: Plan,
+    pub memory: Memory,
+    /// Whether one thread does it.
+    pub is_small: bool,
+}
+
+/// Settles arrays.
+pub(super) struct Planning<'a> {
+    pub budget: Budget,
+    pub interrupt: &'a Interrupt,
+    pub driver: &'a Driver,
+    pub progress: &'a dyn Progress,
+    /// Where they will be.
+    pub work: &'a Node,
+    pub is_tree: bool,
+}
+
+impl Planning<'_> {
+    /// Settles all arrays: what reads no chunk many at a time, first passes one after the other.
+    pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<PlannedArray>, OperationError> {
+        let waiting: Vec<Mutex<Option<SourceArray>>> =
+            arrays.into_iter().map(|array| Mutex::new(Some(array))).collect();
+        let due = |slot: &Mutex<Option<SourceArray>>, is_due: &dyn Fn(&SourceArray) -> bool| {
+            let mut array = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            if array.as_ref().is_some_and(is_due) { array.take() } else { None }
+        };
+        let is_quick = |array: &SourceArray| self.is_tree && array.options.quantize.is_none();
+        let quick = self.driver.map_plain(&waiting, |slot| {
+            let driver = self.driver.alone();
+            due(slot, &is_quick).map(|array| self.plan_array(array, &driver, &Silent))
+        });
+        let of_passes = |slot: &Mutex<Option<SourceArray>>| {
+            let array = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            array.as_ref().map(first_pass_bytes)
+        };
+        let passes: Vec<Option<(u64, u64)>> = waiting.iter().map(of_passes).collect();
+        let whole = passes.iter().flatten().fold(0_u64, |all, (bytes, _)| all.saturating_add(*bytes));
+        if self.is_tree && whole > 0 {
+            self.progress.start("first pass", Some(whole));
+        }
+        let mut all = Vec::with_capacity(waiting.len());
+        for ((slot, planned), passes) in waiting.iter().zip(quick).zip(passes) {
+            let (bytes, passes) = passes.unwrap_or_default();
+            let share = Share::new(self.progress, bytes, passes);
+            let progress: &dyn Progress = if self.is_tree { &share } else { self.progress };
+            let rest = || due(slot, &|_| true).map(|array| self.plan_array(array, self.driver, progress));
+            all.extend(planned.or_else(rest));
+            if all.last().is_some_and(Result::is_err) {
+                break;
+            }
+        }
+        self.progress.finish();
+        all.into_iter().collect()
+    }
+
+    /// Settles an array; of several, an error says which it is about.
+    fn plan_array(
+        &self,
+        array: SourceArray,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<PlannedArray, OperationError> {
+        let store = array.opened.store.clone();
+        let settled = self.settle(array, driver, progress);
+        settled.map_err(|error| if self.is_tree { error.about(&store) } else { error })
+    }
+
+    fn settle(
+        &self,
+        array: SourceArray,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<PlannedArray, OperationError> {
+        self.interrupt.check().map_err(|_| OperationError::interrupted())?;
+        let SourceArray { path, opened, options } = array;
+        let target = match path.trim_start_matches('/') {
+            "" => self.work.clone(),
+            inside => self.work.child(inside).map_err(cannot_write)?,
+        };
+        let target = target.with_permissions_of(&opened.node, opened.key());
+        let is_small =
+            self.is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
+        let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
+        let planner = Planner { options: &options, budget, interrupt: self.interrupt, driver };
+        let plan = planner.plan(opened, target, progress)?;
+        let memory = allot(budget, &plan, options.verify)?;
+        check_room(&plan)?;
+        Ok(PlannedArray { path, plan, memory, is_small })
+    }
+}
+
+/// Bytes that the first passes of an array read, and how many passes there are; under `--max-error` at least one more.
+fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
+    let passes = match &array.options.quantize {
+        None => 0,
+        Some(quantize) => 1 + u64::from(quantize.max_error.is_some()),
+    };
+    let opened = &array.opened;
+    let bytes = logical_bytes(&opened.metadata.shape, opened.data_type.size());
+    (if passes > 0 { bytes.saturating_mul(passes) } else { 0 }, passes)
+}
+
+fn logical_bytes(shape: &[u64], element_size: Option<usize>) -> u64 {
+    let elements = num_elements(shape).unwrap_or(u64::MAX);
+    elements.saturating_mul(element_size.unwrap_or(usize::MAX) as u64)
+}

@@ -1,0 +1,190 @@
+//! The chunks of all arrays: written, and read back where that is asked for.
+
+use super::fault::{explain, explain_job};
+use super::outcome::Tally;
+use super::plan::Plan;
+use super::planning::PlannedArray;
+use super::site::{Claim, cannot_write};
+use super::verify::{Verification, verify};
+use super::work_bytes;
+use crate::engine::ChunkSet;
+use crate::engine::driver::Driver;
+use crate::engine::journal::Part;
+use crate::engine::listing;
+use crate::engine::progress::{Piece, Progress, Share, Silent};
+use crate::engine::report::ObjectReport;
+use crate::operation::budget::Budget;
+use crate::operation::error::OperationError;
+use crate::operation::new_driver;
+
+/// Why the chunks were not all written.
+pub(super) struct Ended {
+    pub error: OperationError,
+    /// Whether the same command cannot do better: then what it has done is of no use to another.
+    pub is_for_good: bool,
+}
+
+impl From<OperationError> for Ended {
+    fn from(error: OperationError) -> Self {
+        Ended { error, is_for_good: false }
+    }
+}
+
+/// The arrays being written.
+pub(super) struct Writing<'a> {
+    pub arrays: &'a [PlannedArray],
+    pub claim: &'a Claim,
+    pub driver: &'a Driver,
+    pub budget: Budget,
+    pub progress: &'a dyn Progress,
+    pub verifies: bool,
+}
+
+impl Writing<'_> {
+    /// Writes the chunks of all arrays.
+    pub(super) fn chunks(&self) -> Result<Vec<Tally>, Ended> {
+        let known = self.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
+        self.progress.start("transcode", known);
+        let piece = Piece(self.progress);
+        let written = self.each(|array, driver| {
+            // Beside arrays whose length is known, one whose length is not is left out.
+            let is_told = known.is_none() || self.bytes_left(array).is_some();
+            let progress: &dyn Progress = if is_told { &piece } else { &Silent };
+            Run { plan: &array.plan, path: &array.path, driver, progress }.write_chunks(self.claim)
+        });
+        self.progress.finish();
+        written
+    }
+
+    fn bytes_left(&self, array: &PlannedArray) -> Option<u64> {
+        if self.claim.is_published {
+            return Some(0);
+        }
+        work_bytes::of_writing(&array.plan, self.claim.journal.part(&array.path).done())
+    }
+
+    /// Reads all arrays back that are to be compared.
+    pub(super) fn verify(&self) -> Result<Vec<Option<Verification>>, OperationError> {
+        if !self.verifies {
+            return Ok(self.arrays.iter().map(|_| None).collect());
+        }
+        let bytes = |array: &PlannedArray| work_bytes::of_writing(&array.plan, &ChunkSet::default());
+        let known = self.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
+        self.progress.start("verify", known);
+        let verified = self.each(|array, driver| {
+            let share = Share::new(self.progress, bytes(array).unwrap_or(0), 1);
+            verify(&array.plan, &array.plan.target, driver, &share).map(Some)
+        });
+        self.progress.finish();
+        verified
+    }
+
+    /// Does something with every array: small ones many at a time, the others one after the other.
+    fn each<R: Send, E: Send + From<OperationError>>(
+        &self,
+        work: impl Fn(&PlannedArray, &Driver) -> Result<R, E> + Send + Sync,
+    ) -> Result<Vec<R>, E> {
+        let small = self.arrays.iter().filter(|array| array.is_small);
+        let most = small.map(|array| array.memory.bytes).max().unwrap_or(1);
+        let at_once = usize::try_from(self.budget.bytes() / most.max(1)).unwrap_or(usize::MAX);
+        let threads = at_once.clamp(1, self.driver.num_threads());
+        let narrow = self.with_threads(threads)?;
+        let driver = narrow.as_ref().unwrap_or(self.driver);
+        let small =
+            driver.map_plain(self.arrays, |array| array.is_small.then(|| work(array, &driver.alone())));
+        let mut all = Vec::with_capacity(self.arrays.len());
+        for (array, done) in self.arrays.iter().zip(small) {
+            all.push(if let Some(done) = done {
+                done?
+            } else {
+                let own = self.with_threads(array.memory.threads)?;
+                work(array, own.as_ref().unwrap_or(self.driver))?
+            });
+        }
+        Ok(all)
+    }
+
+    /// A driver of so many threads, if the one that is there has more.
+    fn with_threads(&self, threads: usize) -> Result<Option<Driver>, OperationError> {
+        let is_other = threads < self.driver.num_threads();
+        is_other.then(|| new_driver(threads, self.driver.interrupt())).transpose()
+    }
+}
+
+/// The chunks of an array being written.
+struct Run<'a> {
+    plan: &'a Plan,
+    path: &'a str,
+    driver: &'a Driver,
+    progress: &'a dyn Progress,
+}
+
+impl Run<'_> {
+    /// All chunks that are not written yet.
+    fn write_chunks(&self, claim: &Claim) -> Result<Tally, Ended> {
+        let part = claim.journal.part(self.path);
+        let mut tally = Tally::default();
+        tally.add(part.before());
+        if claim.is_published {
+            return Ok(tally);
+        }
+        if claim.is_resumed {
+            self.remove_unfinished(&part)?;
+        }
+        self.run(&part, |report| tally.add(&report))?;
+        self.check_error(&tally)?;
+        Ok(tally)
+    }
+
+    fn run(&self, part: &Part<'_>, fold: impl FnMut(ObjectReport)) -> Result<(), Ended> {
+        let Run { plan, driver, progress, .. } = self;
+        let Some(job) = &plan.job else { return Ok(self.copy(part, fold)?) };
+        job.run(driver, *progress, part, fold).map_err(|fault| {
+            let is_for_good = fault.fault.is_of_value();
+            let error = explain_job(fault, job, &plan.source.store, plan.quantization.as_ref());
+            Ended { error, is_for_good }
+        })
+    }
+
+    /// What was written keeps `--max-error`: SOURCE may have changed since it was looked at.
+    fn check_error(&self, tally: &Tally) -> Result<(), Ended> {
+        let allowed = self.plan.quantization.as_ref().and_then(|quantization| quantization.max_error);
+        let found = tally.figures.max_abs_error;
+        match allowed {
+            Some(allowed) if found > allowed => {
+                let store = &self.plan.source.store;
+                let message =
+                    format!("`{store}`: the greatest error is {found}, and --max-error is {allowed}");
+                let help =
+                    "if nothing else writes to the array, please report this as a bug, with the command line";
+                Err(Ended { error: OperationError::data(message).with_help(help), is_for_good: true })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A run that was interrupted may have left objects that are not whole.
+    fn remove_unfinished(&self, part: &Part<'_>) -> Result<(), OperationError> {
+        let (node, metadata) = (&self.plan.target, &self.plan.destination.metadata);
+        listing::remove_others(node, metadata, part.done(), self.driver).map_err(cannot_write)
+    }
+
+    /// Copies objects as they are.
+    fn copy(&self, part: &Part<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), OperationError> {
+        let plan = self.plan;
+        let object_bytes = plan.object_bytes();
+        // Of what an unknown codec wrote nothing is known.
+        let pipeline = &plan.source.pipeline;
+        let bound = pipeline.output().map_or(u64::MAX, |encoded| pipeline.input.max_encoded_bytes(&encoded));
+        let work = |(): &mut (), index| {
+            part.do_once(index, || {
+                let [from, to] = plan.keys(index);
+                let bytes = plan.target.copy_from(&plan.source.node, (&from, &to), bound)?;
+                self.progress.advance(object_bytes.unwrap_or(bytes));
+                Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..Default::default() })
+            })
+        };
+        let copied = self.driver.run(&plan.listing.present, work, |_, report| fold(report));
+        copied.map_err(|fault| explain(fault, &plan.source.metadata, &plan.source.store, None))
+    }
+}
