@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 
 use zarrcast::operation::Interrupt;
 use zarrcast::operation::codec_words::compression;
-use zarrcast::operation::options::{Compression, TranscodeOptions};
+use zarrcast::operation::options::{ChangeOptions, Compression, TranscodeOptions};
 use zarrcast::operation::progress::Silent;
 use zarrcast::operation::transcode::transcode;
 
@@ -114,7 +114,7 @@ fn run(way: &str, source: &Path, destination: &Path) {
     let options = TranscodeOptions {
         source: source.into(),
         destination: destination.into(),
-        compress,
+        change: ChangeOptions { compress, ..ChangeOptions::default() },
         ..TranscodeOptions::default()
     };
     let begun = std::time::Instant::now();

@@ -14,7 +14,9 @@ use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
-use crate::operation::options::{QuantizeForm, QuantizeOptions, Rule, TranscodeOptions};
+use crate::operation::options::{
+    ChangeOptions, QuantizeForm, QuantizeOptions, Rule, RunOptions, TranscodeOptions,
+};
 use crate::operation::transcode::transcode;
 use crate::report::{json, transcode_text};
 use arguments::{ChangeArguments, ConversionArguments, Format, HierarchyArguments, QuantizeArguments};
@@ -138,21 +140,23 @@ impl TranscodeArguments {
     }
 
     fn into_options(self) -> anyhow::Result<TranscodeOptions> {
-        let changes = self.changes.into_options()?;
+        let change = self.changes.into_options()?;
         let hierarchy = self.hierarchy;
         Ok(TranscodeOptions {
-            common: self.common.options(),
             source: value::location("SOURCE", self.source)?,
             destination: value::location("DEST", self.destination)?,
-            verify: self.verify,
-            dry_run: self.dry_run,
-            overwrite: self.overwrite,
-            resume: self.resume,
+            run: RunOptions {
+                common: self.common.options(),
+                verify: self.verify,
+                dry_run: self.dry_run,
+                overwrite: self.overwrite,
+                resume: self.resume,
+            },
+            change,
             include: hierarchy.include,
             exclude: hierarchy.exclude,
             rules: hierarchy.rule.iter().map(|text| rule(text)).collect::<Result<_, _>>()?,
             no_consolidate: hierarchy.no_consolidate,
-            ..changes
         })
     }
 }
@@ -171,12 +175,12 @@ struct Changes {
 }
 
 impl Changes {
-    fn into_options(self) -> anyhow::Result<TranscodeOptions> {
+    fn into_options(self) -> anyhow::Result<ChangeOptions> {
         self.check_dependent_options()?;
         let Changes { change, quantize, conversion } = self;
         let quantizes = quantize.is_asked_for();
         let nan_value = conversion.nan_value;
-        Ok(TranscodeOptions {
+        Ok(ChangeOptions {
             codecs: change.codecs.map(|document| document.codecs("codecs")).transpose()?,
             compress: change.compress,
             chunk_shape: change.chunk_shape,
@@ -199,7 +203,6 @@ impl Changes {
             allow_lossy_cast: conversion.allow_lossy_cast,
             no_fill_check: conversion.no_fill_check,
             write_empty_chunks: change.write_empty_chunks,
-            ..TranscodeOptions::default()
         })
     }
 
@@ -255,7 +258,7 @@ fn rule(text: &str) -> anyhow::Result<Rule> {
             usage("--zarr-format is for the whole of DEST, not for some of its arrays".to_owned()).into()
         );
     }
-    Ok(Rule { pattern, options: changes.into_options()? })
+    Ok(Rule { pattern, change: changes.into_options()? })
 }
 
 impl QuantizeArguments {

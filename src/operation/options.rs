@@ -111,24 +111,9 @@ pub enum ShardRequest {
     Shape(ShapeRequest),
 }
 
-/// `--rule`: options for the arrays of a hierarchy that a pattern takes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
-    /// Of paths without the leading slash.
-    pub pattern: glob::Pattern,
-    /// What changes; whatever it does not say is as without it.
-    pub options: TranscodeOptions,
-}
-
-/// `zarrcast transcode`.
+/// What becomes of an array: its codecs, grid, values and metadata.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct TranscodeOptions {
-    /// What every command takes.
-    pub common: CommonOptions,
-    /// SOURCE.
-    pub source: Location,
-    /// DEST.
-    pub destination: Location,
+pub struct ChangeOptions {
     /// `--codecs`: the whole chain.
     pub codecs: Option<Vec<Json>>,
     /// `--compress`.
@@ -161,22 +146,6 @@ pub struct TranscodeOptions {
     pub nan_value: Option<Json>,
     /// `--unpack`.
     pub unpack: bool,
-    /// `--verify`.
-    pub verify: bool,
-    /// `--dry-run`.
-    pub dry_run: bool,
-    /// `--overwrite`.
-    pub overwrite: bool,
-    /// `--resume`.
-    pub resume: bool,
-    /// `--include`: of the arrays of a hierarchy, those that are changed; empty: all.
-    pub include: Vec<glob::Pattern>,
-    /// `--exclude`: those that are copied.
-    pub exclude: Vec<glob::Pattern>,
-    /// `--rule`, in their order.
-    pub rules: Vec<Rule>,
-    /// `--no-consolidate`: consolidated metadata are left out.
-    pub no_consolidate: bool,
     /// `--allow-lossy-cast`.
     pub allow_lossy_cast: bool,
     /// `--no-fill-check`.
@@ -185,32 +154,62 @@ pub struct TranscodeOptions {
     pub write_empty_chunks: bool,
 }
 
+/// How a job runs, whatever it makes: what it may use, where it begins, and what is done beside it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunOptions {
+    /// What every command takes.
+    pub common: CommonOptions,
+    /// `--verify`.
+    pub verify: bool,
+    /// `--dry-run`.
+    pub dry_run: bool,
+    /// `--overwrite`.
+    pub overwrite: bool,
+    /// `--resume`.
+    pub resume: bool,
+}
+
+/// `--rule`: changes to the arrays of a hierarchy that a pattern takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// Of paths without the leading slash.
+    pub pattern: glob::Pattern,
+    /// What changes; whatever it does not say is as without it.
+    pub change: ChangeOptions,
+}
+
+/// `zarrcast transcode`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TranscodeOptions {
+    /// SOURCE.
+    pub source: Location,
+    /// DEST.
+    pub destination: Location,
+    /// How it runs.
+    pub run: RunOptions,
+    /// What changes in the arrays that `include` and `exclude` leave.
+    pub change: ChangeOptions,
+    /// `--include`: of the arrays of a hierarchy, those that are changed; empty: all.
+    pub include: Vec<glob::Pattern>,
+    /// `--exclude`: those that are copied.
+    pub exclude: Vec<glob::Pattern>,
+    /// `--rule`, in their order.
+    pub rules: Vec<Rule>,
+    /// `--no-consolidate`: consolidated metadata are left out.
+    pub no_consolidate: bool,
+}
+
 impl TranscodeOptions {
-    /// What applies to an array that is left by `--include` and `--exclude`.
+    /// What applies to an array that is only copied: no reader opens a tree of both formats.
     #[must_use]
-    pub fn of_every_array(&self) -> Self {
-        TranscodeOptions { include: Vec::new(), exclude: Vec::new(), rules: Vec::new(), ..self.clone() }
+    pub fn change_of_a_copied_array(&self) -> ChangeOptions {
+        ChangeOptions { zarr_format: self.change.zarr_format, ..ChangeOptions::default() }
     }
+}
 
-    /// What applies to an array that is only copied.
-    #[must_use]
-    pub fn of_a_copied_array(&self) -> Self {
-        TranscodeOptions {
-            common: self.common.clone(),
-            source: self.source.clone(),
-            destination: self.destination.clone(),
-            // No reader opens a tree of both formats.
-            zarr_format: self.zarr_format,
-            verify: self.verify,
-            dry_run: self.dry_run,
-            overwrite: self.overwrite,
-            resume: self.resume,
-            ..TranscodeOptions::default()
-        }
-    }
-
+impl ChangeOptions {
     /// Takes what a rule says instead of what was said before; what contradicts it goes.
-    pub fn override_by(&mut self, rule: &TranscodeOptions) {
+    pub fn override_by(&mut self, rule: &ChangeOptions) {
         if rule.quantize.is_some() || rule.data_type.is_some() || rule.unpack {
             (self.quantize, self.data_type, self.unpack) = (None, None, false);
         }

@@ -18,7 +18,7 @@ use crate::operation::error::OperationError;
 use crate::operation::inspect_result::SuggestionResult;
 use crate::operation::missing;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{Missing, QuantizeOptions, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, Missing, QuantizeOptions};
 use crate::operation::transcode::fault;
 use crate::operation::transcode::quantize::first_pass::FirstPass;
 use crate::operation::transcode::quantize::measure;
@@ -50,7 +50,7 @@ impl Suggesting<'_> {
     ) -> Result<(SuggestionResult, Vec<Diagnostic>), OperationError> {
         let Suggesting { source, side, listing, driver, progress, .. } = *self;
         let missing = missing.filter(|missing| self.has_missing(missing)).cloned();
-        let options = TranscodeOptions::default();
+        let options = ChangeOptions::default();
         let quantize = QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() };
         let request = Request::new(source, &options, &quantize)?;
         let budget = self.budget.narrowed(driver.num_threads());

@@ -14,6 +14,7 @@ use crate::engine::progress::{Progress, Share, Silent};
 use crate::metadata::array::num_elements;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
+use crate::operation::options::RunOptions;
 use crate::store::Node;
 
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
@@ -32,6 +33,7 @@ pub(super) struct PlannedArray {
 /// Settles arrays.
 pub(super) struct Planning<'a> {
     pub budget: Budget,
+    pub run: &'a RunOptions,
     pub interrupt: &'a Interrupt,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,
@@ -49,7 +51,7 @@ impl Planning<'_> {
             let mut array = slot.lock().unwrap_or_else(PoisonError::into_inner);
             if array.as_ref().is_some_and(is_due) { array.take() } else { None }
         };
-        let is_quick = |array: &SourceArray| self.is_tree && array.options.quantize.is_none();
+        let is_quick = |array: &SourceArray| self.is_tree && array.change.quantize.is_none();
         let quick = self.driver.map_plain(&waiting, |slot| {
             let driver = self.driver.alone();
             due(slot, &is_quick).map(|array| self.plan_array(array, &driver, &Silent))
@@ -97,7 +99,7 @@ impl Planning<'_> {
         progress: &dyn Progress,
     ) -> Result<PlannedArray, OperationError> {
         self.interrupt.check().map_err(|_| OperationError::interrupted())?;
-        let SourceArray { path, opened, options } = array;
+        let SourceArray { path, opened, change } = array;
         let target = match path.trim_start_matches('/') {
             "" => self.work.clone(),
             inside => self.work.child(inside).map_err(cannot_write)?,
@@ -106,9 +108,9 @@ impl Planning<'_> {
         let is_small =
             self.is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
-        let planner = Planner { options: &options, budget, interrupt: self.interrupt, driver };
+        let planner = Planner { options: &change, run: self.run, budget, interrupt: self.interrupt, driver };
         let plan = planner.plan(opened, target, progress)?;
-        let memory = allot(budget, &plan, options.verify)?;
+        let memory = allot(budget, &plan, self.run.verify)?;
         check_room(&plan)?;
         Ok(PlannedArray { path, plan, memory, is_small })
     }
@@ -116,7 +118,7 @@ impl Planning<'_> {
 
 /// Bytes that the first passes of an array read, and how many passes there are; under `--max-error` at least one more.
 fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
-    let passes = match &array.options.quantize {
+    let passes = match &array.change.quantize {
         None => 0,
         Some(quantize) => 1 + u64::from(quantize.max_error.is_some()),
     };

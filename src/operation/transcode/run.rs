@@ -20,7 +20,7 @@ use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::hierarchy::compare_paths;
 use crate::operation::new_driver;
-use crate::operation::options::{CommonOptions, TranscodeOptions};
+use crate::operation::options::{RunOptions, TranscodeOptions};
 use crate::operation::transcode_result::{Totals, TranscodeResult};
 use crate::store::Location;
 
@@ -31,17 +31,19 @@ pub fn transcode(
     interrupt: &Interrupt,
 ) -> Result<TranscodeResult, OperationError> {
     let begun = Instant::now();
-    let budget = Budget::of(&options.common);
+    let budget = Budget::of(&options.run.common);
     let driver = new_driver(budget.threads(), interrupt)?;
     let mut source = Source::open(options, &driver)?;
     let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
     let arrays = take(&mut source.arrays);
     let (work, is_tree) = (&site.work, arrays.len() > 1);
-    let mut arrays = Planning { budget, interrupt, driver: &driver, progress, work, is_tree }.plan(arrays)?;
+    let mut arrays =
+        Planning { budget, run: &options.run, interrupt, driver: &driver, progress, work, is_tree }
+            .plan(arrays)?;
     let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
     let documents = with_copies(options, &source.groups, of_arrays.collect())?;
     let whole = Whole { options, source: &source, arrays: &arrays, documents: &documents };
-    if options.dry_run {
+    if options.run.dry_run {
         return Ok(whole.result(None, begun));
     }
     let _unfinished =
@@ -83,13 +85,9 @@ impl Whole<'_> {
             source.extend(read.attributes_bytes.as_deref());
         }
         let asked = TranscodeOptions {
-            common: CommonOptions::default(),
             source: Location::default(),
             destination: Location::default(),
-            verify: false,
-            dry_run: false,
-            overwrite: false,
-            resume: false,
+            run: RunOptions::default(),
             ..self.options.clone()
         };
         let asked = format!("{asked:?}");
@@ -119,7 +117,7 @@ impl Whole<'_> {
             driver,
             budget,
             progress,
-            verifies: self.options.verify,
+            verifies: self.options.run.verify,
         };
         let done = writing.chunks().and_then(|tallies| {
             if !claim.is_published {
@@ -222,7 +220,7 @@ impl Whole<'_> {
         TranscodeResult {
             source: self.options.source.display().to_string(),
             destination: self.options.destination.display().to_string(),
-            dry_run: self.options.dry_run,
+            dry_run: self.options.run.dry_run,
             complete: ran,
             seconds: begun.elapsed().as_secs_f64(),
             totals: Totals::of(&nodes, self.source.other_keys.len() as u64),

@@ -9,7 +9,7 @@ use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ShapeRequest, ShardRequest, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest, TranscodeOptions};
 
 /// An array of SOURCE.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct SourceArray {
     /// As it was read.
     pub opened: OpenedArray,
     /// What applies to it.
-    pub options: TranscodeOptions,
+    pub change: ChangeOptions,
 }
 
 /// `*` stays within a name.
@@ -64,21 +64,22 @@ pub(super) fn check_applied(
     arrays: &[SourceArray],
     store: &str,
 ) -> Result<(), OperationError> {
-    let any =
-        |applies: &dyn Fn(&TranscodeOptions) -> bool| arrays.iter().any(|array| applies(&array.options));
-    if options.quantize.is_some() && !any(&|chosen| chosen.quantize.is_some()) {
+    let any = |applies: &dyn Fn(&ChangeOptions) -> bool| arrays.iter().any(|array| applies(&array.change));
+    if options.change.quantize.is_some() && !any(&|chosen| chosen.quantize.is_some()) {
         return Err(OperationError::data(format!("`{store}` has no float array to quantise"))
             .with_help("coordinates are quantised where `--include` names them"));
     }
-    if options.unpack && !any(&|chosen| chosen.unpack) {
+    if options.change.unpack && !any(&|chosen| chosen.unpack) {
         return Err(OperationError::data(format!("`{store}` has no array to unpack"))
             .with_help("packed arrays have the attribute `scale_factor` or `add_offset`"));
     }
-    let shard_shape = match &options.shard_shape {
+    let shard_shape = match &options.change.shard_shape {
         Some(ShardRequest::Shape(shape)) => Some(shape),
         _ => None,
     };
-    for (option, shape) in [("--chunk-shape", options.chunk_shape.as_ref()), ("--shard-shape", shard_shape)] {
+    for (option, shape) in
+        [("--chunk-shape", options.change.chunk_shape.as_ref()), ("--shard-shape", shard_shape)]
+    {
         let Some(ShapeRequest::Named(named)) = shape else { continue };
         let is_known = |name: &&(String, u64)| {
             let has = |array: &SourceArray| dimension_names(&array.opened).any(|own| own == name.0);
@@ -103,17 +104,17 @@ fn is_left(options: &TranscodeOptions, path: &str) -> bool {
     (options.include.is_empty() || any(&options.include)) && !any(&options.exclude)
 }
 
-/// The options for an array: those of the command line if it is left, with those of each rule that takes it over them.
-pub(super) fn options_for(
+/// What changes in an array: the options of the command line if it is left, with those of each rule that takes it over them.
+pub(super) fn change_of(
     options: &TranscodeOptions,
     path: &str,
     source: &OpenedArray,
     coordinates: &HashSet<String>,
-) -> TranscodeOptions {
+) -> ChangeOptions {
     let rules: Vec<_> = options.rules.iter().filter(|rule| takes(&rule.pattern, path)).collect();
     let is_excluded = options.exclude.iter().any(|pattern| takes(pattern, path));
     let mut chosen =
-        if is_left(options, path) { options.of_every_array() } else { options.of_a_copied_array() };
+        if is_left(options, path) { options.change.clone() } else { options.change_of_a_copied_array() };
     let is_named = options.include.iter().any(|pattern| takes(pattern, path) && names(pattern))
         || rules.iter().any(|rule| names(&rule.pattern));
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
@@ -126,7 +127,7 @@ pub(super) fn options_for(
     keep_dimensions(&mut chosen, source);
     if !is_excluded {
         for rule in rules {
-            chosen.override_by(&rule.options);
+            chosen.override_by(&rule.change);
         }
     }
     // What says how values are converted, where none are.
@@ -137,7 +138,7 @@ pub(super) fn options_for(
 }
 
 /// Of lengths by the names of dimensions those of the array's own.
-fn keep_dimensions(options: &mut TranscodeOptions, source: &OpenedArray) {
+fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
     let own: Vec<&str> = dimension_names(source).collect();
     let keep = |request: ShapeRequest| match request {
         ShapeRequest::Named(named) => {

@@ -80,10 +80,10 @@ impl Site {
         let place = destination.resolved_root().map_err(unreadable)?;
         check_apart(&source.resolved_root().map_err(unreadable)?, &place, &shown)?;
         let standing = standing(&place, &destination)?;
-        if options.overwrite {
-            return Self::replacing(source, place, shown, standing, options.resume);
+        if options.run.overwrite {
+            return Self::replacing(source, place, shown, standing, options.run.resume);
         }
-        let start = match (standing, options.resume) {
+        let start = match (standing, options.run.resume) {
             (Standing::Nothing, _) => {
                 refuse_half_exchanged(&place, &shown)?;
                 Start::New

@@ -20,7 +20,8 @@ use crate::operation::codec_words::compression;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::open::open_documents;
 use crate::operation::options::{
-    CommonOptions, Compression, QuantizeOptions, ShapeRequest, ShardRequest, TranscodeOptions,
+    ChangeOptions, CommonOptions, Compression, QuantizeOptions, RunOptions, ShapeRequest, ShardRequest,
+    TranscodeOptions,
 };
 use crate::store::Node;
 use crate::store::fault::Call;
@@ -108,17 +109,21 @@ impl Scene {
             old = Some(other);
         }
         let options = TranscodeOptions {
-            common: CommonOptions { threads: NonZeroUsize::new(1), ..change.common.clone() },
             source: folder.path().join("a").into(),
             destination: folder.path().join("b").into(),
-            overwrite: overwrites,
+            run: RunOptions {
+                common: CommonOptions { threads: NonZeroUsize::new(1), ..change.run.common.clone() },
+                overwrite: overwrites,
+                ..change.run.clone()
+            },
             ..change.clone()
         };
         Scene { folder, options, source: source.clone(), old }
     }
 
     fn run(&self, resumes: bool) -> Result<(), OperationError> {
-        let options = TranscodeOptions { resume: resumes, ..self.options.clone() };
+        let mut options = self.options.clone();
+        options.run.resume = resumes;
         transcode(&options, &Silent, &Interrupt::default()).map(|_| ())
     }
 
@@ -157,6 +162,16 @@ struct Trial<'a> {
     overwrites: bool,
     /// What fails in every run of the trial.
     always: Vec<(usize, Failure)>,
+}
+
+/// What is asked for where this changes.
+pub(super) fn changing(change: ChangeOptions) -> TranscodeOptions {
+    TranscodeOptions { change, ..TranscodeOptions::default() }
+}
+
+fn verified(mut options: TranscodeOptions) -> TranscodeOptions {
+    options.run.verify = true;
+    options
 }
 
 /// Fails every call of a run, and damages every chunk, one at a time.
@@ -280,11 +295,11 @@ fn zstd(level: u32) -> Compression {
 fn sharded() -> Files {
     let scene = Scene::new(
         &plain(""),
-        &TranscodeOptions {
+        &changing(ChangeOptions {
             chunk_shape: Some(shape(&[2, 2])),
             shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
-            ..TranscodeOptions::default()
-        },
+            ..ChangeOptions::default()
+        }),
         false,
     );
     scene.run(false).unwrap();
@@ -304,7 +319,7 @@ fn copy_of_an_unknown_codec_survives_every_failure() {
 
 #[test]
 fn recode_survives_every_failure() {
-    let change = TranscodeOptions { compress: Some(zstd(1)), ..TranscodeOptions::default() };
+    let change = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
     try_decoding("recode", &plain(""), &change);
     try_decoding("recode inside shards", &sharded(), &change);
 }
@@ -329,10 +344,10 @@ fn text() -> Files {
 }
 
 fn text_in_shards() -> Files {
-    let change = TranscodeOptions {
+    let change = changing(ChangeOptions {
         shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
-        ..TranscodeOptions::default()
-    };
+        ..ChangeOptions::default()
+    });
     let scene = Scene::new(&text(), &change, false);
     scene.run(false).unwrap();
     scene.destination()
@@ -340,82 +355,83 @@ fn text_in_shards() -> Files {
 
 #[test]
 fn text_survives_every_failure() {
-    let compress = TranscodeOptions { compress: Some(zstd(1)), ..TranscodeOptions::default() };
-    try_decoding("recode of text", &text(), &TranscodeOptions { verify: true, ..compress.clone() });
+    let compress = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
+    try_decoding("recode of text", &text(), &verified(compress.clone()));
     try_decoding("recode of text inside shards", &text_in_shards(), &compress);
-    let out = TranscodeOptions { shard_shape: Some(ShardRequest::None), ..TranscodeOptions::default() };
+    let out = changing(ChangeOptions { shard_shape: Some(ShardRequest::None), ..ChangeOptions::default() });
     try_decoding("text out of shards", &text_in_shards(), &out);
-    let rechunk = TranscodeOptions {
+    let rechunk = verified(changing(ChangeOptions {
         chunk_shape: Some(shape(&[1, 1])),
         shard_shape: Some(ShardRequest::Shape(shape(&[1, 4]))),
-        verify: true,
-        ..TranscodeOptions::default()
-    };
+        ..ChangeOptions::default()
+    }));
     try_decoding("rechunk of text", &text(), &rechunk);
-    let filled = TranscodeOptions {
+    let filled = changing(ChangeOptions {
         fill_value: Some(Json::parse_str("\"new\"").unwrap()),
-        ..TranscodeOptions::default()
-    };
+        ..ChangeOptions::default()
+    });
     try_all("fill value of text", &text(), &filled);
 }
 
 #[test]
 fn quantisation_survives_every_failure() {
     let quantize = QuantizeOptions { max_error: Some(1.0), ..QuantizeOptions::default() };
-    let change = TranscodeOptions { quantize: Some(quantize), verify: true, ..TranscodeOptions::default() };
+    let change = verified(changing(ChangeOptions { quantize: Some(quantize), ..ChangeOptions::default() }));
     try_decoding("quantise", &plain(""), &change);
 }
 
 #[test]
 fn new_fill_value_survives_every_failure() {
-    let change =
-        TranscodeOptions { fill_value: Some(Json::parse_str("7").unwrap()), ..TranscodeOptions::default() };
+    let change = changing(ChangeOptions {
+        fill_value: Some(Json::parse_str("7").unwrap()),
+        ..ChangeOptions::default()
+    });
     try_decoding("fill", &plain(""), &change);
 }
 
 #[test]
 fn reshard_survives_every_failure() {
-    let into = TranscodeOptions {
+    let into = changing(ChangeOptions {
         shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
-        ..TranscodeOptions::default()
-    };
+        ..ChangeOptions::default()
+    });
     try_all("into shards", &plain(""), &into);
-    let out = TranscodeOptions { shard_shape: Some(ShardRequest::None), ..TranscodeOptions::default() };
+    let out = changing(ChangeOptions { shard_shape: Some(ShardRequest::None), ..ChangeOptions::default() });
     try_decoding("out of shards", &sharded(), &out);
 }
 
 #[test]
 fn rechunk_survives_every_failure() {
-    let change = TranscodeOptions { chunk_shape: Some(shape(&[4, 1])), ..TranscodeOptions::default() };
+    let change = changing(ChangeOptions { chunk_shape: Some(shape(&[4, 1])), ..ChangeOptions::default() });
     try_decoding("rechunk", &plain(""), &change);
-    let change = TranscodeOptions {
+    let change = changing(ChangeOptions {
         chunk_shape: Some(shape(&[1, 1])),
         shard_shape: Some(ShardRequest::Shape(shape(&[1, 4]))),
-        ..TranscodeOptions::default()
-    };
+        ..ChangeOptions::default()
+    });
     try_decoding("rechunk shards", &sharded(), &change);
 }
 
 #[test]
 fn version_2_survives_every_failure() {
     try_all("copy of v2", &plain_v2(), &TranscodeOptions::default());
-    let change = TranscodeOptions { compress: Some(zstd(1)), ..TranscodeOptions::default() };
+    let change = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
     try_decoding("recode of v2", &plain_v2(), &change);
 }
 
 #[test]
 fn change_of_format_survives_every_failure() {
-    let to = |zarr_format| TranscodeOptions { zarr_format: Some(zarr_format), ..TranscodeOptions::default() };
-    try_all("v2 to v3", &plain_v2(), &to(3));
-    try_all("v3 to v2", &plain(""), &to(2));
+    let to = |zarr_format| ChangeOptions { zarr_format: Some(zarr_format), ..ChangeOptions::default() };
+    try_all("v2 to v3", &plain_v2(), &changing(to(3)));
+    try_all("v3 to v2", &plain(""), &changing(to(2)));
     try_decoding(
         "v2 to v3 in shards",
         &plain_v2(),
-        &TranscodeOptions {
+        &changing(ChangeOptions {
             shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
             chunk_shape: Some(shape(&[2, 1])),
             ..to(3)
-        },
+        }),
     );
 }
 
@@ -432,7 +448,8 @@ fn planes() -> Files {
         files.insert(format!("c.{plane}.0.0").into(), values);
     }
     write(scene.options.source.path(), &files);
-    let change = TranscodeOptions { compress: Some(zstd(1)), ..scene.options.clone() };
+    let mut change = scene.options.clone();
+    change.change.compress = Some(zstd(1));
     transcode(&change, &Silent, &Interrupt::default()).unwrap();
     scene.destination()
 }
@@ -449,17 +466,18 @@ fn hierarchy_survives_every_failure() {
         files.extend(plain("").into_iter().map(|(key, bytes)| (Path::new(name).join(key), bytes)));
     }
     try_all("hierarchy", &files, &TranscodeOptions::default());
-    let change = TranscodeOptions { compress: Some(zstd(1)), ..TranscodeOptions::default() };
+    let change = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
     try_all("hierarchy", &files, &change);
 }
 
 #[test]
 fn rechunk_in_two_passes_survives_every_failure() {
     let source = planes();
-    let change = |max_memory| TranscodeOptions {
-        chunk_shape: Some(shape(&[16, 32, 64])),
-        common: CommonOptions { max_memory: Some(max_memory), ..CommonOptions::default() },
-        ..TranscodeOptions::default()
+    let change = |max_memory| {
+        let chunk_shape = Some(shape(&[16, 32, 64]));
+        let mut options = changing(ChangeOptions { chunk_shape, ..ChangeOptions::default() });
+        options.run.common.max_memory = Some(max_memory);
+        options
     };
     // The least budget, and that it takes two passes.
     let scene = Scene::new(&source, &change(1), false);
@@ -468,7 +486,8 @@ fn rechunk_in_two_passes_survives_every_failure() {
         refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     let change = change(least.unwrap());
     let scene = Scene::new(&source, &change, false);
-    let plan = TranscodeOptions { dry_run: true, ..scene.options.clone() };
+    let mut plan = scene.options.clone();
+    plan.run.dry_run = true;
     let plan = transcode(&plan, &Silent, &Interrupt::default()).unwrap();
     assert_eq!(plan.nodes[0].passes, Some(2));
     let trial = Trial {

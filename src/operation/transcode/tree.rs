@@ -57,7 +57,7 @@ impl Source {
         tell_of_array_members(options, &mut reading);
         let opened = opened(reading)?;
         let opened = in_v3_form(with_chunks_of_one(opened));
-        let array = SourceArray { path: "/".to_owned(), opened, options: options.of_every_array() };
+        let array = SourceArray { path: "/".to_owned(), opened, change: options.change.clone() };
         Ok(Source {
             node,
             document_key,
@@ -94,7 +94,7 @@ impl Source {
                     lower(&mut group.diagnostics);
                     let of_node = group.diagnostics.iter_mut().chain(&mut node.diagnostics);
                     forgive_copies(of_node, options.no_consolidate);
-                    if options.zarr_format == Some(3) && group.zarr_format == 2 {
+                    if options.change.zarr_format == Some(3) && group.zarr_format == 2 {
                         let members = netcdf_members(&group.document);
                         tell_of_members(
                             (&group.place, ".zgroup"),
@@ -106,7 +106,7 @@ impl Source {
                 }
                 NodeContent::Implicit | NodeContent::Broken => {}
             }
-            if options.zarr_format == Some(3) && format_of(&node.content) == Some(2) {
+            if options.change.zarr_format == Some(3) && format_of(&node.content) == Some(2) {
                 let found = check_name(&node.place, Some(3));
                 let reserved = found.filter(|_| check_name(&node.place, Some(2)).is_none());
                 node.diagnostics.extend(reserved.map(|found| {
@@ -153,8 +153,8 @@ impl Source {
             .into_iter()
             .zip(arrays)
             .map(|(path, opened)| {
-                let options = selection::options_for(options, &path, &opened, &coordinates);
-                SourceArray { path, opened, options }
+                let change = selection::change_of(options, &path, &opened, &coordinates);
+                SourceArray { path, opened, change }
             })
             .collect();
         name_points(&mut arrays);
@@ -173,7 +173,7 @@ fn format_of(content: &NodeContent) -> Option<u64> {
 }
 
 fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
-    if options.zarr_format == Some(3) && array.zarr_format == 2 {
+    if options.change.zarr_format == Some(3) && array.zarr_format == 2 {
         let attributes = array.members.attributes.clone().unwrap_or_default();
         let members = netcdf_members(&array.document);
         tell_of_members((&array.place, ".zarray"), &attributes, members, &mut array.diagnostics);
@@ -212,7 +212,7 @@ pub(super) fn name_points(arrays: &mut [SourceArray]) {
         if array.opened.zarr_format == 3
             && metadata.shape.is_empty()
             && metadata.dimension_names.is_none()
-            && array.options.zarr_format == Some(2)
+            && array.change.zarr_format == Some(2)
             && named.contains(&group_of(&array.path))
         {
             metadata.dimension_names = Some(Vec::new());

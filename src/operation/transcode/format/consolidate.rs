@@ -64,7 +64,7 @@ fn group_documents(
     nodes: &BTreeMap<&str, NodeDocuments>,
 ) -> Result<NodeDocuments, OperationError> {
     let writing = Writing { group, nodes, consolidates: group.has_copies && !options.no_consolidate };
-    match (group.zarr_format, options.zarr_format.unwrap_or(group.zarr_format)) {
+    match (group.zarr_format, options.change.zarr_format.unwrap_or(group.zarr_format)) {
         (2, 2) => writing.version_2(),
         (2, _) => Ok(writing.version_3_of_2()),
         (_, 2) => writing.version_2_of_3(),

@@ -19,7 +19,7 @@ use crate::metadata::v2::{
 use crate::operation::document::parse_document;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, QuantizeForm};
 use crate::operation::transcode::plan::draft::Draft;
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
 use description::Description;
@@ -74,7 +74,7 @@ fn mask(source: &OpenedArray) -> Option<&Json> {
 /// Refuses, before any data are read, what no v2 array can be.
 pub(in crate::operation) fn refuse_codecs(
     source: &OpenedArray,
-    options: &TranscodeOptions,
+    options: &ChangeOptions,
 ) -> Result<(), OperationError> {
     let to_codecs = options.quantize.as_ref().is_some_and(|quantize| quantize.form == QuantizeForm::Codecs);
     if options.zarr_format.unwrap_or(source.zarr_format) != 2 || !to_codecs {
@@ -88,7 +88,7 @@ pub(in crate::operation) fn refuse_codecs(
 pub(in crate::operation) fn set_format(
     draft: &mut Draft,
     source: &OpenedArray,
-    options: &TranscodeOptions,
+    options: &ChangeOptions,
 ) -> Result<(), OperationError> {
     draft.zarr_format = options.zarr_format.unwrap_or(source.zarr_format);
     let present = &source.metadata.chunk_key_encoding;
@@ -238,7 +238,7 @@ fn read_again(key: &str, bytes: &[u8]) -> Option<Json> {
 #[derive(Clone, Copy)]
 pub(in crate::operation) struct Given<'a> {
     /// The options of the array.
-    pub(in crate::operation) options: &'a TranscodeOptions,
+    pub(in crate::operation) options: &'a ChangeOptions,
     /// Whether the fill value is written anew, be it the same.
     pub(in crate::operation) is_fill_given: bool,
 }

@@ -8,7 +8,7 @@ use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::TranscodeOptions;
+use crate::operation::options::ChangeOptions;
 use crate::operation::transcode::quantize::quantization::Quantization;
 use crate::pipeline::configuration::cast_value::is_lossy;
 use crate::pipeline::{BoundConfiguration, Pipeline};
@@ -29,7 +29,7 @@ const BOUND_TO_A_TYPE: [&str; 9] = [
 /// Changes the draft's data type and fill value; what happens to the values, and what absent elements become.
 pub(in crate::operation) fn data_type(
     source: &OpenedArray,
-    options: &TranscodeOptions,
+    options: &ChangeOptions,
     data_type: &DataType,
     draft: &mut Draft,
 ) -> Result<(ValueChange, Option<FillValue>), OperationError> {
@@ -101,7 +101,7 @@ pub(in crate::operation) fn data_type(
 
 /// Refuses to keep codecs that were configured for the type that values had, where they get another and no chain is given.
 pub(in crate::operation) fn refuse_bound_codecs(
-    options: &TranscodeOptions,
+    options: &ChangeOptions,
     draft: &Draft,
     (from, to): (NumberType, NumberType),
 ) -> Result<(), OperationError> {

@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity, code};
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 use crate::operation::open::{OpenedArray, refusal};
-use crate::operation::options::TranscodeOptions;
+use crate::operation::options::ChangeOptions;
 use crate::pipeline::Pipeline;
 
 /// What is said of names, which are others in v2.
@@ -20,7 +20,7 @@ const ABOUT_NAMES: [Code; 5] = [
 
 /// Proves the draft: the document, the chain, the fill value through it.
 pub(super) fn check(
-    options: &TranscodeOptions,
+    options: &ChangeOptions,
     draft: &mut Draft,
     source: &OpenedArray,
     warnings: &mut Vec<Diagnostic>,
@@ -82,7 +82,7 @@ pub(super) fn check(
 fn explicit(
     draft: &mut Draft,
     pipeline: &Pipeline,
-    options: &TranscodeOptions,
+    options: &ChangeOptions,
     store: &str,
 ) -> Result<Option<(ArrayMetadata, Pipeline)>, OperationError> {
     let has_new_grid = options.chunk_shape.is_some() || options.shard_shape.is_some();
@@ -99,7 +99,7 @@ fn explicit(
 }
 
 /// What is said of errors in what would be written: the option that brought them in, where one did.
-fn culprit(options: &TranscodeOptions, errors: &[Diagnostic], store: &str) -> String {
+fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> String {
     let at = |part: &str| {
         let is_there = |error: &Diagnostic| {
             error.location.pointer.as_deref().is_some_and(|pointer| pointer.starts_with(part))

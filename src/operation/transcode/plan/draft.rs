@@ -10,7 +10,7 @@ use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::error::OperationError;
 use crate::operation::open::{OpenedArray, is_read_with_a_warning, refusal};
-use crate::operation::options::{Compression, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, Compression};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
 
 /// The metadata of DEST in the making.
@@ -119,7 +119,7 @@ impl Draft {
     /// Applies `--attributes`, `--attributes-append` and `--dimension-names`.
     pub(in crate::operation) fn describe(
         &mut self,
-        options: &TranscodeOptions,
+        options: &ChangeOptions,
         rank: usize,
     ) -> Result<(), OperationError> {
         if let Some(attributes) = &options.attributes {

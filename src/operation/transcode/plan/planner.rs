@@ -19,7 +19,7 @@ use crate::operation::budget::Budget;
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, QuantizeForm, RunOptions};
 use crate::operation::storage::dangling_links;
 use crate::operation::transcode::budget::allot;
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
@@ -34,7 +34,9 @@ use crate::store::Node;
 #[derive(Debug)]
 pub(in crate::operation) struct Planner<'a> {
     /// What was asked for.
-    pub options: &'a TranscodeOptions,
+    pub options: &'a ChangeOptions,
+    /// How the job runs.
+    pub run: &'a RunOptions,
     /// What a run may use.
     pub budget: Budget,
     /// What stops a first pass.
@@ -56,7 +58,7 @@ impl Planner<'_> {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
         // Only a plan that is shown tells how much it would read.
-        let list = if self.options.dry_run { listing::list_with_sizes } else { listing::list };
+        let list = if self.run.dry_run { listing::list_with_sizes } else { listing::list };
         let listing = list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
         if let Some(folder) = listing.folders.first() {
             return Err(OperationError::data(format!(
@@ -86,7 +88,7 @@ impl Planner<'_> {
                 .settle(request);
         }
         let open = request.open(listing);
-        if self.options.dry_run {
+        if self.run.dry_run {
             return open;
         }
         // Too small a budget is found out before anything is read.
@@ -94,7 +96,7 @@ impl Planner<'_> {
         if let Ok(sketch) = open.and_then(|open| {
             self.assemble(request.source.clone(), target.clone(), listing.clone(), Some(open))
         }) {
-            budget = budget.narrowed(allot(self.budget, &sketch, self.options.verify)?.threads);
+            budget = budget.narrowed(allot(self.budget, &sketch, self.run.verify)?.threads);
         }
         FirstPass { budget, interrupt: self.interrupt, listing, progress }.settle(request)
     }
@@ -119,9 +121,16 @@ impl Planner<'_> {
             warnings.extend(reader_support::warning(&source.pipeline, &destination.pipeline));
         }
         let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
-        let (options, budget, present) = (self.options, self.budget, &listing.present);
-        let ends =
-            Ends { options, budget, source: &source, present, target: &target, destination: &destination };
+        let (options, run, budget, present) = (self.options, self.run, self.budget, &listing.present);
+        let ends = Ends {
+            options,
+            run,
+            budget,
+            source: &source,
+            present,
+            target: &target,
+            destination: &destination,
+        };
         let Work { job, comparison } = ends.work(changed)?;
         let lossy = job.as_ref().and_then(lossy_filter::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));

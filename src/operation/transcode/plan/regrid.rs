@@ -8,7 +8,7 @@ use crate::metadata::edit::{codecs_json, set_chunk_shape};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
-use crate::operation::options::{ShapeRequest, ShardRequest, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 const SHARDING: &str = "sharding_indexed";
@@ -16,7 +16,7 @@ const SHARDING: &str = "sharding_indexed";
 /// Changes the draft's chunk grid and, where shards come or go, its chain.
 pub(in crate::operation) fn apply(
     draft: &mut Draft,
-    options: &TranscodeOptions,
+    options: &ChangeOptions,
     source: &ArrayMetadata,
     store: &str,
 ) -> Result<(), OperationError> {
@@ -77,7 +77,7 @@ fn set_grid(draft: &mut Draft, metadata: &ArrayMetadata, chunk_shape: &[u64]) {
 fn check_divides(
     inner: &[u64],
     shard: &[u64],
-    options: &TranscodeOptions,
+    options: &ChangeOptions,
     shape: &[u64],
 ) -> Result<(), OperationError> {
     let Some(axis) = inner.iter().zip(shard).position(|(inner, shard)| !shard.is_multiple_of(*inner)) else {

@@ -12,7 +12,7 @@ use crate::metadata::json::Json;
 use crate::operation::cf;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::TranscodeOptions;
+use crate::operation::options::ChangeOptions;
 
 const PACKING_CODECS: [&str; 2] = ["scale_offset", "cast_value"];
 const PACKING_ATTRIBUTES: [&str; 8] = [
@@ -38,7 +38,7 @@ pub(in crate::operation) fn applies(source: &OpenedArray) -> bool {
 /// Changes the draft; what happens to the values, and what absent elements become.
 pub(in crate::operation) fn apply(
     source: &OpenedArray,
-    options: &TranscodeOptions,
+    options: &ChangeOptions,
     draft: &mut Draft,
 ) -> Result<(ValueChange, Option<FillValue>), OperationError> {
     let names = codec_names(&source.metadata.codecs);
@@ -59,7 +59,7 @@ pub(in crate::operation) fn apply(
     Ok((change, Some(absent)))
 }
 
-fn set_chain(options: &TranscodeOptions, draft: &mut Draft) -> Result<(), OperationError> {
+fn set_chain(options: &ChangeOptions, draft: &mut Draft) -> Result<(), OperationError> {
     if let Some(codecs) = &options.codecs {
         draft.set_codecs(read_chain(codecs, "--codecs")?);
     }

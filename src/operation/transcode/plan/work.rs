@@ -14,7 +14,7 @@ use crate::engine::transfer::Transfer;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::TranscodeOptions;
+use crate::operation::options::{ChangeOptions, RunOptions};
 use crate::operation::transcode::budget::{first_pass_bytes, unit_bytes};
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::layout::{opaque_array, side};
@@ -31,7 +31,9 @@ pub(super) struct Work {
 /// The two arrays that work lies between, and with what it is done.
 pub(super) struct Ends<'a> {
     /// What was asked for.
-    pub options: &'a TranscodeOptions,
+    pub options: &'a ChangeOptions,
+    /// How the job runs.
+    pub run: &'a RunOptions,
     /// Threads and memory.
     pub budget: Budget,
     /// SOURCE.
@@ -68,7 +70,7 @@ impl Ends<'_> {
         let job = ObjectJob { transfer, route };
         choice.elsewhere = unit_bytes(&job, quantization, false);
         let is_told = depends_on_one_element(job.transfer.destination.subchunk_chain(), kept(&job));
-        if options.verify && options.codecs.is_some() && !is_told {
+        if self.run.verify && options.codecs.is_some() && !is_told {
             let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
             return Err(OperationError::data(message).with_help(
                 "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
@@ -78,7 +80,7 @@ impl Ends<'_> {
             Route::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself, and chunks that stay as they are one by one.
             Route::Staged(_) | Route::Subchunks(_) => None,
-            _ if self.has_same_grid() || !options.verify => None,
+            _ if self.has_same_grid() || !self.run.verify => None,
             _ => Some(choice.rechunk(&job.transfer.source, &job.transfer.destination)?),
         };
         Ok(Work { job: Some(job), comparison })
@@ -124,8 +126,8 @@ impl Ends<'_> {
             store: &self.source.store,
             budget: self.budget,
             elsewhere,
-            verifies: self.options.verify,
-            resumes: self.options.resume,
+            verifies: self.run.verify,
+            resumes: self.run.resume,
         }
     }
 

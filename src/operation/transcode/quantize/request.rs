@@ -7,7 +7,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{QuantizeForm, QuantizeOptions, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, QuantizeForm, QuantizeOptions};
 use crate::operation::transcode::plan::draft::codec_names;
 
 /// What is asked for, before the range is known.
@@ -16,7 +16,7 @@ pub(in crate::operation) struct Request<'a> {
     /// The array.
     pub source: &'a OpenedArray,
     /// The options of the run.
-    pub options: &'a TranscodeOptions,
+    pub options: &'a ChangeOptions,
     /// Those of the quantisation.
     pub quantize: &'a QuantizeOptions,
     /// The array's float type.
@@ -31,7 +31,7 @@ impl<'a> Request<'a> {
     /// Checks that the array can be quantised at all.
     pub(in crate::operation) fn new(
         source: &'a OpenedArray,
-        options: &'a TranscodeOptions,
+        options: &'a ChangeOptions,
         quantize: &'a QuantizeOptions,
     ) -> Result<Self, OperationError> {
         let number_type = match source.data_type {

@@ -23,7 +23,8 @@ fn scene(overwrites: bool) -> Scene {
 }
 
 fn run(scene: &Scene, resume: bool) -> Result<TranscodeResult, OperationError> {
-    let options = TranscodeOptions { resume, ..scene.options.clone() };
+    let mut options = scene.options.clone();
+    options.run.resume = resume;
     transcode(&options, &Silent, &Interrupt::default())
 }
 
@@ -84,7 +85,8 @@ fn run_that_goes_on_is_told_by_its_journal_without_locks() {
         let other = Fingerprint::new([("options", vec![b"x".as_slice()])]);
         let journal = Journal::begin(&node, &other, false).unwrap();
         let journal_bytes = fs::read(destination.join(".zarrcast/journal")).unwrap();
-        let overwriting = TranscodeOptions { overwrite: true, ..scene.options.clone() };
+        let mut overwriting = scene.options.clone();
+        overwriting.run.overwrite = true;
         let refusals = [
             run(&scene, true).unwrap_err(),
             transcode(&overwriting, &Silent, &Interrupt::default()).unwrap_err(),

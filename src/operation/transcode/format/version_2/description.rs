@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::NotInV2;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{QuantizeForm, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, QuantizeForm};
 use crate::operation::transcode::plan::draft::Draft;
 use crate::operation::xarray::{self, FILL_VALUE};
 
@@ -78,7 +78,7 @@ struct Beside {
 
 impl Beside {
     /// The attribute that is given, else that of SOURCE, unless all attributes are given anew.
-    fn of(source: &OpenedArray, draft: &Draft, options: &TranscodeOptions) -> Option<Self> {
+    fn of(source: &OpenedArray, draft: &Draft, options: &ChangeOptions) -> Option<Self> {
         let mut given = [&options.attributes_append, &options.attributes].into_iter().flatten();
         if let Some(literal) = given.find_map(|given| given.get(FILL_VALUE)) {
             return Some(Beside { literal: literal.clone(), is_kept: false });
