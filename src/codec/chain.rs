@@ -3,6 +3,7 @@
 
 mod bind;
 mod bound_codec;
+mod by_shape;
 mod rounding;
 
 use super::bytes_to_bytes::{BytesCodec, Contexts};
@@ -24,6 +25,7 @@ use crate::store::file_format::FileFormat;
 use bind::{bind_codec, check_size};
 use bound_codec::expect_size;
 pub(super) use bound_codec::zeroed;
+pub use by_shape::{ByShape, OfShape};
 
 pub(super) use bind::{ElementSize, range_check};
 
@@ -104,6 +106,11 @@ pub struct BoundCodec {
 pub struct BoundChain {
     decoded: ArrayRepresentation,
     codecs: Vec<BoundCodec>,
+    /// What it was bound for, and with, so that it can be bound for chunks of other shapes.
+    elements: ElementSize,
+    is_to_nearest: bool,
+    writes_empty: bool,
+    by_shape: ByShape<BoundChain>,
 }
 
 /// Buffers and compressor contexts that a thread uses again for each chunk.
@@ -207,7 +214,8 @@ impl BoundChain {
             });
             before = encoded;
         }
-        Ok(BoundChain { decoded, codecs })
+        let by_shape = ByShape::default();
+        Ok(BoundChain { decoded, codecs, elements, is_to_nearest: false, writes_empty: false, by_shape })
     }
 
     /// The chunk as an array.
@@ -229,6 +237,7 @@ impl BoundChain {
 
     /// Writes inner chunks that hold only the fill value from now on.
     pub fn write_empty_chunks(&mut self) {
+        (self.writes_empty, self.by_shape) = (true, ByShape::default());
         for codec in &mut self.codecs {
             if let Codec::Sharding(sharding) = &mut codec.codec {
                 sharding.set_write_empty();

@@ -97,7 +97,7 @@ pub const V2_DTYPE_EXTENSION: Code = warning("ZM240", "v2-dtype-extension");
 // ZG: chunk grids
 /// The chunk grid's name is in no registry.
 pub const GRID_UNREGISTERED: Code = warning("ZG101", "grid-unregistered");
-/// The chunk grid is registered, but this program does not decode it.
+/// The chunk grid is registered, but few readers have it.
 pub const GRID_UNSUPPORTED: Code = info("ZG102", "grid-unsupported");
 /// The chunk grid's configuration lacks `chunk_shape`, has other members, or is of a wrong type.
 pub const GRID_CONFIGURATION: Code = error("ZG103", "grid-configuration");

@@ -22,6 +22,12 @@ pub struct SizeRule {
     pub most: u64,
 }
 
+/// Tells the sizes that an array's objects may have.
+pub trait Sizes: std::fmt::Debug + Sync {
+    /// What the size of the object of a chunk must be.
+    fn of(&self, chunk: &[u64]) -> SizeRule;
+}
+
 /// A key that is worth a finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stray {
@@ -86,7 +92,7 @@ pub struct KeyScanner<'a> {
     /// Its metadata.
     pub metadata: &'a ArrayMetadata,
     /// The sizes that its objects may have.
-    pub sizes: SizeRule,
+    pub sizes: &'a dyn Sizes,
 }
 
 /// What one folder holds, or all of them.
@@ -187,7 +193,7 @@ impl KeyScanner<'_> {
         let Some(size) = self.node.size(key)? else { return Ok(()) };
         scan.present.insert(index);
         scan.bytes = scan.bytes.saturating_add(size);
-        let SizeRule { exact, least, most } = self.sizes;
+        let SizeRule { exact, least, most } = self.sizes.of(&indices);
         if exact.is_some_and(|exact| exact != size) || size < least || size > most {
             scan.unreadable.insert(index);
             scan.strays.push(Stray { key: key.to_owned(), kind: StrayKind::Size(indices, size) });

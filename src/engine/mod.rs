@@ -5,6 +5,7 @@ pub mod buffers;
 pub mod chunk_set;
 mod decoded_block;
 pub mod driver;
+mod geometry;
 pub mod interrupt;
 pub mod job;
 pub mod journal;

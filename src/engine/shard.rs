@@ -1,5 +1,6 @@
 //! Shards as streams of inner chunks: read by range, written in order, never whole in memory.
 
+use crate::codec::chain::{ByShape, OfShape};
 use crate::codec::region::{advance, as_index, ravel};
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, Workspace};
@@ -19,6 +20,8 @@ pub struct ShardLayout {
     pub subchunk: BoundChain,
     /// The array's dimension that stands at each dimension of the shard.
     pub order: Vec<usize>,
+    /// The layouts of shards of other shapes.
+    by_shape: ByShape<ShardLayout>,
 }
 
 impl ShardLayout {
@@ -47,7 +50,14 @@ impl ShardLayout {
                 order = transpose.order().iter().map(|dimension| order[*dimension]).collect();
             }
         }
-        Some(ShardLayout { sharding: (**sharding).clone(), place, subchunk, order })
+        let by_shape = ByShape::default();
+        Some(ShardLayout { sharding: (**sharding).clone(), place, subchunk, order, by_shape })
+    }
+
+    /// The layout of shards of another shape, by the chain that is bound for them; `None` where that cannot be streamed.
+    pub fn for_chain(&self, chain: &BoundChain) -> Option<OfShape<'_, ShardLayout>> {
+        let make = || ShardLayout::new(chain, self.subchunk.clone()).ok_or(());
+        self.by_shape.get(&chain.decoded().shape, make).ok().map(OfShape::Made)
     }
 
     /// Subchunks of a shard along the array's dimensions.

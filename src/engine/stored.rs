@@ -48,11 +48,7 @@ impl StoredArray {
 
     /// The first element of an object of the grid.
     pub fn start_of(&self, index: u64) -> Vec<u64> {
-        position(index, &self.metadata)
-            .iter()
-            .zip(self.metadata.largest_chunk())
-            .map(|(i, length)| i * length)
-            .collect()
+        self.metadata.grid.start_of(&position(index, &self.metadata))
     }
 
     /// The chain of a subchunk.
@@ -91,14 +87,34 @@ impl StoredArray {
 
     /// The object that holds a subchunk, and the subchunk's position in it.
     pub fn object_of(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
+        if !self.is_regular() {
+            return self.object_of_any(subchunk);
+        }
         let per_object = self.subchunks_per_object();
         let object: Vec<u64> = subchunk.iter().zip(&per_object).map(|(index, count)| index / count).collect();
         let inside = subchunk.iter().zip(&per_object).map(|(index, count)| index % count).collect();
         (ravel(&object, &self.metadata.chunk_grid_shape()), inside)
     }
 
+    /// The same in objects of any shape.
+    fn object_of_any(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
+        let (grid, counts) = (&self.metadata.grid, self.metadata.chunk_grid_shape());
+        if self.layout.is_none() {
+            return (ravel(subchunk, &counts), vec![0; subchunk.len()]);
+        }
+        let shape = self.subchunk_shape();
+        let start = self.start_of_subchunk(subchunk);
+        let (object, _) = grid.chunks_in(&start, &start);
+        let inside = grid.start_of(&object).into_iter().zip(&start).zip(shape);
+        let inside = inside.map(|((first, start), length)| (start - first) / length).collect();
+        (ravel(&object, &counts), inside)
+    }
+
     /// The first element of a subchunk.
     pub fn start_of_subchunk(&self, subchunk: &[u64]) -> Vec<u64> {
+        if self.layout.is_none() && !self.is_regular() {
+            return self.metadata.grid.start_of(subchunk);
+        }
         subchunk.iter().zip(self.subchunk_shape()).map(|(index, length)| index * length).collect()
     }
 
@@ -106,7 +122,7 @@ impl StoredArray {
     pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
         let total =
             self.metadata.chunk_grid_shape().iter().fold(1_u64, |all, length| all.saturating_mul(*length));
-        let same = self.metadata.largest_chunk() == other.metadata.largest_chunk();
+        let same = self.metadata.grid.has_chunks_of(&other.metadata.grid);
         total.clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
     }
 }

@@ -94,8 +94,11 @@ impl<'a> SubchunkSource<'a> {
         workspace: &mut Workspace,
     ) -> Result<bool, Fault> {
         let (object, inside) = self.side.object_of(subchunk);
-        let Some(layout) = self.side.layout.as_ref().filter(|_| self.may_hold(object)) else {
-            return Ok(self.may_hold(object));
+        if !self.may_hold(object) {
+            return Ok(false);
+        }
+        let Some(layout) = self.side.layout_of(object).map_err(|fault| fault.of_source(object))? else {
+            return Ok(true);
         };
         let shard = self.open(object, bytes, workspace).map_err(|fault| fault.of_source(object))?;
         let index = shard.index.as_deref().unwrap_or_default();
@@ -110,9 +113,10 @@ impl<'a> SubchunkSource<'a> {
         workspace: &mut Workspace,
     ) -> Result<bool, Fault> {
         let side = self.side;
-        let Some(layout) = &side.layout else {
+        let Some(layout) = side.layout_of(object)? else {
             let key = side.key(object);
-            let bound = workspace.room.unwrap_or_else(|| side.chain.max_encoded_bytes());
+            let largest = || side.chain_of(object).map(|chain| chain.max_encoded_bytes());
+            let bound = workspace.room.map_or_else(largest, Ok)?;
             let found = side.node.read_into(&key, bound, bytes).map_err(|error| match error {
                 StoreError::TooLarge { found, .. } if workspace.room.is_some() => {
                     Fault::Memory { needed: found }
@@ -167,7 +171,8 @@ impl<'a> SubchunkSource<'a> {
         }
         let key = self.side.key(object);
         let reader = self.side.node.open(&key)?;
-        let index = match (&reader, &self.side.layout) {
+        let layout = self.side.layout_of(object)?;
+        let index = match (&reader, &layout) {
             (None, _) if self.present.is_some() => return Err(went_away(&key)),
             _ if self.reads_entries => None,
             (Some(reader), Some(layout)) => Some(layout.read_index(reader, buffer, workspace)?),
@@ -177,7 +182,7 @@ impl<'a> SubchunkSource<'a> {
         let mut kept = kept();
         if kept.iter().all(|(index, _)| *index != object) {
             // Two threads that open a shard at once count it once.
-            let layout = self.side.layout.as_ref().filter(|_| shard.index.is_some());
+            let layout = layout.filter(|_| shard.index.is_some());
             let bytes = layout.map_or(0, |layout| layout.sharding.index_bytes());
             self.index_bytes.fetch_add(bytes, Ordering::Relaxed);
             kept.truncate(MOST_OPEN_SHARDS - 1);

@@ -85,6 +85,14 @@ impl Grid {
         }
     }
 
+    /// The index along a dimension of the chunk that holds an element.
+    pub fn chunk_of(&self, dimension: usize, element: u64) -> u64 {
+        match self {
+            Grid::Regular { chunk_shape, .. } => element / chunk_shape[dimension].max(1),
+            Grid::Rectilinear { axes, .. } => axes[dimension].chunk_of(element),
+        }
+    }
+
     /// The first element of the chunk at `indices`.
     pub fn start_of(&self, indices: &[u64]) -> Vec<u64> {
         match self {

@@ -31,7 +31,7 @@ use crate::metadata::array::{ArrayMetadata, ChunkGrid};
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::group::NodeKind;
-use crate::metadata::json::Json;
+use crate::metadata::json::{Json, Object};
 use crate::pipeline::Pipeline;
 use contents::{Contents, finding};
 use values::unit_bytes;
@@ -97,11 +97,8 @@ fn inspect_reading(
 fn describe(reading: &mut ArrayReading, options: &InspectOptions) -> ArrayResult {
     let members = std::mem::take(&mut reading.members);
     let ArrayReading { place, document, pipeline, data_type, diagnostics, .. } = &*reading;
-    let stored_shape = match members.chunk_grid.as_ref() {
-        Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape.clone()),
-        _ => None,
-    };
-    let is_sharded = pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
+    let chunks = Chunks::of(members.chunk_grid.as_ref(), document, pipeline.as_ref());
+    let is_rectilinear = matches!(members.chunk_grid, Some(ChunkGrid::Rectilinear { .. }));
     ArrayResult {
         store: options.store.display().to_string(),
         node_type: "array",
@@ -111,14 +108,15 @@ fn describe(reading: &mut ArrayReading, options: &InspectOptions) -> ArrayResult
         data_type: data_type.as_ref().map(DataType::to_metadata).or(members.data_type),
         data_type_v2: reading.data_type_v2().cloned(),
         fill_value: members.fill_value,
-        chunk_shape: pipeline.as_ref().map(Pipeline::innermost_chunk_shape).or_else(|| stored_shape.clone()),
-        shard_shape: stored_shape.filter(|_| is_sharded),
+        chunk_shape: chunks.shape,
+        shard_shape: chunks.shard_shape,
+        chunk_grid: chunks.grid,
         chunk_key_encoding: members.chunk_key_encoding.as_ref().map(ChunkKeyEncoding::to_json),
         dimension_names: members.dimension_names,
         codecs: members.codecs.as_ref().map(|codecs| codecs.iter().map(CodecMetadata::to_json).collect()),
         attributes: Some(members.attributes.unwrap_or_default().into()),
-        decoded: pipeline.as_ref().map(|pipeline| pipeline::decoded(&pipeline.input)),
-        pipeline: pipeline.as_ref().map(pipeline::rows),
+        decoded: pipeline.as_ref().map(|pipeline| pipeline::decoded(&pipeline.input, is_rectilinear)),
+        pipeline: pipeline.as_ref().map(|pipeline| pipeline::rows(pipeline, is_rectilinear)),
         storage: None,
         stats: None,
         histogram: None,
@@ -127,6 +125,37 @@ fn describe(reading: &mut ArrayReading, options: &InspectOptions) -> ArrayResult
         preview: None,
         image: None,
         warnings: diagnostics.clone(),
+    }
+}
+
+/// How an array is cut, as documents say it.
+struct Chunks {
+    /// Of what can be decoded alone.
+    shape: Option<Vec<u64>>,
+    shard_shape: Option<Vec<u64>>,
+    /// v3 form.
+    grid: Option<Json>,
+}
+
+impl Chunks {
+    /// From the grid of a document, and the way of its largest chunk.
+    fn of(grid: Option<&ChunkGrid>, document: &Json, pipeline: Option<&Pipeline>) -> Self {
+        let stored = match grid {
+            Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape),
+            _ => None,
+        };
+        let is_sharded = pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
+        // Shards of several shapes hold inner chunks of one.
+        let inner = pipeline.filter(|_| is_sharded || stored.is_some()).map(Pipeline::innermost_chunk_shape);
+        let as_regular = || {
+            let configuration = Object::new().with("chunk_shape", stored?.clone());
+            Some(Object::new().with("name", "regular").with("configuration", configuration).into())
+        };
+        Chunks {
+            shape: inner.or_else(|| stored.cloned()),
+            shard_shape: stored.filter(|_| is_sharded).cloned(),
+            grid: grid.and_then(|_| document.get("chunk_grid").cloned().or_else(as_regular)),
+        }
     }
 }
 

@@ -86,10 +86,12 @@ pub struct NodeResult {
     pub data_type_v2: Option<Json>,
     /// As in the metadata.
     pub fill_value: Option<Json>,
-    /// The smallest unit that can be decoded alone, in elements.
+    /// The smallest unit that can be decoded alone, in elements; `None` where such units are of several shapes.
     pub chunk_shape: Option<Vec<u64>>,
-    /// The stored object of a sharded array, in elements.
+    /// The stored object of a sharded array, in elements; `None` also where shards are of several shapes.
     pub shard_shape: Option<Vec<u64>>,
+    /// v3 form.
+    pub chunk_grid: Option<Json>,
     /// v3 form.
     pub chunk_key_encoding: Option<Json>,
     /// One for each dimension, where they are given.
@@ -118,6 +120,7 @@ impl NodeResult {
             fill_value: None,
             chunk_shape: None,
             shard_shape: None,
+            chunk_grid: None,
             chunk_key_encoding: None,
             dimension_names: None,
             codecs: None,
@@ -147,10 +150,12 @@ pub struct ArrayResult {
     pub data_type_v2: Option<Json>,
     /// As in the metadata.
     pub fill_value: Option<Json>,
-    /// The smallest unit that can be decoded alone, in elements.
+    /// The smallest unit that can be decoded alone, in elements; `None` where such units are of several shapes.
     pub chunk_shape: Option<Vec<u64>>,
-    /// The stored object of a sharded array, in elements.
+    /// The stored object of a sharded array, in elements; `None` also where shards are of several shapes.
     pub shard_shape: Option<Vec<u64>>,
+    /// v3 form.
+    pub chunk_grid: Option<Json>,
     /// v3 form.
     pub chunk_key_encoding: Option<Json>,
     /// One for each dimension, where they are given.
@@ -213,7 +218,7 @@ pub struct Decoded {
     /// v3 metadata form.
     pub data_type: Json,
     /// In elements.
-    pub shape: Vec<u64>,
+    pub shape: Option<Vec<u64>>,
     /// As in the metadata.
     pub fill_value: Option<Json>,
     /// In memory.

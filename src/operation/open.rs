@@ -8,7 +8,8 @@ use super::xarray;
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Code, Diagnostic, Severity, code};
-use crate::metadata::array::{ArrayDocument, ArrayMetadata, ChunkGrid};
+use crate::grid::{Axis, Grid};
+use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
@@ -111,8 +112,7 @@ impl ArrayReading {
                 members.attributes.as_ref().and_then(|found| xarray::dimension_names_of_v2(found, rank));
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
-        let is_read = matches!(members.chunk_grid, Some(ChunkGrid::Regular { .. }));
-        let metadata = members.metadata().filter(|_| is_read);
+        let metadata = members.metadata();
         let pipeline =
             data_type.as_ref().and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
         if zarr_format == 2 {
@@ -267,7 +267,32 @@ fn build_pipeline(
     let shape = members.chunk_grid.as_ref()?.greatest_chunk_shape(members.shape.as_deref())?;
     let codecs = members.codecs.as_ref()?;
     let input = ArrayRepresentation { data_type: data_type.clone(), shape, fill_value };
-    Some(Pipeline::build(input, codecs, Completeness::ToBytes, "/codecs", diagnostics))
+    let before = diagnostics.len();
+    let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "/codecs", diagnostics);
+    let is_sound = diagnostics[before..].iter().all(|found| !found.is_error());
+    if is_sound && let Some(Grid::Rectilinear { axes, .. }) = members.metadata().map(|array| array.grid) {
+        check_lengths(&pipeline, &axes, diagnostics);
+    }
+    Some(pipeline)
+}
+
+/// Proves that the codecs take chunks of every length that a rectilinear grid has along a dimension; the first that they
+/// do not take is told. Of very many lengths the rest shows where a chunk is read.
+fn check_lengths(pipeline: &Pipeline, axes: &[Axis], diagnostics: &mut Vec<Diagnostic>) {
+    const MOST_TRIED: usize = 1 << 10;
+    for (dimension, axis) in axes.iter().enumerate() {
+        for length in axis.distinct_lengths().into_iter().take(MOST_TRIED) {
+            let mut shape = pipeline.input.shape.clone();
+            shape[dimension] = length;
+            let mut found = Vec::new();
+            pipeline.for_shape(&shape, &mut found);
+            if let Some(mut error) = found.into_iter().find(Diagnostic::is_error) {
+                error.message = format!("of chunks of shape {shape:?}, {}", error.message);
+                diagnostics.push(error);
+                return;
+            }
+        }
+    }
 }
 
 fn read_fill_value(
@@ -323,8 +348,8 @@ pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
     let (Some(metadata), Some(data_type), Some(pipeline)) =
         (reading.metadata, reading.data_type, reading.pipeline)
     else {
-        return Err(OperationError::data(format!("the chunk grid of `{}` is not `regular`", reading.store))
-            .with_help("only regular chunk grids are read"));
+        return Err(OperationError::data(format!("the chunk grid of `{}` is not known", reading.store))
+            .with_help("the grids `regular` and `rectilinear` are read"));
     };
     let fill_value = pipeline.input.fill_value.clone();
     Ok(OpenedArray {
@@ -340,6 +365,20 @@ pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
         pipeline,
         warnings,
     })
+}
+
+/// The same, if its grid is regular.
+pub fn opened_regular(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
+    regular(opened(reading)?)
+}
+
+/// Refuses an array whose grid is not regular.
+pub fn regular(array: OpenedArray) -> Result<OpenedArray, OperationError> {
+    if array.metadata.grid.uniform().is_some() {
+        return Ok(array);
+    }
+    Err(OperationError::data(format!("the chunk grid of `{}` is not `regular`", array.store))
+        .with_help("only regular chunk grids are transcoded"))
 }
 
 /// An error that lists findings.

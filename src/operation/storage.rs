@@ -7,7 +7,6 @@ use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::chunk_set::position;
 use crate::engine::driver::{Driver, Fault};
 use crate::engine::listing::Listing;
-use crate::engine::shard::ShardLayout;
 use crate::engine::stored::StoredArray;
 use crate::metadata::array::{ArrayMetadata, num_elements};
 use crate::pipeline::Pipeline;
@@ -39,7 +38,7 @@ struct Shards<'a> {
     node: &'a Node,
     metadata: &'a ArrayMetadata,
     /// `None` where their indexes are not read.
-    layout: Option<&'a ShardLayout>,
+    side: Option<&'a StoredArray>,
     /// Bytes of an index, which no shard is shorter than; 0 where that is not known.
     least_bytes: u64,
 }
@@ -53,11 +52,13 @@ pub fn census(
     side: Option<&StoredArray>,
     driver: &Driver,
 ) -> Result<Census, OperationError> {
-    let layout = side.and_then(|side| side.layout.as_ref());
-    let shards = Shards { node, metadata, layout, least_bytes: pipeline.shard_index_bytes().unwrap_or(0) };
+    let side = side.filter(|side| side.layout.is_some());
+    // Of shards of many shapes each tells its own.
+    let least_bytes = pipeline.shard_index_bytes().filter(|_| metadata.grid.uniform().is_some());
+    let shards = Shards { node, metadata, side, least_bytes: least_bytes.unwrap_or(0) };
     let (mut bytes, mut inner_chunks, mut damaged) = (listing.present_bytes, 0, 0_u64);
     let mut findings = Vec::new();
-    if layout.is_some() || shards.least_bytes > 0 {
+    if side.is_some() || shards.least_bytes > 0 {
         bytes = 0;
         let work =
             |(buffer, workspace): &mut (Vec<u8>, Workspace), index| shards.object(index, buffer, workspace);
@@ -91,7 +92,7 @@ pub fn census(
     let elements = num_elements(&metadata.shape);
     let storage = StorageResult {
         chunks: if is_sharded { num_elements(&inner_grid) } else { grid },
-        chunks_present: match (is_sharded, layout) {
+        chunks_present: match (is_sharded, side) {
             (false, _) => Some(listing.present.len()),
             (true, Some(_)) => Some(inner_chunks),
             (true, None) => None,
@@ -132,7 +133,8 @@ impl Shards<'_> {
             let message = format!("the shard of {bytes} bytes is shorter than its index of {least}");
             return Ok(Object { damage: Some((code::SHARD_TRUNCATED, message)), ..of_bytes(bytes) });
         }
-        let Some(layout) = self.layout else { return Ok(of_bytes(bytes)) };
+        let layout = self.side.map(|side| side.layout_of(index)).transpose()?.flatten();
+        let Some(layout) = layout else { return Ok(of_bytes(bytes)) };
         match layout.read_index(&reader, buffer, workspace) {
             Ok(entries) => {
                 Ok(Object { inner_chunks: entries.iter().flatten().count() as u64, ..of_bytes(bytes) })

@@ -157,6 +157,13 @@ impl Pipeline {
         Pipeline { input, stages }
     }
 
+    /// The way of a chunk of another shape through the same codecs. Faults go to `diagnostics`.
+    pub fn for_shape(&self, shape: &[u64], diagnostics: &mut Vec<Diagnostic>) -> Pipeline {
+        let codecs: Vec<CodecMetadata> = self.stages.iter().map(|stage| stage.metadata.clone()).collect();
+        let input = ArrayRepresentation { shape: shape.to_vec(), ..self.input.clone() };
+        Pipeline::build(input, &codecs, Completeness::Partial, "/codecs", diagnostics)
+    }
+
     /// The chunk after the last codec; `None` after a fault.
     pub fn output(&self) -> Option<Representation> {
         match self.stages.last() {

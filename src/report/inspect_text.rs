@@ -24,7 +24,8 @@ pub fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) -> io::
     write_attributes(result.attributes.as_ref(), style, output)?;
     if let Some(stages) = &result.pipeline {
         writeln!(output)?;
-        let unit = if result.shard_shape.is_some() { "shard" } else { "chunk" };
+        let is_sharded = stages.iter().any(|stage| stage.pipeline.is_some());
+        let unit = if is_sharded { "shard" } else { "chunk" };
         writeln!(
             output,
             "{}",
@@ -62,6 +63,9 @@ fn members(result: &ArrayResult) -> Vec<(&'static str, String)> {
     push("fill value", result.fill_value.as_ref().map(quantity::json));
     push("chunk shape", result.chunk_shape.as_deref().map(quantity::shape));
     push("shard shape", result.shard_shape.as_deref().map(quantity::shape));
+    let is_regular = |grid: &&Json| grid.get("name").and_then(Json::as_str) == Some("regular");
+    let grid = result.chunk_grid.as_ref().filter(|grid| !is_regular(grid));
+    push("chunk grid", grid.map(extension));
     push("key encoding", result.chunk_key_encoding.as_ref().map(extension));
     if let Some(storage) = &result.storage {
         let of = |present: Option<u64>, possible: Option<u64>| {
@@ -143,7 +147,7 @@ fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, tab
                 format!("{indent}{name}"),
                 String::new(),
                 quantity::json(&decoded.data_type),
-                quantity::shape(&decoded.shape),
+                decoded.shape.as_deref().map_or_else(String::new, quantity::shape),
                 decoded.fill_value.as_ref().map_or_else(String::new, quantity::json),
                 decoded.bytes.map_or_else(String::new, quantity::count),
             ],

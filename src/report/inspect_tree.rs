@@ -101,7 +101,11 @@ fn row(node: &NodeResult, root: &str) -> Vec<String> {
     let shape = |shape: &Option<Vec<u64>>| shape.as_deref().map_or_else(String::new, extents);
     let chunks = match &node.shard_shape {
         Some(shard) => format!("{} in {}", shape(&node.chunk_shape), extents(shard)),
-        None => shape(&node.chunk_shape),
+        None => match grid_name(node).filter(|name| name != "regular") {
+            Some(grid) if node.chunk_shape.is_some() => format!("{} in {grid}", shape(&node.chunk_shape)),
+            Some(grid) => grid,
+            None => shape(&node.chunk_shape),
+        },
     };
     let names = node.dimension_names.as_deref();
     let mut cells = vec![
@@ -123,6 +127,11 @@ fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
         decoded.zip(stored.filter(|stored| *stored > 0)).map(|(decoded, stored)| ratio(decoded, stored));
     let text = |bytes: Option<u64>| bytes.map_or_else(String::new, quantity::bytes);
     [text(decoded), text(stored), ratio.unwrap_or_default()]
+}
+
+/// The name of the chunk grid.
+fn grid_name(node: &NodeResult) -> Option<String> {
+    Some(quantity::json(node.chunk_grid.as_ref()?.get("name")?))
 }
 
 /// A shape without spaces.

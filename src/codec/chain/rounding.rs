@@ -1,6 +1,6 @@
 //! How the values of an array that has been quantised before are encoded again.
 
-use super::{BoundChain, BoundCodec, Codec};
+use super::{BoundChain, BoundCodec, ByShape, Codec};
 use crate::kernel::Rounding;
 use crate::kernel::cast::{Cast, CastOptions};
 
@@ -20,6 +20,7 @@ impl BoundChain {
     /// rounding of two operations of their own code, on either side of it: a directed rounding would take the next code
     /// for half of them, each time that the chunks are encoded anew.
     pub fn encode_to_nearest(&mut self) {
+        (self.is_to_nearest, self.by_shape) = (true, ByShape::default());
         for codec in &mut self.codecs {
             match &mut codec.codec {
                 Codec::Cast { encode, .. } if !encode.options().rounding.is_to_nearest() => {

@@ -5,6 +5,7 @@ use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
 use crate::engine::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::engine::driver::Fault;
 use crate::engine::stored::StoredArray;
+use crate::grid::{Grid, chunks_of_shape};
 use crate::metadata::array::num_elements;
 use crate::operation::transcode::reader::{OpenedObject, ReadBuffers, Subchunk, SubchunkReader};
 
@@ -103,7 +104,7 @@ impl Blocks {
             for place in 0..reader.present.len() {
                 let Some(object) = reader.present.nth(place) else { break };
                 let start = reader.side.start_of(object);
-                let Some(inside) = inside(reader.side, &start) else { continue };
+                let Some(inside) = inside(reader.side, object, &start) else { continue };
                 let region = Region { start, shape: inside };
                 region.each_subchunk(&self.block_shape, |block| blocks.insert(ravel(block, &self.grid)));
             }
@@ -113,13 +114,13 @@ impl Blocks {
 }
 
 /// The part of an object that lies in the array; `None` where nothing does.
-fn inside(side: &StoredArray, start: &[u64]) -> Option<Vec<u64>> {
-    let shape = side.metadata.largest_chunk();
-    let inside = side.cropped(start, shape).unwrap_or_else(|| shape.to_vec());
+fn inside(side: &StoredArray, object: u64, start: &[u64]) -> Option<Vec<u64>> {
+    let shape = side.shape_of(object);
+    let inside = side.cropped(start, &shape).unwrap_or_else(|| shape.to_vec());
     (!inside.contains(&0)).then_some(inside)
 }
 
-/// The smallest unit of a side that is decoded alone.
+/// The smallest unit of a side that is decoded alone, or the largest of them.
 fn subchunk_shape(side: &StoredArray) -> &[u64] {
     match &side.layout {
         Some(layout) => &layout.subchunk.decoded().shape,
@@ -149,13 +150,22 @@ impl Region {
         position.iter().zip(&self.start).map(|(index, start)| index + start).collect()
     }
 
+    /// After its last element.
+    fn end(&self) -> Vec<u64> {
+        self.start.iter().zip(&self.shape).map(|(start, extent)| start + extent).collect()
+    }
+
     /// Calls `visit` with the position of each subchunk of a grid of `subchunk_shape` that it touches.
-    fn each_subchunk(&self, subchunk_shape: &[u64], mut visit: impl FnMut(&[u64])) {
-        let first: Vec<u64> =
-            self.start.iter().zip(subchunk_shape).map(|(start, length)| start / length).collect();
-        let ends = self.start.iter().zip(&self.shape).zip(subchunk_shape);
-        let counts = ends.map(|((start, extent), length)| (start + extent).div_ceil(*length));
-        let counts: Vec<u64> = counts.zip(&first).map(|(end, first)| end - first).collect();
+    fn each_subchunk(&self, subchunk_shape: &[u64], visit: impl FnMut(&[u64])) {
+        Self::each_of(chunks_of_shape(subchunk_shape, &self.start, &self.end()), visit);
+    }
+
+    /// The same with the chunks of a grid.
+    fn each_chunk(&self, grid: &Grid, visit: impl FnMut(&[u64])) {
+        Self::each_of(grid.chunks_in(&self.start, &self.end()), visit);
+    }
+
+    fn each_of((first, counts): (Vec<u64>, Vec<u64>), mut visit: impl FnMut(&[u64])) {
         let mut offset = vec![0; first.len()];
         loop {
             let subchunk: Vec<u64> =
@@ -197,7 +207,7 @@ impl BlockReader<'_> {
     pub(super) fn has_objects(&self, region: &Region) -> bool {
         let grid = self.side.metadata.chunk_grid_shape();
         let mut found = false;
-        region.each_subchunk(self.side.metadata.largest_chunk(), |object| {
+        region.each_chunk(&self.side.metadata.grid, |object| {
             found = found || self.present.contains(ravel(object, &grid));
         });
         found
@@ -216,7 +226,7 @@ impl BlockReader<'_> {
         target.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&fill_value));
         let grid = self.side.metadata.chunk_grid_shape();
         let mut objects = Vec::new();
-        region.each_subchunk(self.side.metadata.largest_chunk(), |object| objects.push(ravel(object, &grid)));
+        region.each_chunk(&self.side.metadata.grid, |object| objects.push(ravel(object, &grid)));
         for index in objects.into_iter().filter(|index| self.present.contains(*index)) {
             self.read_object(index, region, buffers, target).map_err(|fault| self.explain(index, fault))?;
         }
@@ -232,11 +242,13 @@ impl BlockReader<'_> {
     ) -> Result<(), Fault> {
         let object = SubchunkReader { side: self.side }.open(index, buffers)?;
         let start = self.side.start_of(index);
-        let Some(shape) = inside(self.side, &start) else { return Ok(()) };
+        let Some(shape) = inside(self.side, index, &start) else { return Ok(()) };
         let Some(part) = region.common(&Subchunk { start: start.clone(), shape }) else { return Ok(()) };
         let part = Region { start: part.offset_in(&start), shape: part.shape };
         let mut places = Vec::new();
-        part.each_subchunk(subchunk_shape(self.side), |place| places.push(place.to_vec()));
+        let whole = self.side.shape_of(index);
+        let subchunk = self.side.layout.as_ref().map_or(&*whole, |layout| &layout.subchunk.decoded().shape);
+        part.each_subchunk(subchunk, |place| places.push(place.to_vec()));
         places.iter().try_for_each(|place| self.read_subchunk(&object, place, region, buffers, target))
     }
 

@@ -44,6 +44,9 @@ pub(super) fn is_comparable(a: &DataType, b: &DataType) -> bool {
 
 /// An array, and the objects of it that are there.
 fn opened(array: &OpenedArray, driver: &Driver) -> Result<(StoredArray, ChunkSet), OperationError> {
+    if array.metadata.grid.uniform().is_none() {
+        return Err(OperationError::data(format!("the chunk grid of `{}` is not `regular`", array.store)));
+    }
     let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
         OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
     })?;

@@ -29,7 +29,8 @@ impl Subject {
         let array = options.like.as_ref().map(|store| open_array(store, None)).transpose()?;
         let mut diagnostics = Vec::new();
         let (data_type, shape, codecs) = if let Some(array) = &array {
-            (array.data_type.clone(), array.metadata.largest_chunk().to_vec(), array.metadata.codecs.clone())
+            let shape = shape_of(array, options.chunk.as_deref())?;
+            (array.data_type.clone(), shape, array.metadata.codecs.clone())
         } else {
             let (data_type, shape) = data::decoded_array(options, early)?;
             let codecs = given_codecs(options, &data_type, &mut diagnostics);
@@ -62,12 +63,9 @@ impl Subject {
         let shape = &self.chain.decoded().shape;
         let valid = match (&self.array, &self.chunk) {
             (Some(array), Some(chunk)) => {
-                let bounds = shape.iter().zip(chunk).zip(&array.metadata.shape);
-                bounds
-                    .map(|((length, index), end)| {
-                        (*length).min(end.saturating_sub(index.saturating_mul(*length)))
-                    })
-                    .collect()
+                let start = array.metadata.grid.start_of(chunk);
+                let bounds = shape.iter().zip(start).zip(&array.metadata.shape);
+                bounds.map(|((length, start), end)| (*length).min(end.saturating_sub(start))).collect()
             }
             _ => shape.clone(),
         };
@@ -117,6 +115,23 @@ impl Subject {
             );
         }
         Ok(Input { name, file_bytes: bytes.len() as u64, bytes })
+    }
+}
+
+/// The shape of a chunk of an array: that of all, or of the one that is named.
+fn shape_of(array: &OpenedArray, chunk: Option<&[u64]>) -> Result<Vec<u64>, OperationError> {
+    let grid = &array.metadata.grid;
+    match (grid.uniform(), chunk) {
+        (Some(shape), _) => Ok(shape.to_vec()),
+        // Whether there is such a chunk is seen where it is read.
+        (None, Some(chunk)) if chunk.len() == array.metadata.shape.len() => {
+            Ok(grid.shape_of(chunk).into_owned())
+        }
+        (None, Some(_)) => Ok(grid.largest().to_vec()),
+        (None, None) => {
+            let message = format!("the chunks of `{}` are of several shapes", array.store);
+            Err(OperationError::data(message).with_help("name one of them with --chunk"))
+        }
     }
 }
 

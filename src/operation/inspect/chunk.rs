@@ -2,13 +2,15 @@
 
 use std::time::Instant;
 
-use crate::codec::chain::Workspace;
+use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::ravel;
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec};
 use crate::diagnostic::{Code, Diagnostic, code};
+use crate::engine::chunk_set::position;
 use crate::engine::driver::Fault;
 use crate::engine::shard::ShardLayout;
 use crate::engine::stored::StoredArray;
+use crate::grid::{Grid, Region};
 use crate::operation::error::OperationError;
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};
 use crate::operation::options::ChunkOptions;
@@ -57,14 +59,21 @@ pub(super) fn inspect_chunk(
         shape,
         stages: Vec::new(),
     };
-    let chain = layout.map_or(&side.chain, |layout| &layout.subchunk);
-    let finding = match read(side, layout, &result.key, &place) {
+    let index = ravel(&place.object, &grid);
+    let chain = match layout {
+        Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
+        None => side.chain_of(index),
+    };
+    let chain = chain.map_err(|fault| {
+        OperationError::data(format!("`{}` of `{store}` cannot be decoded", result.key)).because(fault)
+    })?;
+    let finding = match read((side, index), &chain, &result.key, &place) {
         Ok(None) => None,
         Ok(Some(stored)) => {
             result.present = true;
             result.offset = stored.offset;
             result.bytes_stored = Some(stored.bytes.len() as u64);
-            let fault = decode(chain, stored.bytes, &result.shape, &mut result.stages);
+            let fault = decode(&chain, stored.bytes, &result.shape, &mut result.stages);
             if let Some(fault) = fault.as_ref().filter(|fault| fault.missing_memory().is_some()) {
                 return Err(OperationError::environment(format!(
                     "`{}` of `{store}` is not decoded: {fault}",
@@ -107,11 +116,10 @@ fn find(
     store: &str,
     options: &ChunkOptions,
 ) -> Result<Place, OperationError> {
-    let stored_shape = side.metadata.largest_chunk();
-    let shape = layout.map_or(stored_shape, |layout| &layout.subchunk.decoded().shape);
+    let inner = layout.map(|layout| Grid::regular(&side.metadata.shape, &layout.subchunk.decoded().shape));
+    let chunks = inner.as_ref().unwrap_or(&side.metadata.grid);
     let indices = &options.indices;
-    let grid: Vec<u64> =
-        side.metadata.shape.iter().zip(shape).map(|(s, c)| s.div_ceil((*c).max(1))).collect();
+    let grid = chunks.counts();
     let outside = || {
         let last: Vec<u64> = grid.iter().map(|length| length.saturating_sub(1)).collect();
         let kind = if options.inner { "inner chunks" } else { "chunks" };
@@ -130,24 +138,27 @@ fn find(
     if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
         return Err(outside());
     }
-    let start: Vec<u64> = indices.iter().zip(shape).map(|(index, length)| index * length).collect();
-    let object: Vec<u64> = start.iter().zip(stored_shape).map(|(first, length)| first / length).collect();
-    let subchunk = layout.map(|_| {
-        let within = start.iter().zip(stored_shape).map(|(first, length)| first % length);
-        within.zip(shape).map(|(first, length)| first / length).collect()
-    });
-    Ok(Place { object, subchunk, start, shape: shape.to_vec() })
+    let Region { start, shape } = chunks.region_of(indices);
+    let (object, subchunk) = match layout {
+        Some(_) => {
+            let (object, inside) = side.object_of(indices);
+            (position(object, &side.metadata), Some(inside))
+        }
+        None => (indices.clone(), None),
+    };
+    Ok(Place { object, subchunk, start, shape })
 }
 
 fn read(
-    side: &StoredArray,
-    layout: Option<&ShardLayout>,
+    (side, object): (&StoredArray, u64),
+    chain: &BoundChain,
     key: &str,
     place: &Place,
 ) -> Result<Option<Stored>, Fault> {
     let mut bytes = Vec::new();
+    let layout = if place.subchunk.is_some() { side.layout_of(object)? } else { None };
     let (Some(layout), Some(subchunk)) = (layout, &place.subchunk) else {
-        let is_there = side.node.read_into(key, side.chain.max_encoded_bytes(), &mut bytes)?;
+        let is_there = side.node.read_into(key, chain.max_encoded_bytes(), &mut bytes)?;
         return Ok(is_there.then_some(Stored { bytes, offset: None }));
     };
     let Some(reader) = side.node.open(key)? else { return Ok(None) };

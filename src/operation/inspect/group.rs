@@ -1,13 +1,13 @@
 //! A group: what lies below it, node by node.
 
 use super::contents::finding;
-use super::inspect_reading;
+use super::{Chunks, inspect_reading};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::engine::driver::Driver;
 use crate::engine::listing::list_with_sizes;
 use crate::engine::progress::{Progress, Share};
-use crate::metadata::array::{ChunkGrid, num_elements};
+use crate::metadata::array::num_elements;
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
@@ -18,7 +18,6 @@ use crate::operation::open::{ArrayReading, lower};
 use crate::operation::options::InspectOptions;
 use crate::operation::place::Place;
 use crate::operation::{Interrupt, new_driver};
-use crate::pipeline::Pipeline;
 
 /// Reads a group and the nodes below it, as deep as was asked for, and with `--stats` the values of each array.
 /// Findings are those of the nodes that are shown.
@@ -165,11 +164,7 @@ fn describe(node: &HierarchyNode) -> NodeResult {
 
 fn describe_array(array: &ArrayReading, path: String) -> NodeResult {
     let ArrayReading { members, pipeline, data_type, .. } = array;
-    let stored_shape = match members.chunk_grid.as_ref() {
-        Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape.clone()),
-        _ => None,
-    };
-    let is_sharded = pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
+    let chunks = Chunks::of(members.chunk_grid.as_ref(), &array.document, pipeline.as_ref());
     let element = data_type.as_ref().and_then(DataType::size);
     let elements = members.shape.as_deref().and_then(num_elements);
     NodeResult {
@@ -179,8 +174,9 @@ fn describe_array(array: &ArrayReading, path: String) -> NodeResult {
         data_type: data_type.as_ref().map(DataType::to_metadata).or_else(|| members.data_type.clone()),
         data_type_v2: array.data_type_v2().cloned(),
         fill_value: members.fill_value.clone(),
-        chunk_shape: pipeline.as_ref().map(Pipeline::innermost_chunk_shape).or_else(|| stored_shape.clone()),
-        shard_shape: stored_shape.filter(|_| is_sharded),
+        chunk_shape: chunks.shape,
+        shard_shape: chunks.shard_shape,
+        chunk_grid: chunks.grid,
         chunk_key_encoding: members.chunk_key_encoding.as_ref().map(ChunkKeyEncoding::to_json),
         dimension_names: members.dimension_names.clone(),
         codecs: codecs(members.codecs.as_deref()),

@@ -47,14 +47,12 @@ impl Reduction {
         (from < to).then_some((from, to))
     }
 
-    /// The chunks of this length that are needed.
-    pub(super) fn chunks(&self, chunk_length: u64) -> Vec<u64> {
-        let chunk_length = chunk_length.max(1);
+    /// The chunks that are needed, of which this tells the one that holds an element.
+    pub(super) fn chunks(&self, chunk_of: impl Fn(u64) -> u64) -> Vec<u64> {
         if self.is_mean {
-            return (0..self.length.div_ceil(chunk_length)).collect();
+            return self.length.checked_sub(1).map_or(Vec::new(), |last| (0..=chunk_of(last)).collect());
         }
-        let mut chunks: Vec<u64> =
-            (0..self.pixels).map(|pixel| self.middle_of(pixel) / chunk_length).collect();
+        let mut chunks: Vec<u64> = (0..self.pixels).map(|pixel| chunk_of(self.middle_of(pixel))).collect();
         chunks.dedup();
         chunks
     }
@@ -185,7 +183,7 @@ mod tests {
         for (length, pixels, chunk) in [(10, 3, 4), (1 << 40, 5, 1 << 30), (9, 9, 2), (100, 7, 1)] {
             let reduction = Reduction { length, pixels, is_mean: false };
             let mut seen = Vec::new();
-            for index in reduction.chunks(chunk) {
+            for index in reduction.chunks(|element| element / chunk) {
                 let first = index * chunk;
                 reduction.each((first, chunk.min(length - first)), |element, pixel| {
                     assert_eq!(reduction.pixel_of(element), pixel);

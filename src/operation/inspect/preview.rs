@@ -161,17 +161,13 @@ impl Preview<'_> {
     /// The objects that the slice needs, as far as they may be there.
     fn objects(&self, driver: &Driver) -> Result<ChunkSet, crate::store::StoreError> {
         let metadata = &self.side.metadata;
-        let chunk =
-            |place: usize| self.slice.axes[place].map_or(1, |dimension| metadata.largest_chunk()[dimension]);
-        let needed: [Vec<u64>; 2] = [self.down.chunks(chunk(0)), self.right.chunks(chunk(1))];
+        let chunk_of = |place: usize| {
+            let axis = self.slice.axes[place];
+            move |element| axis.map_or(element, |dimension| metadata.grid.chunk_of(dimension, element))
+        };
+        let needed: [Vec<u64>; 2] = [self.down.chunks(chunk_of(0)), self.right.chunks(chunk_of(1))];
         let grid = metadata.chunk_grid_shape();
-        let mut position: Vec<u64> = self
-            .slice
-            .at
-            .iter()
-            .zip(metadata.largest_chunk())
-            .map(|(index, length)| index / length)
-            .collect();
+        let (mut position, _) = metadata.grid.chunks_in(&self.slice.at, &self.slice.at);
         let count = (needed[0].len() as u64).saturating_mul(needed[1].len() as u64);
         let listed = if count > MOST_PROBED {
             Some(listing::list(&self.side.node, metadata, driver)?.present)

@@ -117,7 +117,7 @@ impl Values<'_> {
         let mut found = Found::<S::Part>::default();
         let mut whole = Found::<S::Part>::default();
         if reader.each_piece(index, buffers, |piece| self.add(scan, &mut whole, piece))? {
-            whole.elements = num_elements(self.side.metadata.largest_chunk()).unwrap_or(0);
+            whole.elements = num_elements(&self.side.shape_of(index)).unwrap_or(0);
             found.add(scan, &whole);
             return Ok(found);
         }

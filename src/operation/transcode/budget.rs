@@ -145,6 +145,9 @@ fn index_bytes(layout: &ShardLayout) -> u64 {
 
 /// Whether chunks reach beyond the edge of the array.
 pub(in crate::operation) fn has_edges(side: &StoredArray) -> bool {
+    if !side.is_regular() {
+        return true;
+    }
     let chunk_shape = match &side.layout {
         Some(layout) => &layout.subchunk.decoded().shape,
         None => side.metadata.largest_chunk(),

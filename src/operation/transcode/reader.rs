@@ -1,7 +1,7 @@
 //! The values of an array, unit by unit: chunks, or the inner chunks of shards that can be streamed; what lies beyond
 //! the edge of the array is cut off.
 
-use crate::codec::chain::Workspace;
+use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::{advance, as_index, unravel};
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
@@ -43,7 +43,8 @@ impl ReadBuffers {
         if !subchunks.read(position, &mut self.bytes, &mut self.workspace)? {
             return Ok(None);
         }
-        Ok(Some(decode(subchunks.side().subchunk_chain(), subchunk, self)?))
+        let chain = subchunks.side().chain_of_subchunk(position)?;
+        Ok(Some(decode(&chain, subchunk, self)?))
     }
 
     /// Whether the subchunk at a position is stored, as far as the index of its shard tells.
@@ -107,11 +108,13 @@ pub(in crate::operation) struct OpenedObject<'a> {
     key: String,
     start: Vec<u64>,
     shard: Option<OpenedShard<'a>>,
+    /// The chain of the object.
+    chain: OfShape<'a, BoundChain>,
 }
 
 #[derive(Debug)]
 struct OpenedShard<'a> {
-    layout: &'a ShardLayout,
+    layout: OfShape<'a, ShardLayout>,
     /// `None` where the shard is absent.
     reader: Option<ObjectReader>,
     index: Vec<IndexEntry>,
@@ -126,18 +129,18 @@ impl<'a> SubchunkReader<'a> {
     ) -> Result<OpenedObject<'a>, Fault> {
         let side = self.side;
         let key = side.key(index);
-        let shard = match &side.layout {
+        let shard = match side.layout_of(index)? {
             None => None,
             Some(layout) => {
                 let reader = side.node.open(&key)?;
-                let index = match &reader {
+                let entries = match &reader {
                     Some(reader) => layout.read_index(reader, &mut buffers.bytes, &mut buffers.workspace)?,
                     None => Vec::new(),
                 };
-                Some(OpenedShard { layout, reader, index })
+                Some(OpenedShard { layout, reader, index: entries })
             }
         };
-        Ok(OpenedObject { side, key, start: side.start_of(index), shard })
+        Ok(OpenedObject { side, key, start: side.start_of(index), shard, chain: side.chain_of(index)? })
     }
 
     /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
@@ -149,14 +152,12 @@ impl<'a> SubchunkReader<'a> {
         mut visit: impl FnMut(&[u8]),
     ) -> Result<bool, Fault> {
         let side = self.side;
-        if side.layout.is_some()
-            || side.cropped(&side.start_of(index), side.metadata.largest_chunk()).is_some()
-        {
+        if side.layout.is_some() || side.cropped(&side.start_of(index), &side.shape_of(index)).is_some() {
             return Ok(false);
         }
         let Some(mut reader) = side.node.open(&side.key(index))? else { return Ok(false) };
         let length = as_index(reader.length());
-        if !side.chain.stores_elements(length) || side.chain.checks_values() {
+        if !side.chain_of(index)?.stores_elements(length) || side.chain.checks_values() {
             return Ok(false);
         }
         buffers.bytes.resize(length.min(PIECE), 0);
@@ -215,7 +216,7 @@ impl OpenedObject<'_> {
     pub(in crate::operation) fn subchunk(&self, place: &[u64]) -> Subchunk {
         let shape = match &self.shard {
             Some(shard) => &shard.layout.subchunk.decoded().shape,
-            None => self.side.metadata.largest_chunk(),
+            None => &self.chain.decoded().shape,
         };
         let start = subchunk_start(&self.start, place, shape);
         let shape = self.side.cropped(&start, shape).unwrap_or_else(|| shape.to_vec());
@@ -230,7 +231,7 @@ impl OpenedObject<'_> {
         buffers: &'b mut ReadBuffers,
     ) -> Result<Option<&'b [u8]>, Fault> {
         let Some(shard) = &self.shard else {
-            let chain = &self.side.chain;
+            let chain = &*self.chain;
             let there = self.side.node.read_into(&self.key, chain.max_encoded_bytes(), &mut buffers.bytes)?;
             return if there { Ok(Some(decode(chain, subchunk, buffers)?)) } else { Ok(None) };
         };

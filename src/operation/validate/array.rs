@@ -75,7 +75,9 @@ impl ArrayCheck<'_> {
 
     fn scan(&self, subject: &Subject, gathered: &mut Gathered) -> Result<KeyScan, OperationError> {
         let reading = subject.reading;
-        let sizes = keys::size_rule(subject.pipeline, subject.chain.as_ref().ok());
+        let chain = subject.chain.as_ref().ok();
+        let sizes = keys::ArraySizes::new(&subject.metadata.grid, subject.pipeline, chain);
+        let sizes = &sizes;
         let scanner = KeyScanner { node: &reading.node, metadata: subject.metadata, sizes };
         let scan = scanner.run(self.driver).map_err(|error| {
             OperationError::environment(format!("`{}` cannot be listed", reading.store)).because(error)

@@ -1,9 +1,13 @@
 //! Level `keys`: what lies in a node's folder.
 
+use std::convert::Infallible;
+
 use super::gathered::Gathered;
 use crate::codec::BoundChain;
+use crate::codec::chain::ByShape;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::key_scan::{KeyScan, SizeRule, Stray, StrayKind};
+use crate::engine::key_scan::{KeyScan, SizeRule, Sizes, Stray, StrayKind};
+use crate::grid::Grid;
 use crate::metadata::array::{ArrayMetadata, num_elements};
 use crate::operation::hierarchy::HierarchyNode;
 use crate::operation::place::Place;
@@ -13,8 +17,45 @@ use crate::store::Node;
 /// The most bytes that an object of an array may have where its codecs say nothing: what a file system holds.
 const NO_BOUND: u64 = u64::MAX;
 
-/// What the sizes of an array's objects must be.
-pub(super) fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRule {
+/// What the sizes of an array's objects must be, those of a rectilinear grid by the shape of each.
+#[derive(Debug)]
+pub(super) struct ArraySizes<'a> {
+    grid: &'a Grid,
+    pipeline: Option<&'a Pipeline>,
+    chain: Option<&'a BoundChain>,
+    largest: SizeRule,
+    by_shape: ByShape<SizeRule>,
+}
+
+impl<'a> ArraySizes<'a> {
+    /// Those of an array of this grid, whose largest chunks take this way.
+    pub(super) fn new(grid: &'a Grid, pipeline: Option<&'a Pipeline>, chain: Option<&'a BoundChain>) -> Self {
+        let largest = size_rule(pipeline, chain);
+        ArraySizes { grid, pipeline, chain, largest, by_shape: ByShape::default() }
+    }
+
+    /// The rule for chunks of a shape; one that cannot be bound has that of the largest.
+    fn of_shape(&self, shape: &[u64]) -> SizeRule {
+        let Some(pipeline) = self.pipeline else { return self.largest };
+        let pipeline = pipeline.for_shape(shape, &mut Vec::new());
+        let chain = self.chain.and_then(|chain| chain.for_shape(shape).ok());
+        size_rule(Some(&pipeline), chain.as_deref())
+    }
+}
+
+impl Sizes for ArraySizes<'_> {
+    fn of(&self, chunk: &[u64]) -> SizeRule {
+        if self.grid.uniform().is_some() {
+            return self.largest;
+        }
+        let shape = self.grid.shape_of(chunk);
+        let made = self.by_shape.get(&shape, || Ok::<_, Infallible>(self.of_shape(&shape)));
+        made.map_or(self.largest, |rule| *rule)
+    }
+}
+
+/// What the sizes of objects that take this way must be.
+fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRule {
     let exact = match pipeline.and_then(Pipeline::output) {
         Some(Representation::Bytes(BytesSize::Fixed(bytes))) => Some(bytes),
         _ => None,
@@ -28,13 +69,23 @@ pub(super) fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>)
     }
 }
 
+/// The sizes of what is no object of an array.
+#[derive(Debug)]
+struct AnySize;
+
+impl Sizes for AnySize {
+    fn of(&self, _chunk: &[u64]) -> SizeRule {
+        SizeRule { exact: None, least: 0, most: NO_BOUND }
+    }
+}
+
 /// The keys of an array.
 pub(super) struct ArrayKeys<'a> {
     pub(super) place: &'a Place,
     /// The store.
     pub(super) root: &'a Node,
     pub(super) metadata: &'a ArrayMetadata,
-    pub(super) sizes: SizeRule,
+    pub(super) sizes: &'a dyn Sizes,
 }
 
 /// Stored chunks or shards of the whole grid.
@@ -90,9 +141,8 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) 
     strays.extend(rest.others.iter().map(|(key, found)| stray(key, StrayKind::NotAFile(None, found))));
     strays.extend(rest.unnamed.iter().map(|key| stray(key, StrayKind::NotUtf8)));
     strays.sort_unstable();
-    let sizes = SizeRule { exact: None, least: 0, most: NO_BOUND };
     for stray in &strays {
-        if let Some(found) = stray_finding(stray, &stray.key, root, sizes) {
+        if let Some(found) = stray_finding(stray, &stray.key, root, &AnySize) {
             push(gathered, located(found, &node.place, stray.key.clone()));
         } else if stray.kind == StrayKind::Link {
             let message = "a link that belongs to no node";
@@ -107,7 +157,7 @@ fn located(found: Diagnostic, place: &Place, key: String) -> Diagnostic {
 }
 
 /// The finding about a key; `None` for a link that leads to a file inside the store. `key` is relative to the store.
-fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: SizeRule) -> Option<Diagnostic> {
+fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: &dyn Sizes) -> Option<Diagnostic> {
     Some(match &stray.kind {
         StrayKind::Unknown if is_temporary(key) => Diagnostic::new(
             code::KEY_TEMPORARY,
@@ -142,7 +192,7 @@ fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: SizeRule) -> Opti
                 None => found,
             }
         }
-        StrayKind::Size(chunk, size) => size_finding(*size, sizes).at_chunk(chunk.clone()),
+        StrayKind::Size(chunk, size) => size_finding(*size, sizes.of(chunk)).at_chunk(chunk.clone()),
         StrayKind::NotUtf8 => {
             Diagnostic::new(code::KEY_NOT_UTF8, "the name is not UTF-8, and so no key of a store")
                 .with_help("rename or remove it")

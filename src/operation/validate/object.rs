@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::shard::ShardCheck;
 use super::window::Window;
-use crate::codec::chain::Workspace;
+use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::driver::Fault;
@@ -63,13 +63,10 @@ impl ObjectCheck<'_> {
         Ok(bytes)
     }
 
-    /// The first element of a chunk.
-    fn start_of(&self, chunk: &[u64]) -> Vec<u64> {
-        chunk
-            .iter()
-            .zip(self.metadata.largest_chunk())
-            .map(|(index, length)| index.saturating_mul(*length))
-            .collect()
+    /// The chain of a chunk.
+    pub(super) fn chain_of(&self, chunk: &[u64]) -> Result<OfShape<'_, BoundChain>, Fault> {
+        let chain = self.chain.for_chunk(&self.metadata.grid, chunk);
+        chain.map_err(|error| Fault::Other(format!("the chunk cannot be decoded: {error}")))
     }
 }
 
@@ -77,13 +74,14 @@ impl Object<'_, '_> {
     /// Decodes a chunk that is no shard.
     fn whole(&mut self, reader: &ObjectReader) -> Result<(), Fault> {
         let check = self.check;
-        let start = check.start_of(&self.chunk);
+        let start = check.metadata.grid.start_of(&self.chunk);
+        let chain = check.chain_of(&self.chunk)?;
         let Buffers { read, decoded, workspace } = &mut *self.buffers;
         Window::of(reader).read(0, reader.length(), read)?;
-        if let Err(fault) = decode(check.chain, read, decoded, workspace) {
+        if let Err(fault) = decode(&chain, read, decoded, workspace) {
             self.chain_fault(fault, &start, "")?;
-        } else if !skips_values(check.chain) {
-            self.elements(check.chain, &start, "")?;
+        } else if !skips_values(&chain) {
+            self.elements(&chain, &start, "")?;
         }
         Ok(())
     }

@@ -57,11 +57,11 @@ impl ShardCheck {
 
     /// Checks a stored shard.
     pub(super) fn run(&self, object: &mut Object, reader: &ObjectReader) -> Result<(), Fault> {
-        let chunk_shape = object.check.metadata.largest_chunk();
-        let start =
-            object.chunk.iter().zip(chunk_shape).map(|(i, length)| i.saturating_mul(*length)).collect();
-        let order = (0..chunk_shape.len()).collect();
-        let level = Level { chain: object.check.chain, order, start, label: String::new() };
+        let check = object.check;
+        let start = check.metadata.grid.start_of(&object.chunk);
+        let chain = check.chain_of(&object.chunk)?;
+        let order = (0..start.len()).collect();
+        let level = Level { chain: &chain, order, start, label: String::new() };
         self.encoded(object, &level, Window::of(reader))
     }
 

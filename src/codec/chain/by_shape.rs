@@ -1,0 +1,99 @@
+//! A chain for chunks of another shape: those of a rectilinear grid are of many.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{BindError, BoundChain};
+use crate::grid::Grid;
+use crate::metadata::extension::CodecMetadata;
+use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+
+/// The most shapes for which something is kept; what comes after begins anew.
+const MOST_SHAPES: usize = 1 << 10;
+
+/// What was made for chunks of some shapes. Threads share it, and copies do.
+#[derive(Debug)]
+pub struct ByShape<T>(Arc<Mutex<HashMap<Vec<u64>, Arc<T>>>>);
+
+/// What belongs to the chunks of one shape: the same for all, or made for it.
+#[derive(Debug)]
+pub enum OfShape<'a, T> {
+    /// The same for all.
+    Same(&'a T),
+    /// Made for it.
+    Made(Arc<T>),
+}
+
+impl<T> ByShape<T> {
+    /// What was made for a shape, or is made now.
+    pub fn get<E>(&self, shape: &[u64], make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = kept().get(shape) {
+            return Ok(made.clone());
+        }
+        let made = Arc::new(make()?);
+        let mut kept = kept();
+        if kept.len() >= MOST_SHAPES {
+            kept.clear();
+        }
+        kept.insert(shape.to_vec(), made.clone());
+        Ok(made)
+    }
+}
+
+impl<T> Default for ByShape<T> {
+    fn default() -> Self {
+        ByShape(Arc::default())
+    }
+}
+
+impl<T> Clone for ByShape<T> {
+    fn clone(&self) -> Self {
+        ByShape(self.0.clone())
+    }
+}
+
+impl<T> Deref for OfShape<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            OfShape::Same(same) => same,
+            OfShape::Made(made) => made,
+        }
+    }
+}
+
+impl BoundChain {
+    /// The chain for the chunk of a grid at `indices`: itself, where the grid is regular. An error where the codecs do
+    /// not take a chunk of such a shape.
+    pub fn for_chunk(&self, grid: &Grid, indices: &[u64]) -> Result<OfShape<'_, BoundChain>, BindError> {
+        match grid.uniform() {
+            Some(_) => Ok(OfShape::Same(self)),
+            None => self.for_shape(&grid.shape_of(indices)),
+        }
+    }
+
+    /// The chain for chunks of another shape.
+    pub fn for_shape(&self, shape: &[u64]) -> Result<OfShape<'_, BoundChain>, BindError> {
+        if self.decoded.shape == shape {
+            return Ok(OfShape::Same(self));
+        }
+        self.by_shape.get(shape, || self.bound_anew(shape)).map(OfShape::Made)
+    }
+
+    fn bound_anew(&self, shape: &[u64]) -> Result<BoundChain, BindError> {
+        let codecs: Vec<CodecMetadata> = self.codecs.iter().map(|codec| codec.metadata.clone()).collect();
+        let input = ArrayRepresentation { shape: shape.to_vec(), ..self.decoded.clone() };
+        let pipeline = Pipeline::build(input, &codecs, Completeness::Partial, "/codecs", &mut Vec::new());
+        let mut chain = BoundChain::bind_elements(&pipeline, self.elements)?;
+        if self.is_to_nearest {
+            chain.encode_to_nearest();
+        }
+        if self.writes_empty {
+            chain.write_empty_chunks();
+        }
+        Ok(chain)
+    }
+}

@@ -1,0 +1,78 @@
+//! Where the objects and subchunks of an array lie, and of what shape each is. Of a regular grid all have one shape, and
+//! nothing is looked up; the shards of a rectilinear one have the same inner chunks throughout.
+
+use std::borrow::Cow;
+
+use super::chunk_set::position;
+use super::driver::Fault;
+use super::shard::ShardLayout;
+use super::stored::StoredArray;
+use crate::codec::chain::OfShape;
+use crate::codec::{BindError, BoundChain};
+use crate::grid::{Region, chunks_of_shape};
+
+impl StoredArray {
+    /// Whether all objects have one shape.
+    pub fn is_regular(&self) -> bool {
+        self.metadata.grid.uniform().is_some()
+    }
+
+    /// The shape of an object of the grid, as it is stored.
+    pub fn shape_of(&self, index: u64) -> Cow<'_, [u64]> {
+        match self.metadata.grid.uniform() {
+            Some(shape) => Cow::Borrowed(shape),
+            None => Cow::Owned(self.metadata.grid.shape_of(&position(index, &self.metadata)).into_owned()),
+        }
+    }
+
+    /// The chain of an object of the grid.
+    pub fn chain_of(&self, index: u64) -> Result<OfShape<'_, BoundChain>, Fault> {
+        if self.is_regular() {
+            return Ok(OfShape::Same(&self.chain));
+        }
+        self.chain.for_shape(&self.shape_of(index)).map_err(unbound)
+    }
+
+    /// How an object of the grid is streamed, where shards are.
+    pub fn layout_of(&self, index: u64) -> Result<Option<OfShape<'_, ShardLayout>>, Fault> {
+        let Some(layout) = &self.layout else { return Ok(None) };
+        if self.is_regular() {
+            return Ok(Some(OfShape::Same(layout)));
+        }
+        layout.for_chain(&*self.chain_of(index)?).map(Some).ok_or_else(|| {
+            Fault::Other("the shard cannot be taken apart as others of its array are".to_owned())
+        })
+    }
+
+    /// The chain of a subchunk.
+    pub fn chain_of_subchunk(&self, subchunk: &[u64]) -> Result<OfShape<'_, BoundChain>, Fault> {
+        match &self.layout {
+            Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
+            None => self.chain.for_chunk(&self.metadata.grid, subchunk).map_err(unbound),
+        }
+    }
+
+    /// A subchunk as a box of the array, with what of it lies beyond the edge.
+    pub fn region_of_subchunk(&self, subchunk: &[u64]) -> Region {
+        match &self.layout {
+            Some(_) => {
+                Region { start: self.start_of_subchunk(subchunk), shape: self.subchunk_shape().to_vec() }
+            }
+            None => self.metadata.grid.region_of(subchunk),
+        }
+    }
+
+    /// The subchunks that overlap the elements from `start` up to `end`: the first, and how many there are along each
+    /// dimension.
+    pub fn subchunks_in(&self, start: &[u64], end: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        match &self.layout {
+            Some(layout) => chunks_of_shape(&layout.subchunk.decoded().shape, start, end),
+            None => self.metadata.grid.chunks_in(start, end),
+        }
+    }
+}
+
+/// A chunk of a shape that the codecs of its array do not take.
+fn unbound(error: BindError) -> Fault {
+    Fault::Other(format!("the chunk cannot be decoded: {error}"))
+}
