@@ -27,7 +27,7 @@ const ROWS: [&str; 15] = [
 ];
 
 /// What only some rows may name: a path, and those rows.
-const OWNED: [(&str, &[&str]); 20] = [
+const OWNED: [(&str, &[&str]); 21] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -46,6 +46,8 @@ const OWNED: [(&str, &[&str]); 20] = [
     ("rayon", &["engine"]),
     ("std::fs", &["store"]),
     ("fs::", &["store"]),
+    // A node is a store and a key. The files of others, which arguments name, are the command line's.
+    ("std::path", &["store", "cli"]),
     ("rustix", &["store", "engine"]),
     ("zarrs", &["codec"]),
 ];

@@ -11,7 +11,6 @@ mod line;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,13 +22,12 @@ use line::{Counted, Header, Known, Line, next_line, read, to_line};
 use super::chunk_set::ChunkSet;
 use super::driver::Fault;
 use crate::engine::report::ObjectReport;
-use crate::store::log::Lock;
-use crate::store::{Key, LogFile, Node, StoreError, tree};
+use crate::store::{EntryKind, Key, Lock, Log, Node, StoreError, machine};
 
 /// The folder of the destination in which a run keeps what it needs to go on. It is removed at the end.
 pub const FOLDER: Key<'static> = Key::known(".zarrcast");
 
-const FILE: &str = "journal";
+const FILE: Key<'static> = Key::known(".zarrcast/journal");
 const SCHEMA: &str = "zarrcast.journal/1";
 
 /// Units wait at most this long for their line.
@@ -73,7 +71,7 @@ struct Waiting {
 
 #[derive(Debug)]
 struct Writer {
-    log: LogFile,
+    log: Box<dyn Log>,
     /// The length of its whole lines; `None` where it can be written no more.
     length: Option<u64>,
     last_line: Instant,
@@ -114,29 +112,25 @@ pub struct Part<'a> {
 }
 
 impl Journal {
-    fn path(node: &Node) -> PathBuf {
-        node.root().join(FOLDER.as_str()).join(FILE)
-    }
-
     /// Whether a run has left its folder in a node.
     pub fn is_at(node: &Node) -> bool {
-        tree::is_folder(&node.root().join(FOLDER.as_str()))
+        matches!(node.below(&FOLDER).kind(), Ok(Some(EntryKind::Folder)))
     }
 
     /// Removes the folder of a node in which a pass has kept something.
     pub fn remove_folder(node: &Node) -> Result<(), StoreError> {
-        tree::remove(&node.root().join(FOLDER.as_str()))
+        node.below(&FOLDER).remove_root()
     }
 
     /// An error where another process is writing a node.
     pub fn check_free_at(node: &Node) -> Result<(), JournalError> {
-        let Some(mut log) = LogFile::open(&Self::path(node))? else { return Ok(()) };
-        lock(&mut log).map(|_| ())
+        let Some(mut log) = node.open_log(&FILE)? else { return Ok(()) };
+        lock(&mut *log).map(|_| ())
     }
 
     /// Whether the run that left its journal in a node was to replace another node by it.
     pub fn replaces_at(node: &Node) -> bool {
-        let log = LogFile::open(&Self::path(node)).ok().flatten();
+        let log = node.open_log(&FILE).ok().flatten();
         let text = log.map(|mut log| log.read_beginning(MOST_HEADER_BYTES));
         let Some(Ok(text)) = text else { return false };
         next_line::<Header>(&text, 0).is_some_and(|(header, _)| header.replaces)
@@ -144,18 +138,14 @@ impl Journal {
 
     /// Begins a journal in a node's folder, which is there.
     pub fn begin(node: &Node, fingerprint: &Fingerprint, replaces: bool) -> Result<Self, JournalError> {
-        tree::create_private_folder(&node.root().join(FOLDER.as_str()))?;
-        let mut log = match LogFile::open(&Self::path(node))? {
-            Some(left) => left,
-            None => LogFile::create(&Self::path(node))?,
-        };
-        let guard = lock(&mut log)?;
+        let mut log = node.begin_log(&FILE)?;
+        let guard = lock(&mut *log)?;
         log.truncate(0)?;
         let header = Header {
             schema: SCHEMA.to_owned(),
             fingerprint: fingerprint.clone(),
             replaces,
-            boot: tree::boot_id(),
+            boot: machine::boot_id(),
             holder: Some(guard.hold.holder()),
         };
         let line = to_line(&header);
@@ -165,8 +155,8 @@ impl Journal {
 
     /// Takes up the journal of a run that has ended; `None` where it had not begun to note anything.
     pub fn resume(node: &Node, fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
-        let Some(mut log) = LogFile::open(&Self::path(node))? else { return Ok(None) };
-        let guard = lock(&mut log)?;
+        let Some(mut log) = node.open_log(&FILE)? else { return Ok(None) };
+        let guard = lock(&mut *log)?;
         let text = log.read(MOST_BYTES)?;
         let Some((header, first)) = next_line::<Header>(&text, 0) else { return Ok(None) };
         if header.schema != SCHEMA {
@@ -176,7 +166,7 @@ impl Journal {
         if !differences.is_empty() {
             return Err(JournalError::OtherPlan { differences });
         }
-        let boot = tree::boot_id();
+        let boot = machine::boot_id();
         let (known, length, is_same_boot) = read(&text, first, header.boot.as_ref(), boot.as_ref());
         log.truncate(length)?;
         let mut lines = to_line(&Line::Holder(guard.hold.holder()));
@@ -190,7 +180,7 @@ impl Journal {
 
     fn with(
         node: &Node,
-        (log, guard): (LogFile, Guard),
+        (log, guard): (Box<dyn Log>, Guard),
         length: u64,
         known: BTreeMap<String, Known>,
     ) -> Self {
@@ -254,7 +244,7 @@ impl Journal {
 
     /// Removes it, with its folder.
     pub fn remove(self) -> Result<(), StoreError> {
-        tree::remove(&self.node.root().join(FOLDER.as_str()))
+        self.node.below(&FOLDER).remove_root()
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
@@ -386,7 +376,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Locks a log that still stands at its path. Where the file system has no locks, it is free unless a process of this
 /// machine that it names goes on.
-fn lock(log: &mut LogFile) -> Result<Guard, JournalError> {
+fn lock(log: &mut dyn Log) -> Result<Guard, JournalError> {
     let guard = |is_locked, before| Guard { is_locked, before, hold: Hold::new() };
     match log.lock()? {
         // Removed meanwhile: the run that had it has just ended.

@@ -1,14 +1,12 @@
 //! Why there is no node at a place: nothing is there, or something else, and what was probably meant.
 
-use std::path::{Path, PathBuf};
-
 use super::document::{NODE_KEYS, has_documents};
 use super::error::OperationError;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::engine::journal::Journal;
 use crate::metadata::json::Json;
 use crate::store::file_format::{FIRST_BYTES, FileFormat};
-use crate::store::{Node, StoreError, file, tree};
+use crate::store::{EntryKind, Node, StoreError};
 
 /// The most nodes of a folder that a message lists.
 const MOST_LISTED: usize = 5;
@@ -20,33 +18,43 @@ const MOST_LOOKED_AT: usize = 1000;
 pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
     let unreadable =
         |error: StoreError| OperationError::environment(format!("`{name}` cannot be read")).because(error);
-    let root = &node.root();
-    match tree::nearest_existing(root) {
+    let (existing, missing) = match nearest_existing(node) {
+        Ok(found) => found,
+        Err(error) => return unreadable(error),
+    };
+    match existing.kind_behind_links() {
         Err(error) => unreadable(error),
-        Ok(existing) => match tree::kind(&existing) {
-            Err(error) => unreadable(error),
-            Ok(None) => OperationError::environment(format!(
-                "`{name}` does not exist: {} is a link that leads nowhere",
-                existing.display()
-            ))
-            .with_help("name the folder itself, or make the link anew"),
-            Ok(Some(tree::Kind::Other(what))) => OperationError::environment(format!(
-                "`{name}` is not a Zarr node: {} is {what}, not a folder",
-                existing.display()
-            ))
-            .with_help(
-                "name the folder of an array or group; it holds `zarr.json`, or `.zarray` or `.zgroup`",
-            ),
-            Ok(Some(tree::Kind::File)) => of_file(&existing, name),
-            Ok(Some(tree::Kind::Folder)) if existing == *root => of_folder(node, name),
-            Ok(Some(tree::Kind::Folder)) => of_nothing(root, &existing, name),
-        },
+        Ok(None) => OperationError::environment(format!(
+            "`{name}` does not exist: {} is a link that leads nowhere",
+            existing.name()
+        ))
+        .with_help("name the folder itself, or make the link anew"),
+        Ok(Some(EntryKind::Other(what))) => OperationError::environment(format!(
+            "`{name}` is not a Zarr node: {} is {what}, not a folder",
+            existing.name()
+        ))
+        .with_help("name the folder of an array or group; it holds `zarr.json`, or `.zarray` or `.zgroup`"),
+        Ok(Some(EntryKind::Folder)) if missing.is_empty() => of_folder(node, name),
+        Ok(Some(EntryKind::Folder)) => of_nothing(&missing, &existing, name),
+        Ok(Some(_)) => of_file(&existing, name),
     }
 }
 
+/// The node at which anything stands, a dangling link included, that is nearest to `node` among those above it and itself;
+/// and the names from it to `node`.
+pub(super) fn nearest_existing(node: &Node) -> Result<(Node, Vec<String>), StoreError> {
+    let (mut existing, mut missing) = (node.clone(), Vec::new());
+    while !existing.exists()? {
+        let Some(above) = existing.parent() else { break };
+        missing.insert(0, existing.last_name());
+        existing = above;
+    }
+    Ok((existing, missing))
+}
+
 /// A file stands at the place, or above it.
-fn of_file(path: &Path, name: &str) -> OperationError {
-    let first = match file::first_bytes(path, FIRST_BYTES) {
+fn of_file(file: &Node, name: &str) -> OperationError {
+    let first = match file.first_bytes(FIRST_BYTES) {
         Ok(first) => first,
         Err(error) => {
             return OperationError::environment(format!("`{name}` cannot be read")).because(error);
@@ -54,28 +62,28 @@ fn of_file(path: &Path, name: &str) -> OperationError {
     };
     let format = FileFormat::of(&first);
     let refused = |what: &str, help: &str| {
-        OperationError::environment(format!("`{name}` is not a Zarr store: {} is {what}", path.display()))
+        OperationError::environment(format!("`{name}` is not a Zarr store: {} is {what}", file.name()))
             .with_help(help)
     };
     if let Some(format) = format.filter(|format| format.is_stand_in) {
         return refused(format.name, format.help);
     }
-    if let Some(owner) = node_above(path) {
-        let what = if is_document(path) { "a document" } else { "a file" };
+    if let Some(owner) = node_above(file) {
+        let what = if is_document(&file.last_name()) { "a document" } else { "a file" };
         return refused(
-            &format!("{what} of the node `{}`", owner.display()),
-            &format!("name the folder: {}", owner.display()),
+            &format!("{what} of the node `{}`", owner.name()),
+            &format!("name the folder: {}", owner.name()),
         );
     }
     match format {
         Some(format) if format.name.starts_with("a zip file") => {
-            OperationError::usage(format!("`{name}`: {} is {}", path.display(), format.name))
+            OperationError::usage(format!("`{name}`: {} is {}", file.name(), format.name))
                 .with_help(format.help)
         }
         Some(format) => refused(format.name, format.help),
-        None if is_reference(path) => OperationError::usage(format!(
+        None if is_reference(file) => OperationError::usage(format!(
             "`{name}`: {} is a kerchunk reference file, which this build does not read",
-            path.display()
+            file.name()
         ))
         .with_help("copy what it refers to into a store first, such as by xarray and fsspec"),
         None => refused(
@@ -92,37 +100,35 @@ fn of_folder(node: &Node, name: &str) -> OperationError {
             .with_help("the same command with `--resume` goes on with it");
     }
     let nothing = OperationError::environment(format!("nothing Zarr at `{name}`: it holds no `zarr.json`"));
-    if let Some(owner) = node_above(&node.root()) {
+    if let Some(owner) = node_above(node) {
         return nothing.with_help(format!(
             "it is a folder inside the node `{}`; `zarrcast inspect` of that shows what is in it",
-            owner.display()
+            owner.name()
         ));
     }
-    let inside = nodes_in(&node.root());
+    let inside = nodes_in(node);
     match inside.as_slice() {
         [] => nothing.with_help("name the folder of an array; it holds `zarr.json`, or `.zarray` in Zarr v2"),
         inside => nothing.with_help(format!("there are nodes in it: {}", listed(name, inside))),
     }
 }
 
-/// Nothing is there; `existing` is the folder above that is.
-fn of_nothing(root: &Path, existing: &Path, name: &str) -> OperationError {
-    let missing = root.strip_prefix(existing).unwrap_or(root);
+/// Nothing is there; `existing` is the folder above that is, and `missing` the names below it.
+fn of_nothing(missing: &[String], existing: &Node, name: &str) -> OperationError {
     let absent = OperationError::environment(format!("`{name}` does not exist"));
-    let Some(wanted) = missing.components().next() else { return absent };
-    let wanted = wanted.as_os_str().to_string_lossy().into_owned();
+    let Some(wanted) = missing.first() else { return absent };
     // The user's own words for the folder that is there.
-    let above = (0..missing.components().count())
+    let above = (0..missing.len())
         .fold(name.trim_end_matches('/'), |above, _| above.rsplit_once('/').map_or("", |(above, _)| above));
     let shown = |node: &str| if above.is_empty() { node.to_owned() } else { format!("{above}/{node}") };
-    let names = tree::folders_in(existing, MOST_LOOKED_AT).unwrap_or_default();
-    let mut meant = near(&wanted, names.iter().map(String::as_str));
-    meant.retain(|name| has_documents(&Node::new(existing.join(name))));
+    let names = existing.folders(MOST_LOOKED_AT).unwrap_or_default();
+    let mut meant = near(wanted, names.iter().map(String::as_str));
+    meant.retain(|name| is_node(existing, name));
     if !meant.is_empty() {
         let meant: Vec<String> = meant.into_iter().map(shown).collect();
         return absent.with_help(format!("did you mean {}?", alternatives(&meant)));
     }
-    let is_node = has_documents(&Node::new(existing));
+    let is_node = has_documents(existing);
     match nodes_in(existing).as_slice() {
         [] if is_node => absent.with_help(format!("`{above}` is there, and has no node in it")),
         inside if is_node => absent.with_help(format!("in `{above}` there are {}", listed("", inside))),
@@ -132,7 +138,7 @@ fn of_nothing(root: &Path, existing: &Path, name: &str) -> OperationError {
 
 /// The next step where a group was named in place of an array.
 pub(super) fn arrays_help(node: &Node, name: &str) -> String {
-    match nodes_in(&node.root()).as_slice() {
+    match nodes_in(node).as_slice() {
         [] => "name an array: a folder that holds its `zarr.json` or `.zarray`".to_owned(),
         inside => format!("name an array in it; its members are {}", listed(name, inside)),
     }
@@ -151,31 +157,37 @@ fn listed(above: &str, names: &[String]) -> String {
 }
 
 /// The nodes right below a folder, in the order of their names.
-fn nodes_in(folder: &Path) -> Vec<String> {
-    let mut names = tree::folders_in(folder, MOST_LOOKED_AT).unwrap_or_default();
-    names.retain(|name| has_documents(&Node::new(folder.join(name))));
+fn nodes_in(folder: &Node) -> Vec<String> {
+    let mut names = folder.folders(MOST_LOOKED_AT).unwrap_or_default();
+    names.retain(|name| is_node(folder, name));
     names.sort();
     names
 }
 
-/// The nearest folder above that is a node.
-fn node_above(path: &Path) -> Option<PathBuf> {
-    let folders = path.ancestors().skip(1);
-    folders
-        .map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
-        .find(|folder| has_documents(&Node::new(*folder)))
-        .map(Path::to_path_buf)
+fn is_node(folder: &Node, name: &str) -> bool {
+    folder.child(name).is_ok_and(|node| has_documents(&node))
 }
 
-fn is_document(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+/// The nearest folder above that is a node.
+fn node_above(node: &Node) -> Option<Node> {
+    let mut above = node.parent()?;
+    while !has_documents(&above) {
+        above = above.parent()?;
+    }
+    Some(above)
+}
+
+fn is_document(name: &str) -> bool {
     NODE_KEYS.contains(&name) || matches!(name, ".zattrs" | ".zmetadata")
 }
 
 /// Whether a file is a kerchunk reference file: JSON with `refs` (version 1), or of keys of documents (version 0).
-fn is_reference(path: &Path) -> bool {
-    let is_named_so = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let bytes = if is_named_so { file::read(path, MOST_REFERENCES).ok() } else { None };
+fn is_reference(file: &Node) -> bool {
+    let name = file.last_name();
+    let is_named_so = name
+        .rsplit_once('.')
+        .is_some_and(|(stem, extension)| !stem.is_empty() && extension.eq_ignore_ascii_case("json"));
+    let bytes = if is_named_so { file.first_bytes(MOST_REFERENCES).ok() } else { None };
     let Some(Json::Object(document)) = bytes.and_then(|bytes| Json::parse(&bytes).ok()) else { return false };
     document
         .iter()
@@ -183,4 +195,4 @@ fn is_reference(path: &Path) -> bool {
 }
 
 /// The bytes of a reference file that are read to know it: 64 MiB.
-const MOST_REFERENCES: u64 = 64 << 20;
+const MOST_REFERENCES: usize = 64 << 20;

@@ -97,7 +97,7 @@ struct Observed {
 impl Observed {
     /// Reads a node; `None` where there is none. One whose document is broken has no members: `validate` says why.
     fn read(store: &Location, place: &Place) -> Result<Option<Observed>, OperationError> {
-        let folder = place.folder(store);
+        let folder = place.node(store)?;
         let observed = |key, members| Some(Observed { place: place.clone(), key, members });
         if !is_there(&folder) {
             return Ok(None);

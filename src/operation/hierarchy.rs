@@ -95,8 +95,8 @@ pub fn read_hierarchy(
     driver: &Driver,
 ) -> Result<Hierarchy, OperationError> {
     let start = Place::new(store, node)?;
-    let root = Node::new(store.path());
-    let folder = start.folder(store);
+    let root = store.node();
+    let folder = start.node(store)?;
     if !super::document::has_documents(&folder) {
         // Says what is missing.
         super::open::open_documents(&folder, &start.name())?;
@@ -110,7 +110,7 @@ pub fn read_hierarchy_below(
     documents: Documents,
     driver: &Driver,
 ) -> Result<Hierarchy, OperationError> {
-    let root = Node::new(store.path());
+    let root = store.node();
     Ok(read_from(&Place::new(store, None)?, &root, Some(documents), driver))
 }
 

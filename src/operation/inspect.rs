@@ -49,7 +49,7 @@ pub fn inspect(
 ) -> Result<InspectResult, OperationError> {
     let place = Place::new(&options.store, options.node.as_deref())?;
     let name = place.name();
-    let node = place.folder(&options.store);
+    let node = place.node(&options.store)?;
     let documents = open_documents(&node, &name)?;
     if documents.kind != NodeKind::Group {
         let reading = read_array_of(place, node, documents);

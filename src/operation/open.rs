@@ -209,7 +209,7 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
 /// `validate` calls it an error is a warning here.
 pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading, OperationError> {
     let place = Place::new(store, node)?;
-    let node = place.folder(store);
+    let node = place.node(store)?;
     let documents = open_documents(&node, &place.name())?;
     if documents.kind == NodeKind::Group {
         let name = place.name();

@@ -4,7 +4,6 @@
 //! What parses but does not fit the data is found out by the operation.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use crate::data_type::DataType;
 use crate::diagnostic::Code;
@@ -14,6 +13,7 @@ use crate::metadata::chunk_key::Separator;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::store::Location;
+pub use crate::store::file::Stream;
 
 /// What every command takes.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -236,15 +236,6 @@ impl ChangeOptions {
         self.no_fill_check |= rule.no_fill_check;
         self.write_empty_chunks |= rule.write_empty_chunks;
     }
-}
-
-/// A file or a standard stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stream {
-    /// `-`.
-    Standard,
-    /// A file.
-    File(PathBuf),
 }
 
 /// `zarrcast apply-codec`.

@@ -2,7 +2,7 @@
 
 use super::error::OperationError;
 use crate::diagnostic::Diagnostic;
-use crate::store::{Location, Node};
+use crate::store::{Location, Node, StoreError};
 
 /// A node in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,11 +54,18 @@ impl Place {
         if self.is_root() { key.to_owned() } else { format!("{}/{key}", self.relative()) }
     }
 
-    /// The folder of the node in its store.
-    pub fn folder(&self, store: &Location) -> Node {
-        let root = store.path();
-        let folder = if self.is_root() { root.to_path_buf() } else { root.join(self.relative()) };
-        Node::new(folder)
+    /// The node in its store.
+    pub fn node(&self, store: &Location) -> Result<Node, OperationError> {
+        self.below(&store.node()).map_err(|error| {
+            OperationError::usage(format!("`{}` names no node", self.name()))
+                .because(error)
+                .with_help("give a path inside the store, such as group/temperature")
+        })
+    }
+
+    /// The node below that of the store.
+    pub fn below(&self, store: &Node) -> Result<Node, StoreError> {
+        if self.is_root() { Ok(store.clone()) } else { store.child(self.relative()) }
     }
 
     /// Gives findings their store and node, and makes their keys (those without one: `key`) relative to the store.

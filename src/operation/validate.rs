@@ -23,7 +23,7 @@ use super::validate_result::{AgainstResult, CheckedStore, ValidateResult};
 use super::{Interrupt, against, expect, new_driver};
 use crate::diagnostic::code;
 use crate::engine::driver::Driver;
-use crate::store::{Location, Node};
+use crate::store::Location;
 use array::ArrayCheck;
 use bar::Bar;
 use findings::{Findings, Policy};
@@ -118,7 +118,7 @@ impl Run<'_> {
         let level = self.options.level.name();
         let mut checked = CheckedStore { store: name.clone(), level, ..CheckedStore::default() };
         let Hierarchy { nodes, failures: unread } = hierarchy;
-        let root = Node::new(store.path());
+        let root = store.node();
         let bar = Bar::of(&nodes, self.options.level, &checked.store, self.progress);
         for node in &nodes {
             checked.nodes.push(node.place.path.clone());

@@ -45,4 +45,9 @@ impl StoreError {
     pub fn is_data_fault(&self) -> bool {
         matches!(self, StoreError::NotAFile { .. } | StoreError::TooLarge { .. } | StoreError::Key { .. })
     }
+
+    /// The error of what a store of this kind has not.
+    pub(super) fn unsupported(action: &'static str, object: String) -> Self {
+        StoreError::Io { action, object, source: std::io::ErrorKind::Unsupported.into() }
+    }
 }

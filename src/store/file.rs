@@ -6,6 +6,25 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+/// A file or a standard stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stream {
+    /// `-`.
+    Standard,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Stream {
+    /// Whether it is a file whose name has this extension.
+    pub fn has_extension(&self, extension: &str) -> bool {
+        match self {
+            Stream::Standard => false,
+            Stream::File(path) => path.extension().is_some_and(|found| found == extension),
+        }
+    }
+}
+
 /// A file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {

@@ -3,13 +3,27 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where a store lies: a local folder, named by its path or by a `file://` URL.
+use super::Node;
+
+/// Where a store lies: a local folder, named by its path or by a `file://` URL; or a store that is open already.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Location {
     /// As the user gave it.
     text: PathBuf,
-    /// The folder, percent-decoded where it was given by a URL.
-    path: PathBuf,
+    target: Target,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Target {
+    /// A folder, percent-decoded where it was given by a URL.
+    Folder(PathBuf),
+    Open(Node),
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Target::Folder(PathBuf::new())
+    }
 }
 
 /// The text names no store that this build can open.
@@ -46,7 +60,7 @@ impl Location {
                 return Err(LocationError::Chain);
             }
             let path = file_path(rest).map_err(LocationError::FileUrl)?;
-            return Ok(Location { text, path });
+            return Ok(Location { text, target: Target::Folder(path) });
         }
         if chains(unicode) {
             return Err(LocationError::Chain);
@@ -54,9 +68,12 @@ impl Location {
         Ok(Self::from(text))
     }
 
-    /// The local folder.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// The node that it names.
+    pub fn node(&self) -> Node {
+        match &self.target {
+            Target::Folder(path) => Node::new(path),
+            Target::Open(node) => node.clone(),
+        }
     }
 
     /// As the user named it.
@@ -64,12 +81,18 @@ impl Location {
         self.text.display()
     }
 
-    /// The part of the path up to the first name that ends in `.zip`.
-    pub fn zip(&self) -> Option<&Path> {
-        let is_zip =
-            |path: &Path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
-        self.path.ancestors().filter(|path| is_zip(path)).last()
+    /// Whether it names a zip file, or something in one, and no folder of such a name is there.
+    pub fn is_zip(&self) -> bool {
+        let Target::Folder(path) = &self.target else { return false };
+        zip(path).is_some_and(|zip| !zip.is_dir())
     }
+}
+
+/// The part of a path up to the first name that ends in `.zip`.
+fn zip(path: &Path) -> Option<&Path> {
+    let is_zip =
+        |path: &Path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+    path.ancestors().filter(|path| is_zip(path)).last()
 }
 
 impl fmt::Display for Location {
@@ -81,13 +104,20 @@ impl fmt::Display for Location {
 /// A path, taken as it is.
 impl From<PathBuf> for Location {
     fn from(path: PathBuf) -> Self {
-        Location { text: path.clone(), path }
+        Location { text: path.clone(), target: Target::Folder(path) }
     }
 }
 
 impl From<&Path> for Location {
     fn from(path: &Path) -> Self {
         Self::from(path.to_path_buf())
+    }
+}
+
+/// A node of a store that is open.
+impl From<Node> for Location {
+    fn from(node: Node) -> Self {
+        Location { text: node.name().into(), target: Target::Open(node) }
     }
 }
 
@@ -160,7 +190,7 @@ mod tests {
     use super::*;
 
     fn path(text: &str) -> Result<String, LocationError> {
-        Location::parse(text).map(|location| location.path().display().to_string())
+        Location::parse(text).map(|location| location.node().name())
     }
 
     #[test]
@@ -213,7 +243,7 @@ mod tests {
 
     #[test]
     fn zip_is_the_first_name_of_the_path_that_ends_so() {
-        let zip = |text| Location::parse(text).unwrap().zip().map(|path| path.display().to_string());
+        let zip = |text| zip(Path::new(text)).map(|path| path.display().to_string());
         assert_eq!(zip("a/b.zip/c.zip/d").as_deref(), Some("a/b.zip"));
         assert_eq!(zip("a/b.ZIP").as_deref(), Some("a/b.ZIP"));
         assert_eq!(zip("zip/a.zipper"), None);

@@ -1,165 +1,40 @@
-//! A file that grows by whole lines, and is locked by the process that writes it.
-#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
+//! Logs: objects that grow by whole lines, and are locked by the process that writes them.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-
-use rustix::io::Errno;
+use std::fmt::Debug;
 
 use super::StoreError;
-use super::local::fault::{self, Call};
-use super::local::io_error;
-use super::local::object::{sync_all, write_all};
 
-/// A file of lines. It is unlocked when it is dropped, or its process ends.
-#[derive(Debug)]
-pub struct LogFile {
-    file: File,
-    path: PathBuf,
+/// A log that is open. It is unlocked when it is dropped, or its process ends.
+pub trait Log: Debug + Send + Sync {
+    /// Locks it, unless another process has.
+    fn lock(&self) -> Result<Lock, StoreError>;
+
+    /// Whether it still stands at its key: another process may have removed it before it was locked here.
+    fn is_in_place(&self) -> bool;
+
+    /// All of it, if that is at most `max_bytes`.
+    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError>;
+
+    /// Its first bytes, at most `max_bytes`.
+    fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError>;
+
+    /// Cuts it to its first `length` bytes; what is appended follows them.
+    fn truncate(&mut self, length: u64) -> Result<(), StoreError>;
+
+    /// Appends bytes at the place of the last write.
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Makes it durable.
+    fn sync(&self) -> Result<(), StoreError>;
 }
 
 /// Whose a log is.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
     /// This process's.
     Held,
     /// Another process's.
     Elsewhere,
-    /// The file system has no locks.
+    /// The store has no locks.
     Unsupported,
-}
-
-impl LogFile {
-    /// Creates an empty log; an error where there is one.
-    pub fn create(path: &Path) -> Result<Self, StoreError> {
-        Self::open_with(path, OpenOptions::new().create_new(true), Call::Create)
-            .map_err(io_error("create", path))
-    }
-
-    /// Opens a log that is there; `None` where none is. A link is not followed.
-    pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        match Self::open_with(path, &mut OpenOptions::new(), Call::Open) {
-            Ok(log) if log.file.metadata().is_ok_and(|found| found.is_file()) => Ok(Some(log)),
-            Ok(_) => {
-                Err(StoreError::NotAFile { object: path.display().to_string(), found: "something else" })
-            }
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Ok(None)
-            }
-            Err(error) => Err(io_error("open", path)(error)),
-        }
-    }
-
-    fn open_with(path: &Path, options: &mut OpenOptions, call: Call) -> io::Result<Self> {
-        fault::before(call, path)?;
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-        let file = options.read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-        Ok(LogFile { file, path: path.to_path_buf() })
-    }
-
-    /// Locks it, unless another process has.
-    pub fn lock(&self) -> Result<Lock, StoreError> {
-        let injected = fault::before(Call::Lock, &self.path).map_err(TryLockError::Error);
-        match injected.and_then(|()| self.file.try_lock()) {
-            Ok(()) => Ok(Lock::Held),
-            Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere),
-            Err(TryLockError::Error(error)) if is_without_locks(&error) => Ok(Lock::Unsupported),
-            Err(TryLockError::Error(error)) => Err(io_error("lock", &self.path)(error)),
-        }
-    }
-
-    /// Whether it still stands at its path: another process may have removed it before it was locked here.
-    pub fn is_in_place(&self) -> bool {
-        let standing = std::fs::symlink_metadata(&self.path);
-        match (self.file.metadata(), standing) {
-            (Ok(own), Ok(standing)) => (own.dev(), own.ino()) == (standing.dev(), standing.ino()),
-            _ => false,
-        }
-    }
-
-    /// All of it, if that is at most `max_bytes`.
-    pub fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        let found = self.file.metadata().map_err(io_error("read", &self.path))?.len();
-        if found > max_bytes {
-            return Err(StoreError::TooLarge {
-                object: self.path.display().to_string(),
-                found,
-                bound: max_bytes,
-            });
-        }
-        self.read_beginning(max_bytes)
-    }
-
-    /// Its first bytes, at most `max_bytes`.
-    pub fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        let mut bytes = Vec::new();
-        fault::before(Call::Read, &self.path)
-            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
-            .and_then(|_| (&mut self.file).take(max_bytes).read_to_end(&mut bytes))
-            .map_err(io_error("read", &self.path))?;
-        Ok(bytes)
-    }
-
-    /// Cuts it to its first `length` bytes; what is appended follows them.
-    pub fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
-        fault::before(Call::Write, &self.path)
-            .and_then(|()| self.file.set_len(length))
-            .and_then(|()| self.file.seek(SeekFrom::Start(length)))
-            .map_err(io_error("write", &self.path))?;
-        Ok(())
-    }
-
-    /// Appends bytes at the place of the last write.
-    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        write_all(&mut self.file, bytes, &self.path)
-    }
-
-    /// Makes it durable.
-    pub fn sync(&self) -> Result<(), StoreError> {
-        sync_all(&self.file, &self.path)
-    }
-}
-
-/// Whether an error says that the file system has no locks: NFS without its daemon, Lustre without `-o flock`.
-fn is_without_locks(error: &io::Error) -> bool {
-    let of_files = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
-    Errno::from_io_error(error).is_some_and(|errno| of_files.contains(&errno))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn log_is_locked_by_one_at_a_time_and_known_when_it_was_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
-        assert!(LogFile::open(&path).unwrap().is_none());
-        let log = LogFile::create(&path).unwrap();
-        assert!(LogFile::create(&path).is_err());
-        assert!(matches!(log.lock().unwrap(), Lock::Held));
-        let other = LogFile::open(&path).unwrap().unwrap();
-        assert!(matches!(other.lock().unwrap(), Lock::Elsewhere));
-        drop(log);
-        assert!(matches!(other.lock().unwrap(), Lock::Held));
-        assert!(other.is_in_place());
-        std::fs::remove_file(&path).unwrap();
-        assert!(!other.is_in_place());
-    }
-
-    #[test]
-    fn log_goes_on_after_its_first_lines() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
-        LogFile::create(&path).unwrap().append(b"one\ntwo\ntor").unwrap();
-        let mut log = LogFile::open(&path).unwrap().unwrap();
-        assert_eq!(log.read(100).unwrap(), b"one\ntwo\ntor");
-        log.truncate(8).unwrap();
-        log.append(b"three\n").unwrap();
-        assert_eq!(log.read(100).unwrap(), b"one\ntwo\nthree\n");
-        assert!(log.read(5).is_err());
-        assert_eq!(log.read_beginning(5).unwrap(), b"one\nt");
-    }
 }

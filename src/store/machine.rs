@@ -17,6 +17,12 @@ pub fn available_memory() -> Option<u64> {
     limits.chain(machine).chain(addresses).min()
 }
 
+/// Names the boot of this machine; `None` where the system has no name for it.
+pub fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
+}
+
 /// The name of the machine in its network.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()

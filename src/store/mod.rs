@@ -9,10 +9,11 @@ pub mod file_format;
 mod key;
 pub mod local;
 pub mod location;
-pub mod log;
+mod log;
 pub mod machine;
 mod node;
 mod object;
+mod site;
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
@@ -24,11 +25,11 @@ pub use key::{Key, MAX_KEY_BYTES};
 pub use local::LocalStore;
 #[cfg(test)]
 pub(crate) use local::fault;
-pub use local::tree;
 pub use location::{Location, LocationError};
-pub use log::LogFile;
+pub use log::{Lock, Log};
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
+pub use site::{Relation, Site, Spot};
 
 /// Objects by key. Calls block; any thread may make them.
 ///
@@ -66,6 +67,11 @@ pub trait Store: Debug + Send + Sync {
 
     /// What stands at a key, links not followed.
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError>;
+
+    /// What stands at a key, or where a link there leads; `None` where that is nowhere.
+    fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+        self.kind(key)
+    }
 
     /// Gives what lies below a key to `each` as it is found, until that breaks off. No link is followed; where nothing is,
     /// nothing is found.
@@ -118,6 +124,31 @@ pub trait Store: Debug + Send + Sync {
 
     /// Removes all that lies below a key, without following links. Nothing there is no error.
     fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError>;
+
+    /// The node that contains the store itself, where there can be one.
+    fn above(&self) -> Option<Node> {
+        None
+    }
+
+    /// Names what lies below a key in the same way whatever name the user gave it.
+    fn identity(&self, below: &Key<'_>) -> Vec<u8> {
+        node::object_name(self.name(), below).into_bytes()
+    }
+
+    /// Opens a log that is there; `None` where none is. A link is not followed.
+    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
+        Err(StoreError::unsupported("open", node::object_name(self.name(), key)))
+    }
+
+    /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into.
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+        Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
+    }
+
+    /// The site of a hierarchy that is to lie below a key. Nothing is touched.
+    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
+        Err(StoreError::unsupported("write", node::object_name(self.name(), below)))
+    }
 
     /// How much can be written below a key.
     fn room(&self, _below: &Key<'_>) -> Result<Room, StoreError> {

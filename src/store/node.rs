@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::entry::{EntryKind, FolderListing, LinkTarget};
 use super::{
-    Depth, Entry, Key, LocalStore, ObjectReader, ObjectWriter, Part, Receipt, Room, Store, StoreError,
+    Depth, Entry, Key, LocalStore, Log, ObjectReader, ObjectWriter, Part, Receipt, Room, Site, Store,
+    StoreError,
 };
 
 /// Documents larger than this are not read: 64 MiB.
@@ -18,6 +19,14 @@ pub struct Node {
     store: Arc<dyn Store>,
     prefix: Key<'static>,
 }
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.store, &other.store) && self.prefix == other.prefix
+    }
+}
+
+impl Eq for Node {}
 
 /// What stands below a key of a store, as messages name it.
 pub(super) fn object_name(store: &str, key: &Key<'_>) -> String {
@@ -68,19 +77,48 @@ impl Node {
         Node { store: self.store.clone(), prefix: self.prefix.below(key) }
     }
 
-    /// The local folder.
-    pub fn root(&self) -> PathBuf {
-        self.store.as_local().map(|store| store.path(&self.prefix)).unwrap_or_default()
-    }
-
-    /// The path with every link resolved; what does not exist yet keeps its name below what does.
-    pub fn resolved_root(&self) -> Result<PathBuf, StoreError> {
-        super::tree::resolved(&self.root())
+    /// The path of the node, where it lies in a local folder.
+    pub(super) fn local_path(&self) -> Option<PathBuf> {
+        self.store.as_local().map(|store| store.path(&self.prefix))
     }
 
     /// As messages name it.
     pub fn name(&self) -> String {
         object_name(self.store.name(), &self.prefix)
+    }
+
+    /// Names the node in the same way whatever name the user gave it.
+    pub fn identity(&self) -> Vec<u8> {
+        self.store.identity(&self.prefix)
+    }
+
+    /// The last of its names, as well as it can be shown.
+    pub fn last_name(&self) -> String {
+        let name = self.name();
+        name.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
+    }
+
+    /// The folder that it lies in, in its store or above that; `None` where there is none.
+    pub fn parent(&self) -> Option<Node> {
+        match self.prefix.split_last() {
+            Some((prefix, _)) => Some(Node { store: self.store.clone(), prefix: prefix.into_owned() }),
+            None => self.store.above(),
+        }
+    }
+
+    /// The site where a hierarchy is written that is to take the node's place. Nothing is touched.
+    pub fn site(&self) -> Result<Box<dyn Site>, StoreError> {
+        self.store.site(&self.prefix)
+    }
+
+    /// Opens a log that is there; `None` where none is. A link is not followed.
+    pub fn open_log(&self, key: &Key<'static>) -> Result<Option<Box<dyn Log>>, StoreError> {
+        self.store.open_log(&self.prefix.below(key))
+    }
+
+    /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into.
+    pub fn begin_log(&self, key: &Key<'static>) -> Result<Box<dyn Log>, StoreError> {
+        self.store.begin_log(&self.prefix.below(key))
     }
 
     /// The key in the store; `folder` may be empty, which is the node itself.
@@ -173,6 +211,11 @@ impl Node {
         self.store.kind(&self.prefix)
     }
 
+    /// What stands at the node's place, or where a link there leads; `None` where that is nowhere.
+    pub fn kind_behind_links(&self) -> Result<Option<EntryKind>, StoreError> {
+        self.store.kind_behind_links(&self.prefix)
+    }
+
     /// What stands at a key, a link not followed.
     pub fn kind_of(&self, key: &str) -> Result<Option<EntryKind>, StoreError> {
         self.store.kind(&self.prefix.join(key)?)
@@ -194,6 +237,47 @@ impl Node {
             visit(&key, kind);
             ControlFlow::Continue(())
         })
+    }
+
+    /// Whether nothing lies in the node's folder.
+    pub fn is_empty(&self) -> Result<bool, StoreError> {
+        let mut is_empty = true;
+        self.store.list(&self.prefix, Depth::Folder, &mut |_| {
+            is_empty = false;
+            ControlFlow::Break(())
+        })?;
+        Ok(is_empty)
+    }
+
+    /// The names of the folders in the node's own, of its first `most` entries; links to folders are among them.
+    pub fn folders(&self, most: usize) -> Result<Vec<String>, StoreError> {
+        let (mut folders, mut left) = (Vec::new(), most);
+        self.store.list(&self.prefix, Depth::Folder, &mut |Entry { name, kind }| {
+            let is_folder = match kind {
+                EntryKind::Folder => true,
+                EntryKind::Link => self.child(name).is_ok_and(|child| child.leads_to_folder()),
+                _ => false,
+            };
+            folders.extend(is_folder.then(|| name.to_owned()));
+            left = left.saturating_sub(1);
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(folders)
+    }
+
+    fn leads_to_folder(&self) -> bool {
+        matches!(self.kind_behind_links(), Ok(Some(EntryKind::Folder)))
+    }
+
+    /// The first bytes of the object that stands at the node's own place, at most `most`.
+    pub fn first_bytes(&self, most: usize) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = Vec::new();
+        if let Some(mut reader) = self.store.open(&self.prefix)? {
+            bytes.resize(most.min(usize::try_from(reader.length()).unwrap_or(most)), 0);
+            let length = reader.read_next(&mut bytes)?;
+            bytes.truncate(length);
+        }
+        Ok(bytes)
     }
 
     /// What a folder of the node holds (`""`: the node itself), all of it; no link is followed.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::held;
 use super::line::{Header, Line, next_line};
-use crate::store::{machine, tree};
+use crate::store::machine;
 
 /// A run, by the process that it is a part of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Hold {
     pub(super) fn holder(&self) -> Holder {
         let process = std::process::id();
         let begun = machine::process_begun(process);
-        Holder { host: machine::host_name(), boot: tree::boot_id(), process, begun, run: self.run }
+        Holder { host: machine::host_name(), boot: machine::boot_id(), process, begun, run: self.run }
     }
 }
 
@@ -65,7 +65,7 @@ impl Drop for Hold {
 impl Holder {
     /// Whether it is known to go on. Of another machine, and of another boot of this one, nothing is known.
     pub(super) fn is_alive(&self) -> bool {
-        if self.host != machine::host_name() || self.boot != tree::boot_id() {
+        if self.host != machine::host_name() || self.boot != machine::boot_id() {
             return false;
         }
         let is_same = machine::is_running(self.process) && machine::process_begun(self.process) == self.begun;

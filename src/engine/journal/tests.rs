@@ -18,10 +18,13 @@ fn folder() -> (tempfile::TempDir, Node) {
     (folder, node)
 }
 
+fn path(folder: &tempfile::TempDir) -> std::path::PathBuf {
+    folder.path().join(FILE.as_str())
+}
+
 /// The text of the journal, and the same with the lines of another boot.
 fn rewrite(node: &Node, change: impl Fn(String) -> String) {
-    let path = Journal::path(node);
-    let mut log = LogFile::open(&path).unwrap().unwrap();
+    let mut log = node.open_log(&FILE).unwrap().unwrap();
     let text = String::from_utf8(log.read(1 << 20).unwrap()).unwrap();
     log.truncate(0).unwrap();
     log.append(change(text).as_bytes()).unwrap();
@@ -51,17 +54,17 @@ fn journal_taken_up_knows_finished_units_and_what_was_counted() {
 
 #[test]
 fn torn_line_and_what_follows_it_do_not_count() {
-    let (_folder, node) = folder();
+    let (folder, node) = folder();
     let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
     journal.part("/").finished(0..1, &counted(1)).unwrap();
     journal.flush().unwrap();
     journal.part("/").finished(1..2, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
-    let whole = std::fs::read(Journal::path(&node)).unwrap();
+    let whole = std::fs::read(path(&folder)).unwrap();
     let first_two = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1;
     for cut in first_two..whole.len() {
-        std::fs::write(Journal::path(&node), &whole[..cut]).unwrap();
+        std::fs::write(path(&folder), &whole[..cut]).unwrap();
         let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
         let part = journal.part("/");
         assert!(part.is_done(0) && !part.is_done(1), "cut at {cut}");
@@ -76,11 +79,11 @@ fn torn_line_and_what_follows_it_do_not_count() {
 
 #[test]
 fn header_of_a_journal_of_any_length_tells_what_it_replaces() {
-    let (_folder, node) = folder();
+    let (folder, node) = folder();
     for replaces in [false, true] {
         let journal = Journal::begin(&node, &fingerprint("x"), replaces).unwrap();
         drop(journal);
-        let file = std::fs::File::options().write(true).open(Journal::path(&node)).unwrap();
+        let file = std::fs::File::options().write(true).open(path(&folder)).unwrap();
         file.set_len(MOST_BYTES + 1).unwrap();
         assert_eq!(Journal::replaces_at(&node), replaces);
     }
@@ -106,7 +109,7 @@ fn units_after_the_last_checkpoint_of_another_boot_are_done_again() {
     journal.part("/").finished(4..6, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
-    let boot = tree::boot_id().unwrap();
+    let boot = machine::boot_id().unwrap();
     rewrite(&node, |text| text.replace(&boot, "another"));
     for _ in 0..2 {
         let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();

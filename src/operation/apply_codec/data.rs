@@ -1,7 +1,5 @@
 //! INPUT and OUTPUT: raw elements, little endian and in C order, or `.npy` files. In memory: native-endian elements.
 
-use std::path::Path;
-
 use super::measure::Direction;
 use super::subject::Subject;
 use crate::codec::BoundChain;
@@ -36,7 +34,7 @@ pub(super) struct Early {
 pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>, OperationError> {
     let Some(stream) = &options.input else { return Ok(None) };
     let tells_itself = match stream {
-        Stream::File(path) => is_npy_name(path),
+        Stream::File(_) => stream.has_extension("npy"),
         Stream::Standard => {
             options.like.is_none()
                 && options.data_type.is_none()
@@ -61,10 +59,6 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>, O
         OperationError::data(format!("INPUT `{name}` is not read as .npy")).because(error)
     })?;
     Ok(Some(Early { name, file_bytes: contents.len() as u64, array }))
-}
-
-fn is_npy_name(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "npy")
 }
 
 fn stream_name(stream: &Stream) -> String {
@@ -222,7 +216,7 @@ pub(super) fn to_file(
     representation: &Representation,
     bytes: &[u8],
 ) -> Result<Vec<u8>, OperationError> {
-    let is_npy = matches!(stream, Stream::File(path) if is_npy_name(path));
+    let is_npy = stream.has_extension("npy");
     match representation {
         Representation::Array(array) if is_npy => npy::write(&array.data_type, &array.shape, bytes),
         Representation::Array(array) => {

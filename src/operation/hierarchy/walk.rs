@@ -104,11 +104,9 @@ fn push_members(
 }
 
 fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Visited, OperationError> {
-    let folder = Node::new(if place.is_root() {
-        root.root().to_path_buf()
-    } else {
-        root.root().join(place.relative())
-    });
+    let cannot_list =
+        |error| OperationError::environment(format!("`{}` cannot be listed", place.name())).because(error);
+    let folder = place.below(root).map_err(cannot_list)?;
     let node = match documents {
         Some(documents) => Some((content(place, folder, documents)?, Vec::new())),
         None => read_node(place, folder)?,
@@ -117,9 +115,7 @@ fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Vis
     let listing = if matches!(node, Some((NodeContent::Array(_), _))) {
         FolderListing::default()
     } else {
-        root.list(place.relative()).map_err(|error| {
-            OperationError::environment(format!("`{}` cannot be listed", place.name())).because(error)
-        })?
+        root.list(place.relative()).map_err(cannot_list)?
     };
     Ok(Visited { node, listing })
 }

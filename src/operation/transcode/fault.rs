@@ -60,14 +60,14 @@ pub(super) fn explain_job(
 ) -> OperationError {
     match fault.fault {
         Fault::At { of: ObjectOf::Destination, index, fault } => {
-            let destination = job.transfer.destination.node.root().display().to_string();
+            let destination = job.transfer.destination.node.name();
             let metadata = &job.transfer.destination.metadata;
             explain(ChunkFault { index, fault: *fault }, metadata, &destination, quantization)
         }
         Fault::At { of: ObjectOf::Staging, index, fault } => {
             let staging = job.staging();
             let side = staging.as_ref().unwrap_or(&job.transfer.source);
-            let folder = side.node.root().display().to_string();
+            let folder = side.node.name();
             explain(ChunkFault { index, fault: *fault }, &side.metadata, &folder, None)
         }
         _ => explain(fault, &job.transfer.source.metadata, store, quantization),

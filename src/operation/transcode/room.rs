@@ -37,7 +37,7 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
             "two passes take {} of intermediate data and {} of chunks at `{}`, and {} are free",
             bytes(temporary),
             bytes(written),
-            plan.target.root().display(),
+            plan.target.name(),
             bytes(free)
         );
         return Err(OperationError::environment(message)
@@ -49,7 +49,7 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
     let message = format!(
         "{} would be written, and there is no space for them at `{}`: {} and {} are free",
         counted(filled, "absent chunk"),
-        plan.target.root().display(),
+        plan.target.name(),
         bytes(free),
         counted(room.files, "file")
     );

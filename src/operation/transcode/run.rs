@@ -75,10 +75,8 @@ struct Whole<'a> {
 impl Whole<'_> {
     /// What a plan is told apart by. Threads, memory, and what is only checked or shown are no part of it.
     fn fingerprint(&self) -> Fingerprint {
-        let node = &self.source.node;
-        let root = node.resolved_root().unwrap_or_else(|_| node.root().to_path_buf());
-        let root = root.into_os_string().into_encoded_bytes();
-        let mut source = vec![root.as_slice()];
+        let identity = self.source.node.identity();
+        let mut source = vec![identity.as_slice()];
         for array in self.arrays {
             let read = &array.plan.source;
             source.extend([array.path.as_bytes(), &read.document_bytes]);

@@ -1,20 +1,19 @@
-//! DEST on the local disk: what stands there, where it is written until it is whole, and how it takes its place.
+//! DEST: what stands there, where it is written until it is whole, and how it takes its place.
 //!
 //! Without `--overwrite` objects are written where they will stay, and the metadata come last. With it all is written
 //! to a folder beside DEST, which is then exchanged for DEST at once; the old tree is removed after that. Either
 //! way the journal's folder goes last of all: as long as it stands, `--resume` knows what is left to do.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::engine::journal::{FOLDER, Fingerprint, Journal, JournalError};
+use crate::engine::journal::{Fingerprint, Journal, JournalError};
+use crate::operation::absent::nearest_existing;
 use crate::operation::document::{NODE_KEYS, parse_document};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
-use crate::store::{Location, Node, StoreError, tree};
+use crate::store::{EntryKind, Location, Node, Relation, Site as StoreSite, Spot, StoreError};
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +34,10 @@ enum Standing {
 pub(super) struct Site {
     /// As the user named it.
     shown: String,
-    /// With every link resolved.
-    place: PathBuf,
-    /// Where it is written.
+    site: Box<dyn StoreSite>,
+    /// Where it is written: at its place, or beside it.
+    spot: Spot,
+    /// The node there.
     pub work: Node,
     replaces: bool,
     start: Start,
@@ -75,17 +75,22 @@ impl Site {
     pub(super) fn find(source: &Node, options: &TranscodeOptions) -> Result<Self, OperationError> {
         let shown = options.destination.display().to_string();
         refuse_zip(&options.destination)?;
-        let destination = Node::new(options.destination.path());
-        refuse_file_above(&destination.root(), &shown)?;
-        let place = destination.resolved_root().map_err(unreadable)?;
-        check_apart(&source.resolved_root().map_err(unreadable)?, &place, &shown)?;
-        let standing = standing(&place, &destination)?;
+        let destination = options.destination.node();
+        refuse_file_above(&destination, &shown)?;
+        let site = destination.site().map_err(unreadable)?;
+        check_apart(site.relation(source).map_err(unreadable)?, &shown)?;
+        let place = site.node(Spot::Place);
+        let standing = match standing(&place)? {
+            // A name may be taken by what is not to be found behind it.
+            Standing::Nothing if destination.exists().map_err(unreadable)? => Standing::Other,
+            standing => standing,
+        };
         if options.run.overwrite {
-            return Self::replacing(source, place, shown, standing, options.run.resume);
+            return Self::replacing(source, site, shown, standing, options.run.resume);
         }
         let start = match (standing, options.run.resume) {
             (Standing::Nothing, _) => {
-                refuse_half_exchanged(&place, &shown)?;
+                refuse_half_exchanged(&*site, &shown)?;
                 Start::New
             }
             (Standing::EmptyFolder, true) => Start::Empty,
@@ -110,12 +115,12 @@ impl Site {
                     .with_help("name a place where nothing is"));
             }
         };
-        Ok(Site { shown, work: Node::confined(&place), place, replaces: false, start })
+        Ok(Site { shown, site, spot: Spot::Place, work: place, replaces: false, start })
     }
 
     fn replacing(
         source: &Node,
-        place: PathBuf,
+        site: Box<dyn StoreSite>,
         shown: String,
         standing: Standing,
         resumes: bool,
@@ -127,33 +132,35 @@ impl Site {
                 ));
         }
         if standing != Standing::Nothing {
-            if tree::is_mount_point(&place) {
+            if site.is_fixed() {
                 return Err(OperationError::environment(format!(
                     "`{shown}` is a mount point, and cannot be replaced"
                 ))
                 .with_help("name a folder inside it"));
             }
-            if let Some(link) = tree::link_into(&source.root(), &place).map_err(unreadable)? {
+            if let Some(link) = site.link_from(source).map_err(unreadable)? {
                 return Err(OperationError::environment(format!(
-                    "`{}` of SOURCE is a link into `{shown}`, which would be removed",
-                    link.display()
+                    "`{link}` of SOURCE is a link into `{shown}`, which would be removed"
                 ))
                 .with_help("copy what the link leads to first"));
             }
         }
-        let staging = beside(&place, "");
-        let node = Node::new(&staging);
-        let start = match self::standing(&staging, &node)? {
+        let (place, staging) = (site.node(Spot::Place), site.node(Spot::Staging));
+        let start = match self::standing(&staging)? {
             Standing::Nothing => match standing {
-                Standing::HierarchyNode { is_left: true } if resumes && is_replacement(&place) => {
+                Standing::HierarchyNode { is_left: true } if resumes && Journal::replaces_at(&place) => {
                     Start::Finish
                 }
                 _ => Start::New,
             },
             Standing::EmptyFolder => Start::Empty,
             // After an exchange the old tree stands there.
-            _ if standing == Standing::HierarchyNode { is_left: true } && is_replacement(&place) => {
-                if resumes { Start::Finish } else { Start::Over }
+            _ if standing == Standing::HierarchyNode { is_left: true } && Journal::replaces_at(&place) => {
+                if resumes {
+                    Start::Finish
+                } else {
+                    Start::Over
+                }
             }
             Standing::Unfinished | Standing::HierarchyNode { is_left: true } => {
                 if resumes {
@@ -165,13 +172,13 @@ impl Site {
             Standing::HierarchyNode { is_left: false } | Standing::Other => {
                 return Err(OperationError::environment(format!(
                     "`{}` stands where `{shown}` would be written before it is replaced",
-                    staging.display()
+                    staging.name()
                 ))
                 .with_help("it is not an unfinished run: move it away"));
             }
         };
-        let work = Node::confined(if start == Start::Finish { &place } else { &staging });
-        Ok(Site { shown, place, work, replaces: true, start })
+        let spot = if start == Start::Finish { Spot::Place } else { Spot::Staging };
+        Ok(Site { shown, work: site.node(spot), site, spot, replaces: true, start })
     }
 
     /// The node that is written, with the permissions that `cp` would give it.
@@ -187,9 +194,10 @@ impl Site {
 
     /// Takes the place: what is written from now on is this run's.
     pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim, OperationError> {
-        if self.replaces && self.place != self.work.root() && Journal::is_at(&Node::new(&self.place)) {
+        let place = self.site.node(Spot::Place);
+        if self.spot != Spot::Place && Journal::is_at(&place) {
             // Nobody else writes what is to be replaced.
-            Journal::check_free_at(&Node::new(&self.place)).map_err(|error| self.refused(error))?;
+            Journal::check_free_at(&place).map_err(|error| self.refused(error))?;
         }
         let (journal, is_resumed) = match self.start {
             Start::New | Start::Empty | Start::Over => (self.begin(fingerprint)?, false),
@@ -203,8 +211,8 @@ impl Site {
                 (resumed.map_err(|error| self.refused(error))?, true)
             }
         };
-        let is_published =
-            is_resumed && NODE_KEYS.iter().any(|key| tree::is_file(&self.work.root().join(key)));
+        let is_published = is_resumed
+            && NODE_KEYS.iter().any(|key| matches!(self.work.kind_of(key), Ok(Some(EntryKind::File))));
         Ok(Claim { site: self, journal, is_resumed, is_published })
     }
 
@@ -279,7 +287,7 @@ impl Claim {
             }
             site.work.publish(key, document).map_err(cannot_write)?;
         }
-        if site.replaces && site.place != site.work.root() {
+        if site.spot != Spot::Place {
             site.exchange().map_err(|error| {
                 OperationError::environment(format!("`{}` cannot be replaced", site.shown)).because(error)
             })?;
@@ -327,38 +335,36 @@ impl Site {
             Ok(()) => error,
             Err(_) => with_next_step(
                 error,
-                &format!("`{}` is left without metadata: remove it by hand", self.work.root().display()),
+                &format!("`{}` is left without metadata: remove it by hand", self.work.name()),
             ),
         }
     }
 
     /// The written tree takes DEST's place, and the old one the written tree's.
     fn exchange(&self) -> Result<(), StoreError> {
-        let staging = &self.work.root();
-        let parent = self.place.parent().unwrap_or(&self.place);
-        if !tree::exists(&self.place)? {
-            tree::rename(staging, &self.place)?;
-        } else if !tree::exchange(staging, &self.place)? {
-            let old = beside(&self.place, "-old");
-            tree::remove(&old)?;
-            tree::rename(&self.place, &old)?;
-            if let Err(error) = tree::rename(staging, &self.place) {
-                tree::rename(&old, &self.place)?;
+        let site = &*self.site;
+        if !site.node(Spot::Place).exists()? {
+            site.rename(Spot::Staging, Spot::Place)?;
+        } else if !site.exchange(Spot::Staging, Spot::Place)? {
+            site.node(Spot::Aside).remove_root()?;
+            site.rename(Spot::Place, Spot::Aside)?;
+            if let Err(error) = site.rename(Spot::Staging, Spot::Place) {
+                site.rename(Spot::Aside, Spot::Place)?;
                 return Err(error);
             }
         }
-        tree::sync_folder(parent)
+        site.settle_spots()
     }
 
     /// Removes the old tree, if DEST was replaced, and then the journal.
     fn clear(&self, journal: Journal) -> Result<(), StoreError> {
         if self.replaces {
-            tree::remove(&beside(&self.place, ""))?;
-            tree::remove(&beside(&self.place, "-old"))?;
+            self.site.node(Spot::Staging).remove_root()?;
+            self.site.node(Spot::Aside).remove_root()?;
         }
-        tree::remove(&self.place.join(FOLDER.as_str()))?;
+        Journal::remove_folder(&self.site.node(Spot::Place))?;
         drop(journal);
-        tree::sync_folder(&self.place)
+        self.site.settle_names()
     }
 }
 
@@ -388,89 +394,66 @@ pub(super) fn cannot_write(error: StoreError) -> OperationError {
     OperationError::environment("the destination cannot be written").because(error)
 }
 
-/// `.NAME.zarrcast` beside a place, and what else is named so.
-fn beside(place: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(place.file_name().unwrap_or_default());
-    name.push(".zarrcast");
-    name.push(suffix);
-    place.with_file_name(name)
-}
-
 /// SOURCE and DEST are two places, neither inside the other, whatever names lead to them.
-fn check_apart(from: &Path, to: &Path, shown: &str) -> Result<(), OperationError> {
-    let lies_in = |inner: &Path, outer: &Path| {
-        let folder = tree::identity(outer);
-        inner.starts_with(outer)
-            || folder.is_some_and(|folder| inner.ancestors().any(|path| tree::identity(path) == Some(folder)))
-    };
-    let (inside, around) = (lies_in(to, from), lies_in(from, to));
-    if inside && around {
-        return Err(OperationError::environment(format!("`{shown}` is SOURCE itself"))
-            .with_help("name another place for the result"));
-    }
-    if inside || around {
-        return Err(OperationError::environment(format!(
-            "SOURCE and DEST lie one inside the other: `{}` and `{}`",
-            from.display(),
-            to.display()
+fn check_apart(relation: Relation, shown: &str) -> Result<(), OperationError> {
+    match relation {
+        Relation::Apart => Ok(()),
+        Relation::Same => Err(OperationError::environment(format!("`{shown}` is SOURCE itself"))
+            .with_help("name another place for the result")),
+        Relation::Nested { other, place } => Err(OperationError::environment(format!(
+            "SOURCE and DEST lie one inside the other: `{other}` and `{place}`"
         ))
-        .with_help("name a place for the result beside the source"));
+        .with_help("name a place for the result beside the source")),
     }
-    Ok(())
 }
 
 /// Where two renames replace DEST, a process that dies between them leaves neither.
-fn refuse_half_exchanged(place: &Path, shown: &str) -> Result<(), OperationError> {
-    let old = beside(place, "-old");
-    if !tree::is_folder(&old) {
+fn refuse_half_exchanged(site: &dyn StoreSite, shown: &str) -> Result<(), OperationError> {
+    let old = site.node(Spot::Aside);
+    if !matches!(old.kind(), Ok(Some(EntryKind::Folder))) {
         return Ok(());
     }
     Err(OperationError::environment(format!(
         "`{shown}` was being replaced when a run died; the old one is `{}`",
-        old.display()
+        old.name()
     ))
     .with_help("the command of that run with `--overwrite --resume` goes on; or move the old one back"))
 }
 
 /// Nothing can be made below what is not a folder.
-fn refuse_file_above(destination: &Path, shown: &str) -> Result<(), OperationError> {
-    let existing = tree::nearest_existing(destination).map_err(unreadable)?;
-    let what = match tree::kind(&existing).map_err(unreadable)? {
-        Some(tree::Kind::File) => "a file",
-        Some(tree::Kind::Other(what)) => what,
-        Some(tree::Kind::Folder) | None => return Ok(()),
+fn refuse_file_above(destination: &Node, shown: &str) -> Result<(), OperationError> {
+    let (existing, missing) = nearest_existing(destination).map_err(unreadable)?;
+    let what = match existing.kind_behind_links().map_err(unreadable)? {
+        Some(EntryKind::Folder) | None => return Ok(()),
+        Some(EntryKind::Other(what)) => what,
+        Some(_) => "a file",
     };
-    if existing == destination {
+    if missing.is_empty() {
         return Ok(());
     }
     Err(OperationError::environment(format!(
         "`{shown}` cannot be made: {} is {what}, not a folder",
-        existing.display()
+        existing.name()
     ))
     .with_help("name a place in a folder"))
 }
 
 /// A zip cannot be written, and a DEST of that name is meant to be one; but what is a folder already is a folder.
 fn refuse_zip(destination: &Location) -> Result<(), OperationError> {
-    match destination.zip().filter(|zip| !zip.is_dir()) {
-        Some(_) => {
-            Err(OperationError::usage(format!("DEST `{destination}`: this build does not write zip files"))
-                .with_help("name a folder (without `.zip`), and zip it afterwards"))
-        }
-        None => Ok(()),
+    if !destination.is_zip() {
+        return Ok(());
     }
+    Err(OperationError::usage(format!("DEST `{destination}`: this build does not write zip files"))
+        .with_help("name a folder (without `.zip`), and zip it afterwards"))
 }
 
-fn standing(path: &Path, node: &Node) -> Result<Standing, OperationError> {
-    if !tree::exists(path).map_err(unreadable)? && !node.exists().map_err(unreadable)? {
-        return Ok(Standing::Nothing);
+fn standing(node: &Node) -> Result<Standing, OperationError> {
+    match node.kind().map_err(unreadable)? {
+        Some(EntryKind::Folder) => {}
+        Some(_) => return Ok(Standing::Other),
+        None => return Ok(Standing::Nothing),
     }
-    if !tree::is_folder(path) {
-        return Ok(Standing::Other);
-    }
-    let node = Node::new(path);
-    let is_left = Journal::is_at(&node);
+    let is_left = Journal::is_at(node);
     for key in NODE_KEYS {
         let document = match node.read_document(key) {
             Ok(Some(document)) => document,
@@ -484,11 +467,5 @@ fn standing(path: &Path, node: &Node) -> Result<Standing, OperationError> {
     if is_left {
         return Ok(Standing::Unfinished);
     }
-    let is_empty = tree::is_empty(path).map_err(unreadable)?;
-    Ok(if is_empty { Standing::EmptyFolder } else { Standing::Other })
-}
-
-/// Whether the run that left its journal at a place has replaced what stood there.
-fn is_replacement(place: &Path) -> bool {
-    Journal::replaces_at(&Node::new(place))
+    Ok(if node.is_empty().map_err(unreadable)? { Standing::EmptyFolder } else { Standing::Other })
 }

@@ -121,6 +121,10 @@ impl Scene {
         Scene { folder, options, source: source.clone(), old }
     }
 
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     fn run(&self, resumes: bool) -> Result<(), OperationError> {
         let mut options = self.options.clone();
         options.run.resume = resumes;
@@ -128,19 +132,19 @@ impl Scene {
     }
 
     pub(super) fn destination(&self) -> Files {
-        files(self.options.destination.path())
+        files(&self.path("b"))
     }
 
     /// SOURCE is untouched; DEST is what it was, or whole, or does not open.
     fn check(&self, whole: &Files, case: &str) {
-        assert_eq!(files(self.options.source.path()), self.source, "{case}: SOURCE");
+        assert_eq!(files(&self.path("a")), self.source, "{case}: SOURCE");
         let found = self.destination();
         if let Some(old) = &self.old {
             let is_new = whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes));
             // Between two renames, where folders cannot be exchanged, the old one has another name.
             let aside = files(&self.folder.path().join(".b.zarrcast-old"));
             assert!(found == *old || is_new || aside == *old, "{case}: DEST is neither old nor new");
-        } else if open_documents(&Node::new(self.options.destination.path()), "b").is_ok() {
+        } else if open_documents(&Node::new(self.path("b")), "b").is_ok() {
             assert!(whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes)), "{case}: DEST opens");
         }
     }
@@ -238,11 +242,11 @@ impl Trial<'_> {
             let case =
                 format!("{}, overwriting: {}, corrupt chunk {}", self.route, self.overwrites, key.display());
             let scene = Scene::new(self.source, self.change, self.overwrites);
-            fs::write(scene.options.source.path().join(key), &bytes[..bytes.len() / 2]).unwrap();
+            fs::write(scene.path("a").join(key), &bytes[..bytes.len() / 2]).unwrap();
             let error = scene.run(false).expect_err(&case);
             assert_eq!(error.class(), FaultClass::Data, "{case}");
             assert!(error.to_string().contains(key.to_str().unwrap()), "{case}: {error}");
-            write(scene.options.source.path(), self.source);
+            write(&scene.path("a"), self.source);
             scene.check(&whole, &case);
             scene.run(true).unwrap_or_else(|error| panic!("{case}: {error}"));
             assert!(scene.is_whole(&whole), "{case}");
@@ -279,7 +283,7 @@ impl Trial<'_> {
             );
         }
         assert!(scene.is_whole(whole), "{case}: resumed, and not the same: {:?}", scene.destination().keys());
-        assert_eq!(files(scene.options.source.path()), scene.source, "{case}: SOURCE");
+        assert_eq!(files(&scene.path("a")), scene.source, "{case}: SOURCE");
     }
 }
 
@@ -447,7 +451,7 @@ fn planes() -> Files {
             (0..128 * 128).map(|index| u8::try_from((index * (plane + 3) / 5) % 251).unwrap()).collect();
         files.insert(format!("c.{plane}.0.0").into(), values);
     }
-    write(scene.options.source.path(), &files);
+    write(&scene.path("a"), &files);
     let mut change = scene.options.clone();
     change.change.compress = Some(zstd(1));
     transcode(&change, &Silent, &Interrupt::default()).unwrap();

@@ -46,7 +46,7 @@ impl Source {
     /// Reads SOURCE. Errors in its metadata, anywhere in it, refuse it.
     pub(super) fn open(options: &TranscodeOptions, driver: &Driver) -> Result<Self, OperationError> {
         let place = Place::new(&options.source, None)?;
-        let node = place.folder(&options.source);
+        let node = place.node(&options.source)?;
         let documents = open_documents(&node, &place.name())?;
         let document_key = documents.key;
         if documents.kind == NodeKind::Group {
@@ -128,7 +128,7 @@ impl Source {
             links.extend(node.rest.links.iter().chain(node.rest.others.iter().map(|(key, _)| key)).cloned());
             other_keys.extend(node.rest.files);
             for folder in node.rest.folders {
-                collect_keys(&Node::new(options.source.path()), &folder, &mut other_keys, &mut links)?;
+                collect_keys(&options.source.node(), &folder, &mut other_keys, &mut links)?;
             }
             match node.content {
                 NodeContent::Array(array) => readings.push(*array),

@@ -3,9 +3,11 @@
 mod confined;
 mod copy;
 pub(crate) mod fault;
-pub(super) mod object;
+mod log;
+mod object;
+mod site;
 mod store;
-pub mod tree;
+mod tree;
 
 pub use store::LocalStore;
-pub(super) use store::io_error;
+use store::io_error;

@@ -14,11 +14,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::confined::Confinement;
 use super::copy::copy;
 use super::fault::{self, Call};
+use super::log::LogFile;
 use super::object::{FileReader, FileWriter, fill, sync_all, write_all};
+use super::site::LocalSite;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
-    Abilities, Depth, Entry, Found, Key, ObjectReader, ObjectWriter, Part, Receipt, Room, Store, StoreError,
+    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Receipt, Room, Site,
+    Store, StoreError,
 };
 
 /// A store in a local folder, which need not be there yet.
@@ -264,6 +267,10 @@ impl Store for LocalStore {
         }
     }
 
+    fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+        tree::kind_behind_links(&self.path(key))
+    }
+
     fn list(
         &self,
         below: &Key<'_>,
@@ -366,6 +373,36 @@ impl Store for LocalStore {
 
     fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
         tree::remove(&self.path(key))
+    }
+
+    fn above(&self) -> Option<Node> {
+        let above = self.root.parent().filter(|_| self.root != Path::new("."))?;
+        Some(Node::new(if above.as_os_str().is_empty() { Path::new(".") } else { above }))
+    }
+
+    /// The path with every link resolved.
+    fn identity(&self, below: &Key<'_>) -> Vec<u8> {
+        let path = self.path(below);
+        tree::resolved(&path).unwrap_or(path).into_os_string().into_encoded_bytes()
+    }
+
+    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
+        let log = LogFile::open(&self.path(key))?;
+        Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
+    }
+
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+        let path = self.path(key);
+        tree::create_private_folder(path.parent().unwrap_or(&self.root))?;
+        let log = match LogFile::open(&path)? {
+            Some(left) => left,
+            None => LogFile::create(&path)?,
+        };
+        Ok(Box::new(log))
+    }
+
+    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
+        Ok(Box::new(LocalSite::new(&self.path(below))?))
     }
 
     fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {

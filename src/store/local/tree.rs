@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use super::fault::{self, Call};
 use super::io_error;
 use super::object::sync_all;
-use crate::store::entry::{EntryKind, describe};
+use crate::store::entry::EntryKind;
 use crate::store::{Entry, StoreError};
 
 /// Which file or folder something is, whatever its names: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub(super) struct Identity {
     device: u64,
     inode: u64,
 }
@@ -32,7 +32,7 @@ pub(super) fn create_folders(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// Creates a folder that only its owner may look into, unless it is there.
-pub fn create_private_folder(path: &Path) -> Result<(), StoreError> {
+pub(super) fn create_private_folder(path: &Path) -> Result<(), StoreError> {
     match create_folder(path, 0o700) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(path) => Ok(()),
         other => other.map_err(io_error("create", path)),
@@ -40,20 +40,20 @@ pub fn create_private_folder(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Gives a file or a folder another name, replacing a file of that name.
-pub fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     fault::before(Call::Rename, from)
         .and_then(|()| std::fs::rename(from, to))
         .map_err(io_error("rename", from))
 }
 
 /// Makes the names in a folder durable.
-pub fn sync_folder(path: &Path) -> Result<(), StoreError> {
+pub(super) fn sync_folder(path: &Path) -> Result<(), StoreError> {
     let folder = File::open(path).map_err(io_error("open", path))?;
     sync_all(&folder, path)
 }
 
 /// Removes a folder and all below it, without following links. Nothing there is no error.
-pub fn remove(path: &Path) -> Result<(), StoreError> {
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match fault::before(Call::Remove, path).and_then(|()| std::fs::remove_dir_all(path)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
         _ => Ok(()),
@@ -61,7 +61,7 @@ pub fn remove(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Exchanges two folders, at once; false where the file system cannot.
-pub fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
+pub(super) fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
     match fault::before(Call::Exchange, a).and_then(|()| exchange_names(a, b)) {
         Ok(()) => Ok(true),
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
@@ -83,7 +83,7 @@ fn exchange_names(_: &Path, _: &Path) -> io::Result<()> {
 }
 
 /// The path with every link resolved; what does not exist yet keeps its name below what does.
-pub fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
+pub(super) fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
     let absolute = std::path::absolute(path).map_err(io_error("resolve", path))?;
     let mut missing = Vec::new();
     let mut existing = absolute.as_path();
@@ -151,79 +151,28 @@ pub(super) fn each_object(
     Ok(())
 }
 
-/// Whether anything stands at a path, a dangling link included.
-pub fn exists(path: &Path) -> Result<bool, StoreError> {
-    match std::fs::symlink_metadata(path) {
-        Ok(_) => Ok(true),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(false)
-        }
-        Err(error) => Err(io_error("read", path)(error)),
-    }
-}
-
-/// The path itself, or the nearest above it at which anything stands, a dangling link included.
-pub fn nearest_existing(path: &Path) -> Result<PathBuf, StoreError> {
-    for path in path.ancestors().filter(|path| !path.as_os_str().is_empty()) {
-        if exists(path)? {
-            return Ok(path.to_path_buf());
-        }
-    }
-    Ok(PathBuf::from("."))
-}
-
-/// What stands at a path, links followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A folder.
-    Folder,
-    /// A regular file.
-    File,
-    /// None of these: "a FIFO", "a socket".
-    Other(&'static str),
-}
-
 /// What stands at a path, links followed; `None` where they lead nowhere.
-pub fn kind(path: &Path) -> Result<Option<Kind>, StoreError> {
+pub(super) fn kind_behind_links(path: &Path) -> Result<Option<EntryKind>, StoreError> {
     match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => Ok(Some(Kind::Folder)),
-        Ok(found) if found.is_file() => Ok(Some(Kind::File)),
-        Ok(found) => Ok(Some(Kind::Other(describe(found.file_type())))),
+        Ok(found) => Ok(Some(EntryKind::of(found.file_type()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(io_error("read", path)(error)),
     }
 }
 
-/// The names of the folders in a folder, of its first `most` entries; links to folders are among them.
-pub fn folders_in(path: &Path, most: usize) -> Result<Vec<String>, StoreError> {
-    let entries = std::fs::read_dir(path).map_err(io_error("list", path))?;
-    let folders = entries.take(most).filter_map(Result::ok).filter(|entry| entry.path().is_dir());
-    Ok(folders.filter_map(|entry| entry.file_name().into_string().ok()).collect())
-}
-
 /// Whether a folder itself, not a link to one, stands at a path.
-pub fn is_folder(path: &Path) -> bool {
+pub(super) fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Whether a regular file itself, not a link to one, stands at a path.
-pub fn is_file(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
-}
-
-/// Whether a folder holds nothing.
-pub fn is_empty(path: &Path) -> Result<bool, StoreError> {
-    Ok(std::fs::read_dir(path).map_err(io_error("list", path))?.next().is_none())
-}
-
 /// Which folder or file stands at a path, links followed; `None` where nothing does.
-pub fn identity(path: &Path) -> Option<Identity> {
+pub(super) fn identity(path: &Path) -> Option<Identity> {
     let found = std::fs::metadata(path).ok()?;
     Some(Identity { device: found.dev(), inode: found.ino() })
 }
 
 /// Whether another file system is mounted at a folder.
-pub fn is_mount_point(path: &Path) -> bool {
+pub(super) fn is_mount_point(path: &Path) -> bool {
     let parent = path.parent().and_then(identity);
     match (identity(path), parent) {
         (Some(own), Some(parent)) => own.device != parent.device,
@@ -232,7 +181,7 @@ pub fn is_mount_point(path: &Path) -> bool {
 }
 
 /// A link somewhere below `folder` that leads into `target`, if there is one. Folders behind links are not walked.
-pub fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>, StoreError> {
+pub(super) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>, StoreError> {
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         let entries = std::fs::read_dir(&folder).map_err(io_error("list", &folder))?;
@@ -249,10 +198,4 @@ pub fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>, StoreE
         }
     }
     Ok(None)
-}
-
-/// Names the boot of this machine; `None` where the system has no name for it.
-pub fn boot_id() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(text.trim().to_owned())
 }

@@ -39,7 +39,7 @@ pub(in crate::operation) fn begun(destination: &Node, from: &StoredArray) -> Res
         let place = folder(destination);
         OperationError::environment(format!(
             "the intermediate data at `{}` are not of this array",
-            place.root().display()
+            place.name()
         ))
         .with_help("remove the unfinished destination, and begin again")
     })

@@ -86,7 +86,7 @@ impl FirstPass<'_> {
         self.progress.start("measuring", Some(present.len().saturating_mul(side.chunk_bytes())));
         let figures = measure::figures(side, present, quantization, driver, self.progress);
         self.progress.finish();
-        let store = side.node.root().display().to_string();
+        let store = side.node.name();
         figures
             .map(|figures| figures.max_abs_error)
             .map_err(|fault| explain(fault, &side.metadata, &store, Some(quantization)))

@@ -79,7 +79,7 @@ fn unfinished_run_is_resumed_without_locks() {
 fn run_that_goes_on_is_told_by_its_journal_without_locks() {
     for errno in REFUSALS {
         let scene = abandoned(false);
-        let destination = scene.options.destination.path().to_path_buf();
+        let destination = scene.path("b");
         let _injection = Injection::of_kind(scene.folder.path(), Call::Lock, errno);
         let node = Node::new(&destination);
         let other = Fingerprint::new([("options", vec![b"x".as_slice()])]);

@@ -1,0 +1,160 @@
+//! Files as logs.
+#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::fault::{self, Call};
+use super::io_error;
+use super::object::{sync_all, write_all};
+use crate::store::StoreError;
+use crate::store::log::{Lock, Log};
+
+/// A file of lines.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl LogFile {
+    /// Creates an empty log; an error where there is one.
+    pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with(path, OpenOptions::new().create_new(true), Call::Create)
+            .map_err(io_error("create", path))
+    }
+
+    /// Opens a log that is there; `None` where none is. A link is not followed.
+    pub(super) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
+        match Self::open_with(path, &mut OpenOptions::new(), Call::Open) {
+            Ok(log) if log.file.metadata().is_ok_and(|found| found.is_file()) => Ok(Some(log)),
+            Ok(_) => {
+                Err(StoreError::NotAFile { object: path.display().to_string(), found: "something else" })
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
+            Err(error) => Err(io_error("open", path)(error)),
+        }
+    }
+
+    fn open_with(path: &Path, options: &mut OpenOptions, call: Call) -> io::Result<Self> {
+        fault::before(call, path)?;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        let file = options.read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+        Ok(LogFile { file, path: path.to_path_buf() })
+    }
+}
+
+impl Log for LogFile {
+    fn lock(&self) -> Result<Lock, StoreError> {
+        let injected = fault::before(Call::Lock, &self.path).map_err(TryLockError::Error);
+        match injected.and_then(|()| self.file.try_lock()) {
+            Ok(()) => Ok(Lock::Held),
+            Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere),
+            Err(TryLockError::Error(error)) if is_without_locks(&error) => Ok(Lock::Unsupported),
+            Err(TryLockError::Error(error)) => Err(io_error("lock", &self.path)(error)),
+        }
+    }
+
+    fn is_in_place(&self) -> bool {
+        let standing = std::fs::symlink_metadata(&self.path);
+        match (self.file.metadata(), standing) {
+            (Ok(own), Ok(standing)) => (own.dev(), own.ino()) == (standing.dev(), standing.ino()),
+            _ => false,
+        }
+    }
+
+    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+        let found = self.file.metadata().map_err(io_error("read", &self.path))?.len();
+        if found > max_bytes {
+            return Err(StoreError::TooLarge {
+                object: self.path.display().to_string(),
+                found,
+                bound: max_bytes,
+            });
+        }
+        self.read_beginning(max_bytes)
+    }
+
+    fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = Vec::new();
+        fault::before(Call::Read, &self.path)
+            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
+            .and_then(|_| (&mut self.file).take(max_bytes).read_to_end(&mut bytes))
+            .map_err(io_error("read", &self.path))?;
+        Ok(bytes)
+    }
+
+    fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
+        fault::before(Call::Write, &self.path)
+            .and_then(|()| self.file.set_len(length))
+            .and_then(|()| self.file.seek(SeekFrom::Start(length)))
+            .map_err(io_error("write", &self.path))?;
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        write_all(&mut self.file, bytes, &self.path)
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        sync_all(&self.file, &self.path)
+    }
+}
+
+/// Whether an error says that the file system has no locks: NFS without its daemon, Lustre without `-o flock`.
+fn is_without_locks(error: &io::Error) -> bool {
+    let of_files = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
+    Errno::from_io_error(error).is_some_and(|errno| of_files.contains(&errno))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_is_locked_by_one_at_a_time_and_known_when_it_was_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        assert!(LogFile::open(&path).unwrap().is_none());
+        let log = LogFile::create(&path).unwrap();
+        assert!(LogFile::create(&path).is_err());
+        assert!(matches!(log.lock().unwrap(), Lock::Held));
+        let other = LogFile::open(&path).unwrap().unwrap();
+        assert!(matches!(other.lock().unwrap(), Lock::Elsewhere));
+        drop(log);
+        assert!(matches!(other.lock().unwrap(), Lock::Held));
+        assert!(other.is_in_place());
+        std::fs::remove_file(&path).unwrap();
+        assert!(!other.is_in_place());
+    }
+
+    #[test]
+    fn file_systems_without_locks_are_told_by_what_they_answer() {
+        for errno in [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP] {
+            assert!(is_without_locks(&errno.into()), "{errno}");
+        }
+        for errno in [Errno::IO, Errno::ACCESS, Errno::AGAIN] {
+            assert!(!is_without_locks(&errno.into()), "{errno}");
+        }
+    }
+
+    #[test]
+    fn log_goes_on_after_its_first_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        LogFile::create(&path).unwrap().append(b"one\ntwo\ntor").unwrap();
+        let mut log = LogFile::open(&path).unwrap().unwrap();
+        assert_eq!(log.read(100).unwrap(), b"one\ntwo\ntor");
+        log.truncate(8).unwrap();
+        log.append(b"three\n").unwrap();
+        assert_eq!(log.read(100).unwrap(), b"one\ntwo\nthree\n");
+        assert!(log.read(5).is_err());
+        assert_eq!(log.read_beginning(5).unwrap(), b"one\nt");
+    }
+}
