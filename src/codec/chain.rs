@@ -6,9 +6,9 @@ mod bound_codec;
 mod by_shape;
 mod rounding;
 
-use super::bytes_to_bytes::{BytesCodec, Contexts};
 use super::element_bytes::ElementBytes;
 use super::fault::{ChainFault, ChainFaultKind};
+use super::kinds::{BytesCodec, Contexts};
 use super::packbits::PackBits;
 use super::pcodec::Pcodec;
 use super::sharding::BoundSharding;

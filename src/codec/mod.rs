@@ -1,17 +1,18 @@
 //! The codecs: chains bound to a chunk, their fusion, and what zarrs' codec traits need.
 
-pub mod bytes_to_bytes;
 pub mod chain;
 pub mod conversion;
 pub mod element_bytes;
 pub mod elements;
 pub mod fault;
 mod footprint;
+pub mod kinds;
 pub mod packbits;
 pub mod pcodec;
 pub mod plugin;
 mod recoding;
 pub mod region;
+pub mod registry;
 pub mod sharding;
 pub mod transpose;
 pub mod value_check;

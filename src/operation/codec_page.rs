@@ -1,11 +1,11 @@
 //! Which codecs there are, and which of them run, as a page of the documentation: asked of the code itself.
 
+use crate::codec::registry::{self, Entry};
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
 use crate::metadata::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::metadata::v2::write_codecs;
-use crate::pipeline::registry::{self, Entry};
 
 /// Above the table.
 const INTRODUCTION: &str = "\
@@ -32,7 +32,7 @@ pub fn codec_page() -> String {
 
 fn row(entry: Entry) -> String {
     let registered = if entry.is_registered { "yes" } else { "" };
-    let runs = match entry.reason() {
+    let runs = match entry.reason {
         _ if entry.is_decoded => "yes".to_owned(),
         Some(reason) => format!("no: {reason}"),
         None => "no".to_owned(),

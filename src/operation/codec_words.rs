@@ -1,30 +1,25 @@
 //! Codecs as the command line names them in short: `zstd:5:checksum`, `blosc:lz4:5:shuffle`, several with commas.
 
+use crate::codec::registry;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
 /// The words, as messages list them.
-const WORDS: &str = "zstd[:LEVEL][:checksum], gzip[:LEVEL], blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]] and crc32c";
+fn words() -> String {
+    let words: Vec<&str> = registry::shorthands().map(|(_, shorthand)| shorthand.usage).collect();
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
 
-/// The first part of each word, and what other programs call the same.
-const NAMES: [(&str, &str); 12] = [
-    ("zstd", "zstd"),
-    ("gzip", "gzip"),
-    ("blosc", "blosc"),
-    ("crc32c", "crc32c"),
-    ("none", "none"),
-    ("zst", "zstd"),
-    ("gz", "gzip"),
-    ("zlib", "gzip"),
-    ("deflate", "gzip"),
-    ("lz4", "blosc:lz4"),
-    ("snappy", "blosc:snappy"),
-    ("crc32", "crc32c"),
-];
-
-const BLOSC_COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
-const BLOSC_SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
+/// The first part of each word, and what other programs call the same, each with the word to take.
+fn names() -> Vec<(&'static str, &'static str)> {
+    let own = registry::shorthands().map(|(name, _)| (name, name)).chain([("none", "none")]);
+    own.chain(registry::shorthands().flat_map(|(_, shorthand)| shorthand.aliases.iter().copied())).collect()
+}
 
 /// The bytes->bytes codecs of `--compress`, in encode order; `none` is an empty list.
 ///
@@ -71,29 +66,25 @@ fn array_bytes(endian: &str) -> CodecMetadata {
 
 fn bytes_codec(word: &str) -> Result<CodecMetadata, String> {
     let parts: Vec<&str> = word.split(':').collect();
-    match parts.as_slice() {
-        ["zstd", rest @ ..] => zstd(rest, word),
-        ["gzip"] => Ok(gzip(6)),
-        ["gzip", text] => Ok(gzip(level(text, 0, 9)?)),
-        ["blosc", rest @ ..] if rest.len() <= 3 => blosc(rest),
-        ["crc32c"] => Ok(CodecMetadata::new("crc32c", None)),
-        ["none"] => Err("`none` stands alone: it takes no other codec beside it".to_owned()),
-        [name @ ("gzip" | "blosc" | "crc32c"), ..] => {
-            Err(format!("`{name}` has too many parts in `{word}`; known are {WORDS}"))
-        }
-        [name, ..] => Err(unknown(name)),
-        [] => Err(unknown("")),
+    let (name, parts) = parts.split_first().unwrap_or((&"", &[]));
+    if *name == "none" {
+        return Err("`none` stands alone: it takes no other codec beside it".to_owned());
     }
+    let (name, shorthand) =
+        registry::shorthands().find(|(own, _)| own == name).ok_or_else(|| unknown(name))?;
+    let too_many = || format!("`{name}` has too many parts in `{word}`; known are {}", words());
+    let configuration = (shorthand.read)(parts, word).map_err(|reason| reason.unwrap_or_else(too_many))?;
+    Ok(CodecMetadata::new(name, configuration))
 }
 
 fn unknown(name: &str) -> String {
-    let lower = name.to_lowercase();
+    let (lower, names) = (name.to_lowercase(), names());
     let exact: Vec<&str> =
-        NAMES.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();
+        names.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();
     let meant = if exact.is_empty() {
-        let mut meant: Vec<&str> = near(name, NAMES.iter().map(|(known, _)| *known))
+        let mut meant: Vec<&str> = near(name, names.iter().map(|(known, _)| *known))
             .into_iter()
-            .filter_map(|near| NAMES.iter().find(|(known, _)| *known == near).map(|(_, meant)| *meant))
+            .filter_map(|near| names.iter().find(|(known, _)| *known == near).map(|(_, meant)| *meant))
             .collect();
         meant.dedup();
         meant
@@ -105,59 +96,9 @@ fn unknown(name: &str) -> String {
         meant => format!(" Did you mean {}?", alternatives(meant)),
     };
     format!(
-        "`{name}` is not a known codec.{question} Known are {WORDS}; other codecs are given to --codecs as JSON"
+        "`{name}` is not a known codec.{question} Known are {}; other codecs are given to --codecs as JSON",
+        words()
     )
-}
-
-fn zstd(parts: &[&str], word: &str) -> Result<CodecMetadata, String> {
-    let (text, checksum) = match parts {
-        [] => (None, false),
-        ["checksum"] => (None, true),
-        [text] => (Some(*text), false),
-        [text, "checksum"] => (Some(*text), true),
-        _ => {
-            return Err(format!("expected zstd[:LEVEL][:checksum], such as zstd:5:checksum; found `{word}`"));
-        }
-    };
-    let level = text.map_or(Ok(3), |text| level(text, -131_072, 22))?;
-    let configuration = Object::new().with("level", level).with("checksum", checksum);
-    Ok(CodecMetadata::new("zstd", Some(configuration)))
-}
-
-fn gzip(level: i64) -> CodecMetadata {
-    CodecMetadata::new("gzip", Some(Object::new().with("level", level)))
-}
-
-fn blosc(parts: &[&str]) -> Result<CodecMetadata, String> {
-    let one_of = |what: &str, known: &[&'static str], text: &str| {
-        let question = match near(text, known.iter().copied()).as_slice() {
-            [] => String::new(),
-            near => format!(" Did you mean {}?", alternatives(near)),
-        };
-        format!("blosc has no {what} `{text}`.{question} Known are {}", known.join(", "))
-    };
-    let compressor = parts.first().copied().unwrap_or("lz4");
-    let shuffle = parts.get(2).copied().unwrap_or("shuffle");
-    if !BLOSC_COMPRESSORS.contains(&compressor) {
-        return Err(one_of("compressor", &BLOSC_COMPRESSORS, compressor));
-    }
-    if !BLOSC_SHUFFLES.contains(&shuffle) {
-        return Err(one_of("shuffle", &BLOSC_SHUFFLES, shuffle));
-    }
-    let level = parts.get(1).map_or(Ok(5), |text| level(text, 0, 9))?;
-    let configuration = Object::new()
-        .with("cname", compressor)
-        .with("clevel", level)
-        .with("shuffle", shuffle)
-        .with("blocksize", 0_u64);
-    Ok(CodecMetadata::new("blosc", Some(configuration)))
-}
-
-fn level(text: &str, least: i64, greatest: i64) -> Result<i64, String> {
-    text.parse()
-        .ok()
-        .filter(|level| (least..=greatest).contains(level))
-        .ok_or_else(|| format!("expected a level from {least} to {greatest}; found `{text}`"))
 }
 
 #[cfg(test)]
@@ -197,6 +138,13 @@ mod tests {
     }
 
     #[test]
+    fn words_are_listed_with_their_parts() {
+        let expected =
+            "zstd[:LEVEL][:checksum], gzip[:LEVEL], blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]] and crc32c";
+        assert_eq!(words(), expected);
+    }
+
+    #[test]
     fn unknown_word_is_refused_with_the_nearest_and_the_list() {
         let of = |words: &str| compression(words).unwrap_err();
         for (word, meant) in [
@@ -209,7 +157,7 @@ mod tests {
         ] {
             let message = of(word);
             assert!(
-                message.contains(&format!("Did you mean {meant}?")) && message.contains(WORDS),
+                message.contains(&format!("Did you mean {meant}?")) && message.contains(&words()),
                 "{message}"
             );
         }

@@ -1,16 +1,17 @@
 //! One codec of a chain bound to the chunk that reaches it.
 
 use super::configuration::{
-    BitRoundConfiguration, BoundPackBits, BytesConfiguration, CodecConfiguration, ConditionalConfiguration,
-    Endian, N5DefaultConfiguration, PaddingEncoding, Parsed, ShardingIndexedConfiguration,
+    BitRoundConfiguration, BoundPackBits, BytesConfiguration, CodecConfiguration, Endian,
+    N5DefaultConfiguration, PaddingEncoding, ShardingIndexedConfiguration,
 };
 use super::fill::{through_bitround, through_cast_value, through_scale_offset};
-use super::registry::Entry;
-use super::size::{compressed_size, shard_size};
+use super::size::shard_size;
 use super::{
     ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Completeness, Pipeline, Representation,
     ShardingStage,
 };
+use crate::codec::kinds::{BytesCodec, Parsed};
+use crate::codec::registry::{self, Entry};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code, spelling};
 use crate::element::{ElementType, NumberType};
@@ -25,23 +26,13 @@ pub(super) fn bind(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
     report_name(codec, entry, diagnostics);
+    let kind = entry.map(|entry| entry.kind);
+    if kind == Some(CodecKind::BytesToBytes) {
+        return bind_bytes(codec, entry, before, diagnostics);
+    }
     let configuration = CodecConfiguration::parse(codec).map(|parsed| keep(parsed, diagnostics));
     let pointer = codec.pointer.as_str();
-    match (entry.map(|entry| entry.kind), before) {
-        (Some(CodecKind::BytesToBytes), before) => {
-            let size = match before {
-                Some(Representation::Bytes(size)) => Some(*size),
-                None => Some(BytesSize::Unbounded),
-                Some(Representation::Array(_)) => None,
-            };
-            let size = size.map(|size| match configuration {
-                Some(Some(CodecConfiguration::Conditional(configuration))) => {
-                    conditional(&configuration, size, diagnostics)
-                }
-                _ => compressed_size(&codec.name, size),
-            });
-            (BoundConfiguration::Other, size.map(Representation::Bytes))
-        }
+    match (kind, before) {
         (Some(kind), Some(Representation::Array(array))) => {
             let reported = diagnostics.len();
             let binding = Binding { codec, array, pointer, diagnostics };
@@ -54,6 +45,30 @@ pub(super) fn bind(
         (Some(kind), None) => (BoundConfiguration::Other, bytes_of(kind)),
         (None, _) | (Some(_), Some(Representation::Bytes(_))) => (BoundConfiguration::Other, None),
     }
+}
+
+/// The same for a bytes->bytes codec.
+fn bind_bytes(
+    codec: &CodecMetadata,
+    entry: Option<Entry>,
+    before: Option<&Representation>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (BoundConfiguration, Option<Representation>) {
+    let reported = diagnostics.len();
+    let parsed = registry::parse_bytes_codec(codec).and_then(|parsed| keep(parsed, diagnostics));
+    let is_faulty = diagnostics[reported..].iter().any(Diagnostic::is_error);
+    let size = match before {
+        Some(Representation::Bytes(size)) => Some(*size),
+        None => Some(BytesSize::Unbounded),
+        Some(Representation::Array(_)) => None,
+    };
+    let size = size.map(|size| match parsed.as_ref().and_then(BytesCodec::inner) {
+        Some((codecs, header_bytes)) => size_of_inner(codecs, header_bytes, size, diagnostics),
+        None => entry.and_then(|entry| entry.bytes).map_or(BytesSize::Unbounded, |kind| kind.size.of(size)),
+    });
+    let runs = parsed.filter(|parsed| !is_faulty && parsed.refusal().is_none());
+    let configuration = runs.map_or(BoundConfiguration::Other, BoundConfiguration::BytesToBytes);
+    (configuration, size.map(Representation::Bytes))
 }
 
 /// What is to be said of the name, whatever the configuration.
@@ -71,7 +86,7 @@ fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Ve
     };
     diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));
     if let Some(entry) = entry.filter(|entry| !entry.is_decoded) {
-        let reason = entry.reason().map_or_else(String::new, |reason| format!(": {reason}"));
+        let reason = entry.reason.map_or_else(String::new, |reason| format!(": {reason}"));
         let message = format!("the codec {name} is not decoded by this program{reason}");
         let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message)
             .with_help("the array can be copied as it is; its chunks are not looked into");
@@ -90,7 +105,7 @@ fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Ve
 
 /// A name that no list has: an error where it cannot be one, or another must have been meant.
 fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
-    let meant = super::registry::meant(name);
+    let meant = registry::meant(name);
     let help = meant.map(|meant| format!("write {meant:?}, if that is what is meant"));
     let message = if !spelling::is_extension_name(name) {
         format!("{shown} cannot be the name of a codec: expected `^[a-z][a-z0-9-_.]+$` or a URI")
@@ -144,21 +159,22 @@ fn unsupported_output(codec: &CodecMetadata, array: &ArrayRepresentation) -> Opt
     }))
 }
 
-/// The size after `conditional`: its header, and what any of its codecs may make of the chunk.
-fn conditional(
-    configuration: &ConditionalConfiguration,
+/// The size after a codec that holds codecs, of which a chunk may have passed each or not: the header, and what any of
+/// them may make of the chunk. What is wrong with a codec inside is a finding of the chain.
+fn size_of_inner(
+    codecs: &[CodecMetadata],
+    header_bytes: u64,
     size: BytesSize,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> BytesSize {
     let mut bound = size.bound();
-    for codec in &configuration.codecs {
-        let before = Representation::Bytes(bound.map_or(BytesSize::Unbounded, BytesSize::Bounded));
-        let after = bind(codec, super::registry::find(&codec.name), Some(&before), diagnostics).1;
+    for codec in codecs {
+        let before = Representation::Bytes(BytesSize::at_most(bound));
+        let after = bind(codec, registry::find(&codec.name), Some(&before), diagnostics).1;
         let after = after.and_then(|after| after.max_bytes());
         bound = bound.zip(after).map(|(before, after)| before.max(after));
     }
-    let bound = bound.and_then(|bound| bound.checked_add(configuration.header_bytes));
-    bound.map_or(BytesSize::Unbounded, BytesSize::Bounded)
+    BytesSize::at_most(bound.and_then(|bound| bound.checked_add(header_bytes)))
 }
 
 /// A codec that takes an array, and the array.
@@ -227,12 +243,6 @@ impl Binding<'_> {
                 let size = self.n5_default(&configuration);
                 Some((BoundConfiguration::Other, Some(Representation::Bytes(size))))
             }
-            CodecConfiguration::Crc32c(_)
-            | CodecConfiguration::Zstd(_)
-            | CodecConfiguration::Gzip(_)
-            | CodecConfiguration::Blosc(_)
-            | CodecConfiguration::Lzma(_)
-            | CodecConfiguration::Conditional(_) => None,
         }
     }
 

@@ -1,8 +1,8 @@
 //! Whether a chunk is stored with a checksum of its bytes.
 
 use super::{BoundConfiguration, Pipeline, Stage};
+use crate::codec::registry;
 use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Json;
 
 impl Pipeline {
     /// Whether some codec stores a checksum of each chunk, or of what is inside it; that of a shard's index alone is
@@ -22,15 +22,6 @@ impl Stage {
 }
 
 fn stores_checksum(codec: &CodecMetadata) -> bool {
-    match codec.name.strip_prefix("numcodecs.").unwrap_or(&codec.name) {
-        // gzip and bz2 end in a CRC-32, zlib in an Adler-32 of what they have compressed.
-        "adler32" | "bz2" | "crc32" | "crc32c" | "fletcher32" | "gzip" | "jenkins_lookup3" | "zlib" => true,
-        "zstd" => matches!(codec.member("checksum"), Some(Json::Bool(true))),
-        // An `.xz` stream (format 1, the default) has one unless `check` is 0; the other two formats have none.
-        "lzma" => {
-            let number = |name| codec.member(name).and_then(Json::as_u64);
-            number("format").unwrap_or(1) == 1 && number("check") != Some(0)
-        }
-        _ => false,
-    }
+    let kind = registry::find(&codec.name).and_then(|entry| entry.bytes);
+    kind.is_some_and(|kind| (kind.stores_checksum)(codec.configuration.as_ref()))
 }

@@ -7,13 +7,14 @@ mod binding;
 mod checksum;
 pub mod configuration;
 mod fill;
-pub mod registry;
 pub mod representation;
 mod size;
 
-pub use registry::{CodecKind, codec_kind};
+pub use crate::codec::registry::{CodecKind, codec_kind};
 pub use representation::{ArrayRepresentation, BytesSize, Representation};
 
+use crate::codec::kinds::BytesCodec;
+use crate::codec::registry;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::kernel::bit_round::BitRound;
@@ -74,6 +75,8 @@ pub enum BoundConfiguration {
     Vlen(configuration::VlenConfiguration),
     /// `sharding_indexed`.
     Sharding(ShardingStage),
+    /// A bytes->bytes codec.
+    BytesToBytes(BytesCodec),
     /// Any other codec: its configuration as it stands.
     Other,
 }

@@ -1,5 +1,6 @@
 //! What a chunk is between two codecs: an array of elements, or bytes.
 
+pub use crate::codec::kinds::BytesSize;
 use crate::data_type::{DataType, FillValue};
 
 /// A chunk as an array: C order, elements in the byte order of this machine.
@@ -11,17 +12,6 @@ pub struct ArrayRepresentation {
     pub shape: Vec<u64>,
     /// What absent elements hold; `None` where no fill value is followed through the chain.
     pub fill_value: Option<FillValue>,
-}
-
-/// The size of a chunk as bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BytesSize {
-    /// Always this many.
-    Fixed(u64),
-    /// At most this many.
-    Bounded(u64),
-    /// Not known from the metadata.
-    Unbounded,
 }
 
 /// A chunk before or after a codec.
@@ -50,16 +40,6 @@ impl ArrayRepresentation {
         let decoded = self.num_bytes().unwrap_or(u64::MAX);
         let allowance = decoded.saturating_mul(2).saturating_add(1 << 20);
         encoded.max_bytes().map_or(allowance, |bytes| bytes.max(allowance))
-    }
-}
-
-impl BytesSize {
-    /// The most bytes that there can be.
-    pub fn bound(self) -> Option<u64> {
-        match self {
-            BytesSize::Fixed(bytes) | BytesSize::Bounded(bytes) => Some(bytes),
-            BytesSize::Unbounded => None,
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! From a stage of a pipeline to a codec that runs.
 
 use super::{BindError, Codec};
-use crate::codec::bytes_to_bytes::BytesCodec;
 use crate::codec::element_bytes::ElementBytes;
+use crate::codec::kinds::BytesCodec;
 use crate::codec::packbits::PackBits;
 use crate::codec::pcodec::Pcodec;
 use crate::codec::sharding::BoundSharding;
@@ -116,6 +116,8 @@ pub(super) fn bind_codec(
         BoundConfiguration::Sharding(configuration) => {
             Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))
         }
+        BoundConfiguration::BytesToBytes(codec) => Codec::BytesToBytes(codec.clone()),
+        // It is made again for the reason why it cannot run.
         BoundConfiguration::Other if stage.kind == Some(CodecKind::BytesToBytes) => {
             let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
             Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)

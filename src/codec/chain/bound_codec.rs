@@ -1,8 +1,8 @@
 //! One codec of a bound chain, either way, with the faults of its elements and sizes.
 
 use super::{BoundCodec, Codec, Workspace};
-use crate::codec::bytes_to_bytes::{BytesCodecError, DecodedSize};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
+use crate::codec::kinds::{BytesCodecError, DecodedSize};
 use crate::codec::pcodec::PcodecError;
 use crate::codec::value_program::swap;
 use crate::codec::vlen::Vlen;

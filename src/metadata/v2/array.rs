@@ -1,8 +1,9 @@
 //! The `.zarray` of an array, read member by member into the members of a v3 document.
 
-use super::codec::{self, V2Codec, V2Kind};
+use super::codec::{self, V2Codec};
 use super::dtype::{Dtype, Kind};
 use super::{fill_value, read_format, read_unknown, tensorstore};
+use crate::codec::registry::CodecKind;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::array::ArrayDocument;
 use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape};
@@ -194,17 +195,17 @@ impl Chain {
                 continue;
             };
             match kind {
-                V2Kind::BytesToBytes => to_bytes(&mut codecs, &stored, &mut is_bytes),
-                V2Kind::ArrayToBytes => {
+                CodecKind::BytesToBytes => to_bytes(&mut codecs, &stored, &mut is_bytes),
+                CodecKind::ArrayToBytes => {
                     diagnostics.extend(codec::big_endian_fault(&metadata, &stored));
                     is_bytes = true;
                 }
-                V2Kind::ArrayToArray => {}
+                CodecKind::ArrayToArray => {}
             }
             if dtype.kind == Kind::Object {
                 data_type = object_type(&metadata.name).unwrap_or(data_type);
             }
-            if kind == V2Kind::ArrayToArray {
+            if kind == CodecKind::ArrayToArray {
                 metadata.view = decoded.and_then(|decoded| decoded.view_of(&stored));
                 stored = encoded.unwrap_or(stored);
             }
@@ -213,7 +214,7 @@ impl Chain {
         let mut compressor =
             compressor.and_then(|json| codec::read(json, "/compressor", stored.size, diagnostics));
         // A filter that stands as the compressor is given the elements, as any filter is.
-        let is_filter = |codec: &V2Codec| codec.kind == V2Kind::ArrayToArray;
+        let is_filter = |codec: &V2Codec| codec.kind == CodecKind::ArrayToArray;
         if let Some(mut codec) = compressor.take_if(|codec| !is_bytes && is_filter(codec)) {
             diagnostics.push(codec::filter_as_compressor(&codec.metadata));
             codec.metadata.view = codec.decoded.and_then(|decoded| decoded.view_of(&stored));
@@ -222,7 +223,7 @@ impl Chain {
         }
         // Some compressors take the elements as they are.
         match &compressor {
-            Some(codec) if codec.kind == V2Kind::ArrayToBytes => {
+            Some(codec) if codec.kind == CodecKind::ArrayToBytes => {
                 diagnostics.extend(codec::big_endian_fault(&codec.metadata, &stored));
             }
             _ => to_bytes(&mut codecs, &stored, &mut is_bytes),

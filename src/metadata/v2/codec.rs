@@ -4,54 +4,30 @@
 //! writes it. Values are passed on as they stand: whether they are right is for who knows the codec.
 
 use super::dtype::{ByteOrder, Dtype, Kind};
+use crate::codec::registry::{self, CodecKind, Entry};
 use crate::diagnostic::{Diagnostic, code, spelling};
 use crate::metadata::extension::{CodecMetadata, View, fault};
 use crate::metadata::json::{Json, Object};
 
-/// Ids that turn bytes into bytes, whether they stand among the filters or as the compressor.
-const BYTES_TO_BYTES: [&str; 15] = [
-    "adler32",
-    "base64",
-    "blosc",
-    "bz2",
-    "crc32",
-    "crc32c",
-    "fletcher32",
-    "gzip",
-    "jenkins_lookup3",
-    "lz4",
-    "lzma",
-    "shuffle",
-    "zlib",
-    "zstd",
-    "zstandard",
+/// Ids of numcodecs that no codec of v3 has, with what they turn into what.
+const OF_V2_ALONE: [(&str, CodecKind); 6] = [
+    ("base64", CodecKind::BytesToBytes),
+    ("categorize", CodecKind::ArrayToArray),
+    ("json2", CodecKind::ArrayToBytes),
+    ("msgpack2", CodecKind::ArrayToBytes),
+    ("pickle", CodecKind::ArrayToBytes),
+    ("zstandard", CodecKind::BytesToBytes),
 ];
-
-/// Ids that turn an array into bytes.
-const ARRAY_TO_BYTES: [&str; 8] =
-    ["json2", "msgpack2", "pcodec", "pickle", "vlen-array", "vlen-bytes", "vlen-utf8", "zfpy"];
-
-/// Ids that turn an array into an array.
-const ARRAY_TO_ARRAY: [&str; 7] =
-    ["astype", "bitround", "categorize", "delta", "fixedscaleoffset", "packbits", "quantize"];
 
 /// A codec, and what it turns into what.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct V2Codec {
     pub(super) metadata: CodecMetadata,
-    pub(super) kind: V2Kind,
+    pub(super) kind: CodecKind,
     /// What it takes an element for, where it says so.
     pub(super) decoded: Option<Dtype>,
     /// What an element is after it, where it says so.
     pub(super) encoded: Option<Dtype>,
-}
-
-/// What a codec turns into what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum V2Kind {
-    ArrayToArray,
-    ArrayToBytes,
-    BytesToBytes,
 }
 
 /// Reads an entry of `filters`, or the `compressor`. `item_size` is that of the elements that reach it.
@@ -83,17 +59,14 @@ pub(super) fn read(
         "packbits" => (Dtype::simple("|b1").ok(), Dtype::simple("|u1").ok()),
         _ => (dtype(&["dtype", "decode_dtype"]), dtype(&["astype", "encode_dtype", "dtype"])),
     };
-    let kind = match id {
-        _ if BYTES_TO_BYTES.contains(&id) => V2Kind::BytesToBytes,
-        _ if ARRAY_TO_BYTES.contains(&id) => V2Kind::ArrayToBytes,
-        _ if ARRAY_TO_ARRAY.contains(&id) => V2Kind::ArrayToArray,
-        _ => {
-            diagnostics.push(unknown_id(id).at_pointer(pointer));
-            // A filter that nobody knows most likely changes values; a compressor does not.
-            if pointer == "/compressor" { V2Kind::BytesToBytes } else { V2Kind::ArrayToArray }
-        }
-    };
-    let (name, configuration) = convert(id, configuration, item_size);
+    let entry = registry::of_v2(id);
+    let alone = || OF_V2_ALONE.iter().find(|row| row.0 == id).map(|row| row.1);
+    let kind = entry.map(|entry| entry.kind).or_else(alone).unwrap_or_else(|| {
+        diagnostics.push(unknown_id(id).at_pointer(pointer));
+        // A filter that nobody knows most likely changes values; a compressor does not.
+        if pointer == "/compressor" { CodecKind::BytesToBytes } else { CodecKind::ArrayToArray }
+    });
+    let (name, configuration) = convert(id, entry, configuration, item_size);
     let mut metadata = CodecMetadata::new(name, configuration);
     pointer.clone_into(&mut metadata.pointer);
     Some(V2Codec { metadata, kind, decoded, encoded })
@@ -102,7 +75,7 @@ pub(super) fn read(
 /// An id that numcodecs does not have: an error where another must have been meant.
 fn unknown_id(id: &str) -> Diagnostic {
     let message = format!("numcodecs has no codec of the id {}", Json::from(id).excerpt());
-    let known = BYTES_TO_BYTES.into_iter().chain(ARRAY_TO_BYTES).chain(ARRAY_TO_ARRAY);
+    let known = registry::all().filter_map(|entry| entry.v2.id()).chain(OF_V2_ALONE.map(|row| row.0));
     match spelling::meant(id, known) {
         Some(meant) => Diagnostic::new(code::CODEC_MISNAMED, format!("{message}, which is nearly {meant:?}"))
             .with_help(format!("write {meant:?}, if that is what is meant")),
@@ -119,66 +92,19 @@ fn read_dtype(json: &Json) -> Option<Dtype> {
 }
 
 /// The v3 name and configuration.
-fn convert(id: &str, mut configuration: Object, item_size: u64) -> (String, Option<Object>) {
-    let name = match id {
-        "blosc" => return ("blosc".to_owned(), Some(blosc(configuration, item_size))),
-        "zstd" => {
-            default(&mut configuration, "level", Json::from(1));
-            default(&mut configuration, "checksum", Json::from(false));
-            "zstd".to_owned()
-        }
-        "gzip" => {
-            default(&mut configuration, "level", Json::from(1));
-            // zlib's own default, which v3 has no word for.
-            if configuration.get("level").and_then(Json::as_i128) == Some(-1) {
-                configuration.insert("level", 6_u64);
-            }
-            "gzip".to_owned()
-        }
-        "zlib" | "bz2" => {
-            default(&mut configuration, "level", Json::from(1));
-            format!("numcodecs.{id}")
-        }
-        // numcodecs puts the checksum at the end, as v3 does, unless it is told otherwise.
-        "crc32c" if configuration.get("location").is_none_or(|at| at.as_str() == Some("end")) => {
-            return ("crc32c".to_owned(), None);
-        }
-        "vlen-utf8" | "vlen-bytes" => return (id.to_owned(), None),
-        "vlen-array" => id.to_owned(),
-        _ => format!("numcodecs.{id}"),
+fn convert(
+    id: &str,
+    entry: Option<Entry>,
+    configuration: Object,
+    item_size: u64,
+) -> (String, Option<Object>) {
+    let Some(entry) = entry else { return (format!("numcodecs.{id}"), Some(configuration)) };
+    let (name, configuration) = match entry.bytes {
+        Some(kind) => (kind.v2.read)(configuration, item_size),
+        None if matches!(id, "vlen-utf8" | "vlen-bytes") => (None, None),
+        None => (None, Some(configuration)),
     };
-    (name, Some(configuration))
-}
-
-/// Sets a member that numcodecs gives a value where the document has none.
-fn default(configuration: &mut Object, name: &str, value: Json) {
-    if !configuration.contains(name) {
-        configuration.insert(name, value);
-    }
-}
-
-/// numcodecs numbers the shuffles and takes the element size from the array.
-fn blosc(mut configuration: Object, item_size: u64) -> Object {
-    default(&mut configuration, "cname", Json::from("lz4"));
-    default(&mut configuration, "clevel", Json::from(5));
-    default(&mut configuration, "shuffle", Json::from(1));
-    default(&mut configuration, "blocksize", Json::from(0));
-    let shuffle = match configuration.get("shuffle").and_then(Json::as_i128) {
-        Some(0) => Some("noshuffle"),
-        Some(1) => Some("shuffle"),
-        Some(2) => Some("bitshuffle"),
-        // Automatic: by the size of an element.
-        Some(-1) => Some(if item_size == 1 { "bitshuffle" } else { "shuffle" }),
-        _ => None,
-    };
-    if let Some(shuffle) = shuffle {
-        configuration.insert("shuffle", shuffle);
-    }
-    if configuration.get("typesize").is_none_or(Json::is_null) {
-        // Blosc's header has a byte for it, and takes larger elements as bytes.
-        configuration.insert("typesize", if item_size <= 255 { item_size.max(1) } else { 1 });
-    }
-    configuration
+    (name.unwrap_or(entry.name).to_owned(), configuration)
 }
 
 /// numcodecs gives elements to these codecs as they lie in memory, and takes what comes back for elements of the same

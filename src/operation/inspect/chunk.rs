@@ -212,12 +212,10 @@ fn decode(
 
 /// Whether what the codec is given to decode holds a checksum, which is then verified.
 fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
-    /// Magic number, then a descriptor whose bit 2 says so (RFC 8878, section 3.1.1.1.1).
-    const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-    match (&codec.codec, codec.name.trim_start_matches("numcodecs.")) {
-        (Codec::Sharding(sharding), _) => sharding.index_holds_checksum(),
-        (_, "zstd") => encoded.starts_with(&ZSTD_MAGIC) && encoded.get(4).is_some_and(|flags| flags & 4 != 0),
-        (_, name) => ["crc32c", "crc32", "adler32", "fletcher32", "gzip", "zlib", "bz2"].contains(&name),
+    match &codec.codec {
+        Codec::Sharding(sharding) => sharding.index_holds_checksum(),
+        Codec::BytesToBytes(codec) => codec.holds_checksum(encoded),
+        _ => false,
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/bytes/>
 
-use super::members::Members;
-use super::{Parsed, lenient};
+use super::lenient;
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::Members;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Object;

@@ -7,8 +7,8 @@ pub use lossy::is_lossy;
 mod scalar_map;
 mod write;
 
-use super::Parsed;
-use super::members::Members;
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::Members;
 use crate::data_type::{DataType, meant_types};
 use crate::diagnostic::spelling::alternatives;
 use crate::diagnostic::{Diagnostic, code};

@@ -1,4 +1,4 @@
-//! The configurations of the codecs that this program knows, typed.
+//! The configurations of the codecs that take an array, typed. Those of bytes->bytes codecs stand with the codecs.
 //!
 //! Each codec's file has `parse`, which needs no data type and collects every fault, and, where the meaning depends on
 //! what reaches the codec, `bind`, which takes its data type or shape. Both give back what could be made together
@@ -7,37 +7,28 @@
 //! diagnostic the severity that the table of codes has.
 
 pub mod bitround;
-pub mod blosc;
 pub mod bytes;
 pub mod cast_value;
-pub mod crc32c;
-pub mod gzip;
-pub mod lzma;
-mod members;
-pub mod nested;
+pub mod n5_default;
 pub mod numcodecs;
 pub mod packbits;
 pub mod pcodec;
 pub mod reshape;
+mod scalar;
 pub mod scale_offset;
 pub mod sharding_indexed;
 pub mod transpose;
 pub mod vlen;
 pub mod zfp;
-pub mod zstd;
 
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Severity, code};
 use crate::metadata::CodecMetadata;
 
 pub use bitround::BitRoundConfiguration;
-pub use blosc::BloscConfiguration;
 pub use bytes::{BytesConfiguration, Endian};
 pub use cast_value::{BoundCastValue, CastValueConfiguration};
-pub use crc32c::Crc32cConfiguration;
-pub use gzip::GzipConfiguration;
-pub use lzma::LzmaConfiguration;
-pub use nested::{ConditionalConfiguration, N5DefaultConfiguration};
+pub use n5_default::N5DefaultConfiguration;
 pub use numcodecs::{BoundFilter, NumcodecsConfiguration};
 pub use packbits::{BoundPackBits, PackBitsConfiguration, PaddingEncoding};
 pub use pcodec::{BoundPcodec, PcodecConfiguration};
@@ -47,12 +38,10 @@ pub use sharding_indexed::{IndexLocation, ShardingIndexedConfiguration};
 pub use transpose::{TransposeConfiguration, TransposeOrder};
 pub use vlen::VlenConfiguration;
 pub use zfp::ZfpConfiguration;
-pub use zstd::ZstdConfiguration;
 
-/// What could be made of a configuration, and what is wrong with it.
-pub type Parsed<T> = (Option<T>, Vec<Diagnostic>);
+pub use crate::codec::kinds::Parsed;
 
-/// The configuration of a codec that this program knows by name.
+/// The configuration of a codec that takes an array, of those that this program knows by name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CodecConfiguration {
     /// `scale_offset`, array to array.
@@ -79,19 +68,7 @@ pub enum CodecConfiguration {
     Zfp(ZfpConfiguration),
     /// `n5_default`, array to bytes.
     N5Default(N5DefaultConfiguration),
-    /// `crc32c`, bytes to bytes.
-    Crc32c(Crc32cConfiguration),
-    /// `zstd`, bytes to bytes.
-    Zstd(ZstdConfiguration),
-    /// `gzip`, bytes to bytes.
-    Gzip(GzipConfiguration),
-    /// `blosc`, bytes to bytes.
-    Blosc(BloscConfiguration),
-    /// `conditional`, bytes to bytes.
-    Conditional(ConditionalConfiguration),
-    /// `numcodecs.lzma`, bytes to bytes.
-    Lzma(LzmaConfiguration),
-    /// Any other of numcodecs.
+    /// An array->array codec of numcodecs, beside `numcodecs.bitround`.
     Numcodecs(NumcodecsConfiguration),
 }
 
@@ -117,17 +94,11 @@ impl CodecConfiguration {
             "sharding_indexed" => {
                 wrap(sharding_indexed::parse(configuration, pointer), Self::ShardingIndexed)
             }
-            "crc32c" => wrap(crc32c::parse(configuration, pointer), Self::Crc32c),
-            "zstd" => wrap(zstd::parse(configuration, pointer), Self::Zstd),
-            "gzip" => wrap(gzip::parse(configuration, pointer), Self::Gzip),
-            "blosc" => wrap(blosc::parse(configuration, pointer), Self::Blosc),
             "vlen-utf8" => wrap(VlenConfiguration::Utf8.parse(configuration, pointer), Self::Vlen),
             "vlen-bytes" => wrap(VlenConfiguration::Bytes.parse(configuration, pointer), Self::Vlen),
             "zfp" => wrap(zfp::parse(configuration, pointer), Self::Zfp),
-            "n5_default" => wrap(nested::parse_n5_default(configuration, pointer), Self::N5Default),
+            "n5_default" => wrap(n5_default::parse(configuration, pointer), Self::N5Default),
             "numcodecs.pcodec" => wrap(pcodec::parse(configuration, pointer), Self::Pcodec),
-            "numcodecs.lzma" => wrap(lzma::parse(configuration, pointer), Self::Lzma),
-            "conditional" => wrap(nested::parse_conditional(configuration, pointer), Self::Conditional),
             name => wrap(numcodecs::parse(name, configuration, pointer)?, Self::Numcodecs),
         })
     }

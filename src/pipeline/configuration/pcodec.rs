@@ -2,8 +2,8 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/pcodec.html>
 
-use super::Parsed;
-use super::members::Members;
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::Members;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};

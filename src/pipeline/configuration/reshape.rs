@@ -2,8 +2,8 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/reshape>
 
-use super::Parsed;
-use super::members::{Members, shown};
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::{Members, shown};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 

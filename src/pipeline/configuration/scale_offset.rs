@@ -2,8 +2,9 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>
 
-use super::Parsed;
-use super::members::{Members, scalar, shown};
+use super::scalar::scalar;
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::{Members, shown};
 use crate::data_type::{DataType, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;

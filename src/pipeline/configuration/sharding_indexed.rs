@@ -2,8 +2,8 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/>
 
-use super::Parsed;
-use super::members::{Members, shown, wrong};
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::{Members, shown, wrong};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::CodecMetadata;
 use crate::metadata::array::MAX_RANK;

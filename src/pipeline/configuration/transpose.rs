@@ -5,8 +5,9 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>
 
-use super::members::{Members, shown};
-use super::{Parsed, lenient};
+use super::lenient;
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::{Members, shown};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::CodecMetadata;
 use crate::metadata::array::MAX_RANK;

@@ -2,8 +2,8 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/vlen-utf8>
 
-use super::Parsed;
-use super::members::Members;
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::Members;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Object;

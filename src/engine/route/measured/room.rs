@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::codec::bytes_to_bytes::Contexts;
 use crate::codec::chain::Workspace;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
+use crate::codec::kinds::Contexts;
 use crate::codec::{ChainFault, ChainFaultKind, Recoding};
 use crate::engine::driver::Fault;
 use crate::engine::subchunks::SubchunkSource;

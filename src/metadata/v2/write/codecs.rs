@@ -1,13 +1,11 @@
 //! The `order`, `filters` and `compressor` of a v2 array.
 
 use super::NotInV2;
+use crate::codec::registry::{self, V2Id};
 use crate::data_type::DataType;
+use crate::element::NumberType;
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::{Json, Object};
-
-/// Ids that stand as the compressor; every other codec is a filter.
-const COMPRESSORS: [&str; 10] =
-    ["blosc", "bz2", "gzip", "lz4", "lzma", "pcodec", "zfpy", "zlib", "zstandard", "zstd"];
 
 /// In which order the components of an element are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,8 +63,7 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
     if !matches!(order, V2ByteOrder::Fields(_)) {
         order = V2ByteOrder::whole(order_types(&mut converted, order.is_big()));
     }
-    let is_compressor =
-        |codec: &Object| codec.get("id").and_then(Json::as_str).is_some_and(|id| COMPRESSORS.contains(&id));
+    let is_compressor = |codec: &Object| codec.get("id").and_then(Json::as_str).is_some_and(is_compressor);
     let compressor = converted.pop_if(|codec| is_compressor(codec)).map_or(Json::Null, Json::from);
     let filters = if converted.is_empty() {
         Json::Null
@@ -102,23 +99,22 @@ fn convert(codec: &CodecMetadata, data_type: &DataType) -> Result<Object, NotInV
         [("id".to_owned(), Json::from(id))].into_iter().chain(members).collect::<Object>()
     };
     let name = codec.name.as_str();
-    Ok(match name {
-        _ if name.starts_with("numcodecs.") => with_id(&name["numcodecs.".len()..], configuration),
-        "blosc" => with_id("blosc", blosc(configuration)),
-        "zstd" => {
-            let mut configuration = configuration;
-            // Not every version of numcodecs knows the word.
-            if configuration.get("checksum") != Some(&Json::Bool(true)) {
-                configuration.remove("checksum");
-            }
-            with_id("zstd", configuration)
+    if let Some(id) = name.strip_prefix("numcodecs.") {
+        return Ok(with_id(id, configuration));
+    }
+    match registry::find(name).map(|entry| (entry.v2.id(), entry.bytes)) {
+        Some((Some(id), Some(kind))) => Ok(with_id(id, (kind.v2.write)(configuration))),
+        Some((Some(id), None)) => Ok(with_id(id, configuration)),
+        _ if name == "bitround" && data_type.number().is_some_and(NumberType::is_float) => {
+            Ok(with_id("bitround", configuration))
         }
-        "bitround" if data_type.number().is_some_and(crate::element::NumberType::is_float) => {
-            with_id("bitround", configuration)
-        }
-        "gzip" | "crc32c" | "vlen-utf8" | "vlen-bytes" | "vlen-array" => with_id(name, configuration),
-        _ => return Err(refused(name)),
-    })
+        _ => Err(refused(name)),
+    }
+}
+
+/// Whether an id stands as the compressor; every other is a filter.
+fn is_compressor(id: &str) -> bool {
+    id == "zstandard" || registry::of_v2(id).is_some_and(|entry| matches!(entry.v2, V2Id::Compressor(_)))
 }
 
 fn refused(name: &str) -> NotInV2 {
@@ -133,21 +129,6 @@ fn refused(name: &str) -> NotInV2 {
         }
         _ => refused.with_help("give a chain without it with --codecs"),
     }
-}
-
-/// numcodecs numbers the shuffles, and takes the size of an element from the array.
-fn blosc(mut configuration: Object) -> Object {
-    configuration.remove("typesize");
-    let shuffle = match configuration.get("shuffle").and_then(Json::as_str) {
-        Some("noshuffle") => Some(0_u64),
-        Some("shuffle") => Some(1),
-        Some("bitshuffle") => Some(2),
-        _ => None,
-    };
-    if let Some(shuffle) = shuffle {
-        configuration.insert("shuffle", shuffle);
-    }
-    configuration
 }
 
 /// Gives the types of filters the byte order of what is stored, where theirs is another: in v2 it is they that say

@@ -54,6 +54,7 @@ fn codec(stage: &Stage, array: Option<&ArrayRepresentation>) -> CodecMetadata {
         | BoundConfiguration::PackBits(_)
         | BoundConfiguration::Pcodec(_)
         | BoundConfiguration::Vlen(_)
+        | BoundConfiguration::BytesToBytes(_)
         | BoundConfiguration::Other => stage.metadata.clone(),
     }
 }

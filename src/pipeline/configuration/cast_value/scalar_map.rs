@@ -6,13 +6,14 @@
 use std::collections::HashSet;
 
 use super::HalfRead;
+use crate::codec::kinds::members::{Members, shown};
 use crate::data_type::value_from_json;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::metadata::extension::MAX_FAULTS;
 use crate::metadata::json::Json;
 use crate::pipeline::configuration::lenient;
-use crate::pipeline::configuration::members::{Members, scalar, shown};
+use crate::pipeline::configuration::scalar::scalar;
 
 /// Errors are still kept where so many warnings are that no more of those are.
 const MOST_ERRORS: usize = 2 * MAX_FAULTS;

@@ -1,14 +1,16 @@
 //! What the filters of numcodecs are for the chunk that reaches them.
 
-use super::{NumcodecsConfiguration, numpy_data_type};
+use super::NumcodecsConfiguration;
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::Members;
+use crate::codec::kinds::numcodecs::numpy_data_type;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::numcodecs::{FilterOptions, NumpyType, PythonNumber};
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Json;
-use crate::pipeline::configuration::members::Members;
-use crate::pipeline::configuration::{Parsed, unsupported};
+use crate::pipeline::configuration::unsupported;
 
 /// The members of a filter, as far as it has them.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use proptest::prelude::*;
-use zarrs::array::{Codec, CodecOptions};
+use zarrs::array::{BytesToBytesCodecTraits, Codec, CodecOptions};
 
 use super::*;
 use crate::metadata::json::Json;
@@ -103,7 +103,7 @@ fn codecs_write_what_zarrs_writes_and_read_it_back() {
                     zarrs_codec(entry).encode(Cow::Borrowed(&bytes), &CodecOptions::default()).unwrap();
                 assert!(encoded == theirs.as_ref(), "{entry:?} {length}");
             }
-            let limit = codec.encoded_size(EncodedSize::Fixed(length as u64)).limit();
+            let limit = codec.encoded_size(BytesSize::Fixed(length as u64)).bound();
             assert!(limit.is_none_or(|limit| encoded.len() as u64 <= limit), "{entry:?} {length}");
             for bound in
                 [DecodedSize::Exact(length), DecodedSize::AtMost(length), DecodedSize::AtMost(1 << 20)]
@@ -308,5 +308,96 @@ proptest! {
         codec.encode(&sample(700), &mut encoded, &mut contexts).unwrap();
         codec.decode(&encoded, &mut decoded, DecodedSize::Exact(700), &mut contexts).unwrap();
         prop_assert_eq!(decoded, sample(700));
+    }
+}
+
+/// Name, configuration, and what numcodecs 0.16.6 makes of "123456789", four times over.
+const WRITTEN_BY_NUMCODECS: [(&str, &str, &str); 7] = [
+    ("zstd", "{}", "28b52ffd20247d00004831323334353637383901000ccb11"),
+    ("gzip", r#"{"level":9}"#, "1f8b0800118b016b02ff33343236313533b7b034c4cd00009c16293e24000000"),
+    ("zlib", "{}", "780133343236313533b7b034c4cd000089160775"),
+    (
+        "blosc",
+        r#"{"cname":"zstd","shuffle":-1}"#,
+        "02019601240000002400000034000000313233343536373839313233343536373839313233343536373839313233343536373839",
+    ),
+    ("crc32", "{}", "9c16293e313233343536373839313233343536373839313233343536373839313233343536373839"),
+    (
+        "crc32c",
+        r#"{"location":"start"}"#,
+        "445fd4aa313233343536373839313233343536373839313233343536373839313233343536373839",
+    ),
+    (
+        "bz2",
+        "{}",
+        "425a6831314159265359ee53d2b200000188003fe0200031064c40554d18269074f1251661a7c5dc914e14243b94f4ac80",
+    ),
+];
+
+fn bytes(hexadecimal: &str) -> Vec<u8> {
+    let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16).unwrap()).unwrap();
+    hexadecimal.as_bytes().as_chunks::<2>().0.iter().map(|[a, b]| digit(*a) << 4 | digit(*b)).collect()
+}
+
+#[test]
+fn chunks_that_numcodecs_wrote_are_read_and_written() {
+    let (elements, mut contexts) = (b"123456789".repeat(4), Contexts::new());
+    for (name, configuration, written) in WRITTEN_BY_NUMCODECS {
+        let configuration = Json::parse_str(configuration).unwrap();
+        let codec = BytesCodec::new(&format!("numcodecs.{name}"), configuration.as_object()).unwrap();
+        let (mut decoded, mut encoded) = (Vec::new(), Vec::new());
+        let bound = DecodedSize::Exact(elements.len());
+        codec.decode(&bytes(written), &mut decoded, bound, &mut contexts).unwrap();
+        assert_eq!(decoded, elements, "{name}");
+        codec.encode(&elements, &mut encoded, &mut contexts).unwrap();
+        codec.decode(&encoded, &mut decoded, bound, &mut contexts).unwrap();
+        assert_eq!(decoded, elements, "{name}");
+    }
+}
+
+/// Bytes that no codec shrinks.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+#[test]
+fn every_codec_keeps_its_bound_on_bytes_that_do_not_compress() {
+    let numbered = |name: &'static str, levels: std::ops::RangeInclusive<i32>| {
+        levels.map(move |level| (name, format!(r#"{{"level": {level}}}"#)))
+    };
+    let fixed = all().map(|(name, configuration)| (name, configuration.to_owned()));
+    let defaults = ["blosc", "bz2", "crc32", "crc32c", "gzip", "lz4", "shuffle", "zlib", "zstd"];
+    let named: Vec<String> = defaults.iter().map(|name| format!("numcodecs.{name}")).collect();
+    let cases: Vec<(&str, String)> = fixed
+        .chain(named.iter().map(|name| (name.as_str(), "{}".to_owned())))
+        .chain(numbered("gzip", 0..=9))
+        .chain(numbered("numcodecs.zlib", 0..=9))
+        .chain(numbered("numcodecs.bz2", 1..=9))
+        .chain(numbered("zstd", -7..=12))
+        .collect();
+    for entry in crate::codec::registry::all().filter(|entry| entry.bytes.is_some()) {
+        assert!(cases.iter().any(|case| case.0 == entry.name), "{} has no case", entry.name);
+    }
+    let (mut encoded, mut contexts) = (Vec::new(), Contexts::new());
+    for length in [0, 4, 100, 16_384, 70_000, 300_000] {
+        let bytes = noise(length);
+        for (name, configuration) in &cases {
+            let codec = codec((name, configuration));
+            codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
+            let (found, size) = (encoded.len() as u64, codec.encoded_size(BytesSize::Fixed(length as u64)));
+            let is_kept = match size {
+                BytesSize::Fixed(bytes) => found == bytes,
+                BytesSize::Bounded(bytes) => found <= bytes,
+                BytesSize::Unbounded => *name == "numcodecs.lzma" || configuration.contains("lzma"),
+            };
+            assert!(is_kept, "{name} {configuration}: {found} of {length} bytes, said to be {size:?}");
+        }
     }
 }

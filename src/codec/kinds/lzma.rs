@@ -5,16 +5,56 @@
 //! <https://docs.python.org/3/library/lzma.html>
 
 mod filter;
+mod stream;
 
-use super::Parsed;
+use std::sync::Arc;
+
+use super::error::Fault;
 use super::members::{Members, wrong};
+use super::{BytesKind, BytesTransform, Contexts, DecodedSize, Parsed, SizeRule};
 use crate::diagnostic::code;
 use crate::metadata::json::{Json, Object};
 use filter::{read_filters, read_preset};
 
+/// `numcodecs.lzma`. A stream of what does not compress is longer by what the settings make of it.
+pub(crate) static LZMA: BytesKind = BytesKind::new(
+    |source| {
+        let (lzma, found) = parse(source.configuration, source.pointer);
+        (lzma.map(|lzma| Arc::new(lzma) as _), found)
+    },
+    SizeRule::Unbounded,
+)
+.with_checksum(stores_checksum);
+
+/// An `.xz` stream (format 1, the default) has a checksum unless `check` is 0; the other two formats have none.
+fn stores_checksum(configuration: Option<&Object>) -> bool {
+    let number = |name| configuration.and_then(|members| members.get(name)).and_then(Json::as_u64);
+    number("format").unwrap_or(1) == 1 && number("check") != Some(0)
+}
+
+impl BytesTransform for Lzma {
+    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, _: &mut Contexts) -> Result<(), Fault> {
+        stream::encode(self, decoded, encoded)
+    }
+
+    fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        bound: DecodedSize,
+        _: &mut Contexts,
+    ) -> Result<(), Fault> {
+        stream::decode(self, encoded, decoded, bound)
+    }
+
+    fn context_bytes(&self, decoded: u64) -> u64 {
+        stream::context_bytes(self, decoded)
+    }
+}
+
 /// What the stream is wrapped in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LzmaFormat {
+enum LzmaFormat {
     /// Either of the next two when it is read; nothing is written so.
     Auto,
     /// `.xz`.
@@ -28,7 +68,7 @@ pub enum LzmaFormat {
 
 /// The checksum of an `.xz` stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LzmaCheck {
+enum LzmaCheck {
     /// None.
     None,
     /// 32 bits.
@@ -41,7 +81,7 @@ pub enum LzmaCheck {
 
 /// A filter that is not the compressor: one that makes machine code compress better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LzmaArchitecture {
+enum LzmaArchitecture {
     /// x86, 32 and 64 bits.
     X86,
     /// PowerPC, big endian.
@@ -58,7 +98,7 @@ pub enum LzmaArchitecture {
 
 /// An entry of `filters`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LzmaFilter {
+enum LzmaFilter {
     /// The compressor.
     Lzma {
         /// LZMA2, or LZMA1.
@@ -82,34 +122,34 @@ pub enum LzmaFilter {
 
 /// What the compressor is told; what is absent is as the preset has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LzmaOptions {
+struct LzmaOptions {
     /// From 0 to 9, and whether it is the slow variant.
-    pub preset: LzmaPreset,
+    preset: LzmaPreset,
     /// Bytes of the dictionary.
-    pub dict_size: Option<u32>,
+    dict_size: Option<u32>,
     /// Literal context bits.
-    pub lc: Option<u32>,
+    lc: Option<u32>,
     /// Literal position bits.
-    pub lp: Option<u32>,
+    lp: Option<u32>,
     /// Position bits.
-    pub pb: Option<u32>,
+    pb: Option<u32>,
     /// 1: fast; 2: normal.
-    pub mode: Option<u32>,
+    mode: Option<u32>,
     /// The length of a match that is good enough.
-    pub nice_len: Option<u32>,
+    nice_len: Option<u32>,
     /// The match finder: 3, 4 (hash chains), 18, 19 or 20 (binary trees).
-    pub mf: Option<u32>,
+    mf: Option<u32>,
     /// How deep it searches; 0 lets the library choose.
-    pub depth: Option<u32>,
+    depth: Option<u32>,
 }
 
 /// A level, and whether it is the slow variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LzmaPreset {
+struct LzmaPreset {
     /// From 0 to 9.
-    pub level: u32,
+    level: u32,
     /// `lzma.PRESET_EXTREME`.
-    pub is_extreme: bool,
+    is_extreme: bool,
 }
 
 impl Default for LzmaPreset {
@@ -118,19 +158,19 @@ impl Default for LzmaPreset {
     }
 }
 
-/// The configuration of `numcodecs.lzma`.
+/// A configured `numcodecs.lzma`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LzmaConfiguration {
+struct Lzma {
     /// The container.
-    pub format: LzmaFormat,
+    format: LzmaFormat,
     /// The checksum; absent: that of the container.
-    pub check: Option<LzmaCheck>,
+    check: Option<LzmaCheck>,
     /// The filters; a preset is one compressor.
-    pub filters: Vec<LzmaFilter>,
+    filters: Vec<LzmaFilter>,
 }
 
 /// Parses the configuration of the codec at `pointer`.
-pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<LzmaConfiguration> {
+fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<Lzma> {
     let known = &["format", "check", "preset", "filters"];
     let mut members = Members::of_codec("numcodecs.lzma", configuration, pointer, known);
     let format = match present(&members, "format") {
@@ -156,7 +196,7 @@ pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<LzmaConfig
         None => Some(None),
     };
     let configuration = (|| {
-        Some(LzmaConfiguration { format: format?, check: check?, filters: filters?.unwrap_or_default() })
+        Some(Lzma { format: format?, check: check?, filters: filters?.unwrap_or_default() })
             .map(|configuration| (configuration, preset))
     })();
     let configuration =
@@ -170,16 +210,12 @@ fn present<'a>(members: &Members<'a>, name: &str) -> Option<&'a Json> {
 }
 
 /// What Python's module refuses of the members together; a preset becomes the filter that it stands for.
-fn whole(
-    mut configuration: LzmaConfiguration,
-    preset: Option<LzmaPreset>,
-    members: &mut Members<'_>,
-) -> Option<LzmaConfiguration> {
+fn whole(mut configuration: Lzma, preset: Option<LzmaPreset>, members: &mut Members<'_>) -> Option<Lzma> {
     let fault = |members: &mut Members<'_>, name: &str, what: &str| {
         members.report(code::CONFIGURATION_VALUE, name, format!("`{name}` of `numcodecs.lzma`: {what}"));
         None
     };
-    let LzmaConfiguration { format, check, filters } = &mut configuration;
+    let Lzma { format, check, filters } = &mut configuration;
     let has_check = check.is_some_and(|check| check != LzmaCheck::None);
     if has_check && *format != LzmaFormat::Xz {
         return fault(members, "check", "only the format 1 (xz) has checks");
@@ -229,7 +265,7 @@ fn read_check(members: &mut Members<'_>, json: &Json) -> Option<LzmaCheck> {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> (Option<LzmaConfiguration>, Vec<&'static str>) {
+    fn parsed(text: &str) -> (Option<Lzma>, Vec<&'static str>) {
         let (configuration, found) = parse(Json::parse_str(text).unwrap().as_object(), "");
         (configuration, found.iter().map(|found| found.code).collect())
     }

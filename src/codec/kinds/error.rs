@@ -27,6 +27,21 @@ pub enum BytesCodecError {
 }
 
 impl BytesCodecError {
+    /// A configuration that makes no codec.
+    pub(super) fn configuration(codec: &str, reason: impl Into<String>) -> Self {
+        BytesCodecError::Configuration { codec: codec.to_owned(), reason: reason.into() }
+    }
+
+    /// A codec that this program does not know, or does not run.
+    pub(crate) fn not_run(codec: &str) -> Self {
+        Self::configuration(codec, "this program does not run it")
+    }
+
+    /// A codec that takes or gives an array.
+    pub(crate) fn not_bytes(codec: &str) -> Self {
+        Self::configuration(codec, "it does not turn bytes into bytes")
+    }
+
     /// Whether the bytes decode, but to another length than the chain expects.
     pub fn is_wrong_length(&self) -> bool {
         matches!(self, BytesCodecError::Data { fault: Fault::Length { .. } | Fault::TooLong { .. }, .. })

@@ -1,15 +1,14 @@
-//! Codecs that hold codecs: `n5_default`, which is not decoded here, and `conditional`.
+//! `n5_default`, a chain of codecs as N5 has them, which is not decoded here.
 //!
-//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs>
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/n5_default>
 
-use super::Parsed;
-use super::members::Members;
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::Members;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::CodecMetadata;
 use crate::metadata::extension::read_codecs;
 use crate::metadata::json::{Json, Object};
-use crate::pipeline::{CodecKind, codec_kind};
 
 /// The configuration of `n5_default`.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,46 +17,11 @@ pub struct N5DefaultConfiguration {
     pub codecs: Vec<CodecMetadata>,
 }
 
-/// The configuration of `conditional`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConditionalConfiguration {
-    /// Bytes->bytes codecs, each of which a chunk may have or not.
-    pub codecs: Vec<CodecMetadata>,
-    /// Bytes in front of a chunk that tell which.
-    pub header_bytes: u64,
-}
-
 /// Parses the configuration of `n5_default` at `pointer`.
-pub fn parse_n5_default(configuration: Option<&Object>, pointer: &str) -> Parsed<N5DefaultConfiguration> {
+pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<N5DefaultConfiguration> {
     let mut members = Members::of_codec("n5_default", configuration, pointer, &["codecs"]);
     let codecs = codecs(&mut members);
     members.finish(codecs.map(|codecs| N5DefaultConfiguration { codecs }))
-}
-
-/// Parses the configuration of `conditional` at `pointer`.
-pub fn parse_conditional(configuration: Option<&Object>, pointer: &str) -> Parsed<ConditionalConfiguration> {
-    let mut members = Members::of_codec("conditional", configuration, pointer, &["codecs", "header_bits"]);
-    let codecs = codecs(&mut members);
-    for codec in codecs.iter().flatten() {
-        if !matches!(codec_kind(&codec.name), None | Some(CodecKind::BytesToBytes)) {
-            let message = format!("`conditional` holds bytes->bytes codecs alone, found `{}`", codec.name);
-            let found = Diagnostic::new(code::CODEC_ORDER, message).at_pointer(codec.pointer.clone());
-            members.diagnostics.push(found);
-        }
-    }
-    let least = codecs.as_ref().map_or(0, |codecs| codecs.len().div_ceil(8) as u64 * 8);
-    let header_bits = match members.get("header_bits") {
-        None => Some(least),
-        Some(json) => members.integer("header_bits", json, least..=1 << 16).filter(|bits| {
-            let is_whole = bits % 8 == 0;
-            if !is_whole {
-                members.report_found(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
-            }
-            is_whole
-        }),
-    };
-    let both = codecs.zip(header_bits);
-    members.finish(both.map(|(codecs, bits)| ConditionalConfiguration { codecs, header_bytes: bits / 8 }))
 }
 
 fn codecs(members: &mut Members<'_>) -> Option<Vec<CodecMetadata>> {
@@ -120,7 +84,7 @@ mod tests {
 
     fn n5(codecs: &str, data_type: &str) -> Vec<&'static str> {
         let json = Json::parse_str(&format!(r#"{{"codecs":{codecs}}}"#)).unwrap();
-        let (parsed, found) = parse_n5_default(json.as_object(), "/codecs/0");
+        let (parsed, found) = parse(json.as_object(), "/codecs/0");
         assert_eq!(found, [], "{codecs}");
         codes(&parsed.unwrap().bind(&DataType::from_name(data_type).unwrap(), &[3, 4], "/codecs/0"))
     }
@@ -136,21 +100,5 @@ mod tests {
         assert_eq!(n5(&format!("[{bytes}]"), "uint16"), ["ZC251", "ZC251"]);
         assert_eq!(n5(&format!("[{transpose},{bytes},{gzip},{gzip}]"), "uint16"), ["ZC251"]);
         assert_eq!(n5(&format!("[{transpose},{bytes}]"), "float16"), ["ZC115"]);
-    }
-
-    #[test]
-    fn conditional_holds_compressors() {
-        let parse = |text: &str| {
-            let json = Json::parse_str(text).unwrap();
-            let (parsed, found) = parse_conditional(json.as_object(), "/codecs/1");
-            (parsed.map(|parsed| parsed.header_bytes), codes(&found))
-        };
-        let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}]}}"#)), (Some(1), vec![]));
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":16}}"#)), (Some(2), vec![]));
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":12}}"#)).1, ["ZC114"]);
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":0}}"#)).1, ["ZC114"]);
-        assert_eq!(parse(r#"{"codecs":[{"name":"bytes"}]}"#).1, ["ZC102"]);
-        assert_eq!(parse("{}").1, ["ZC112"]);
     }
 }

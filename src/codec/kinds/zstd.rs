@@ -1,16 +1,130 @@
-//! `zstd`, with contexts that are kept.
+//! `zstd` and `numcodecs.zstd`, with contexts that are kept.
+//!
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zstd>
+
+use std::sync::Arc;
 
 use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
-use super::DecodedSize;
 use super::error::{Fault, reserve};
-use crate::pipeline::configuration::ZstdConfiguration;
+use super::members::Members;
+use super::numcodecs::{self, Absent, Form, Member};
+use super::{
+    BytesKind, BytesTransform, CodecSource, Contexts, DecodedSize, ParsedTransform, Shorthand, SizeRule,
+    V2Form, shorthand_level,
+};
+use crate::metadata::json::{Json, Object};
+
+/// Of `numcodecs.zstd`.
+const MEMBERS: &[Member] = &[
+    Member::new("level", Form::Integer(-131_072, 22), Absent::Integer(0)),
+    Member::new("checksum", Form::Boolean, Absent::Boolean(false)),
+];
+
+/// `zstd`.
+pub(crate) static ZSTD: BytesKind = BytesKind::new(parse, SizeRule::AtMost(bound))
+    .with_checksum(|configuration| {
+        configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
+    })
+    .with_v2(V2Form { read: read_v2, write: write_v2 })
+    .with_shorthand(Shorthand {
+        usage: "zstd[:LEVEL][:checksum]",
+        aliases: &[("zst", "zstd")],
+        read: read_shorthand,
+    });
+
+/// `numcodecs.zstd`.
+pub(crate) static NUMCODECS: BytesKind = BytesKind {
+    parse: |source| {
+        numcodecs::parse("numcodecs.zstd", source, MEMBERS, |values| Zstd {
+            level: i32::try_from(values.integer("level")).unwrap_or(0),
+            checksum: values.boolean("checksum"),
+        })
+    },
+    v2: V2Form::SAME,
+    shorthand: None,
+    ..ZSTD
+};
+
+/// A configured `zstd`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Zstd {
+    /// -131072 to 22; 0 is the default level.
+    level: i32,
+    /// Whether frames end with a checksum of their content.
+    checksum: bool,
+}
+
+fn parse(source: &CodecSource<'_>) -> ParsedTransform {
+    let mut members = Members::of_codec("zstd", source.configuration, source.pointer, &["level", "checksum"]);
+    let level = members.require("level").and_then(|json| members.integer("level", json, -131_072..=22));
+    let checksum = members.get("checksum").map_or(Some(false), |json| members.boolean("checksum", json));
+    members.finish(level.zip(checksum).map(|(level, checksum)| Arc::new(Zstd { level, checksum }) as _))
+}
+
+fn read_v2(mut members: Object, _: u64) -> (Option<&'static str>, Option<Object>) {
+    numcodecs::fill(&mut members, MEMBERS);
+    (None, Some(members))
+}
+
+/// Not every version of numcodecs knows `checksum`.
+fn write_v2(mut members: Object) -> Object {
+    if members.get("checksum") != Some(&Json::Bool(true)) {
+        members.remove("checksum");
+    }
+    members
+}
+
+fn read_shorthand(parts: &[&str], word: &str) -> Result<Option<Object>, Option<String>> {
+    let (text, checksum) = match parts {
+        [] => (None, false),
+        ["checksum"] => (None, true),
+        [text] => (Some(*text), false),
+        [text, "checksum"] => (Some(*text), true),
+        _ => {
+            let message =
+                format!("expected zstd[:LEVEL][:checksum], such as zstd:5:checksum; found `{word}`");
+            return Err(Some(message));
+        }
+    };
+    let level = text.map_or(Ok(3), |text| shorthand_level(text, -131_072, 22))?;
+    Ok(Some(Object::new().with("level", level).with("checksum", checksum)))
+}
+
+impl BytesTransform for Zstd {
+    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, contexts: &mut Contexts) -> Result<(), Fault> {
+        contexts.with(|context: &mut ZstdContexts| context.encode(*self, decoded, encoded))
+    }
+
+    fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        bound: DecodedSize,
+        contexts: &mut Contexts,
+    ) -> Result<(), Fault> {
+        contexts.with(|context: &mut ZstdContexts| context.decode(encoded, decoded, bound))
+    }
+
+    fn context_bytes(&self, decoded: u64) -> u64 {
+        context_bytes(self.level, decoded)
+    }
+
+    /// A bit of the frame's descriptor, which follows the magic number, says so (RFC 8878, section 3.1.1.1.1).
+    fn holds_checksum(&self, encoded: &[u8]) -> Option<bool> {
+        let is_frame = encoded.starts_with(&FRAME.to_le_bytes());
+        Some(is_frame && encoded.get(4).is_some_and(|flags| flags & 4 != 0))
+    }
+}
+
+/// The number that a frame begins with.
+const FRAME: u32 = 0xFD2F_B528;
 
 /// The compressor's state and the parameters that it was given, and the decompressor's.
 #[derive(Default)]
-pub(super) struct ZstdContexts {
-    encode: Option<(ZstdConfiguration, CCtx<'static>)>,
+struct ZstdContexts {
+    encode: Option<(Zstd, CCtx<'static>)>,
     decode: Option<DCtx<'static>>,
 }
 
@@ -22,11 +136,9 @@ impl std::fmt::Debug for ZstdContexts {
     }
 }
 
-/// The greatest encoded size, as `ZSTD_compressBound` has it.
-pub(super) fn bound(decoded: u64) -> Option<u64> {
-    const SMALL: u64 = 128 << 10;
-    let margin = if decoded < SMALL { (SMALL - decoded) >> 11 } else { 0 };
-    decoded.checked_add(decoded >> 8)?.checked_add(margin)
+/// The greatest encoded size: `ZSTD_compressBound`, and a checksum.
+fn bound(decoded: u64) -> Option<u64> {
+    decoded.checked_add((decoded >> 8) + 68)
 }
 
 /// What both contexts hold: the library tells it of a context that is set up for so many bytes.
@@ -48,18 +160,13 @@ pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
 }
 
 impl ZstdContexts {
-    pub(super) fn encode(
-        &mut self,
-        configuration: ZstdConfiguration,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    fn encode(&mut self, configuration: Zstd, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), Fault> {
         let context = self.encoder(configuration)?;
         reserve(encoded, zstd_safe::compress_bound(decoded.len()))?;
         context.compress2(encoded, decoded).map(drop).map_err(encode_fault)
     }
 
-    fn encoder(&mut self, configuration: ZstdConfiguration) -> Result<&mut CCtx<'static>, Fault> {
+    fn encoder(&mut self, configuration: Zstd) -> Result<&mut CCtx<'static>, Fault> {
         let (current, mut context) = match self.encode.take() {
             Some((current, context)) => (Some(current), context),
             None => (None, CCtx::try_create().ok_or(Fault::Memory { size: 0 })?),
@@ -74,12 +181,7 @@ impl ZstdContexts {
         Ok(&mut self.encode.insert((configuration, context)).1)
     }
 
-    pub(super) fn decode(
-        &mut self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-    ) -> Result<(), Fault> {
+    fn decode(&mut self, encoded: &[u8], decoded: &mut Vec<u8>, bound: DecodedSize) -> Result<(), Fault> {
         let claimed = content_bound(encoded, bound)?;
         reserve(decoded, claimed.min(bound.limit()))?;
         let context = match &mut self.decode {
@@ -109,7 +211,6 @@ fn decode_fault(code: usize, bound: DecodedSize) -> Fault {
 ///
 /// Frames of versions before 0.8 are refused: their decoders are old and not bounded.
 fn content_bound(encoded: &[u8], bound: DecodedSize) -> Result<usize, Fault> {
-    const FRAME: u32 = 0xFD2F_B528;
     const SKIPPABLE: u32 = 0x184D_2A50;
     const BLOCK: u64 = 128 << 10;
     let (mut rest, mut claimed) = (encoded, 0_u64);

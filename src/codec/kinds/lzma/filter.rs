@@ -1,10 +1,10 @@
 //! The entries of `filters` of `numcodecs.lzma`, and presets.
 
 use super::{LzmaArchitecture, LzmaFilter, LzmaOptions, LzmaPreset, present};
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::members::{Members, wrong};
 use crate::diagnostic::code;
 use crate::metadata::json::{Json, Object};
-use crate::pipeline::configuration::Parsed;
-use crate::pipeline::configuration::members::{Members, wrong};
 
 /// Python's bit for the slow variant of a preset.
 const EXTREME: u32 = 1 << 31;

@@ -1,4 +1,4 @@
-//! `numcodecs.lzma`, through liblzma, which is what numcodecs uses.
+//! Streams of liblzma, which is what numcodecs uses.
 //!
 //! A dictionary longer than the data serves nothing, and memory for one is asked for before a byte is decoded: raw
 //! streams and encoders get one that is as long as the data at most. What an `.xz` or `.lzma` header claims is held
@@ -6,12 +6,9 @@
 
 use ::liblzma::stream::{Action, Check, Error, Filters, LzmaOptions, MatchFinder, Mode, Status, Stream};
 
-use super::DecodedSize;
-use super::error::{Fault, reserve};
-use crate::pipeline::configuration::LzmaConfiguration;
-use crate::pipeline::configuration::lzma::{
-    LzmaArchitecture, LzmaCheck, LzmaFilter, LzmaFormat, LzmaOptions as Options, LzmaPreset,
-};
+use super::{Lzma, LzmaArchitecture, LzmaCheck, LzmaFilter, LzmaFormat, LzmaOptions as Options, LzmaPreset};
+use crate::codec::kinds::DecodedSize;
+use crate::codec::kinds::error::{Fault, reserve};
 
 /// The least dictionary.
 const LEAST_DICTIONARY: u64 = 4096;
@@ -29,7 +26,7 @@ const ENCODER_RATIO: u64 = 12;
 const EXTREME: u32 = 1 << 31;
 
 /// What an encoder holds; a decoder holds less, but for the dictionary that a header may claim.
-pub(super) fn context_bytes(configuration: &LzmaConfiguration, decoded: u64) -> u64 {
+pub(super) fn context_bytes(configuration: &Lzma, decoded: u64) -> u64 {
     let sizes = configuration.filters.iter().map(|filter| match filter {
         LzmaFilter::Lzma { options, .. } => u64::from(dictionary(options, decoded)),
         _ => 0,
@@ -47,11 +44,7 @@ fn dictionary(options: &Options, data: u64) -> u32 {
     u32::try_from(data.max(LEAST_DICTIONARY)).map_or(wanted, |data| data.min(wanted))
 }
 
-pub(super) fn encode(
-    configuration: &LzmaConfiguration,
-    decoded: &[u8],
-    encoded: &mut Vec<u8>,
-) -> Result<(), Fault> {
+pub(super) fn encode(configuration: &Lzma, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), Fault> {
     let mut stream = encoder(configuration, decoded.len() as u64).map_err(encode_fault)?;
     reserve(encoded, decoded.len() / 4 + 256)?;
     loop {
@@ -64,7 +57,7 @@ pub(super) fn encode(
     }
 }
 
-fn encoder(configuration: &LzmaConfiguration, size: u64) -> Result<Stream, Error> {
+fn encoder(configuration: &Lzma, size: u64) -> Result<Stream, Error> {
     match configuration.format {
         // numcodecs refuses to write `Auto`, which says nothing of what is to be written.
         LzmaFormat::Auto => Err(Error::Options),
@@ -87,7 +80,7 @@ fn encoder(configuration: &LzmaConfiguration, size: u64) -> Result<Stream, Error
 
 /// Decodes every stream; the buffer grows with what they hold.
 pub(super) fn decode(
-    configuration: &LzmaConfiguration,
+    configuration: &Lzma,
     encoded: &[u8],
     decoded: &mut Vec<u8>,
     bound: DecodedSize,
@@ -149,7 +142,7 @@ fn decode_stream(
 }
 
 /// The chain, with dictionaries no longer than `size`.
-fn filters(configuration: &LzmaConfiguration, size: u64) -> Result<Filters, Error> {
+fn filters(configuration: &Lzma, size: u64) -> Result<Filters, Error> {
     let mut filters = Filters::new();
     for filter in &configuration.filters {
         match filter {

@@ -2,42 +2,43 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Parsed, lenient};
-use crate::data_type::{FillValueError, Read};
+use super::Parsed;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::extension::MAX_FAULTS;
 use crate::metadata::json::{Json, Number, Object, push_token};
 
 /// The members of a configuration, or of an object inside of one.
-pub(super) struct Members<'a> {
+pub(crate) struct Members<'a> {
     codec: &'static str,
     object: Option<&'a Object>,
     pointer: String,
-    known: &'static [&'static str],
+    known: Vec<&'static str>,
     is_absence_reported: bool,
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Members<'a> {
     /// The configuration of the codec at `pointer`; members that are not `known` are faults.
-    pub(super) fn of_codec(
+    pub(crate) fn of_codec(
         codec: &'static str,
         configuration: Option<&'a Object>,
         pointer: &str,
-        known: &'static [&'static str],
+        known: &[&'static str],
     ) -> Self {
         Self::of_object(codec, configuration, format!("{pointer}/configuration"), known)
     }
 
     /// An object inside of a configuration, itself at `pointer`.
-    pub(super) fn of_object(
+    pub(crate) fn of_object(
         codec: &'static str,
         object: Option<&'a Object>,
         pointer: String,
-        known: &'static [&'static str],
+        known: &[&'static str],
     ) -> Self {
         let diagnostics = Vec::new();
-        let mut members = Members { codec, object, pointer, known, is_absence_reported: false, diagnostics };
+        let own = known.to_vec();
+        let mut members =
+            Members { codec, object, pointer, known: own, is_absence_reported: false, diagnostics };
         let unknown = object.into_iter().flat_map(Object::names).filter(|name| !known.contains(name));
         for name in unknown.take(MAX_FAULTS) {
             members.report_unknown(name);
@@ -46,24 +47,24 @@ impl<'a> Members<'a> {
     }
 
     /// What was made, with everything that was found.
-    pub(super) fn finish<T>(self, configuration: Option<T>) -> Parsed<T> {
+    pub(crate) fn finish<T>(self, configuration: Option<T>) -> Parsed<T> {
         (configuration, self.diagnostics)
     }
 
     /// The pointer to a member.
-    pub(super) fn pointer_to(&self, name: &str) -> String {
+    pub(crate) fn pointer_to(&self, name: &str) -> String {
         let mut pointer = self.pointer.clone();
         push_token(&mut pointer, name);
         pointer
     }
 
     /// A member that may be absent.
-    pub(super) fn get(&self, name: &str) -> Option<&'a Json> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a Json> {
         self.object.and_then(|object| object.get(name))
     }
 
     /// A member that must be there.
-    pub(super) fn require(&mut self, name: &str) -> Option<&'a Json> {
+    pub(crate) fn require(&mut self, name: &str) -> Option<&'a Json> {
         let member = self.get(name);
         if member.is_none() {
             self.report_missing(name);
@@ -72,19 +73,19 @@ impl<'a> Members<'a> {
     }
 
     /// Adds a fault of a member.
-    pub(super) fn report(&mut self, code: Code, name: &str, message: impl Into<String>) {
+    pub(crate) fn report(&mut self, code: Code, name: &str, message: impl Into<String>) {
         let diagnostic = Diagnostic::new(code, message).at_pointer(self.pointer_to(name));
         self.diagnostics.push(diagnostic);
     }
 
     /// Adds a fault: a member is not what it should be.
-    pub(super) fn report_found(&mut self, code: Code, name: &str, expected: &str, found: &Json) {
+    pub(crate) fn report_found(&mut self, code: Code, name: &str, expected: &str, found: &Json) {
         let message = format!("`{name}` of `{}`: expected {expected}, found {}", self.codec, shown(found));
         self.report(code, name, message);
     }
 
     /// One of some strings.
-    pub(super) fn choice<T: Copy>(&mut self, name: &str, json: &Json, choices: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn choice<T: Copy>(&mut self, name: &str, json: &Json, choices: &[(&str, T)]) -> Option<T> {
         let found = json.as_str().and_then(|text| choices.iter().find(|choice| choice.0 == text));
         if found.is_none() {
             let names: Vec<String> = choices.iter().map(|choice| format!("{:?}", choice.0)).collect();
@@ -95,7 +96,7 @@ impl<'a> Members<'a> {
     }
 
     /// An integer of a range.
-    pub(super) fn integer<T>(&mut self, name: &str, json: &Json, range: RangeInclusive<T>) -> Option<T>
+    pub(crate) fn integer<T>(&mut self, name: &str, json: &Json, range: RangeInclusive<T>) -> Option<T>
     where
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
     {
@@ -109,7 +110,7 @@ impl<'a> Members<'a> {
     }
 
     /// A number.
-    pub(super) fn number(&mut self, name: &str, json: &Json) -> Option<f64> {
+    pub(crate) fn number(&mut self, name: &str, json: &Json) -> Option<f64> {
         let number = json.as_number().map(Number::as_f64);
         if number.is_none() {
             self.report_found(code::CONFIGURATION_TYPE, name, "a number", json);
@@ -118,7 +119,7 @@ impl<'a> Members<'a> {
     }
 
     /// A boolean.
-    pub(super) fn boolean(&mut self, name: &str, json: &Json) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, name: &str, json: &Json) -> Option<bool> {
         let value = json.as_bool();
         if value.is_none() {
             self.report_found(code::CONFIGURATION_TYPE, name, "true or false", json);
@@ -131,7 +132,7 @@ impl<'a> Members<'a> {
         let help = if self.known.is_empty() {
             format!("remove it: a configuration of `{}` has no members", self.codec)
         } else {
-            format!("the members are {}", quoted(self.known))
+            format!("the members are {}", quoted(&self.known))
         };
         let diagnostic = Diagnostic::new(code::CONFIGURATION_UNKNOWN, message).with_help(help);
         self.diagnostics.push(diagnostic.at_pointer(self.pointer_to(name)));
@@ -153,32 +154,13 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The bits of a scalar that was read leniently or not at all; what is to be said goes to `diagnostics`.
-pub(super) fn scalar(
-    (code, what): (Code, &str),
-    read: Result<Read<u64>, FillValueError>,
-    pointer: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<u64> {
-    match read {
-        Ok(Read { value, notes }) => {
-            diagnostics.extend(notes.iter().map(|note| lenient(note.diagnostic()).at_pointer(pointer)));
-            Some(value)
-        }
-        Err(error) => {
-            diagnostics.push(Diagnostic::new(code, format!("{what}: {error}")).at_pointer(pointer));
-            None
-        }
-    }
-}
-
 /// The code for a wrong value, or for one that is not even of the right JSON type.
-pub(super) const fn wrong(is_type_right: bool) -> Code {
+pub(crate) const fn wrong(is_type_right: bool) -> Code {
     if is_type_right { code::CONFIGURATION_VALUE } else { code::CONFIGURATION_TYPE }
 }
 
 /// A JSON value as a message shows it: short, whatever the document holds.
-pub(super) fn shown(json: &Json) -> String {
+pub(crate) fn shown(json: &Json) -> String {
     match json {
         Json::Bool(value) => value.to_string(),
         Json::Number(number) => shortened(number.literal()),

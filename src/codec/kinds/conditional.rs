@@ -1,0 +1,265 @@
+//! `conditional`: codecs of which a header in front of each chunk tells which it went through.
+//!
+//! Written is what is smaller: a compressor that gains nothing is left out, a checksum or a shuffle never.
+//!
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/conditional>
+
+use std::sync::Arc;
+
+use super::error::{BytesCodecError, Fault, reserve};
+use super::members::Members;
+use super::{
+    BytesCodec, BytesKind, BytesSize, BytesTransform, CodecSource, Contexts, DecodedSize, InnerKind,
+    ParsedTransform, SizeRule,
+};
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::extension::{CodecMetadata, read_codecs};
+
+/// `conditional`. Its size is told by the codecs inside.
+pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(parse, SizeRule::Unbounded);
+
+/// The most that a codec inside may decode to where those before it tell no bound: 1 GiB.
+const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
+
+/// A configured `conditional`.
+#[derive(Debug)]
+struct Conditional {
+    /// The codecs inside, as the document has them.
+    metadata: Vec<CodecMetadata>,
+    /// The same, ready to run; the error says why one of them cannot.
+    codecs: Result<Vec<BytesCodec>, String>,
+    /// Bytes in front of a chunk that tell which codecs it went through.
+    header_bytes: usize,
+}
+
+fn parse(source: &CodecSource<'_>) -> ParsedTransform {
+    let known = ["codecs", "header_bits"];
+    let mut members = Members::of_codec("conditional", source.configuration, source.pointer, &known);
+    let json = members.require("codecs");
+    let pointer = members.pointer_to("codecs");
+    let codecs = json.and_then(|json| read_codecs(json, &pointer, &mut members.diagnostics));
+    for codec in codecs.iter().flatten() {
+        if matches!((source.inner)(&codec.name), InnerKind::Array) {
+            let message = format!("`conditional` holds bytes->bytes codecs alone, found `{}`", codec.name);
+            let found = Diagnostic::new(code::CODEC_ORDER, message).at_pointer(codec.pointer.clone());
+            members.diagnostics.push(found);
+        }
+    }
+    let least = codecs.as_ref().map_or(0, |codecs| codecs.len().div_ceil(8) as u64 * 8);
+    let header_bits = match members.get("header_bits") {
+        None => Some(least),
+        Some(json) => members.integer("header_bits", json, least..=1 << 16).filter(|bits| {
+            let is_whole = bits % 8 == 0;
+            if !is_whole {
+                members.report_found(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
+            }
+            is_whole
+        }),
+    };
+    let header_bytes = header_bits.and_then(|bits| usize::try_from(bits / 8).ok());
+    let conditional = codecs.zip(header_bytes).map(|(metadata, header_bytes)| {
+        let codecs = metadata.iter().map(|codec| inside_of(source, codec)).collect();
+        Arc::new(Conditional { metadata, codecs, header_bytes }) as _
+    });
+    members.finish(conditional)
+}
+
+/// A codec inside, ready to run. Its faults are not said here: who reads the chain looks at each codec inside, too.
+fn inside_of(source: &CodecSource<'_>, codec: &CodecMetadata) -> Result<BytesCodec, String> {
+    let configuration = codec.configuration.as_ref();
+    match (source.inner)(&codec.name) {
+        InnerKind::Bytes(Some(kind)) => {
+            let source = CodecSource { configuration, pointer: &codec.pointer, inner: source.inner };
+            BytesCodec::checked(&codec.name, kind, &source).map_err(|error| error.to_string())
+        }
+        InnerKind::Array => Err(BytesCodecError::not_bytes(&codec.name).to_string()),
+        InnerKind::Bytes(None) | InnerKind::Unknown => Err(BytesCodecError::not_run(&codec.name).to_string()),
+    }
+}
+
+impl Conditional {
+    fn codecs(&self) -> &[BytesCodec] {
+        self.codecs.as_deref().unwrap_or_default()
+    }
+}
+
+impl BytesTransform for Conditional {
+    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, contexts: &mut Contexts) -> Result<(), Fault> {
+        let mut header = vec![0_u8; self.header_bytes];
+        let (mut current, mut next, mut is_first) = (Vec::new(), Vec::new(), true);
+        for (place, codec) in self.codecs().iter().enumerate() {
+            let source: &[u8] = if is_first { decoded } else { &current };
+            codec
+                .encode(source, &mut next, contexts)
+                .map_err(|error| Fault::Encode { reason: error.to_string() })?;
+            let is_compressor =
+                !matches!(codec.encoded_size(BytesSize::Fixed(source.len() as u64)), BytesSize::Fixed(_));
+            if !is_compressor || next.len() < source.len() {
+                header[place / 8] |= 1 << (place % 8);
+                std::mem::swap(&mut current, &mut next);
+                is_first = false;
+            }
+        }
+        let body: &[u8] = if is_first { decoded } else { &current };
+        reserve(encoded, header.len() + body.len())?;
+        encoded.extend_from_slice(&header);
+        encoded.extend_from_slice(body);
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        bound: DecodedSize,
+        contexts: &mut Contexts,
+    ) -> Result<(), Fault> {
+        let Some((header, body)) = encoded.split_at_checked(self.header_bytes) else {
+            let (expected, found) = (self.header_bytes as u64, encoded.len() as u64);
+            return Err(Fault::Short { expected, found });
+        };
+        let is_set = |place: usize| header[place / 8] >> (place % 8) & 1 == 1;
+        if let Some(place) = (self.codecs().len()..header.len() * 8).find(|place| is_set(*place)) {
+            let reason = format!("bit {place} of its header is set, which stands for no codec");
+            return Err(Fault::corrupt(reason));
+        }
+        // What each codec that was applied decodes to, by those in front of it.
+        let mut applied = Vec::new();
+        let mut size = bound;
+        for (place, codec) in self.codecs().iter().enumerate().filter(|(place, _)| is_set(*place)) {
+            applied.push((place, size));
+            size = after(codec, size);
+        }
+        let (mut current, mut is_first) = (Vec::new(), true);
+        for (place, size) in applied.into_iter().rev() {
+            let source: &[u8] = if is_first { body } else { &current };
+            self.codecs()[place].decode(source, decoded, size, contexts).map_err(inside)?;
+            std::mem::swap(&mut current, decoded);
+            is_first = false;
+        }
+        if is_first {
+            bound.check(body.len())?;
+            decoded.clear();
+            reserve(decoded, body.len())?;
+            decoded.extend_from_slice(body);
+        } else {
+            std::mem::swap(&mut current, decoded);
+        }
+        Ok(())
+    }
+
+    /// Two buffers beside those of its caller, and what the codecs keep.
+    fn context_bytes(&self, decoded: u64) -> u64 {
+        let contexts = self.codecs().iter().map(|codec| codec.context_bytes(decoded)).max();
+        contexts.unwrap_or(0).saturating_add(decoded.saturating_mul(2))
+    }
+
+    /// The header, and what any of the codecs may make of the bytes.
+    fn encoded_size(&self, _: SizeRule, decoded: BytesSize) -> BytesSize {
+        if self.codecs.is_err() {
+            return BytesSize::Unbounded;
+        }
+        let limit = decoded.bound().and_then(|limit| {
+            self.codecs().iter().try_fold(limit, |limit, codec| {
+                Some(limit.max(codec.encoded_size(BytesSize::Bounded(limit)).bound()?))
+            })
+        });
+        let limit = limit.and_then(|limit| limit.checked_add(self.header_bytes as u64));
+        BytesSize::at_most(limit)
+    }
+
+    fn inner(&self) -> Option<(&[CodecMetadata], u64)> {
+        Some((&self.metadata, self.header_bytes as u64))
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.codecs.as_ref().err().cloned()
+    }
+}
+
+/// The size after a codec of what has a size.
+fn after(codec: &BytesCodec, size: DecodedSize) -> DecodedSize {
+    let before = match size {
+        DecodedSize::Exact(size) => BytesSize::Fixed(size as u64),
+        DecodedSize::AtMost(limit) => BytesSize::Bounded(limit as u64),
+    };
+    let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    match codec.encoded_size(before) {
+        BytesSize::Fixed(size) => DecodedSize::Exact(bytes(size)),
+        // The bound is that of what is written here; another compressor may be a little worse.
+        BytesSize::Bounded(limit) => DecodedSize::AtMost(bytes(limit.saturating_add(limit / 4 + 1024))),
+        BytesSize::Unbounded => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
+    }
+}
+
+/// The fault of a codec inside; that of a length stays one.
+fn inside(error: BytesCodecError) -> Fault {
+    match error {
+        BytesCodecError::Data { fault: fault @ (Fault::Length { .. } | Fault::TooLong { .. }), .. } => fault,
+        error => Fault::corrupt(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::json::Json;
+
+    fn codec(configuration: &str) -> BytesCodec {
+        BytesCodec::new("conditional", Json::parse_str(configuration).unwrap().as_object()).unwrap()
+    }
+
+    const BOTH: &str = r#"{"codecs":[{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},
+        {"name":"zstd","configuration":{"level":1,"checksum":false}},{"name":"crc32c"}],"header_bits":16}"#;
+
+    #[test]
+    fn header_tells_what_was_applied() {
+        let (codec, mut contexts) = (codec(BOTH), Contexts::new());
+        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+        for (bytes, header) in [(vec![7; 4000], [0b111, 0]), (vec![1, 2, 3, 4], [0b101, 0])] {
+            codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
+            assert_eq!(encoded[..2], header);
+            codec.decode(&encoded, &mut decoded, DecodedSize::Exact(bytes.len()), &mut contexts).unwrap();
+            assert_eq!(decoded, bytes);
+        }
+        // Whatever a writer chose is read.
+        for (encoded, bytes) in [(vec![0, 0, 9, 8], vec![9, 8]), (vec![1, 0, 1, 2, 3, 4], vec![1, 2, 3, 4])] {
+            codec.decode(&encoded, &mut decoded, DecodedSize::AtMost(4), &mut contexts).unwrap();
+            assert_eq!(decoded, bytes);
+        }
+    }
+
+    #[test]
+    fn header_that_stands_for_no_codec_is_an_error() {
+        let (codec, mut contexts, mut decoded) = (codec(BOTH), Contexts::new(), Vec::new());
+        for (encoded, expected) in [
+            (&[8, 0, 1][..], "bit 3"),
+            (&[0, 0x80, 1], "bit 15"),
+            (&[0], "truncated"),
+            (&[0, 0, 1, 2], "found 2"),
+        ] {
+            let error =
+                codec.decode(encoded, &mut decoded, DecodedSize::Exact(1), &mut contexts).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn conditional_holds_compressors() {
+        let parse = |text: &str| {
+            let json = Json::parse_str(text).unwrap();
+            let inner = crate::codec::registry::inner_kind;
+            let source = CodecSource { configuration: json.as_object(), pointer: "/codecs/1", inner };
+            let (parsed, found) = parse(&source);
+            let header = parsed.and_then(|parsed| parsed.inner().map(|inner| inner.1));
+            (header, found.iter().map(|found| found.code).collect::<Vec<_>>())
+        };
+        let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}]}}"#)), (Some(1), vec![]));
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":16}}"#)), (Some(2), vec![]));
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":12}}"#)).1, ["ZC114"]);
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":0}}"#)).1, ["ZC114"]);
+        assert_eq!(parse(r#"{"codecs":[{"name":"bytes"}]}"#).1, ["ZC102"]);
+        assert_eq!(parse("{}").1, ["ZC112"]);
+    }
+}

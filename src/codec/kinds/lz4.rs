@@ -1,0 +1,99 @@
+//! `numcodecs.lz4`: the number of decoded bytes in 32 bits of little endian, then one LZ4 block.
+//!
+//! Format: <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>
+
+use ::lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
+
+use super::error::{Fault, reserve};
+use super::numcodecs::{self, Absent, Form, Member};
+use super::{BytesKind, BytesTransform, Contexts, DecodedSize, SizeRule};
+
+const MEMBERS: &[Member] =
+    &[Member::new("acceleration", Form::Integer(i32::MIN as i64, i32::MAX as i64), Absent::Integer(1))];
+
+/// `numcodecs.lz4`.
+pub(crate) static LZ4: BytesKind = BytesKind::new(
+    |source| {
+        numcodecs::parse("numcodecs.lz4", source, MEMBERS, |values| Lz4 {
+            acceleration: i32::try_from(values.integer("acceleration")).unwrap_or(1),
+        })
+    },
+    SizeRule::AtMost(bound),
+);
+
+/// A configured `numcodecs.lz4`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Lz4 {
+    /// How much faster and worse it compresses; less than 1 is 1, as numcodecs has it.
+    acceleration: i32,
+}
+
+/// Bytes in front of the block.
+const HEADER: usize = 4;
+
+/// The most bytes that numcodecs encodes or decodes, and the library.
+const GREATEST: usize = 0x7e00_0000;
+
+/// A block cannot decode to more than so many times its bytes: a byte of a length adds 255.
+const GREATEST_RATIO: usize = 255;
+
+/// What the compressor keeps on the stack.
+const CONTEXT_BYTES: u64 = 32 << 10;
+
+/// The greatest encoded size, as `LZ4_compressBound` has it, and the header.
+fn bound(decoded: u64) -> Option<u64> {
+    decoded.checked_add(decoded / 255)?.checked_add(16 + HEADER as u64)
+}
+
+impl BytesTransform for Lz4 {
+    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, _: &mut Contexts) -> Result<(), Fault> {
+        if decoded.len() > GREATEST {
+            let reason = format!("expected at most {GREATEST} bytes, found {}", decoded.len());
+            return Err(Fault::Encode { reason });
+        }
+        let size =
+            bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
+        reserve(encoded, size)?;
+        encoded.resize(size, 0);
+        let mode = CompressionMode::FAST(self.acceleration.max(1));
+        let written = compress_to_buffer(decoded, Some(mode), true, encoded)
+            .map_err(|error| Fault::Encode { reason: error.to_string() })?;
+        encoded.truncate(written);
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        bound: DecodedSize,
+        _: &mut Contexts,
+    ) -> Result<(), Fault> {
+        let Some((header, block)) = encoded.split_first_chunk::<HEADER>() else {
+            return Err(Fault::Short { expected: HEADER as u64, found: encoded.len() as u64 });
+        };
+        let claimed = u32::from_le_bytes(*header);
+        let size = usize::try_from(claimed).unwrap_or(usize::MAX);
+        bound.check(size)?;
+        // The library counts in 32 bits with a sign, and memory is given for what the block can hold alone.
+        let Some(signed) =
+            i32::try_from(claimed).ok().filter(|_| size <= GREATEST && block.len() <= GREATEST)
+        else {
+            return Err(Fault::corrupt(format!("a block of {} bytes cannot hold {claimed}", block.len())));
+        };
+        if size / GREATEST_RATIO > block.len() {
+            return Err(Fault::corrupt(format!("a block of {} bytes cannot hold {claimed}", block.len())));
+        }
+        reserve(decoded, size)?;
+        decoded.resize(size, 0);
+        let written = decompress_to_buffer(block, Some(signed), decoded)
+            .map_err(|_| Fault::corrupt("the LZ4 block is not valid"))?;
+        decoded.truncate(written);
+        // A block that ends before the size of its header is reached is truncated.
+        if written == size { Ok(()) } else { Err(Fault::Length { expected: bound, found: written as u64 }) }
+    }
+
+    fn context_bytes(&self, _: u64) -> u64 {
+        CONTEXT_BYTES
+    }
+}

@@ -1,0 +1,289 @@
+//! The codecs that turn bytes into bytes, a file each: its configuration, what it encodes to at most, encoding and
+//! decoding, the memory that it takes, its form in v2, and the word that stands for it on the command line.
+//!
+//! A new codec is a file here that gives a [`BytesKind`], and a row in [`registry`](super::registry). It needs to know
+//! of no document, chain or array: bytes come in, bytes go out.
+//!
+//! A decoder writes at most what the chain expects of it: a header that claims more is an error before anything is
+//! allocated, a stream that turns out longer is one as soon as it passes the bound. What a compressor sets up for a
+//! chunk is kept by the thread for the next one ([`Contexts`]).
+
+// What every codec is made with.
+mod contexts;
+mod error;
+pub(crate) mod members;
+pub(crate) mod numcodecs;
+mod size;
+// What several codecs share.
+mod checksum;
+mod deflate;
+// The codecs.
+pub mod adler32;
+pub mod blosc;
+pub mod bz2;
+pub mod conditional;
+pub mod crc32;
+pub mod crc32c;
+pub mod fletcher32;
+pub mod gzip;
+pub mod jenkins_lookup3;
+pub mod lz4;
+pub mod lzma;
+pub mod shuffle;
+pub mod zlib;
+pub mod zstd;
+
+pub use contexts::Contexts;
+pub use error::{BytesCodecError, Fault};
+pub use size::{BytesSize, DecodedSize, SizeRule};
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Object;
+
+/// What could be made of a configuration, and what is wrong with it.
+pub type Parsed<T> = (Option<T>, Vec<Diagnostic>);
+
+/// A configured codec, as its kind parses it.
+pub type ParsedTransform = Parsed<Arc<dyn BytesTransform>>;
+
+/// Everything that the program knows of a bytes->bytes codec.
+#[derive(Debug, Clone, Copy)]
+pub struct BytesKind {
+    /// Reads a configuration, and collects every fault of it.
+    pub parse: fn(&CodecSource<'_>) -> ParsedTransform,
+    /// The greatest size of encoded bytes.
+    pub size: SizeRule,
+    /// Whether chunks hold a checksum, by the configuration alone, be it right or not.
+    pub stores_checksum: fn(Option<&Object>) -> bool,
+    /// How v2 writes the configuration.
+    pub v2: V2Form,
+    /// How the command line names the codec in short; `None` where it takes JSON.
+    pub shorthand: Option<Shorthand>,
+}
+
+impl BytesKind {
+    /// A codec without a checksum or a shorthand, whose configuration is the same in v2.
+    pub(crate) const fn new(parse: fn(&CodecSource<'_>) -> ParsedTransform, size: SizeRule) -> Self {
+        BytesKind { parse, size, stores_checksum: |_| false, v2: V2Form::SAME, shorthand: None }
+    }
+
+    /// The kind with a rule for its checksum.
+    pub(crate) const fn with_checksum(mut self, stores_checksum: fn(Option<&Object>) -> bool) -> Self {
+        self.stores_checksum = stores_checksum;
+        self
+    }
+
+    /// The kind with a form of its own in v2.
+    pub(crate) const fn with_v2(mut self, v2: V2Form) -> Self {
+        self.v2 = v2;
+        self
+    }
+
+    /// The kind with a word of the command line.
+    pub(crate) const fn with_shorthand(mut self, shorthand: Shorthand) -> Self {
+        self.shorthand = Some(shorthand);
+        self
+    }
+}
+
+/// What a codec is parsed from.
+#[derive(Debug, Clone, Copy)]
+pub struct CodecSource<'a> {
+    /// The configuration, where the document has one.
+    pub configuration: Option<&'a Object>,
+    /// The JSON pointer to the codec.
+    pub pointer: &'a str,
+    /// Finds the kind of a codec inside of this one: the registry stands above the codecs.
+    pub inner: fn(&str) -> InnerKind,
+}
+
+/// What the registry knows of the name of a codec that stands inside another.
+#[derive(Debug, Clone, Copy)]
+pub enum InnerKind {
+    /// Nothing.
+    Unknown,
+    /// It turns bytes into bytes, and runs here or not.
+    Bytes(Option<&'static BytesKind>),
+    /// It takes or gives an array.
+    Array,
+}
+
+/// A configured codec that turns bytes into bytes.
+pub trait BytesTransform: Debug + Send + Sync {
+    /// Encodes into `encoded`, which is empty.
+    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, contexts: &mut Contexts) -> Result<(), Fault>;
+
+    /// Decodes into `decoded`, which is empty, and gives no more memory to it than `bound` allows.
+    fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        bound: DecodedSize,
+        contexts: &mut Contexts,
+    ) -> Result<(), Fault>;
+
+    /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, so many bytes.
+    fn context_bytes(&self, decoded: u64) -> u64;
+
+    /// The size that bytes encode to, where the rule of the kind does not tell it for every configuration.
+    fn encoded_size(&self, rule: SizeRule, decoded: BytesSize) -> BytesSize {
+        rule.of(decoded)
+    }
+
+    /// Whether these encoded bytes hold a checksum, where they tell it themselves.
+    fn holds_checksum(&self, _encoded: &[u8]) -> Option<bool> {
+        None
+    }
+
+    /// The codecs inside of this one, in encode order, with the bytes that it puts in front of what they make.
+    fn inner(&self) -> Option<(&[CodecMetadata], u64)> {
+        None
+    }
+
+    /// Why it cannot run, where a codec inside of it cannot.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+}
+
+/// How v2, that is numcodecs, writes a configuration. The `id` stands in the registry.
+#[derive(Debug, Clone, Copy)]
+pub struct V2Form {
+    /// From the members without `id`, and the bytes of an element that reaches the codec: the name in v3, and the
+    /// configuration. `None` for the name: that of the registry's row.
+    pub read: fn(Object, u64) -> (Option<&'static str>, Option<Object>),
+    /// To the members beside `id`.
+    pub write: fn(Object) -> Object,
+}
+
+impl V2Form {
+    /// Members as they stand in v3.
+    pub(crate) const SAME: V2Form =
+        V2Form { read: |members, _| (None, Some(members)), write: |members| members };
+}
+
+/// How the command line names a codec in short: a word and what follows it after colons, `zstd:5:checksum`.
+#[derive(Debug, Clone, Copy)]
+pub struct Shorthand {
+    /// The word with its parts, as messages list it: `zstd[:LEVEL][:checksum]`.
+    pub usage: &'static str,
+    /// What other programs call the codec, and the word to take instead.
+    pub aliases: &'static [(&'static str, &'static str)],
+    /// From the parts after the word, and the whole: the configuration. The error says what is expected; `None` for
+    /// it: there are too many parts.
+    pub read: fn(&[&str], &str) -> Result<Option<Object>, Option<String>>,
+}
+
+/// A level of a shorthand.
+pub(crate) fn shorthand_level(text: &str, least: i64, greatest: i64) -> Result<i64, String> {
+    text.parse()
+        .ok()
+        .filter(|level| (least..=greatest).contains(level))
+        .ok_or_else(|| format!("expected a level from {least} to {greatest}; found `{text}`"))
+}
+
+/// A bytes->bytes codec, ready to run.
+#[derive(Debug, Clone)]
+pub struct BytesCodec {
+    name: String,
+    configuration: Option<Object>,
+    kind: &'static BytesKind,
+    transform: Arc<dyn BytesTransform>,
+}
+
+impl PartialEq for BytesCodec {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.configuration) == (&other.name, &other.configuration)
+    }
+}
+
+impl BytesCodec {
+    /// Parses the configuration of a codec of this kind.
+    pub(crate) fn parse(name: &str, kind: &'static BytesKind, source: &CodecSource<'_>) -> Parsed<Self> {
+        let (transform, found) = (kind.parse)(source);
+        let configuration = source.configuration.cloned();
+        let codec =
+            transform.map(|transform| BytesCodec { name: name.to_owned(), configuration, kind, transform });
+        (codec, found)
+    }
+
+    /// A codec whose configuration has no errors, ready to run.
+    pub(crate) fn checked(
+        name: &str,
+        kind: &'static BytesKind,
+        source: &CodecSource<'_>,
+    ) -> Result<Self, BytesCodecError> {
+        let (codec, found) = Self::parse(name, kind, source);
+        let reason = match (found.into_iter().find(Diagnostic::is_error), codec) {
+            (Some(error), _) => error.message,
+            (None, None) => "the configuration is not valid".to_owned(),
+            (None, Some(codec)) => match codec.refusal() {
+                Some(reason) => reason,
+                None => return Ok(codec),
+            },
+        };
+        Err(BytesCodecError::configuration(name, reason))
+    }
+
+    /// The name in metadata.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Encodes `decoded` into `encoded`, whose contents are replaced.
+    pub fn encode(
+        &self,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+        contexts: &mut Contexts,
+    ) -> Result<(), BytesCodecError> {
+        encoded.clear();
+        self.transform.encode(decoded, encoded, contexts).map_err(|fault| fault.of_codec(&self.name))
+    }
+
+    /// Decodes `encoded` into `decoded`, whose contents are replaced; the outcome has the size of `bound`.
+    pub fn decode(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        bound: DecodedSize,
+        contexts: &mut Contexts,
+    ) -> Result<(), BytesCodecError> {
+        decoded.clear();
+        let result = self.transform.decode(encoded, decoded, bound, contexts);
+        result.and_then(|()| bound.check(decoded.len())).map_err(|fault| fault.of_codec(&self.name))
+    }
+
+    /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, so many bytes.
+    pub fn context_bytes(&self, decoded: u64) -> u64 {
+        self.transform.context_bytes(decoded)
+    }
+
+    /// The size that bytes of this size encode to.
+    pub fn encoded_size(&self, decoded: BytesSize) -> BytesSize {
+        self.transform.encoded_size(self.kind.size, decoded)
+    }
+
+    /// Whether these encoded bytes hold a checksum, which decoding verifies.
+    pub fn holds_checksum(&self, encoded: &[u8]) -> bool {
+        let by_configuration = || (self.kind.stores_checksum)(self.configuration.as_ref());
+        self.transform.holds_checksum(encoded).unwrap_or_else(by_configuration)
+    }
+
+    /// The codecs inside of this one, in encode order, with the bytes that it puts in front of what they make.
+    pub fn inner(&self) -> Option<(&[CodecMetadata], u64)> {
+        self.transform.inner()
+    }
+
+    /// Why it cannot run, where a codec inside of it cannot.
+    pub fn refusal(&self) -> Option<String> {
+        self.transform.refusal()
+    }
+}
+
+#[cfg(test)]
+mod tests;

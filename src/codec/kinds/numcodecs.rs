@@ -1,0 +1,248 @@
+//! The configurations of numcodecs' codecs: their members, what each must be, and what numcodecs takes where it is
+//! absent or null.
+//!
+//! Documentation: <https://numcodecs.readthedocs.io/>
+
+use std::sync::Arc;
+
+use super::members::{Members, wrong};
+use super::{BytesTransform, CodecSource, ParsedTransform};
+use crate::data_type::DataType;
+use crate::element::{ElementType, NumberType};
+use crate::metadata::json::{Json, Object};
+
+/// What a member must be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    /// An integer of a range.
+    Integer(i64, i64),
+    /// A number.
+    Number,
+    /// A boolean.
+    Boolean,
+    /// One of some strings.
+    Choice(&'static [&'static str]),
+    /// A data type as numpy writes it.
+    DataType,
+    /// Anything; numcodecs says more.
+    Any,
+}
+
+/// What numcodecs takes for an absent member.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Absent {
+    /// It takes no absence.
+    Refused,
+    /// It goes without.
+    Nothing,
+    /// An integer.
+    Integer(i64),
+    /// A boolean.
+    Boolean(bool),
+    /// A string.
+    Text(&'static str),
+}
+
+/// A member of a configuration.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    /// The name.
+    pub(crate) name: &'static str,
+    /// What it must be.
+    pub(crate) form: Form,
+    /// What is taken where it is absent.
+    pub(crate) absent: Absent,
+}
+
+impl Member {
+    /// A member that may be absent.
+    pub(crate) const fn new(name: &'static str, form: Form, absent: Absent) -> Self {
+        Member { name, form, absent }
+    }
+
+    /// A member that must be there.
+    pub(crate) const fn required(name: &'static str, form: Form) -> Self {
+        Member { name, form, absent: Absent::Refused }
+    }
+}
+
+/// The level of zlib's compressors, where -1 is zlib's own default, 6.
+pub(super) const ZLIB_LEVEL: Member = Member::new("level", Form::Integer(-1, 9), Absent::Integer(1));
+
+/// Where a checksum stands: before the bytes, or behind them.
+pub(super) const fn location(default: &'static str) -> Member {
+    Member::new("location", Form::Choice(&["start", "end"]), Absent::Text(default))
+}
+
+/// Checks a configuration; false after a fault, which `members` has collected.
+pub(crate) fn check(members: &mut Members<'_>, table: &[Member]) -> bool {
+    let mut is_valid = true;
+    for member in table {
+        let is_required = matches!(member.absent, Absent::Refused);
+        let json = if is_required { members.require(member.name) } else { members.get(member.name) };
+        match json {
+            Some(json) if json.is_null() && !is_required => {}
+            Some(json) => is_valid &= member.form.check(members, member.name, json),
+            None => is_valid &= !is_required,
+        }
+    }
+    is_valid
+}
+
+/// The names of the members.
+pub(crate) fn names(table: &[Member]) -> Vec<&'static str> {
+    table.iter().map(|member| member.name).collect()
+}
+
+/// Parses the configuration of a bytes->bytes codec, and makes it of the values.
+pub(super) fn parse<T: BytesTransform + 'static>(
+    codec: &'static str,
+    source: &CodecSource<'_>,
+    table: &'static [Member],
+    make: impl FnOnce(&Values<'_>) -> T,
+) -> ParsedTransform {
+    let CodecSource { configuration, pointer, .. } = *source;
+    let mut members = Members::of_codec(codec, configuration, pointer, &names(table));
+    let is_valid = check(&mut members, table);
+    let values = Values { configuration, table };
+    members.finish(is_valid.then(|| Arc::new(make(&values)) as Arc<dyn BytesTransform>))
+}
+
+/// The values of a configuration that has been checked, with numcodecs' defaults.
+pub(super) struct Values<'a> {
+    configuration: Option<&'a Object>,
+    table: &'static [Member],
+}
+
+impl Values<'_> {
+    fn given(&self, name: &str) -> Option<&Json> {
+        self.configuration.and_then(|members| members.get(name))
+    }
+
+    fn absent(&self, name: &str) -> Absent {
+        self.table.iter().find(|member| member.name == name).map_or(Absent::Nothing, |member| member.absent)
+    }
+
+    /// An integer; 0 for one that is in no table.
+    pub(super) fn integer(&self, name: &str) -> i64 {
+        let given = self.given(name).and_then(Json::as_i128).and_then(|value| i64::try_from(value).ok());
+        given.unwrap_or(match self.absent(name) {
+            Absent::Integer(value) => value,
+            _ => 0,
+        })
+    }
+
+    /// A boolean.
+    pub(super) fn boolean(&self, name: &str) -> bool {
+        let default = matches!(self.absent(name), Absent::Boolean(true));
+        self.given(name).and_then(Json::as_bool).unwrap_or(default)
+    }
+
+    /// A string.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.given(name).and_then(Json::as_str).unwrap_or(match self.absent(name) {
+            Absent::Text(text) => text,
+            _ => "",
+        })
+    }
+
+    /// The level of zlib's compressors.
+    pub(super) fn zlib_level(&self) -> u32 {
+        u32::try_from(self.integer("level")).unwrap_or(6)
+    }
+}
+
+/// Sets the members that numcodecs gives a value where the document has none.
+pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
+    for member in table.iter().filter(|member| !matches!(member.absent, Absent::Refused | Absent::Nothing)) {
+        if configuration.contains(member.name) {
+            continue;
+        }
+        let value = match member.absent {
+            Absent::Integer(value) => Json::from(value),
+            Absent::Boolean(value) => Json::from(value),
+            Absent::Text(text) => Json::from(text),
+            Absent::Refused | Absent::Nothing => continue,
+        };
+        configuration.insert(member.name, value);
+    }
+}
+
+impl Form {
+    fn check(self, members: &mut Members<'_>, name: &str, json: &Json) -> bool {
+        match self {
+            Form::Integer(least, greatest) => members.integer(name, json, least..=greatest).is_some(),
+            Form::Number => members.number(name, json).is_some(),
+            Form::Boolean => members.boolean(name, json).is_some(),
+            Form::Choice(choices) => {
+                let choices: Vec<_> = choices.iter().map(|choice| (*choice, ())).collect();
+                members.choice(name, json, &choices).is_some()
+            }
+            Form::DataType => {
+                let is_data_type = json.as_str().and_then(numpy_data_type).is_some();
+                if !is_data_type {
+                    let code = wrong(json.as_str().is_some());
+                    members.report_found(code, name, "a data type of numpy, such as \"<f4\"", json);
+                }
+                is_data_type
+            }
+            Form::Any => true,
+        }
+    }
+}
+
+/// A number type as numpy writes it: `<f4`, `|u1`, `i2`, `float32`, `bool`. The byte order does not matter: an array
+/// has none between codecs.
+pub(crate) fn numpy_data_type(text: &str) -> Option<DataType> {
+    let plain = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
+    if let Some(data_type) = DataType::from_name(plain) {
+        let is_numpy = match &data_type {
+            DataType::Bool => true,
+            DataType::Number(number) => matches!(number.bits(), 8 | 16 | 32 | 64),
+            DataType::Complex(component) => component.bits() > 16,
+            _ => false,
+        };
+        return (is_numpy && plain == text).then_some(data_type);
+    }
+    let (kind, size) = plain.split_at_checked(1)?;
+    let size: usize = size.parse().ok()?;
+    let float = |size: usize| {
+        let floats = [ElementType::Float16, ElementType::Float32, ElementType::Float64];
+        floats.into_iter().find(|float| float.size() == size).map(NumberType::of)
+    };
+    let integer = |signed| {
+        let bits = u32::try_from(size).ok()?.checked_mul(8)?;
+        NumberType::integer(signed, bits).filter(|number| number.is_whole())
+    };
+    match kind {
+        "b" if size == 1 => Some(DataType::Bool),
+        "i" => integer(true).map(DataType::Number),
+        "u" => integer(false).map(DataType::Number),
+        "f" => float(size).map(DataType::Number),
+        "c" if size >= 8 => float(size / 2).filter(|float| float.size() * 2 == size).map(DataType::Complex),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numpy_names_are_data_types() {
+        for (text, name) in [
+            ("<f4", "float32"),
+            (">c16", "complex128"),
+            ("|u1", "uint8"),
+            ("i8", "int64"),
+            ("float16", "float16"),
+            ("bool", "bool"),
+            ("|b1", "bool"),
+        ] {
+            assert_eq!(numpy_data_type(text).map(|found| found.name()).as_deref(), Some(name), "{text}");
+        }
+        for text in ["", "f", "<f3", "i3", "<uint8", "r8", "uint10", "bfloat16", "<U4", "c4", "f-4", "é4"] {
+            assert_eq!(numpy_data_type(text), None, "{text}");
+        }
+    }
+}

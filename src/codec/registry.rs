@@ -1,0 +1,270 @@
+//! The one list of codecs, a row each: the name, how v2 has it, what it turns into what, whether the core specification or
+//! the zarr-extensions registry has the name (the registry's `codecs` folder as of 2026-07-14), and whether this program
+//! decodes it. Of bytes->bytes codecs the row has all that the program knows, from a file in `kinds`.
+//!
+//! The names of numcodecs are those that zarr-python writes; no registry has them.
+
+use super::kinds::{self, BytesCodec, BytesCodecError, BytesKind, CodecSource, InnerKind, Parsed, Shorthand};
+use crate::diagnostic::spelling;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Object;
+
+/// What a codec turns into what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CodecKind {
+    /// An array into an array.
+    ArrayToArray,
+    /// An array into bytes.
+    ArrayToBytes,
+    /// Bytes into bytes.
+    BytesToBytes,
+}
+
+impl CodecKind {
+    /// As the specification writes it: `array->bytes`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CodecKind::ArrayToArray => "array->array",
+            CodecKind::ArrayToBytes => "array->bytes",
+            CodecKind::BytesToBytes => "bytes->bytes",
+        }
+    }
+}
+
+/// The `id` that v2 reads a codec from, and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum V2Id {
+    /// Another row has the id, or none.
+    None,
+    /// It stands among the filters.
+    Filter(&'static str),
+    /// It stands as the compressor where it is the last; else among the filters.
+    Compressor(&'static str),
+}
+
+impl V2Id {
+    /// The id.
+    pub const fn id(self) -> Option<&'static str> {
+        match self {
+            V2Id::None => None,
+            V2Id::Filter(id) | V2Id::Compressor(id) => Some(id),
+        }
+    }
+}
+
+/// What is known of a codec by its name alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// The name.
+    pub name: &'static str,
+    /// The id in v2.
+    pub v2: V2Id,
+    /// What it turns into what.
+    pub kind: CodecKind,
+    /// Whether the core specification or the registry has the name.
+    pub is_registered: bool,
+    /// Whether this program decodes it.
+    pub is_decoded: bool,
+    /// Why not, where there is more to say than that it does not.
+    pub reason: Option<&'static str>,
+    /// The codec itself, where it turns bytes into bytes and runs.
+    pub bytes: Option<&'static BytesKind>,
+}
+
+impl Entry {
+    const fn new(
+        name: &'static str,
+        v2: V2Id,
+        kind: CodecKind,
+        is_registered: bool,
+        is_decoded: bool,
+    ) -> Self {
+        Entry { name, v2, kind, is_registered, is_decoded, reason: None, bytes: None }
+    }
+
+    const fn because(mut self, reason: &'static str) -> Self {
+        self.reason = Some(reason);
+        self
+    }
+}
+
+const fn to_array(name: &'static str, v2: V2Id, is_registered: bool) -> Entry {
+    Entry::new(name, v2, CodecKind::ArrayToArray, is_registered, true)
+}
+
+const fn to_bytes(name: &'static str, v2: V2Id, is_registered: bool, is_decoded: bool) -> Entry {
+    Entry::new(name, v2, CodecKind::ArrayToBytes, is_registered, is_decoded)
+}
+
+const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static BytesKind) -> Entry {
+    let mut entry = Entry::new(name, v2, CodecKind::BytesToBytes, is_registered, true);
+    entry.bytes = Some(kind);
+    entry
+}
+
+const NO_ZFP: &str = "the library zfp is not built in: it needs cmake and libclang";
+const NO_GDEFLATE: &str = "the library gdeflate is not built in: it reads beyond the end of a damaged chunk";
+
+/// Name, v2, registered.
+static ARRAY_TO_ARRAY: [Entry; 11] = [
+    to_array("bitround", V2Id::None, true),
+    to_array("cast_value", V2Id::None, true),
+    to_array("numcodecs.astype", V2Id::Filter("astype"), false),
+    to_array("numcodecs.bitround", V2Id::Filter("bitround"), false),
+    to_array("numcodecs.delta", V2Id::Filter("delta"), false),
+    to_array("numcodecs.fixedscaleoffset", V2Id::Filter("fixedscaleoffset"), false),
+    to_array("numcodecs.packbits", V2Id::Filter("packbits"), false),
+    to_array("numcodecs.quantize", V2Id::Filter("quantize"), false),
+    to_array("reshape", V2Id::None, true),
+    to_array("scale_offset", V2Id::None, true),
+    to_array("transpose", V2Id::None, true),
+];
+
+/// Name, v2, registered, decoded.
+static ARRAY_TO_BYTES: [Entry; 12] = [
+    to_bytes("bytes", V2Id::None, true, true),
+    to_bytes("n5_default", V2Id::None, true, false),
+    to_bytes("numcodecs.pcodec", V2Id::Compressor("pcodec"), false, true),
+    to_bytes("numcodecs.zfpy", V2Id::Compressor("zfpy"), false, false).because(NO_ZFP),
+    to_bytes("packbits", V2Id::None, true, true),
+    to_bytes("sharding_indexed", V2Id::None, true, true),
+    to_bytes("vlen-array", V2Id::Filter("vlen-array"), false, false),
+    to_bytes("vlen-bytes", V2Id::Filter("vlen-bytes"), true, true),
+    to_bytes("vlen-utf8", V2Id::Filter("vlen-utf8"), true, true),
+    to_bytes("zarrs.vlen", V2Id::None, false, false),
+    to_bytes("zarrs.vlen_v2", V2Id::None, false, false),
+    to_bytes("zfp", V2Id::None, true, false).because(NO_ZFP),
+];
+
+/// Name, v2, registered, the codec.
+static BYTES_TO_BYTES: [Entry; 19] = [
+    bytes("blosc", V2Id::Compressor("blosc"), true, &kinds::blosc::BLOSC),
+    bytes("conditional", V2Id::None, true, &kinds::conditional::CONDITIONAL),
+    bytes("crc32c", V2Id::Filter("crc32c"), true, &kinds::crc32c::CRC32C),
+    bytes("gzip", V2Id::Compressor("gzip"), true, &kinds::gzip::GZIP),
+    bytes("numcodecs.adler32", V2Id::Filter("adler32"), false, &kinds::adler32::ADLER32),
+    bytes("numcodecs.blosc", V2Id::None, false, &kinds::blosc::NUMCODECS),
+    bytes("numcodecs.bz2", V2Id::Compressor("bz2"), false, &kinds::bz2::BZ2),
+    bytes("numcodecs.crc32", V2Id::Filter("crc32"), false, &kinds::crc32::CRC32),
+    bytes("numcodecs.crc32c", V2Id::None, false, &kinds::crc32c::NUMCODECS),
+    bytes("numcodecs.fletcher32", V2Id::Filter("fletcher32"), false, &kinds::fletcher32::FLETCHER32),
+    bytes("numcodecs.gzip", V2Id::None, false, &kinds::gzip::NUMCODECS),
+    bytes(
+        "numcodecs.jenkins_lookup3",
+        V2Id::Filter("jenkins_lookup3"),
+        false,
+        &kinds::jenkins_lookup3::JENKINS_LOOKUP3,
+    ),
+    bytes("numcodecs.lz4", V2Id::Compressor("lz4"), false, &kinds::lz4::LZ4),
+    bytes("numcodecs.lzma", V2Id::Compressor("lzma"), false, &kinds::lzma::LZMA),
+    bytes("numcodecs.shuffle", V2Id::Filter("shuffle"), false, &kinds::shuffle::SHUFFLE),
+    bytes("numcodecs.zlib", V2Id::Compressor("zlib"), false, &kinds::zlib::ZLIB),
+    bytes("numcodecs.zstd", V2Id::None, false, &kinds::zstd::NUMCODECS),
+    Entry::new("zarrs.gdeflate", V2Id::None, CodecKind::BytesToBytes, false, false).because(NO_GDEFLATE),
+    bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD),
+];
+
+/// What is known of a codec; `None` for a name that is not known here.
+pub fn find(name: &str) -> Option<Entry> {
+    all().find(|entry| entry.name == name)
+}
+
+/// Every codec of the list, by what it turns into what.
+pub fn all() -> impl Iterator<Item = Entry> {
+    ARRAY_TO_ARRAY.iter().chain(&ARRAY_TO_BYTES).chain(&BYTES_TO_BYTES).copied()
+}
+
+/// The codec that a name was most likely meant to be, names as v2 has them included: `zlib` is `numcodecs.zlib` in v3.
+pub fn meant(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let of_v2 = |entry: &Entry| entry.name.strip_prefix("numcodecs.");
+    let known = all().map(|entry| entry.name).chain(all().filter_map(|entry| of_v2(&entry)));
+    let meant = spelling::meant(&name, known)?;
+    let by_name = all().find(|entry| entry.name == meant);
+    by_name.or_else(|| all().find(|entry| of_v2(entry) == Some(meant))).map(|entry| entry.name)
+}
+
+/// What a codec of this name turns into what; `None` for a name that is not known here.
+pub fn codec_kind(name: &str) -> Option<CodecKind> {
+    find(name).map(|entry| entry.kind)
+}
+
+/// The row that reads an id of v2.
+pub fn of_v2(id: &str) -> Option<Entry> {
+    all().find(|entry| entry.v2.id() == Some(id))
+}
+
+/// The words of the command line, each with the codec that it stands for, in the order in which messages list them.
+pub fn shorthands() -> impl Iterator<Item = (&'static str, Shorthand)> {
+    const ORDER: [&str; 4] = ["zstd", "gzip", "blosc", "crc32c"];
+    let place = |name: &str| ORDER.iter().position(|first| *first == name).unwrap_or(ORDER.len());
+    let mut words: Vec<_> =
+        all().filter_map(|entry| entry.bytes?.shorthand.map(|shorthand| (entry.name, shorthand))).collect();
+    words.sort_by_key(|(name, _)| place(name));
+    words.into_iter()
+}
+
+/// What is known of the name of a codec that stands inside another.
+pub fn inner_kind(name: &str) -> InnerKind {
+    match find(name) {
+        None => InnerKind::Unknown,
+        Some(Entry { kind: CodecKind::BytesToBytes, bytes, .. }) => InnerKind::Bytes(bytes),
+        Some(_) => InnerKind::Array,
+    }
+}
+
+/// Parses the configuration of a bytes->bytes codec; `None` where this program does not run it, or it is none.
+pub fn parse_bytes_codec(codec: &CodecMetadata) -> Option<Parsed<BytesCodec>> {
+    let kind = find(&codec.name)?.bytes?;
+    let configuration = codec.configuration.as_ref();
+    let source = CodecSource { configuration, pointer: &codec.pointer, inner: inner_kind };
+    Some(BytesCodec::parse(&codec.name, kind, &source))
+}
+
+impl BytesCodec {
+    /// Makes a codec from its metadata.
+    pub fn new(name: &str, configuration: Option<&Object>) -> Result<Self, BytesCodecError> {
+        match inner_kind(name) {
+            InnerKind::Bytes(Some(kind)) => BytesCodec::checked(
+                name,
+                kind,
+                &CodecSource { configuration, pointer: "", inner: inner_kind },
+            ),
+            InnerKind::Bytes(None) | InnerKind::Unknown => Err(BytesCodecError::not_run(name)),
+            InnerKind::Array => Err(BytesCodecError::not_bytes(name)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registered_names_are_those_of_the_registry() {
+        let mut names: Vec<&str> =
+            all().filter(|entry| entry.is_registered).map(|entry| entry.name).collect();
+        names.sort_unstable();
+        let folder = "bitround blosc bytes cast_value conditional crc32c gzip n5_default packbits reshape \
+            scale_offset sharding_indexed transpose vlen-bytes vlen-utf8 zfp zstd";
+        assert_eq!(names, folder.split_whitespace().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn each_list_is_sorted() {
+        for list in [&ARRAY_TO_ARRAY[..], &ARRAY_TO_BYTES, &BYTES_TO_BYTES] {
+            assert!(list.iter().is_sorted_by_key(|entry| entry.name));
+        }
+        assert_eq!(codec_kind("numcodecs.packbits"), Some(CodecKind::ArrayToArray));
+        assert_eq!(codec_kind("mine"), None);
+    }
+
+    #[test]
+    fn codec_that_was_meant_is_offered_by_its_v3_name() {
+        assert_eq!(meant("zsdt"), Some("zstd"));
+        assert_eq!(meant("zlib"), Some("numcodecs.zlib"));
+        assert_eq!(meant("fixedscaleofset"), Some("numcodecs.fixedscaleoffset"));
+        assert_eq!(meant("Transpose"), Some("transpose"));
+        assert_eq!(meant("mystery"), None);
+    }
+}
