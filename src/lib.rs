@@ -12,7 +12,6 @@ pub mod metadata;
 pub mod operation;
 pub mod pipeline;
 pub mod report;
-pub mod rule;
 pub mod store;
 
 pub use codec::plugin::register;

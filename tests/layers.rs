@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 /// The rows, from the top. `metadata::json` is a row of its own: data types are read from it, and documents hold types.
 /// So are the bytes->bytes codecs and the list of all codecs: documents of v2 and pipelines ask them, while a chain that
 /// runs stands above both. `metadata::extension` is what a codec is read from.
-const ROWS: [&str; 18] = [
+const ROWS: [&str; 17] = [
     "cli",
     "report",
     "operation",
     "engine",
-    "rule",
     "codec",
     "pipeline",
     "store",
@@ -103,6 +102,20 @@ fn every_module_of_the_library_is_a_row() {
     for line in library.lines() {
         if let Some(module) = line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';')) {
             assert!(ROWS.contains(&module), "`{module}` is in no row");
+        }
+    }
+}
+
+#[test]
+fn severity_is_decided_by_the_table_and_the_options_of_validate_alone() {
+    let deciders = [Path::new("diagnostic/profile.rs"), Path::new("operation/validate/findings.rs")];
+    for source in sources().iter().filter(|source| !deciders.contains(&source.path.as_path())) {
+        for (number, line) in &source.lines {
+            assert!(
+                !line.contains(".severity = "),
+                "{}:{number}: judge it by a Profile",
+                source.path.display()
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use zarrcast::codec::BoundChain;
 use zarrcast::data_type::DataType;
-use zarrcast::diagnostic::Diagnostic;
+use zarrcast::diagnostic::Profile;
 use zarrcast::metadata::ArrayDocument;
 use zarrcast::metadata::json::Json;
 use zarrcast::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -18,7 +18,7 @@ pub fn pipeline(document: &[u8]) -> Option<(Pipeline, bool)> {
     let input = ArrayRepresentation { data_type, shape: metadata.chunk_shape, fill_value };
     let pipeline =
         Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut diagnostics);
-    Some((pipeline, diagnostics.iter().any(Diagnostic::is_error)))
+    Some((pipeline, diagnostics.iter().any(|found| Profile::Read.forbids(found))))
 }
 
 /// The chain of an array; `None` where anything is wrong with it.

@@ -93,14 +93,14 @@ pub struct Read<T> {
 /// Something that this program reads though not every reader does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leniency {
-    /// What `validate` calls it, and how bad it is there.
+    /// What it is, as findings have it.
     pub code: Code,
     /// What was found and what should be written.
     pub message: String,
 }
 
 impl Leniency {
-    /// The finding of `validate`; other commands give it `Severity::Warning`.
+    /// The finding that says so.
     pub fn diagnostic(&self) -> Diagnostic {
         Diagnostic::new(self.code, self.message.clone())
     }

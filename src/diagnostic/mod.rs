@@ -1,15 +1,18 @@
 //! What is wrong with the data, as data: a code, a severity, a sentence, and where.
 //!
 //! A fault in a store is a [`Diagnostic`]; an `Err` elsewhere means that the program could not do its work.
-//! The codes stand in one table, [`code`].
+//! The codes stand in one table, [`code`]; what a command makes of a finding is its [`Profile`].
 
 pub mod code;
+mod page;
+mod profile;
 pub mod quantity;
 pub mod spelling;
 
 use serde::Serialize;
 
 pub use code::Code;
+pub use profile::Profile;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -62,7 +65,7 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// Kebab-case.
     pub name: &'static str,
-    /// How bad it is.
+    /// How bad it is: what `validate` makes of it, until a command judges it under its [`Profile`].
     pub severity: Severity,
     /// One clause that makes sense alone.
     pub message: String,
@@ -74,7 +77,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A finding of this code, with the severity of the table, nowhere in particular.
+    /// A finding of this code, nowhere in particular, as bad as `validate` has it.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Diagnostic {
             code: code.code,
@@ -90,13 +93,6 @@ impl Diagnostic {
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
-        self
-    }
-
-    /// The same, with another severity: what `validate` forbids is in other commands read with a warning.
-    #[must_use]
-    pub fn with_severity(mut self, severity: Severity) -> Self {
-        self.severity = severity;
         self
     }
 
@@ -166,9 +162,5 @@ mod tests {
         assert_eq!(diagnostic.to_string(), "error[ZM101] `shape` is missing");
         assert_eq!(diagnostic.location.node.as_deref(), Some("/a"));
         assert!(diagnostic.is(code::MEMBER_MISSING) && diagnostic.is_error());
-        assert_eq!(
-            diagnostic.with_severity(Severity::Warning).to_string(),
-            "warning[ZM101] `shape` is missing"
-        );
     }
 }

@@ -3,7 +3,7 @@
 //! A `zarr.json` counts whatever stands beside it, also where it is broken; then a `.zarray`, then a `.zgroup`.
 
 use super::group::CONSOLIDATED_KEY;
-use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::group::{NodeKind, node_kind};
 use crate::metadata::json::{Json, JsonError, NotFiniteValues};
 use crate::store::file_format::FileFormat;
@@ -229,7 +229,7 @@ fn read_attributes(
         },
         Err(error) if error.is_data_fault() => {
             let finding = Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string());
-            diagnostics.push(finding.with_severity(Severity::Error).at_key(key));
+            diagnostics.push(finding.at_key(key));
             Ok(None)
         }
         Err(error) => Err(error),

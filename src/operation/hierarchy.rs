@@ -13,7 +13,7 @@ use super::error::OperationError;
 use super::group::GroupReading;
 use super::open::ArrayReading;
 use super::place::Place;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::engine::driver::Driver;
 use crate::metadata::group::NodeKind;
 use crate::store::{FolderListing, Location, Node};
@@ -67,6 +67,21 @@ pub enum NodeContent {
 }
 
 impl HierarchyNode {
+    /// Judges the findings about it.
+    pub fn judge(&mut self, profile: Profile) {
+        profile.judge(self.document_diagnostics_mut());
+    }
+
+    /// The same as [`Self::document_diagnostics`], to be judged.
+    pub fn document_diagnostics_mut(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
+        let documents = match &mut self.content {
+            NodeContent::Array(array) => array.diagnostics.as_mut_slice(),
+            NodeContent::Group(group) => group.diagnostics.as_mut_slice(),
+            NodeContent::Implicit | NodeContent::Broken => &mut [],
+        };
+        documents.iter_mut().chain(&mut self.diagnostics)
+    }
+
     /// The array, where it is one.
     pub fn array(&self) -> Option<&ArrayReading> {
         if let NodeContent::Array(array) = &self.content { Some(array) } else { None }

@@ -22,7 +22,7 @@ use super::place::Place;
 use super::transcode::layout::{opaque_array, side};
 use super::{Interrupt, new_driver, storage};
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::engine::driver::Driver;
 use crate::engine::listing::{Listing, list, list_with_sizes};
 use crate::engine::progress::Progress;
@@ -195,7 +195,7 @@ fn contents(
         Ok(side) => side,
         Err(error) => {
             // To `validate` it is no fault of the store; here it keeps from what was asked for.
-            result.warnings.push(finding(error, code::CODEC_UNSUPPORTED)?.with_severity(Severity::Error));
+            result.warnings.extend(Profile::Values.judged(vec![finding(error, code::CODEC_UNSUPPORTED)?]));
             return Ok(());
         }
     };

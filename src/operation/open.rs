@@ -7,7 +7,7 @@ use super::place::Place;
 use super::xarray;
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
-use crate::diagnostic::{Code, Diagnostic, Severity, code};
+use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::grid::{Axis, Grid};
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
@@ -16,25 +16,6 @@ use crate::metadata::json::Json;
 use crate::metadata::v2;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Location, Node};
-
-/// What `validate` calls an error, but every command reads (SEMANTICS: C1, C2, C12, C16, C18), or copies: a `dtype` that
-/// v2 does not have.
-const READ_WITH_A_WARNING: [Code; 9] = [
-    code::JSON_NOT_FINITE,
-    code::NODE_NAME,
-    code::ENDIAN_MISSING,
-    code::INTEGER_WITH_FRACTION,
-    code::INTEGER_AS_STRING,
-    code::RAW_AS_BASE64,
-    code::STRUCT_FIELD_PAIR,
-    code::STRUCT_AS_BASE64,
-    code::V2_DTYPE,
-];
-
-/// Whether a finding that is an error to `validate` is only a warning to the other commands.
-pub fn is_read_with_a_warning(diagnostic: &Diagnostic) -> bool {
-    READ_WITH_A_WARNING.iter().any(|code| diagnostic.is(*code))
-}
 
 /// What could be read of an array, and all that is wrong with it.
 #[derive(Debug, Clone)]
@@ -63,7 +44,7 @@ pub struct ArrayReading {
     pub data_type: Option<DataType>,
     /// The way of a stored object through the chain, where shape and type are known.
     pub pipeline: Option<Pipeline>,
-    /// Every fault, and what not every reader accepts, with the severity that `validate` gives it.
+    /// Every fault, and what not every reader accepts.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -205,8 +186,8 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
     }
 }
 
-/// Reads an array's metadata as far as it goes; an error only where there is no array to read. What is read though
-/// `validate` calls it an error is a warning here.
+/// Reads an array's metadata as far as it goes; an error only where there is no array to read. Findings are judged under
+/// [`Profile::Read`].
 pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading, OperationError> {
     let place = Place::new(store, node)?;
     let node = place.node(store)?;
@@ -222,15 +203,8 @@ pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading, 
 /// The same from documents that are read already, and are an array's.
 pub fn read_array_of(place: Place, node: Node, documents: Documents) -> ArrayReading {
     let mut reading = ArrayReading::of(place, node, documents);
-    lower(&mut reading.diagnostics);
+    Profile::Read.judge(&mut reading.diagnostics);
     reading
-}
-
-/// Makes warnings of what is read though `validate` calls it an error.
-pub fn lower(diagnostics: &mut [Diagnostic]) {
-    for diagnostic in diagnostics.iter_mut().filter(|found| is_read_with_a_warning(found)) {
-        diagnostic.severity = Severity::Warning;
-    }
 }
 
 /// The documents of a node that must be there; `name` is for messages.

@@ -13,7 +13,7 @@ use super::{
 use crate::codec::kinds::{BytesCodec, Parsed};
 use crate::codec::registry::{self, Entry};
 use crate::data_type::{DataType, FillValue};
-use crate::diagnostic::{Diagnostic, code, spelling};
+use crate::diagnostic::{Diagnostic, Profile, code, spelling};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::metadata::extension::{CodecMetadata, View};
@@ -37,7 +37,7 @@ pub(super) fn bind(
             let reported = diagnostics.len();
             let binding = Binding { codec, array, pointer, diagnostics };
             let bound = configuration.flatten().and_then(|configuration| binding.bind(configuration));
-            let is_faulty = || diagnostics[reported..].iter().any(Diagnostic::is_error);
+            let is_faulty = || diagnostics[reported..].iter().any(|found| Profile::Read.forbids(found));
             let (configuration, output) = bound.unwrap_or((BoundConfiguration::Other, None));
             let guess = || if is_faulty() { None } else { unsupported_output(codec, array) };
             (configuration, output.or_else(|| bytes_of(kind)).or_else(guess))
@@ -56,7 +56,7 @@ fn bind_bytes(
 ) -> (BoundConfiguration, Option<Representation>) {
     let reported = diagnostics.len();
     let parsed = registry::parse_bytes_codec(codec).and_then(|parsed| keep(parsed, diagnostics));
-    let is_faulty = diagnostics[reported..].iter().any(Diagnostic::is_error);
+    let is_faulty = diagnostics[reported..].iter().any(|found| Profile::Read.forbids(found));
     let size = match before {
         Some(Representation::Bytes(size)) => Some(*size),
         None => Some(BytesSize::Unbounded),
@@ -318,7 +318,7 @@ impl Binding<'_> {
             return Some((bound, Some(Representation::Bytes(size))));
         }
         let (endian, found) = configuration.bind(&self.array.data_type, self.pointer);
-        let is_faulty = found.iter().any(Diagnostic::is_error);
+        let is_faulty = found.iter().any(|found| Profile::Read.forbids(found));
         self.diagnostics.extend(found);
         if is_faulty {
             return None;

@@ -8,9 +8,8 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::uri::uri_of;
-use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
 use crate::operation::validate::ValidateOutcome;
-use crate::rule;
 
 /// Where the schema is published.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -19,7 +18,7 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/
 pub fn write(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()> {
     let findings = outcome.result.findings_and_differences();
     let used = used_rules(&findings);
-    let rules: Vec<Value> = used.keys().filter_map(|code| rule::find(code)).map(descriptor).collect();
+    let rules: Vec<Value> = used.keys().filter_map(|used| code::of(used)).map(descriptor).collect();
     let results: Vec<Value> =
         findings.iter().map(|finding| result(finding, used.get(finding.code).copied())).collect();
     let notifications: Vec<Value> = outcome
@@ -55,15 +54,15 @@ fn used_rules(findings: &[Diagnostic]) -> BTreeMap<&'static str, usize> {
 }
 
 fn descriptor(code: Code) -> Value {
-    let page = rule::page(code);
+    let page = code.page();
     let mut rule = json!({
         "id": code.code,
         "name": code.name,
-        "shortDescription": { "text": rule::title(code) },
+        "shortDescription": { "text": code.title() },
         "help": { "text": page, "markdown": page },
         "defaultConfiguration": { "level": level(code.severity) },
     });
-    if let Some(reference) = rule::reference(code) {
+    if let Some(reference) = code.reference() {
         rule["helpUri"] = reference.into();
     }
     rule

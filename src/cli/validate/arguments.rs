@@ -7,11 +7,10 @@ use clap::{Args, ValueEnum};
 use super::super::arguments::CommonArguments;
 use super::super::require;
 use super::super::value::{self, Document};
-use crate::diagnostic::{Code, Severity};
+use crate::diagnostic::{Code, Severity, code};
 use crate::metadata::json::Object;
 use crate::operation::error::OperationError;
 use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
-use crate::rule;
 
 const EXAMPLES: &str = r"Examples:
   Documents and keys of every node of a hierarchy:
@@ -250,8 +249,8 @@ fn denied(text: &str) -> Result<Denied, String> {
 
 /// A code or its name.
 fn code(text: &str) -> Result<Code, String> {
-    rule::find(text).ok_or_else(|| {
-        let near = rule::nearest(text);
+    code::find(text).ok_or_else(|| {
+        let near = code::nearest(text);
         format!("no rule has this code or name; the nearest is {} ({})", near.code, near.name)
     })
 }

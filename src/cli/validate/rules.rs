@@ -5,11 +5,10 @@ use serde::Serialize;
 use super::super::ExitStatus;
 use super::super::session::Session;
 use super::arguments::Format;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, code};
 use crate::operation::error::OperationError;
 use crate::report::json;
 use crate::report::table::{Align, Table};
-use crate::rule;
 
 /// A rule, as `--list-rules --json` gives it.
 #[derive(Serialize)]
@@ -36,13 +35,13 @@ struct Explained {
 
 impl Row {
     fn new(code: Code) -> Self {
-        Row { code: code.code, name: code.name, severity: code.severity.name(), title: rule::title(code) }
+        Row { code: code.code, name: code.name, severity: code.severity.name(), title: code.title() }
     }
 }
 
 /// Shows the page of a rule.
 pub(super) fn explain(code: Code, format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
-    let page = rule::page(code);
+    let page = code.page();
     let as_json = is_json(format, "--explain")?;
     session.print(|output| {
         if as_json {
@@ -57,7 +56,7 @@ pub(super) fn explain(code: Code, format: Format, session: &Session) -> anyhow::
 /// Shows the table of rules.
 pub(super) fn list(format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let as_json = is_json(format, "--list-rules")?;
-    let rows: Vec<Row> = rule::all().map(Row::new).collect();
+    let rows: Vec<Row> = code::ALL.iter().copied().map(Row::new).collect();
     session.print(|output| {
         if as_json {
             return json::write("rules", &Rows { rules: rows }, output);

@@ -40,7 +40,7 @@ pub use size::{BytesSize, DecodedSize, SizeRule};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 
@@ -218,7 +218,7 @@ impl BytesCodec {
         source: &CodecSource<'_>,
     ) -> Result<Self, BytesCodecError> {
         let (codec, found) = Self::parse(name, kind, source);
-        let reason = match (found.into_iter().find(Diagnostic::is_error), codec) {
+        let reason = match (found.into_iter().find(|found| Profile::Read.forbids(found)), codec) {
             (Some(error), _) => error.message,
             (None, None) => "the configuration is not valid".to_owned(),
             (None, Some(codec)) => match codec.refusal() {

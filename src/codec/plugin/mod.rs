@@ -25,7 +25,7 @@ use zarrs::array::CodecTraitsV3;
 use zarrs::array::codec::api::{CodecRuntimePluginV3, register_codec_v3};
 use zarrs::array::data_type::api::{DataTypeRuntimePluginV3, register_data_type_v3};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::json::{Json, Object};
 
 pub use odd_integer::OddIntegerDataType;
@@ -56,8 +56,12 @@ fn members(configuration: Option<&zarrs::metadata::Configuration>) -> Option<Obj
 
 /// What was made without errors, or what is wrong.
 fn checked<T>((made, diagnostics): (Option<T>, Vec<Diagnostic>)) -> Result<T, String> {
-    let errors: Vec<String> =
-        diagnostics.into_iter().filter(Diagnostic::is_error).map(|diagnostic| diagnostic.message).collect();
+    let errors: Vec<String> = Profile::Read
+        .judged(diagnostics)
+        .into_iter()
+        .filter(Diagnostic::is_error)
+        .map(|found| found.message)
+        .collect();
     if errors.is_empty() {
         made.ok_or_else(|| "the data type is not supported".to_owned())
     } else {

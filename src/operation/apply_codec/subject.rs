@@ -4,7 +4,7 @@ use super::data::{self, Early, Input};
 use super::measure::Direction;
 use crate::codec::{BoundChain, ChainFault};
 use crate::data_type::{DataType, FillValue, Leniency};
-use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::Json;
 use crate::operation::codec_words::complete_typesize;
@@ -167,21 +167,16 @@ fn read_fill_value(
 /// `--no-fill-check` was given.
 fn accept(
     options: &ApplyCodecOptions,
-    mut diagnostics: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
     array: Option<&OpenedArray>,
     about: &str,
 ) -> Result<Vec<Diagnostic>, OperationError> {
-    for diagnostic in &mut diagnostics {
-        let is_lost = diagnostic.is(code::SCALE_OFFSET_FILL_VALUE_LOST)
-            || diagnostic.is(code::CAST_VALUE_FILL_VALUE_LOST);
-        if is_lost && options.no_fill_check {
-            diagnostic.severity = Severity::Warning;
-        } else if is_lost && options.fill_value.is_some() {
-            diagnostic.severity = Severity::Error;
-        } else if open::is_read_with_a_warning(diagnostic) {
-            diagnostic.severity = Severity::Warning;
-        }
-    }
+    let profile = match (options.no_fill_check, &options.fill_value) {
+        (true, _) => Profile::WriteAnyFillValue,
+        (false, Some(_)) => Profile::Write,
+        (false, None) => Profile::Read,
+    };
+    let diagnostics = profile.judged(diagnostics);
     let (errors, mut warnings): (Vec<_>, Vec<_>) = diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
         return Err(open::refusal(&format!("the codec chain does not fit {about}"), &errors));

@@ -3,7 +3,7 @@
 use super::contents::finding;
 use super::{Chunks, inspect_reading};
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;
 use crate::engine::listing::list_with_sizes;
 use crate::engine::progress::{Progress, Share};
@@ -14,7 +14,7 @@ use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy};
 use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeResult, StatsResult};
-use crate::operation::open::{ArrayReading, lower};
+use crate::operation::open::ArrayReading;
 use crate::operation::options::InspectOptions;
 use crate::operation::place::Place;
 use crate::operation::{Interrupt, new_driver};
@@ -44,7 +44,8 @@ pub(super) fn inspect_group(
         warnings: Vec::new(),
     };
     let mut arrays = Vec::new();
-    for node in hierarchy.nodes {
+    for mut node in hierarchy.nodes {
+        node.judge(Profile::Read);
         let depth = depth(&root, &node.place);
         if options.depth.is_some_and(|deepest| depth > deepest) {
             continue;
@@ -68,7 +69,6 @@ pub(super) fn inspect_group(
         }
     }
     result.totals = totals(&result.nodes);
-    lower(&mut result.warnings);
     result.warnings.retain(is_of_interest);
     if options.stats {
         figures(arrays, options, (progress, interrupt), &mut result)?;
@@ -111,9 +111,9 @@ fn array_figures(
     match inspect_reading(array, options, listeners) {
         Ok(mut read) => Ok((read.stats, read.warnings.split_off(of_documents))),
         Err(error) => {
-            let mut found = [finding(error, code::GRID_UNSUPPORTED)?.with_severity(Severity::Error)];
+            let mut found = Profile::Values.judged(vec![finding(error, code::GRID_UNSUPPORTED)?]);
             place.locate(&mut found, key);
-            Ok((None, found.into()))
+            Ok((None, found))
         }
     }
 }
@@ -139,7 +139,7 @@ fn totals(nodes: &[NodeResult]) -> GroupTotals {
 
 /// What only `validate` is asked for is left out: findings of no consequence.
 fn is_of_interest(finding: &Diagnostic) -> bool {
-    finding.severity > crate::diagnostic::Severity::Info
+    finding.severity > Severity::Info
 }
 
 /// How far a node lies below the root.

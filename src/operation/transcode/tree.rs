@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::format::from_v2::tell_of_members;
 use super::format::version_2::in_v3_form;
 use super::selection::{self, Member, SourceArray};
-use crate::diagnostic::{Code, Diagnostic, Severity, code};
+use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;
 use crate::metadata::edit::{set_chunk_shape, set_member};
 use crate::metadata::group::NodeKind;
@@ -13,10 +13,10 @@ use crate::metadata::json::Json;
 use crate::metadata::v2::netcdf_members;
 use crate::operation::document::Documents;
 use crate::operation::error::OperationError;
-use crate::operation::group::{CONSOLIDATED_KEY, GroupReading};
+use crate::operation::group::GroupReading;
 use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
 use crate::operation::open::{
-    ArrayReading, OpenedArray, lower, open_documents, opened_regular, read_array_of, refusal,
+    ArrayReading, OpenedArray, open_documents, opened_regular, read_array_of, refusal,
 };
 use crate::operation::options::TranscodeOptions;
 use crate::operation::place::Place;
@@ -84,16 +84,9 @@ impl Source {
         let (mut readings, mut groups, mut other_keys) = (Vec::new(), Vec::new(), Vec::new());
         let mut links = Vec::new();
         for mut node in hierarchy.nodes {
-            lower(&mut node.diagnostics);
             match &mut node.content {
-                NodeContent::Array(array) => {
-                    lower(&mut array.diagnostics);
-                    tell_of_array_members(options, array);
-                }
+                NodeContent::Array(array) => tell_of_array_members(options, array),
                 NodeContent::Group(group) => {
-                    lower(&mut group.diagnostics);
-                    let of_node = group.diagnostics.iter_mut().chain(&mut node.diagnostics);
-                    forgive_copies(of_node, options.no_consolidate);
                     if options.change.zarr_format == Some(3) && group.zarr_format == 2 {
                         let members = netcdf_members(&group.document);
                         tell_of_members(
@@ -110,12 +103,12 @@ impl Source {
                 let found = check_name(&node.place, Some(3));
                 let reserved = found.filter(|_| check_name(&node.place, Some(2)).is_none());
                 node.diagnostics.extend(reserved.map(|found| {
-                    let found = found
-                        .with_severity(Severity::Warning)
-                        .with_help("v3 reserves such names: some readers may refuse the node");
+                    let found = found.with_help("v3 reserves such names: some readers may refuse the node");
                     found.in_store(store.as_str()).at_node(node.place.path.as_str())
                 }));
             }
+            node.judge(Profile::Read);
+            forgive_copies(node.document_diagnostics_mut(), options.no_consolidate);
             let (bad, good): (Vec<_>, Vec<_>) =
                 node.document_diagnostics().cloned().partition(Diagnostic::is_error);
             errors.extend(bad);
@@ -221,26 +214,16 @@ pub(super) fn name_points(arrays: &mut [SourceArray]) {
     }
 }
 
-/// Makes warnings of what is wrong with copies in consolidated metadata: they are made anew, or left out.
+/// Says of what is wrong with copies in consolidated metadata what becomes of it: they are made anew, or left out.
 fn forgive_copies<'a>(found: impl Iterator<Item = &'a mut Diagnostic>, are_left_out: bool) {
-    const ABOUT_COPIES: [Code; 4] = [
-        code::CONSOLIDATED_FORM,
-        code::CONSOLIDATED_STALE,
-        code::CONSOLIDATED_MISSING,
-        code::CONSOLIDATED_PATH,
-    ];
-    let is_about_copies = |found: &Diagnostic| {
-        let key = found.location.key.as_deref().unwrap_or_default();
-        ABOUT_COPIES.iter().any(|code| found.is(*code)) || key.rsplit('/').next() == Some(CONSOLIDATED_KEY)
+    let help = if are_left_out {
+        "`--no-consolidate` leaves the copies out of DEST"
+    } else {
+        "DEST gets new copies; `--no-consolidate` leaves them out"
     };
-    for found in found.filter(|found| found.is_error() && is_about_copies(found)) {
-        found.severity = Severity::Warning;
-        let help = if are_left_out {
-            "`--no-consolidate` leaves the copies out of DEST"
-        } else {
-            "DEST gets new copies; `--no-consolidate` leaves them out"
-        };
+    for found in found.filter(|found| found.is_error() && !Profile::Source.forbids(found)) {
         found.help = Some(help.to_owned());
+        Profile::Source.judge([found]);
     }
 }
 

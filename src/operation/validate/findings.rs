@@ -1,8 +1,7 @@
 //! Findings as they are gathered: the first of them kept, all of them counted.
 
-use crate::diagnostic::{Code, Diagnostic, Severity, code};
+use crate::diagnostic::{Code, Diagnostic, Profile, Severity, code};
 use crate::operation::options::ValidateOptions;
-use crate::rule;
 
 /// What becomes of a finding: dropped, or of a severity.
 #[derive(Debug, Clone, Default)]
@@ -30,9 +29,8 @@ impl Policy {
         if self.deny.contains(&found.code) {
             return Some(Severity::Error);
         }
-        // Who read it may have lowered it, as the other commands want it.
-        let table = code::find(found.code).map_or(found.severity, |entry| entry.severity);
-        Some(if self.deny_warnings && table == Severity::Warning { Severity::Error } else { table })
+        let severity = Profile::Validate.severity(found);
+        Some(if self.deny_warnings && severity == Severity::Warning { Severity::Error } else { severity })
     }
 }
 
@@ -68,7 +66,7 @@ impl<'a> Findings<'a> {
         if self.kept.len() < self.room {
             found.severity = severity;
             if found.help.is_none() {
-                found.help = code::find(found.code).map(rule::first_step);
+                found.help = code::of(found.code).map(Code::first_step);
             }
             self.kept.push(found);
         }
@@ -98,7 +96,7 @@ mod tests {
         let mut findings = Findings::new(&policy, room);
         for code in [code::KEY_UNKNOWN, code::CHUNK_CORRUPT, code::DATA_TYPE_UNSUPPORTED, code::KEY_UNKNOWN] {
             let mut part = Findings::new(&policy, findings.room_left());
-            part.push(Diagnostic::new(code, "found").with_severity(Severity::Info));
+            part.push(Diagnostic { severity: Severity::Info, ..Diagnostic::new(code, "found") });
             findings.append(part);
         }
         let kept = findings.kept.iter().map(|found| format!("{} {}", found.code, found.severity)).collect();

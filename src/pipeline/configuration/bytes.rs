@@ -2,7 +2,6 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/bytes/>
 
-use super::lenient;
 use crate::codec::kinds::Parsed;
 use crate::codec::kinds::members::Members;
 use crate::data_type::DataType;
@@ -74,6 +73,6 @@ impl BytesConfiguration {
         let diagnostic = Diagnostic::new(code, message)
             .with_help("add \"endian\": \"little\" to its configuration")
             .at_pointer(pointer);
-        (Some(Endian::Little), vec![lenient(diagnostic)])
+        (Some(Endian::Little), vec![diagnostic])
     }
 }

@@ -115,7 +115,7 @@ fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
             return None;
         }
     };
-    let notes = read.notes.iter().map(|note| super::lenient(note.diagnostic()).at_pointer(pointer.as_str()));
+    let notes = read.notes.iter().map(|note| note.diagnostic().at_pointer(pointer.as_str()));
     members.diagnostics.extend(notes);
     let number_type = read.value.real_number();
     if number_type.is_none() {

@@ -22,7 +22,7 @@ pub mod vlen;
 pub mod zfp;
 
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, Severity, code};
+use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::CodecMetadata;
 
 pub use bitround::BitRoundConfiguration;
@@ -108,12 +108,6 @@ impl CodecConfiguration {
 fn unsupported(codec: &str, data_type: &DataType, pointer: &str) -> Diagnostic {
     let message = format!("`{codec}` of `{data_type}` is not decoded by this program");
     Diagnostic::new(code::CODEC_UNSUPPORTED, message).at_pointer(pointer)
-}
-
-/// A finding about something that was read all the same: at most a warning here.
-fn lenient(diagnostic: Diagnostic) -> Diagnostic {
-    let severity = diagnostic.severity.min(Severity::Warning);
-    diagnostic.with_severity(severity)
 }
 
 #[cfg(test)]

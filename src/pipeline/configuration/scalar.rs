@@ -1,6 +1,5 @@
 //! Scalars in a configuration, in the encoding of fill values.
 
-use super::lenient;
 use crate::data_type::{FillValueError, Read};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -13,7 +12,7 @@ pub(super) fn scalar(
 ) -> Option<u64> {
     match read {
         Ok(Read { value, notes }) => {
-            diagnostics.extend(notes.iter().map(|note| lenient(note.diagnostic()).at_pointer(pointer)));
+            diagnostics.extend(notes.iter().map(|note| note.diagnostic().at_pointer(pointer)));
             Some(value)
         }
         Err(error) => {

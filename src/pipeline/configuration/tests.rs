@@ -3,7 +3,7 @@
 use super::*;
 use crate::codec::registry;
 use crate::data_type::DataType;
-use crate::diagnostic::{Code, code};
+use crate::diagnostic::{Code, Profile, code};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::json::{Json, Object};
@@ -130,7 +130,7 @@ fn scale_offset_scalars_are_those_of_the_data_type() {
     // Read with a warning.
     let parsed = bind(r#"{"scale": 2.0}"#, "int8");
     assert_eq!(only(&parsed), Some(code::INTEGER_WITH_FRACTION.code));
-    assert!(!parsed.1[0].is_error());
+    assert!(!Profile::Read.forbids(&parsed.1[0]));
     assert_eq!(parsed.0.unwrap().scale, Some(2));
 }
 
@@ -285,7 +285,7 @@ fn bytes_without_a_byte_order_is_little_with_a_warning() {
     let configuration = bytes::parse(None, "").0.unwrap();
     let bound = configuration.bind(&data_type("uint10"), "/codecs/0");
     assert_eq!((bound.0, only(&bound)), (Some(Endian::Little), Some(code::ENDIAN_MISSING.code)));
-    assert!(!bound.1[0].is_error());
+    assert!(!Profile::Read.forbids(&bound.1[0]));
     for name in ["uint8", "bool", "r16"] {
         let bound = configuration.bind(&data_type(name), "");
         assert_eq!((bound.0, only(&bound)), (None, None), "{name}");

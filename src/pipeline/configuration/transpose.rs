@@ -5,7 +5,6 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>
 
-use super::lenient;
 use crate::codec::kinds::Parsed;
 use crate::codec::kinds::members::{Members, shown};
 use crate::diagnostic::{Diagnostic, code};
@@ -58,7 +57,7 @@ fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<Transp
     let diagnostic = Diagnostic::new(code::TRANSPOSE_ORDER_LETTER, message)
         .with_help("write it as a permutation: zarr-python and zarrs reject the letter")
         .at_pointer(members.pointer_to("order"));
-    members.diagnostics.push(lenient(diagnostic));
+    members.diagnostics.push(diagnostic);
     Some(order)
 }
 

@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, Planned, build};
 use super::{change, normalize};
-use crate::diagnostic::{Code, Diagnostic, Severity, code};
+use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 use crate::operation::open::{OpenedArray, refusal};
@@ -35,27 +35,25 @@ pub(super) fn check(
         });
     }
     let (metadata, pipeline, found) = build(draft, store)?;
-    let (mut errors, mut lenient): (Vec<_>, Vec<_>) = found.into_iter().partition(Diagnostic::is_error);
+    let profile = match (options.no_fill_check, draft.new_chain) {
+        (true, _) => Profile::WriteAnyFillValue,
+        (false, true) => Profile::Write,
+        // What the chain does to the fill value, it has done in SOURCE.
+        (false, false) => Profile::Read,
+    };
+    let (mut errors, mut accepted): (Vec<_>, Vec<_>) =
+        profile.judged(found).into_iter().partition(Diagnostic::is_error);
     let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
     if draft.zarr_format == 2 {
         // Its own names are others.
-        lenient.retain(|found| !about_names(found));
+        accepted.retain(|found| !about_names(found));
         errors.retain(|found| !about_names(found));
-    }
-    if options.no_fill_check {
-        let (accepted, others): (Vec<_>, Vec<_>) =
-            errors.into_iter().partition(|error| error.is(code::CAST_VALUE_FILL_VALUE_LOST));
-        lenient.extend(accepted.into_iter().map(|accepted| accepted.with_severity(Severity::Warning)));
-        errors = others;
-    } else if draft.new_chain {
-        let lost = |found: &Diagnostic| found.is(code::SCALE_OFFSET_FILL_VALUE_LOST);
-        errors.extend(lenient.iter().filter(|found| lost(found)).cloned());
     }
     if !errors.is_empty() {
         return Err(refusal(&culprit(options, &errors, &source.store), &errors));
     }
     if draft.zarr_format == 3 && source.zarr_format == 2 {
-        warnings.extend(lenient.iter().filter(|found| about_names(found)).cloned());
+        warnings.extend(accepted.iter().filter(|found| about_names(found)).cloned());
     }
     if !draft.new_chain {
         let (metadata, pipeline) = match explicit(draft, &pipeline, options, store)? {
@@ -69,7 +67,7 @@ pub(super) fn check(
         change::refuse_lossy_casts(&pipeline)?;
     }
     let known: Vec<String> = warnings.iter().map(|known| known.message.clone()).collect();
-    warnings.extend(lenient.into_iter().filter(|found| !known.contains(&found.message)));
+    warnings.extend(accepted.into_iter().filter(|found| !known.contains(&found.message)));
     // Written anew, the chain says what it means: permutations, byte orders, numbers in their own form.
     let codecs = normalize::codecs(&pipeline);
     draft.set_codecs(codecs);

@@ -3,7 +3,7 @@
 
 use super::draft::Planned;
 use crate::codec::Recoding;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, Profile};
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
 use crate::engine::route::measured::SubchunkWay;
@@ -15,7 +15,7 @@ use crate::metadata::group::NodeKind;
 use crate::metadata::v2::{write_codecs, write_dtype};
 use crate::operation::document::{Documents, parse_document};
 use crate::operation::error::OperationError;
-use crate::operation::open::{ArrayReading, OpenedArray, lower, refusal};
+use crate::operation::open::{ArrayReading, OpenedArray, refusal};
 use crate::operation::place::Place;
 use crate::operation::transcode::format::consolidate::NodeDocuments;
 use crate::operation::transcode::layout::{opaque_array, side};
@@ -39,13 +39,10 @@ impl Described {
         source: &OpenedArray,
     ) -> Result<Self, OperationError> {
         let reading = documents.last().and_then(|(key, document)| read(key, &document.bytes, target, source));
-        let Some(mut reading) = reading else { return Err(fault(source, "no array")) };
-        lower(&mut reading.diagnostics);
+        let Some(reading) = reading else { return Err(fault(source, "no array")) };
         // Lost fill values are judged where the chain is proved: there are options that accept them.
-        let about_fill = [code::CAST_VALUE_FILL_VALUE_LOST, code::SCALE_OFFSET_FILL_VALUE_LOST];
-        let is_accepted = |found: &Diagnostic| about_fill.iter().any(|code| found.is(*code));
-        let is_error = |found: &Diagnostic| found.is_error() && !is_accepted(found);
-        let errors: Vec<_> = reading.diagnostics.into_iter().filter(is_error).collect();
+        let found = Profile::WriteAnyFillValue.judged(reading.diagnostics);
+        let errors: Vec<_> = found.into_iter().filter(Diagnostic::is_error).collect();
         if !errors.is_empty() {
             return Err(refusal("the destination's metadata would be in error", &errors));
         }

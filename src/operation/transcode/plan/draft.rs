@@ -1,15 +1,15 @@
 //! The destination's metadata: the source's document with what was asked for changed, and all else as it was written.
 
 use crate::data_type::{DataType, FillValue};
+use crate::diagnostic::Diagnostic;
 use crate::diagnostic::quantity::counted;
-use crate::diagnostic::{Diagnostic, Severity};
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::edit::{append_attributes, codecs_json, set_member};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::error::OperationError;
-use crate::operation::open::{OpenedArray, is_read_with_a_warning, refusal};
+use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::{ChangeOptions, Compression};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
 
@@ -241,11 +241,6 @@ pub(in crate::operation) fn build(
         fill_value: draft.fill_value.clone(),
     };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut found);
-    for diagnostic in &mut found {
-        if is_read_with_a_warning(diagnostic) {
-            diagnostic.severity = Severity::Warning;
-        }
-    }
     Ok((metadata, pipeline, found))
 }
 

@@ -3,7 +3,6 @@
 use super::BoundCastValue;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{NumberType, SmallFloat};
-use crate::pipeline::configuration::lenient;
 
 impl BoundCastValue {
     /// Whether encoding casts integers to a float type that does not hold all of them.
@@ -27,7 +26,7 @@ impl BoundCastValue {
         let message = format!(
             "`cast_value` {direction} `{integer}` as `{float}`, which does not hold all of its values"
         );
-        Some(lenient(Diagnostic::new(code::CAST_VALUE_LOSSY, message).at_pointer(pointer)))
+        Some(Diagnostic::new(code::CAST_VALUE_LOSSY, message).at_pointer(pointer))
     }
 }
 

@@ -12,7 +12,6 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::metadata::extension::MAX_FAULTS;
 use crate::metadata::json::Json;
-use crate::pipeline::configuration::lenient;
 use crate::pipeline::configuration::scalar::scalar;
 
 /// Errors are still kept where so many warnings are that no more of those are.
@@ -147,7 +146,7 @@ fn first_of_each(
         let diagnostic = Diagnostic::new(code::CAST_VALUE_SCALAR_REPEATED, message)
             .with_help("remove it: zarr-python takes the last entry of a key")
             .at_pointer(format!("{pointer}/configuration/scalar_map/{name}/{index}"));
-        diagnostics.push(lenient(diagnostic));
+        diagnostics.push(diagnostic);
     }
     kept
 }

@@ -1,0 +1,93 @@
+//! The pages of the codes: what `--explain` prints, and what the help of the other reports is taken from.
+//!
+//! Each begins with `# CODE name: title`; the tests below hold the rest of its form.
+
+use super::Code;
+
+impl Code {
+    /// What `--explain` prints, Markdown of at most 80 columns; that of a retired code says so.
+    pub const fn page(self) -> &'static str {
+        self.page
+    }
+
+    /// What the rule finds, as the heading of its page has it: one clause.
+    pub fn title(self) -> &'static str {
+        self.page.lines().next().and_then(|heading| heading.split_once(": ")).map_or("", |(_, title)| title)
+    }
+
+    /// The first sentence of what to do, on one line.
+    pub fn first_step(self) -> String {
+        let (_, rest) = self.page.split_once("\n## What to do\n\n").unwrap_or_default();
+        let (section, _) = rest.split_once("\n## ").unwrap_or((rest, ""));
+        let paragraph = section.trim().replace('\n', " ");
+        match paragraph.find(". ") {
+            Some(end) => paragraph[..end].to_owned(),
+            None => paragraph.trim_end_matches('.').to_owned(),
+        }
+    }
+
+    /// The first address under its references: a section of the specification, or a page of the registry.
+    pub fn reference(self) -> Option<&'static str> {
+        let (_, references) = self.page.split_once("\n## References\n")?;
+        let start = references.find("https://")?;
+        let url = &references[start..];
+        let end = url.find(|letter: char| letter.is_whitespace() || matches!(letter, '>' | ')'));
+        Some(&url[..end.unwrap_or(url.len())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::code;
+
+    const HEADINGS: [&str; 5] =
+        ["## What it finds", "## Why it matters", "## What to do", "## Example", "## References"];
+
+    #[test]
+    fn every_page_is_of_a_code() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/diagnostic/page");
+        #[expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
+        let files = std::fs::read_dir(folder).unwrap();
+        let mut pages: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        pages.sort();
+        let mut codes: Vec<_> =
+            code::ALL.iter().chain(code::RETIRED).map(|rule| format!("{}.md", rule.code)).collect();
+        codes.sort();
+        assert_eq!(pages, codes);
+        for retired in code::RETIRED {
+            let heading = format!("# {} {}: retired", retired.code, retired.name);
+            assert!(retired.page().starts_with(&heading), "{}", retired.code);
+        }
+    }
+
+    #[test]
+    fn page_has_the_headings_in_order_and_something_under_each() {
+        for rule in code::ALL {
+            let page = rule.page();
+            let heading = format!("# {} {}: ", rule.code, rule.name);
+            assert!(page.starts_with(&heading), "{} does not begin with {heading:?}", rule.code);
+            assert!(!rule.title().ends_with('.') && !rule.title().is_empty(), "the title of {}", rule.code);
+            let headings: Vec<_> = page.lines().filter(|line| line.starts_with("## ")).collect();
+            assert_eq!(headings, HEADINGS, "{}", rule.code);
+            for section in page.split("\n## ").skip(1) {
+                let text = section.split_once('\n').map_or("", |(_, text)| text).trim();
+                assert!(text.len() > 15, "{}: nothing under {section:?}", rule.code);
+            }
+        }
+    }
+
+    #[test]
+    fn page_fits_80_columns_and_names_a_reference() {
+        for rule in code::ALL {
+            let page = rule.page();
+            for line in page.lines() {
+                assert!(line.chars().count() <= 80 || line.contains("https://"), "{}: {line}", rule.code);
+                assert!(line.trim_end() == line, "{}: space at the end of {line:?}", rule.code);
+            }
+            assert!(page.ends_with('\n') && !page.ends_with("\n\n"), "the end of {}", rule.code);
+            assert!(rule.reference().is_some(), "{} refers to nothing", rule.code);
+            let step = rule.first_step();
+            assert!(step.len() > 6 && !step.contains('\n'), "{}: {step:?}", rule.code);
+        }
+    }
+}
