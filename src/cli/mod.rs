@@ -7,6 +7,7 @@ mod arguments;
 mod exit_status;
 mod generate;
 mod inspect;
+mod parse_error;
 mod session;
 mod shape;
 mod signals;
@@ -59,7 +60,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let parsed = session::guard(|| Ok(parse(arguments)));
     let command = match parsed {
         Ok(Ok(arguments)) => arguments.command,
-        Ok(Err(error)) => return exit_status::of_parse_error(error),
+        Ok(Err(error)) => return parse_error::report(error),
         Err(error) => return Session::new(None).report_error(&error),
     };
     let session = Arc::new(Session::new(command.common()));

@@ -1,9 +1,10 @@
 //! The data types that have a configuration, each held to its page and schema in the registry: a member that they do
 //! not have is an error.
 
-use super::read::{DataTypeError, MAX_ELEMENT_SIZE};
+use super::error::DataTypeError;
+use super::members::Members;
 use super::{DataType, FixedBytes, Leniency, TimeType, structure};
-use crate::metadata::json::{Json, Number, Object};
+use crate::metadata::json::{Number, Object};
 
 pub(super) const FIXED_LENGTH_UTF32: &str = "fixed_length_utf32";
 
@@ -51,65 +52,10 @@ fn fixed_bytes(name: &'static str, members: &Members<'_>) -> Result<Option<DataT
     Ok(size.map(|size| DataType::FixedBytes(FixedBytes { name, size })))
 }
 
-/// The members of one configuration.
-pub(super) struct Members<'a> {
-    pub(super) name: &'a str,
-    object: &'a Object,
-}
-
-impl<'a> Members<'a> {
-    /// An error where there is no configuration, or a member that is not `known`.
-    fn new(
-        name: &'a str,
-        configuration: Option<&'a Object>,
-        known: &'static [&'static str],
-    ) -> Result<Self, DataTypeError> {
-        let object = configuration
-            .ok_or_else(|| DataTypeError::Missing { name: name.to_owned(), member: known[0] })?;
-        match object.names().find(|member| !known.contains(member)) {
-            None => Ok(Members { name, object }),
-            Some(member) => Err(DataTypeError::ConfigurationMember {
-                name: name.to_owned(),
-                member: Json::from(member).excerpt(),
-                known,
-            }),
-        }
-    }
-
-    /// A member that must be there.
-    pub(super) fn require(&self, member: &'static str) -> Result<&'a Json, DataTypeError> {
-        self.object.get(member).ok_or_else(|| DataTypeError::Missing { name: self.name.to_owned(), member })
-    }
-
-    /// The fault of a member, or of what is inside it.
-    pub(super) fn fault(
-        &self,
-        member: impl Into<String>,
-        expected: impl Into<String>,
-        found: &Json,
-    ) -> DataTypeError {
-        DataTypeError::Member {
-            name: self.name.to_owned(),
-            member: member.into(),
-            expected: expected.into(),
-            found: found.excerpt(),
-        }
-    }
-
-    /// `length_bytes`, a positive multiple of `unit`; `None` where it is more than this program reads.
-    fn length(&self, unit: u64) -> Result<Option<usize>, DataTypeError> {
-        let json = self.require("length_bytes")?;
-        let length = json.as_u64().filter(|&length| length > 0 && length % unit == 0).ok_or_else(|| {
-            let of = if unit == 1 { String::new() } else { format!(" that is a multiple of {unit}") };
-            self.fault("length_bytes", format!("a positive integer{of}"), json)
-        })?;
-        Ok(usize::try_from(length).ok().filter(|&length| length <= MAX_ELEMENT_SIZE))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::json::Json;
 
     fn read(text: &str) -> Result<DataType, DataTypeError> {
         DataType::from_metadata(&Json::parse_str(text).unwrap())

@@ -6,37 +6,10 @@ use super::float::FloatType;
 use super::scalar::{
     float_from_json, float_to_json, integer_bits, integer_of, value_from_json, value_to_json,
 };
-use super::{DataType, Leniency, Read, StructType, base64, opaque};
-use crate::diagnostic::{Diagnostic, code};
+use super::{DataType, FillValue, FillValueError, Leniency, Read, StructType, base64, opaque};
+use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
 use crate::metadata::json::{Json, Number, Object};
-
-/// The bytes of a fill value, in the order of this machine. Equality is bit for bit.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct FillValue(pub Vec<u8>);
-
-/// Why JSON is no value of a data type.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected {expected} for {data_type}, found {found}")]
-pub struct FillValueError {
-    /// The name of the data type.
-    pub data_type: String,
-    /// What would be right.
-    pub expected: String,
-    /// What is there, shortened.
-    pub found: String,
-}
-
-impl FillValueError {
-    pub(super) fn new(data_type: &str, expected: impl Into<String>, found: &Json) -> Self {
-        FillValueError { data_type: data_type.to_owned(), expected: expected.into(), found: found.excerpt() }
-    }
-
-    /// The error as a finding, `ZD201`.
-    pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::new(code::FILL_VALUE_INVALID, self.to_string())
-    }
-}
 
 impl FillValue {
     /// The bytes.

@@ -7,9 +7,11 @@
 mod alias;
 pub(crate) mod base64;
 mod configuration;
+mod error;
 mod fill_value;
 mod float;
 mod layout;
+mod members;
 mod opaque;
 mod read;
 mod registry;
@@ -21,9 +23,8 @@ use crate::element::{NumberType, SmallFloat};
 use crate::metadata::json::{Json, Object};
 
 pub use alias::meant_types;
-pub use fill_value::{FillValue, FillValueError};
+pub use error::{DataTypeError, FillValueError};
 pub use layout::{ByteSwap, Run};
-pub use read::DataTypeError;
 pub use scalar::{scalar_argument, value_from_json, value_to_json};
 pub use structure::{Field, StructType};
 
@@ -80,6 +81,10 @@ pub struct FixedBytes {
     /// Bytes of an element.
     pub size: usize,
 }
+
+/// The bytes of a fill value, in the order of this machine. Equality is bit for bit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FillValue(pub Vec<u8>);
 
 /// Something that was read, and what was let pass in reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Fill values of bytes and of text: raw bits, byte strings, UTF-32, and elements of any length.
 
-use super::fill_value::{FillValue, FillValueError};
-use super::read::MAX_ELEMENT_SIZE;
-use super::{FixedBytes, Leniency, Read, base64};
+use super::error::{FillValueError, MAX_ELEMENT_SIZE};
+use super::{FillValue, FixedBytes, Leniency, Read, base64};
 use crate::diagnostic::code;
 use crate::metadata::json::Json;
 

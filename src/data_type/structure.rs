@@ -2,8 +2,8 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types/struct>
 
-use super::configuration::Members;
-use super::read::{DataTypeError, MAX_ELEMENT_SIZE};
+use super::error::{DataTypeError, MAX_ELEMENT_SIZE};
+use super::members::Members;
 use super::{DataType, Leniency};
 use crate::diagnostic::code;
 use crate::metadata::json::{Json, Object};

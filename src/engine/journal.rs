@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use fingerprint::Fingerprint;
 use holder::{Hold, Holder};
-use line::{Counted, Header, Known, Line, next_line, read, to_line};
+use line::{Counted, Header, Known, Line, last_holder, next_line, read, to_line};
 
 use super::chunk_set::ChunkSet;
 use super::driver::Fault;
@@ -383,7 +383,7 @@ fn lock(log: &mut dyn Log) -> Result<Guard, JournalError> {
         Lock::Held if !log.is_in_place() => Err(JournalError::Locked),
         Lock::Held => Ok(guard(true, None)),
         Lock::Elsewhere => Err(JournalError::Locked),
-        Lock::Unsupported => match Holder::last(&log.read(MOST_BYTES)?) {
+        Lock::Unsupported => match last_holder(&log.read(MOST_BYTES)?) {
             Some(holder) if holder.is_alive() => Err(JournalError::Held(holder.to_string())),
             before => Ok(guard(false, before)),
         },

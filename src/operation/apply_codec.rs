@@ -30,7 +30,7 @@ pub fn apply_codec(
         if options.decode || options.chunk.is_some() { Direction::Decode } else { Direction::Encode };
     check_memory(options, &subject.chain)?;
     let Input { name, file_bytes, bytes } = match early {
-        Some(early) => early.into_input(&subject, direction)?,
+        Some(early) => early.into_input(&subject.chain, direction)?,
         None => subject.read_input(options, direction)?,
     };
     let faulty = |fault: ChainFault| describe_fault(&name, direction, &subject.chain, fault);

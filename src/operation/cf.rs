@@ -87,7 +87,7 @@ impl CfDecoding {
 fn unpacking(source: &OpenedArray, stored: NumberType) -> Result<Option<Unpack>, OperationError> {
     let attributes = &source.metadata.attributes;
     let (scale_factor, add_offset) = (factor("scale_factor", attributes)?, factor("add_offset", attributes)?);
-    let codes = declared_type(stored, attributes);
+    let codes = missing::declared_type(stored, attributes);
     if scale_factor.is_none() && add_offset.is_none() && codes == stored {
         return Ok(None);
     }
@@ -113,17 +113,4 @@ fn number(json: &Json) -> Option<f64> {
         None => json,
     };
     json.as_number().map(Number::as_f64).filter(|value| value.is_finite())
-}
-
-/// The type of integers that the attribute `_Unsigned` declares to be of the other signedness (netCDF conventions).
-pub(super) fn declared_type(stored: NumberType, attributes: &Object) -> NumberType {
-    let unsigned = match attributes.get("_Unsigned").and_then(Json::as_str) {
-        Some("true") => true,
-        Some("false") => false,
-        _ => return stored,
-    };
-    if stored.is_float() || !stored.is_whole() {
-        return stored;
-    }
-    NumberType::integer(!unsigned, stored.bits()).unwrap_or(stored)
 }

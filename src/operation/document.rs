@@ -2,12 +2,14 @@
 //!
 //! A `zarr.json` counts whatever stands beside it, also where it is broken; then a `.zarray`, then a `.zgroup`.
 
-use super::group::CONSOLIDATED_KEY;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::group::{NodeKind, node_kind};
 use crate::metadata::json::{Json, JsonError, NotFiniteValues};
 use crate::store::file_format::FileFormat;
 use crate::store::{Node, StoreError};
+
+/// The key of consolidated metadata of v2.
+pub const CONSOLIDATED_KEY: &str = ".zmetadata";
 
 /// The keys of documents, by which a node is known.
 pub const NODE_KEYS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];

@@ -1,6 +1,6 @@
 //! A group's documents, read as far as they go.
 
-use super::document::{Documents, not_json, parse_document};
+use super::document::{CONSOLIDATED_KEY, Documents, not_json, parse_document};
 use super::place::Place;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::consolidated::Consolidated;
@@ -9,9 +9,6 @@ use crate::metadata::json::{Json, Object};
 use crate::metadata::v2;
 use crate::store::file_format::FileFormat;
 use crate::store::{Node, StoreError};
-
-/// The key of consolidated metadata of v2.
-pub const CONSOLIDATED_KEY: &str = ".zmetadata";
 
 /// What could be read of a group, and all that is wrong with its documents.
 #[derive(Debug, Clone)]

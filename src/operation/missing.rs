@@ -1,14 +1,13 @@
 //! Values that count as missing: `--missing`, and what the attributes `_FillValue` and `missing_value` declare.
 
-use super::cf;
 use super::error::OperationError;
 use super::open::OpenedArray;
 use super::options::Missing;
 use super::transcode::quantize::range::FloatType;
 use super::xarray::{self, FILL_VALUE};
-use crate::data_type::{base64, value_from_json};
+use crate::data_type::value_from_json;
 use crate::element::NumberType;
-use crate::metadata::json::Json;
+use crate::metadata::json::{Json, Object};
 
 /// The bits of the values that `--missing` names.
 pub(super) fn values(
@@ -41,10 +40,10 @@ pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64
     let attributes = [FILL_VALUE, "missing_value"].map(|name| source.metadata.attributes.get(name));
     let elements = attributes.into_iter().flatten();
     let elements = elements.flat_map(|json| json.as_array().unwrap_or_else(|| std::slice::from_ref(json)));
-    let unsigned = cf::declared_type(number_type, &source.metadata.attributes);
+    let unsigned = declared_type(number_type, &source.metadata.attributes);
     let of_attributes = elements.filter_map(|element| {
         // Both types have the same bits for a code: 255 is -1 where bytes are declared unsigned.
-        scalar(number_type, element).or_else(|| scalar(unsigned, element))
+        xarray::scalar(number_type, element).or_else(|| xarray::scalar(unsigned, element))
     });
     // Attributes in the form of v3 have the mask already, and the names of dimensions no more.
     let is_mask = source.zarr_format == 2
@@ -61,27 +60,17 @@ pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64
     bits
 }
 
-/// A number (also a bare `NaN`), its string form, or the base64 of its little-endian bytes, as xarray writes it.
-pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
-    if let Json::NotFinite(value) = json {
-        return value_from_json(number_type, &Json::from(value.word())).ok().map(|read| read.value);
+/// The type of integers that the attribute `_Unsigned` declares to be of the other signedness (netCDF conventions).
+pub(super) fn declared_type(stored: NumberType, attributes: &Object) -> NumberType {
+    let unsigned = match attributes.get("_Unsigned").and_then(Json::as_str) {
+        Some("true") => true,
+        Some("false") => false,
+        _ => return stored,
+    };
+    if stored.is_float() || !stored.is_whole() {
+        return stored;
     }
-    if let Ok(read) = value_from_json(number_type, json) {
-        return Some(read.value);
-    }
-    let bytes = base64::decode(json.as_str()?)?;
-    match bytes.len() {
-        length if length == number_type.size() => {
-            Some(bytes.iter().rev().fold(0, |bits, byte| (bits << 8) | u64::from(*byte)))
-        }
-        // xarray encodes every float as a float64.
-        8 if number_type.is_float() => {
-            let float = FloatType(number_type);
-            let value = f64::from_le_bytes(bytes.try_into().ok()?);
-            Some(float.bits(float.round(value, crate::kernel::Rounding::NearestEven)))
-        }
-        _ => None,
-    }
+    NumberType::integer(!unsigned, stored.bits()).unwrap_or(stored)
 }
 
 fn is_nan(number_type: NumberType, bits: u64) -> bool {

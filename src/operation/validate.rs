@@ -10,6 +10,7 @@ mod gathered;
 mod keys;
 mod memory;
 mod object;
+mod objects;
 mod shard;
 mod verdict;
 mod window;

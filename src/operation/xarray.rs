@@ -2,9 +2,9 @@
 //! fill value is what it masks; in v3 the names are metadata, and it masks by the attribute `_FillValue` alone, floats
 //! in base64.
 
-use super::missing;
 use super::transcode::quantize::range::FloatType;
-use crate::data_type::{DataType, FillValue, base64, value_to_json};
+use crate::data_type::{DataType, FillValue, base64, value_from_json, value_to_json};
+use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 
 /// The attribute that names the dimensions in v2.
@@ -23,6 +23,29 @@ pub(super) fn dimension_names(attributes: &Object, rank: usize) -> Option<Vec<Js
 pub(super) fn dimension_names_of_v2(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
     let names = dimension_names(attributes, rank)?;
     Some(names.iter().map(|name| name.as_str().map(ToOwned::to_owned)).collect())
+}
+
+/// A number (also a bare `NaN`), its string form, or the base64 of its little-endian bytes, as xarray writes it.
+pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
+    if let Json::NotFinite(value) = json {
+        return value_from_json(number_type, &Json::from(value.word())).ok().map(|read| read.value);
+    }
+    if let Ok(read) = value_from_json(number_type, json) {
+        return Some(read.value);
+    }
+    let bytes = base64::decode(json.as_str()?)?;
+    match bytes.len() {
+        length if length == number_type.size() => {
+            Some(bytes.iter().rev().fold(0, |bits, byte| (bits << 8) | u64::from(*byte)))
+        }
+        // xarray encodes every float as a float64.
+        8 if number_type.is_float() => {
+            let float = FloatType(number_type);
+            let value = f64::from_le_bytes(bytes.try_into().ok()?);
+            Some(float.bits(float.round(value, crate::kernel::Rounding::NearestEven)))
+        }
+        _ => None,
+    }
 }
 
 /// A masked value as the attribute of v3 has it; `None` for types that xarray does not decode there.
@@ -47,12 +70,10 @@ pub(super) fn encode(data_type: &DataType, value: &FillValue) -> Option<Json> {
 pub(super) fn decode(data_type: &DataType, json: &Json) -> Option<FillValue> {
     match data_type {
         DataType::Bool => json.as_bool().map(|value| FillValue(vec![value.into()])),
-        DataType::Number(number) => {
-            missing::scalar(*number, json).map(|bits| FillValue::from_bits(*number, bits))
-        }
+        DataType::Number(number) => scalar(*number, json).map(|bits| FillValue::from_bits(*number, bits)),
         DataType::Complex(component) => {
             let [real, imaginary] = json.as_array()? else { return None };
-            let part = |json| missing::scalar(*component, json);
+            let part = |json| scalar(*component, json);
             let parts = [part(real)?, part(imaginary)?];
             Some(FillValue(parts.map(|bits| FillValue::from_bits(*component, bits).0).concat()))
         }

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::held;
-use super::line::{Header, Line, next_line};
 use crate::store::machine;
 
 /// A run, by the process that it is a part of.
@@ -70,19 +69,6 @@ impl Holder {
         }
         let is_same = machine::is_running(self.process) && machine::process_begun(self.process) == self.begun;
         is_same && (self.process != std::process::id() || held(&RUNS).contains(&self.run))
-    }
-
-    /// The last that the lines of a journal name.
-    pub(super) fn last(text: &[u8]) -> Option<Self> {
-        let (header, mut place) = next_line::<Header>(text, 0)?;
-        let mut last = header.holder;
-        while let Some((line, next)) = next_line::<Line>(text, place) {
-            place = next;
-            if let Line::Holder(holder) = line {
-                last = Some(holder);
-            }
-        }
-        last
     }
 }
 

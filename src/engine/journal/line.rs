@@ -105,6 +105,19 @@ pub(super) fn next_line<T: for<'a> Deserialize<'a>>(text: &[u8], start: usize) -
     Some((line, start + length + 1))
 }
 
+/// The last writer that the lines of a journal name.
+pub(super) fn last_holder(text: &[u8]) -> Option<Holder> {
+    let (header, mut place) = next_line::<Header>(text, 0)?;
+    let mut last = header.holder;
+    while let Some((line, next)) = next_line::<Line>(text, place) {
+        place = next;
+        if let Line::Holder(holder) = line {
+            last = Some(holder);
+        }
+    }
+    last
+}
+
 /// What the lines after the header say that can be believed, the length of those, and whether the last of them was
 /// written after the present boot.
 pub(super) fn read(

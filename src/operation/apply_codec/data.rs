@@ -1,7 +1,6 @@
 //! INPUT and OUTPUT: raw elements, little endian and in C order, or `.npy` files. In memory: native-endian elements.
 
 use super::measure::Direction;
-use super::subject::Subject;
 use crate::codec::BoundChain;
 use crate::data_type::DataType;
 use crate::diagnostic::quantity;
@@ -112,8 +111,12 @@ fn holds(file_type: &DataType, data_type: &DataType) -> bool {
 
 impl Early {
     /// The elements, or bytes, once it is known what the chain takes.
-    pub(super) fn into_input(self, subject: &Subject, direction: Direction) -> Result<Input, OperationError> {
-        let taken = taken(&subject.chain, direction);
+    pub(super) fn into_input(
+        self,
+        chain: &BoundChain,
+        direction: Direction,
+    ) -> Result<Input, OperationError> {
+        let taken = taken(chain, direction);
         let (data_type, shape) = (&self.array.data_type, &self.array.shape);
         let fits = match &taken {
             Representation::Array(array) => holds(data_type, &array.data_type) && *shape == array.shape,

@@ -7,7 +7,8 @@ use crate::diagnostic::{Diagnostic, Location, code};
 use crate::metadata::consolidated::Consolidated;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::same_node::is_copy_of;
-use crate::operation::group::{CONSOLIDATED_KEY, GroupReading};
+use crate::operation::document::CONSOLIDATED_KEY;
+use crate::operation::group::GroupReading;
 
 /// The most findings of one kind about one group's copies.
 const MAX_FAULTS: usize = 100;

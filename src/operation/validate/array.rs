@@ -7,6 +7,7 @@ use super::gathered::{ChunkFailures, Gathered};
 use super::keys::{self, ArrayKeys};
 use super::memory;
 use super::object::{Buffers, ObjectCheck};
+use super::objects::ObjectsCheck;
 use super::shard::ShardCheck;
 use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::{Diagnostic, code};
@@ -123,14 +124,8 @@ impl ArrayCheck<'_> {
         if readable.is_empty() {
             return Ok(());
         }
-        let check = ObjectCheck {
-            place: &reading.place,
-            node: &reading.node,
-            metadata: subject.metadata,
-            chain,
-            shards,
-            decodes,
-        };
+        let (place, node, metadata) = (&reading.place, &reading.node, subject.metadata);
+        let check = ObjectsCheck { object: ObjectCheck { place, node, metadata, chain, decodes }, shards };
         let allowed = memory::allot(self.budget, &check, &reading.store)?;
         self.progress.start(&reading.store, Some(scan.bytes));
         if allowed < self.driver.num_threads() {
@@ -145,14 +140,20 @@ impl ArrayCheck<'_> {
         Ok(())
     }
 
-    fn run_objects(&self, driver: &Driver, check: &ObjectCheck, objects: &ChunkSet, gathered: &mut Gathered) {
+    fn run_objects(
+        &self,
+        driver: &Driver,
+        check: &ObjectsCheck,
+        objects: &ChunkSet,
+        gathered: &mut Gathered,
+    ) {
         let Gathered { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
         let room = AtomicUsize::new(findings.room_left());
-        let mut unread = ChunkFailures::of(check.place);
+        let mut unread = ChunkFailures::of(check.object.place);
         let work = |buffers: &mut Buffers, index| {
             let mut part = Findings::new(self.policy, room.load(Ordering::Relaxed));
-            let outcome = check.run(buffers, position(index, check.metadata), &mut part);
+            let outcome = check.run(buffers, position(index, check.object.metadata), &mut part);
             let bytes = outcome?;
             self.progress.advance(bytes);
             Ok(part)
@@ -162,9 +163,10 @@ impl ArrayCheck<'_> {
             match outcome {
                 Ok(part) => findings.append(part),
                 Err(fault) => {
-                    let chunk = position(index, check.metadata);
-                    let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
-                    match fault_finding(fault, check, chunk) {
+                    let chunk = position(index, check.object.metadata);
+                    let object = &check.object;
+                    let key = object.place.key(&object.metadata.chunk_key_encoding.key(&chunk));
+                    match fault_finding(fault, object, chunk) {
                         Ok(found) => findings.push(found),
                         Err(error) => unread.push(key, error, failures),
                     }

@@ -1,6 +1,7 @@
 //! The memory that a thread takes while it checks a stored object.
 
-use super::object::{ObjectCheck, skips_values};
+use super::object::skips_values;
+use super::objects::ObjectsCheck;
 use crate::codec::{BoundChain, Codec};
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
@@ -9,7 +10,7 @@ use crate::operation::error::OperationError;
 const ENTRY_BYTES: u64 = 96;
 
 /// How many threads may check objects at a time; an error where there is no room for one.
-pub(super) fn allot(budget: Budget, check: &ObjectCheck, store: &str) -> Result<usize, OperationError> {
+pub(super) fn allot(budget: Budget, check: &ObjectsCheck, store: &str) -> Result<usize, OperationError> {
     let purpose = || {
         let what = if check.shards.is_some() { "the shards" } else { "the chunks" };
         format!("to check {what} of `{store}`")
@@ -21,12 +22,12 @@ pub(super) fn allot(budget: Budget, check: &ObjectCheck, store: &str) -> Result<
 }
 
 /// Bytes that a thread holds for one object.
-fn unit_bytes(check: &ObjectCheck) -> u64 {
+fn unit_bytes(check: &ObjectsCheck) -> u64 {
     match &check.shards {
-        None => chain_bytes(check.chain),
+        None => chain_bytes(check.object.chain),
         Some(shards) => {
-            let subchunk = if check.decodes { chain_bytes(shards.subchunk()) } else { 0 };
-            subchunk.saturating_add(index_bytes(check.chain))
+            let subchunk = if check.object.decodes { chain_bytes(shards.subchunk()) } else { 0 };
+            subchunk.saturating_add(index_bytes(check.object.chain))
         }
     }
 }

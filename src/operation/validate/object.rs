@@ -1,7 +1,6 @@
 //! Levels `index` and `data`: one stored object, its shard index and its chunks.
 
 use super::findings::Findings;
-use super::shard::ShardCheck;
 use super::window::Window;
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec};
@@ -19,8 +18,6 @@ pub(super) struct ObjectCheck<'a> {
     pub(super) node: &'a Node,
     pub(super) metadata: &'a ArrayMetadata,
     pub(super) chain: &'a BoundChain,
-    /// Of a sharded array.
-    pub(super) shards: Option<ShardCheck>,
     /// Whether chunks are decoded, not only shard indexes.
     pub(super) decodes: bool,
 }
@@ -43,26 +40,6 @@ pub(super) struct Object<'a, 'p> {
 }
 
 impl ObjectCheck<'_> {
-    /// Checks an object; its size in bytes.
-    pub(super) fn run(
-        &self,
-        buffers: &mut Buffers,
-        chunk: Vec<u64>,
-        findings: &mut Findings,
-    ) -> Result<u64, Fault> {
-        let key = self.metadata.chunk_key_encoding.key(&chunk);
-        let Some(reader) = self.node.open(&key)? else { return Ok(0) };
-        let bytes = reader.length();
-        let key = self.place.key(&key);
-        let mut object = Object { check: self, key, chunk, findings, buffers };
-        match &self.shards {
-            Some(shards) => shards.run(&mut object, &reader)?,
-            None if self.decodes => object.whole(&reader)?,
-            None => {}
-        }
-        Ok(bytes)
-    }
-
     /// The chain of a chunk.
     pub(super) fn chain_of(&self, chunk: &[u64]) -> Result<OfShape<'_, BoundChain>, Fault> {
         let chain = self.chain.for_chunk(&self.metadata.grid, chunk);
@@ -72,7 +49,7 @@ impl ObjectCheck<'_> {
 
 impl Object<'_, '_> {
     /// Decodes a chunk that is no shard.
-    fn whole(&mut self, reader: &ObjectReader) -> Result<(), Fault> {
+    pub(super) fn whole(&mut self, reader: &ObjectReader) -> Result<(), Fault> {
         let check = self.check;
         let start = check.metadata.grid.start_of(&self.chunk);
         let chain = check.chain_of(&self.chunk)?;

@@ -7,9 +7,10 @@ use crate::metadata::consolidated::Consolidated;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::same_node::{CONSOLIDATED_MEMBER as MEMBER, is_copy_of, without_copies};
 use crate::metadata::v2::netcdf_members;
+use crate::operation::document::CONSOLIDATED_KEY;
 use crate::operation::document::parse_document;
 use crate::operation::error::OperationError;
-use crate::operation::group::{CONSOLIDATED_KEY, GroupReading};
+use crate::operation::group::GroupReading;
 use crate::operation::options::TranscodeOptions;
 
 /// The documents of a node by their keys: the one that makes it a node last.

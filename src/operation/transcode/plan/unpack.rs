@@ -9,10 +9,10 @@ use crate::kernel::unpack::Unpack;
 use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::Json;
-use crate::operation::cf;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
+use crate::operation::{cf, missing};
 
 const PACKING_CODECS: [&str; 2] = ["scale_offset", "cast_value"];
 const PACKING_ATTRIBUTES: [&str; 8] = [
@@ -112,7 +112,7 @@ impl Packing {
             ));
         };
         let floats = float_type(codes, floats)?;
-        let declared = cf::declared_type(codes, attributes);
+        let declared = missing::declared_type(codes, attributes);
         let missing: Vec<i128> = ["_FillValue", "missing_value"]
             .into_iter()
             .filter_map(|name| attributes.get(name))

@@ -1,7 +1,11 @@
-//! The layers: a row may use the rows below it, never above, and some crates belong to one row.
+//! The layers: a row may use the rows below it, never above, some crates belong to one row, and inside a row no two
+//! files need each other.
 
 #![expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
 #![expect(clippy::unwrap_used, reason = "a test that fails says where")]
+
+mod circles;
+mod paths;
 
 use std::fmt::Write;
 use std::fs;
@@ -56,10 +60,13 @@ const OWNED: [(&str, &[&str]); 21] = [
     ("zarrs", &["codec", "codec::kinds"]),
 ];
 
-/// A source file: its row, and its lines of code without comments and unit tests.
+/// A source file: its row, and its code without comments and unit tests.
 struct Source {
     path: PathBuf,
     row: &'static str,
+    /// The modules that lead to it.
+    module: Vec<String>,
+    tokens: Vec<paths::Token>,
     lines: Vec<(usize, String)>,
 }
 
@@ -68,8 +75,8 @@ fn row_uses_only_rows_below_it() {
     let mut faults = String::new();
     for source in sources() {
         let place = ROWS.iter().position(|row| *row == source.row).unwrap();
-        for (number, used) in used_paths(&source) {
-            let Some(row) = row_of(&used) else { continue };
+        for paths::Named { path, line: number, .. } in paths::named(&source.module, &source.tokens) {
+            let Some(row) = row_of(&path.join("::")) else { continue };
             let used_place = ROWS.iter().position(|other| *other == row).unwrap();
             if used_place < place {
                 let Source { path, row: own, .. } = &source;
@@ -166,7 +173,10 @@ impl Source {
             .filter(|(_, line)| !line.trim_start().starts_with("//"))
             .map(|(index, line)| (index + 1, line.to_owned()))
             .collect();
-        Some(Source { path: relative.to_owned(), row, lines })
+        let tokens = paths::tokens(&text);
+        let module: Vec<String> =
+            parts.iter().filter(|part| *part != "mod").map(ToString::to_string).collect();
+        Some(Source { path: relative.to_owned(), row, module, tokens, lines })
     }
 }
 
@@ -175,37 +185,6 @@ fn row_of(path: &str) -> Option<&'static str> {
     let holds =
         |row: &&&str| path == **row || path.strip_prefix(**row).is_some_and(|rest| rest.starts_with("::"));
     ROWS.iter().filter(holds).max_by_key(|row| row.len()).copied()
-}
-
-/// The paths after `crate::`, with the lines where they stand; groups in braces are taken apart.
-fn used_paths(source: &Source) -> Vec<(usize, String)> {
-    let mut paths = Vec::new();
-    let lines: Vec<&str> = source.lines.iter().map(|(_, line)| line.as_str()).collect();
-    let text = lines.join("\n");
-    for (start, _) in text.match_indices("crate::") {
-        let line = source.lines[text[..start].matches('\n').count()].0;
-        let rest = &text[start + "crate::".len()..];
-        if let Some(group) = rest.strip_prefix('{') {
-            let mut depth = 0;
-            let mut member = String::new();
-            for letter in group.chars() {
-                match letter {
-                    '{' => depth += 1,
-                    '}' if depth == 0 => break,
-                    '}' => depth -= 1,
-                    ',' if depth == 0 => paths.push((line, std::mem::take(&mut member))),
-                    _ if letter.is_whitespace() => {}
-                    _ if depth == 0 => member.push(letter),
-                    _ => {}
-                }
-            }
-            paths.push((line, member));
-        } else {
-            let end = rest.find(|letter: char| !(letter.is_alphanumeric() || "_:".contains(letter)));
-            paths.push((line, rest[..end.unwrap_or(rest.len())].trim_end_matches(':').to_owned()));
-        }
-    }
-    paths
 }
 
 /// Whether a line of code names a crate, path or macro, as a word of its own and outside a string.
