@@ -4,6 +4,8 @@
 
 mod entry;
 mod error;
+#[cfg(test)]
+pub(crate) mod faulty;
 pub mod file;
 pub mod file_format;
 mod key;
@@ -11,6 +13,7 @@ pub mod local;
 pub mod location;
 mod log;
 pub mod machine;
+mod memory;
 mod node;
 mod object;
 mod site;
@@ -23,10 +26,9 @@ pub use entry::{EntryKind, FolderListing, LinkTarget};
 pub use error::StoreError;
 pub use key::{Key, MAX_KEY_BYTES};
 pub use local::LocalStore;
-#[cfg(test)]
-pub(crate) use local::fault;
 pub use location::{Location, LocationError};
 pub use log::{Lock, Log};
+pub use memory::MemoryStore;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
 pub use site::{Relation, Site, Spot};

@@ -16,8 +16,8 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 /// A node: a store, and the key below which its objects lie. All keys are relative to that.
 #[derive(Debug, Clone)]
 pub struct Node {
-    store: Arc<dyn Store>,
-    prefix: Key<'static>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) prefix: Key<'static>,
 }
 
 impl PartialEq for Node {

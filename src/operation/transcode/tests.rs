@@ -1,14 +1,12 @@
-//! Every call to the store of a small run of every route fails once, in every way: nothing that existed is lost,
-//! nothing unfinished opens, and the run that goes on gives the same bytes.
-
-#![expect(clippy::disallowed_methods, reason = "tests make and look at files")]
+//! Every call to the store of a small run of every route fails once, in every way, in every kind of store: nothing that
+//! existed is lost, nothing unfinished opens, and the run that goes on gives the same bytes.
 
 mod unlocked;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
@@ -23,43 +21,48 @@ use crate::operation::options::{
     ChangeOptions, CommonOptions, Compression, QuantizeOptions, RunOptions, ShapeRequest, ShardRequest,
     TranscodeOptions,
 };
-use crate::store::Node;
-use crate::store::fault::Call;
-use crate::store::fault::injection::{Failure, Injection};
+use crate::store::faulty::{Call, Failure, Faults};
+use crate::store::{MemoryStore, Node};
 
-pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
+/// Objects by key.
+pub(super) type Files = BTreeMap<String, Vec<u8>>;
+
+/// What a route is tried in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Local,
+    Memory,
+}
 
 /// Where a route is tried: SOURCE, DEST, and what stood there.
 pub(super) struct Scene {
-    pub(super) folder: tempfile::TempDir,
+    /// What holds both.
+    root: Node,
+    _folder: Option<tempfile::TempDir>,
     pub(super) options: TranscodeOptions,
     source: Files,
     /// What DEST is before the run, where it is replaced.
     old: Option<Files>,
 }
 
-fn files(folder: &Path) -> Files {
+fn files(node: &Node) -> Files {
     let mut found = Files::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(next) = folders.pop() {
-        let Ok(entries) = fs::read_dir(next) else { continue };
-        for entry in entries {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(path).unwrap());
-            }
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        let listing = node.list(&folder).unwrap();
+        for key in listing.files {
+            let mut bytes = Vec::new();
+            node.read_into(&key, u64::MAX, &mut bytes).unwrap();
+            found.insert(key, bytes);
         }
+        folders.extend(listing.folders);
     }
     found
 }
 
-fn write(folder: &Path, files: &Files) {
-    for (name, bytes) in files {
-        let path = folder.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
+fn write(node: &Node, files: &Files) {
+    for (key, bytes) in files {
+        node.write(key, bytes).unwrap();
     }
 }
 
@@ -84,8 +87,8 @@ fn plain_v2() -> Files {
     let document = r#"{"zarr_format":2,"shape":[4,4],"chunks":[2,2],"dtype":"<f4","fill_value":0,"order":"F",
         "filters":null,"compressor":null}"#;
     let chunks = plain("").into_iter().filter_map(|(name, bytes)| {
-        let key = name.to_str()?.strip_prefix("c/")?.replace('/', ".");
-        Some((key.into(), bytes))
+        let key = name.strip_prefix("c/")?.replace('/', ".");
+        Some((key, bytes))
     });
     let documents = [(".zarray", document), (".zattrs", r#"{"_ARRAY_DIMENSIONS":["y","x"]}"#)];
     chunks.chain(documents.map(|(key, text)| (key.into(), text.into()))).collect()
@@ -98,19 +101,23 @@ fn folder() -> tempfile::TempDir {
 }
 
 impl Scene {
-    pub(super) fn new(source: &Files, change: &TranscodeOptions, overwrites: bool) -> Self {
-        let folder = folder();
-        write(&folder.path().join("a"), source);
+    pub(super) fn new(kind: Kind, source: &Files, change: &TranscodeOptions, overwrites: bool) -> Self {
+        let _folder = (kind == Kind::Local).then(folder);
+        let root = match &_folder {
+            Some(folder) => Node::new(folder.path()),
+            None => Node::of(Arc::new(MemoryStore::new("memory"))),
+        };
+        write(&root.child("a").unwrap(), source);
         let mut old = None;
         if overwrites {
             let mut other = plain("");
             other.insert("c/1/0".into(), vec![1; 16]);
-            write(&folder.path().join("b"), &other);
+            write(&root.child("b").unwrap(), &other);
             old = Some(other);
         }
         let options = TranscodeOptions {
-            source: folder.path().join("a").into(),
-            destination: folder.path().join("b").into(),
+            source: root.child("a").unwrap().into(),
+            destination: root.child("b").unwrap().into(),
             run: RunOptions {
                 common: CommonOptions { threads: NonZeroUsize::new(1), ..change.run.common.clone() },
                 overwrite: overwrites,
@@ -118,11 +125,24 @@ impl Scene {
             },
             ..change.clone()
         };
-        Scene { folder, options, source: source.clone(), old }
+        Scene { root, _folder, options, source: source.clone(), old }
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+    pub(super) fn node(&self, name: &str) -> Node {
+        self.root.child(name).unwrap()
+    }
+
+    /// The options, through faults.
+    pub(super) fn with(&self, faults: &Arc<Faults>) -> TranscodeOptions {
+        TranscodeOptions {
+            source: faults.wrap(&self.node("a")).into(),
+            destination: faults.wrap(&self.node("b")).into(),
+            ..self.options.clone()
+        }
+    }
+
+    fn run_with(&self, faults: &Arc<Faults>) -> Result<(), OperationError> {
+        transcode(&self.with(faults), &Silent, &Interrupt::default()).map(|_| ())
     }
 
     fn run(&self, resumes: bool) -> Result<(), OperationError> {
@@ -132,27 +152,27 @@ impl Scene {
     }
 
     pub(super) fn destination(&self) -> Files {
-        files(&self.path("b"))
+        files(&self.node("b"))
     }
 
     /// SOURCE is untouched; DEST is what it was, or whole, or does not open.
     fn check(&self, whole: &Files, case: &str) {
-        assert_eq!(files(&self.path("a")), self.source, "{case}: SOURCE");
+        assert_eq!(files(&self.node("a")), self.source, "{case}: SOURCE");
         let found = self.destination();
         if let Some(old) = &self.old {
             let is_new = whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes));
             // Between two renames, where folders cannot be exchanged, the old one has another name.
-            let aside = files(&self.folder.path().join(".b.zarrcast-old"));
+            let aside = files(&self.node(".b.zarrcast-old"));
             assert!(found == *old || is_new || aside == *old, "{case}: DEST is neither old nor new");
-        } else if open_documents(&Node::new(self.path("b")), "b").is_ok() {
+        } else if open_documents(&self.node("b"), "b").is_ok() {
             assert!(whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes)), "{case}: DEST opens");
         }
     }
 
     /// Whether DEST is whole, and nothing else is left.
     pub(super) fn is_whole(&self, whole: &Files) -> bool {
-        let mut names: Vec<_> =
-            fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let listing = self.root.list("").unwrap();
+        let mut names = [listing.folders, listing.files].concat();
         names.sort();
         self.destination() == *whole && names == ["a", "b"]
     }
@@ -160,6 +180,7 @@ impl Scene {
 
 /// A route, and how it is tried.
 struct Trial<'a> {
+    kind: Kind,
     route: &'a str,
     source: &'a Files,
     change: &'a TranscodeOptions,
@@ -181,30 +202,33 @@ fn verified(mut options: TranscodeOptions) -> TranscodeOptions {
 /// Fails every call of a run, and damages every chunk, one at a time.
 fn try_decoding(route: &str, source: &Files, change: &TranscodeOptions) {
     try_all(route, source, change);
-    for overwrites in [false, true] {
-        Trial { route, source, change, overwrites, always: Vec::new() }.corrupt_each();
+    for kind in [Kind::Local, Kind::Memory] {
+        for overwrites in [false, true] {
+            Trial { kind, route, source, change, overwrites, always: Vec::new() }.corrupt_each();
+        }
     }
 }
 
 /// Fails every call of a run, one at a time.
 fn try_all(route: &str, source: &Files, change: &TranscodeOptions) {
-    let trial = |overwrites, always| Trial { route, source, change, overwrites, always };
-    trial(false, Vec::new()).run();
-    let calls = trial(true, Vec::new()).run();
-    // Where folders cannot be exchanged, two renames do it.
-    let exchange = calls.iter().position(|call| *call == Call::Exchange).unwrap();
-    let calls = trial(true, vec![(exchange, Failure::Error(Errno::INVAL))]).run();
-    assert!(calls[exchange..].iter().filter(|call| **call == Call::Rename).count() == 2);
+    for kind in [Kind::Local, Kind::Memory] {
+        let trial = |overwrites, always| Trial { kind, route, source, change, overwrites, always };
+        trial(false, Vec::new()).run();
+        let calls = trial(true, Vec::new()).run();
+        // Where folders cannot be exchanged, two renames do it.
+        let exchange = calls.iter().position(|call| *call == Call::Exchange).unwrap();
+        let calls = trial(true, vec![(exchange, Failure::Unsupported)]).run();
+        assert!(calls[exchange..].iter().filter(|call| **call == Call::Rename).count() == 2);
+    }
 }
 
 impl Trial<'_> {
     fn run(&self) -> Vec<Call> {
-        let scene = Scene::new(self.source, self.change, self.overwrites);
-        let counting = Injection::new(scene.folder.path(), self.always.clone());
+        let scene = Scene::new(self.kind, self.source, self.change, self.overwrites);
+        let counting = Faults::new(self.always.clone());
         let route = self.route;
-        scene.run(false).unwrap_or_else(|error| panic!("{route}: {error}: {:?}", error.help()));
+        scene.run_with(&counting).unwrap_or_else(|error| panic!("{route}: {error}: {:?}", error.help()));
         let calls = counting.calls();
-        drop(counting);
         let whole = scene.destination();
         assert!(scene.is_whole(&whole) && calls.len() > 20, "{route}: {calls:?}");
         for (number, call) in calls.iter().enumerate() {
@@ -215,14 +239,26 @@ impl Trial<'_> {
                     Failure::Error(Errno::NOSPC),
                     Failure::ShortWrite,
                 ],
+                Call::Copy | Call::Publish => &[
+                    Failure::Kill,
+                    Failure::Error(Errno::IO),
+                    Failure::Error(Errno::NOSPC),
+                    Failure::ShortWrite,
+                    Failure::Late,
+                ],
                 Call::Create => &[Failure::Kill, Failure::Error(Errno::NOSPC), Failure::Error(Errno::ACCESS)],
+                Call::Rename | Call::Exchange | Call::Remove | Call::Sync => {
+                    &[Failure::Kill, Failure::Error(Errno::IO), Failure::Late]
+                }
                 _ => &[Failure::Kill, Failure::Error(Errno::IO)],
             };
             let always = |(at, _): &(usize, Failure)| *at == number;
             for failure in failures.iter().filter(|_| !self.always.iter().any(always)) {
                 let overwrites = self.overwrites;
-                let case =
-                    format!("{route}, overwriting: {overwrites}, call {number} ({call:?}): {failure:?}");
+                let kind = self.kind;
+                let case = format!(
+                    "{route}, {kind:?}, overwriting: {overwrites}, call {number} ({call:?}): {failure:?}"
+                );
                 self.fail_once((number, *failure), &whole, &case);
             }
         }
@@ -232,21 +268,19 @@ impl Trial<'_> {
     /// Cuts each stored chunk of SOURCE short; once it is restored, the run goes on.
     fn corrupt_each(&self) {
         let whole = {
-            let scene = Scene::new(self.source, self.change, self.overwrites);
+            let scene = Scene::new(self.kind, self.source, self.change, self.overwrites);
             scene.run(false).unwrap();
             scene.destination()
         };
-        let is_chunk =
-            |key: &PathBuf| !key.starts_with("zarr.json") && !key.to_string_lossy().starts_with('.');
+        let is_chunk = |key: &String| !key.starts_with("zarr.json") && !key.starts_with('.');
         for (key, bytes) in self.source.iter().filter(|(key, _)| is_chunk(key)) {
-            let case =
-                format!("{}, overwriting: {}, corrupt chunk {}", self.route, self.overwrites, key.display());
-            let scene = Scene::new(self.source, self.change, self.overwrites);
-            fs::write(scene.path("a").join(key), &bytes[..bytes.len() / 2]).unwrap();
+            let case = format!("{}, overwriting: {}, corrupt chunk {}", self.route, self.overwrites, key);
+            let scene = Scene::new(self.kind, self.source, self.change, self.overwrites);
+            scene.node("a").write(key, &bytes[..bytes.len() / 2]).unwrap();
             let error = scene.run(false).expect_err(&case);
             assert_eq!(error.class(), FaultClass::Data, "{case}");
-            assert!(error.to_string().contains(key.to_str().unwrap()), "{case}: {error}");
-            write(&scene.path("a"), self.source);
+            assert!(error.to_string().contains(key.as_str()), "{case}: {error}");
+            write(&scene.node("a"), self.source);
             scene.check(&whole, &case);
             scene.run(true).unwrap_or_else(|error| panic!("{case}: {error}"));
             assert!(scene.is_whole(&whole), "{case}");
@@ -254,12 +288,10 @@ impl Trial<'_> {
     }
 
     fn fail_once(&self, failure: (usize, Failure), whole: &Files, case: &str) {
-        let scene = Scene::new(self.source, self.change, self.overwrites);
+        let scene = Scene::new(self.kind, self.source, self.change, self.overwrites);
         let mut failures = self.always.clone();
         failures.push(failure);
-        let injection = Injection::new(scene.folder.path(), failures);
-        let ended = scene.run(false);
-        drop(injection);
+        let ended = scene.run_with(&Faults::new(failures));
         scene.check(whole, case);
         let Err(error) = ended else {
             assert!(scene.is_whole(whole), "{case}: it went well, and DEST is not whole");
@@ -283,7 +315,7 @@ impl Trial<'_> {
             );
         }
         assert!(scene.is_whole(whole), "{case}: resumed, and not the same: {:?}", scene.destination().keys());
-        assert_eq!(files(&scene.path("a")), scene.source, "{case}: SOURCE");
+        assert_eq!(files(&scene.node("a")), scene.source, "{case}: SOURCE");
     }
 }
 
@@ -298,6 +330,7 @@ fn zstd(level: u32) -> Compression {
 
 fn sharded() -> Files {
     let scene = Scene::new(
+        Kind::Memory,
         &plain(""),
         &changing(ChangeOptions {
             chunk_shape: Some(shape(&[2, 2])),
@@ -331,13 +364,13 @@ fn recode_survives_every_failure() {
 /// A 4 x 4 array of text in chunks of 2 x 2, one of them absent.
 fn text() -> Files {
     let mut files = plain("");
-    let document = files.get_mut(Path::new("zarr.json")).unwrap();
+    let document = files.get_mut("zarr.json").unwrap();
     let text = String::from_utf8(document.clone()).unwrap();
     let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
     let text = text.replace("float32", "string").replace("\"fill_value\":0", "\"fill_value\":\"none\"");
     *document = text.replace(bytes, r#"{"name":"vlen-utf8"}"#).into_bytes();
     for (name, chunk) in files.iter_mut().filter(|(name, _)| name.starts_with("c")) {
-        let words: Vec<String> = (0..4).map(|index| format!("{}", name.display()).repeat(index)).collect();
+        let words: Vec<String> = (0..4).map(|index| name.repeat(index)).collect();
         *chunk = 4_u32.to_le_bytes().to_vec();
         for word in words {
             chunk.extend(u32::try_from(word.len()).unwrap().to_le_bytes());
@@ -352,7 +385,7 @@ fn text_in_shards() -> Files {
         shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
         ..ChangeOptions::default()
     });
-    let scene = Scene::new(&text(), &change, false);
+    let scene = Scene::new(Kind::Memory, &text(), &change, false);
     scene.run(false).unwrap();
     scene.destination()
 }
@@ -441,7 +474,7 @@ fn change_of_format_survives_every_failure() {
 
 /// A 16 x 128 x 128 array of uint8 in compressed planes, which small budgets rechunk in two passes.
 fn planes() -> Files {
-    let scene = Scene::new(&Files::new(), &TranscodeOptions::default(), false);
+    let scene = Scene::new(Kind::Memory, &Files::new(), &TranscodeOptions::default(), false);
     let document = r#"{"zarr_format":3,"node_type":"array","shape":[16,128,128],"data_type":"uint8","fill_value":0,
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,128,128]}},
         "chunk_key_encoding":{"name":"default","configuration":{"separator":"."}},"codecs":[{"name":"bytes"}]}"#;
@@ -451,7 +484,7 @@ fn planes() -> Files {
             (0..128 * 128).map(|index| u8::try_from((index * (plane + 3) / 5) % 251).unwrap()).collect();
         files.insert(format!("c.{plane}.0.0").into(), values);
     }
-    write(&scene.path("a"), &files);
+    write(&scene.node("a"), &files);
     let mut change = scene.options.clone();
     change.change.compress = Some(zstd(1));
     transcode(&change, &Silent, &Interrupt::default()).unwrap();
@@ -467,7 +500,7 @@ fn hierarchy_survives_every_failure() {
         ("README".into(), b"read me".to_vec()),
     ]);
     for name in ["one", "deep/two"] {
-        files.extend(plain("").into_iter().map(|(key, bytes)| (Path::new(name).join(key), bytes)));
+        files.extend(plain("").into_iter().map(|(key, bytes)| (format!("{name}/{key}"), bytes)));
     }
     try_all("hierarchy", &files, &TranscodeOptions::default());
     let change = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
@@ -484,22 +517,25 @@ fn rechunk_in_two_passes_survives_every_failure() {
         options
     };
     // The least budget, and that it takes two passes.
-    let scene = Scene::new(&source, &change(1), false);
+    let scene = Scene::new(Kind::Memory, &source, &change(1), false);
     let refused = scene.run(false).unwrap_err();
     let least =
         refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     let change = change(least.unwrap());
-    let scene = Scene::new(&source, &change, false);
+    let scene = Scene::new(Kind::Memory, &source, &change, false);
     let mut plan = scene.options.clone();
     plan.run.dry_run = true;
     let plan = transcode(&plan, &Silent, &Interrupt::default()).unwrap();
     assert_eq!(plan.nodes[0].passes, Some(2));
-    let trial = Trial {
-        route: "two passes",
-        source: &source,
-        change: &change,
-        overwrites: false,
-        always: Vec::new(),
-    };
-    trial.run();
+    for kind in [Kind::Local, Kind::Memory] {
+        let trial = Trial {
+            kind,
+            route: "two passes",
+            source: &source,
+            change: &change,
+            overwrites: false,
+            always: Vec::new(),
+        };
+        trial.run();
+    }
 }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::fault::{self, Call};
 use super::io_error;
 use super::object::{sync_all, write_all};
 use crate::store::StoreError;
@@ -24,13 +23,12 @@ pub(super) struct LogFile {
 impl LogFile {
     /// Creates an empty log; an error where there is one.
     pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
-        Self::open_with(path, OpenOptions::new().create_new(true), Call::Create)
-            .map_err(io_error("create", path))
+        Self::open_with(path, OpenOptions::new().create_new(true)).map_err(io_error("create", path))
     }
 
     /// Opens a log that is there; `None` where none is. A link is not followed.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        match Self::open_with(path, &mut OpenOptions::new(), Call::Open) {
+        match Self::open_with(path, &mut OpenOptions::new()) {
             Ok(log) if log.file.metadata().is_ok_and(|found| found.is_file()) => Ok(Some(log)),
             Ok(_) => {
                 Err(StoreError::NotAFile { object: path.display().to_string(), found: "something else" })
@@ -42,8 +40,7 @@ impl LogFile {
         }
     }
 
-    fn open_with(path: &Path, options: &mut OpenOptions, call: Call) -> io::Result<Self> {
-        fault::before(call, path)?;
+    fn open_with(path: &Path, options: &mut OpenOptions) -> io::Result<Self> {
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
         let file = options.read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path)?;
         Ok(LogFile { file, path: path.to_path_buf() })
@@ -52,8 +49,7 @@ impl LogFile {
 
 impl Log for LogFile {
     fn lock(&self) -> Result<Lock, StoreError> {
-        let injected = fault::before(Call::Lock, &self.path).map_err(TryLockError::Error);
-        match injected.and_then(|()| self.file.try_lock()) {
+        match self.file.try_lock() {
             Ok(()) => Ok(Lock::Held),
             Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere),
             Err(TryLockError::Error(error)) if is_without_locks(&error) => Ok(Lock::Unsupported),
@@ -83,16 +79,16 @@ impl Log for LogFile {
 
     fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::new();
-        fault::before(Call::Read, &self.path)
-            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
+        self.file
+            .seek(SeekFrom::Start(0))
             .and_then(|_| (&mut self.file).take(max_bytes).read_to_end(&mut bytes))
             .map_err(io_error("read", &self.path))?;
         Ok(bytes)
     }
 
     fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
-        fault::before(Call::Write, &self.path)
-            .and_then(|()| self.file.set_len(length))
+        self.file
+            .set_len(length)
             .and_then(|()| self.file.seek(SeekFrom::Start(length)))
             .map_err(io_error("write", &self.path))?;
         Ok(())

@@ -2,7 +2,6 @@
 
 mod confined;
 mod copy;
-pub(crate) mod fault;
 mod log;
 mod object;
 mod site;

@@ -5,7 +5,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::fault::{self, Call};
 use super::io_error;
 use crate::store::object::{ReadObject, WriteObject};
 use crate::store::{Receipt, StoreError};
@@ -31,9 +30,7 @@ impl ReadObject for FileReader {
             bound: self.length,
         })?;
         bytes.resize(size, 0);
-        fault::before(Call::Read, &self.path)
-            .and_then(|()| self.file.read_exact_at(bytes, offset))
-            .map_err(io_error("read", &self.path))
+        self.file.read_exact_at(bytes, offset).map_err(io_error("read", &self.path))
     }
 
     fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
@@ -65,7 +62,6 @@ impl WriteObject for FileWriter {
 
 /// Reads until the buffer is full or the file ends; how many bytes were read.
 pub(super) fn fill(file: &mut File, buffer: &mut [u8], path: &Path) -> Result<usize, StoreError> {
-    fault::before(Call::Read, path).map_err(io_error("read", path))?;
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read(&mut buffer[filled..]) {
@@ -80,14 +76,10 @@ pub(super) fn fill(file: &mut File, buffer: &mut [u8], path: &Path) -> Result<us
 
 /// Writes bytes to a file; all of them, or it is an error.
 pub(in crate::store) fn write_all(file: &mut File, bytes: &[u8], path: &Path) -> Result<(), StoreError> {
-    let written = fault::before_write(path, bytes.len()).and_then(|allowed| {
-        file.write_all(&bytes[..allowed])?;
-        if allowed == bytes.len() { Ok(()) } else { Err(rustix::io::Errno::NOSPC.into()) }
-    });
-    written.map_err(io_error("write", path))
+    file.write_all(bytes).map_err(io_error("write", path))
 }
 
 /// Makes a file or a folder durable.
 pub(in crate::store) fn sync_all(file: &File, path: &Path) -> Result<(), StoreError> {
-    fault::before(Call::Sync, path).and_then(|()| file.sync_all()).map_err(io_error("sync", path))
+    file.sync_all().map_err(io_error("sync", path))
 }

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::confined::Confinement;
 use super::copy::copy;
-use super::fault::{self, Call};
 use super::log::LogFile;
 use super::object::{FileReader, FileWriter, fill, sync_all, write_all};
 use super::site::LocalSite;
@@ -57,13 +56,8 @@ pub(in crate::store) fn io_error(action: &'static str, path: &Path) -> impl FnOn
 /// Opens a regular file for reading, with what is known of it; `None` where nothing is.
 fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
     // Not blocking: opening a FIFO would wait for a writer for ever.
-    let opened = fault::before(Call::Open, path).and_then(|()| {
-        OpenOptions::new()
-            .read(true)
-            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
-            .open(path)
-    });
-    let file = match opened {
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(nonblock).open(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
@@ -121,9 +115,7 @@ impl LocalStore {
             let folder = path.parent().unwrap_or(&self.root);
             return File::open(folder).map_err(io_error("open", folder));
         };
-        fault::before(Call::Rename, &temporary)
-            .and_then(|()| confinement.rename_file(&temporary, path))
-            .map_err(io_error("rename", &temporary))
+        confinement.rename_file(&temporary, path).map_err(io_error("rename", &temporary))
     }
 
     /// Creates a file, and its folder where that is missing.
@@ -137,7 +129,7 @@ impl LocalStore {
         {
             self.folders_missing.store(0, Ordering::Relaxed);
         }
-        match fault::before(Call::Create, path).and_then(|()| self.open_new(path, mode)) {
+        match self.open_new(path, mode) {
             Ok(file) => Ok(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.create_folders(folder).map_err(io_error("create", folder))?;
@@ -157,11 +149,10 @@ impl LocalStore {
     }
 
     fn create_one_folder(&self, path: &Path) -> io::Result<()> {
-        let Some(confinement) = &self.confinement else {
-            return tree::create_folder(path, self.modes.folder);
-        };
-        fault::before(Call::Create, path)?;
-        confinement.create_folder(path, self.modes.folder)
+        match &self.confinement {
+            Some(confinement) => confinement.create_folder(path, self.modes.folder),
+            None => tree::create_folder(path, self.modes.folder),
+        }
     }
 
     fn create_folders(&self, path: &Path) -> io::Result<()> {
@@ -221,8 +212,7 @@ impl Store for LocalStore {
             let filled = fill(&mut file, into, &path)?;
             into.truncate(filled);
         } else {
-            let read = fault::before(Call::Read, &path).and_then(|()| file.read_exact_at(into, offset));
-            read.map_err(io_error("read", &path))?;
+            file.read_exact_at(into, offset).map_err(io_error("read", &path))?;
         }
         Ok(Some(Found { object_bytes }))
     }
@@ -319,8 +309,7 @@ impl Store for LocalStore {
             return Err(too_large(&from, length, most));
         }
         let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
-        let copied = fault::before(Call::Write, &to).and_then(|()| copy(&mut reader, &mut writer, length));
-        let copied = copied.map_err(io_error("copy", &from))?;
+        let copied = copy(&mut reader, &mut writer, length).map_err(io_error("copy", &from))?;
         if copied == length {
             Ok((copied, Receipt(())))
         } else {
@@ -342,7 +331,7 @@ impl Store for LocalStore {
 
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
         let path = self.path(key);
-        match fault::before(Call::Remove, &path).and_then(|()| self.remove_file(&path)) {
+        match self.remove_file(&path) {
             Ok(()) => Ok(true),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Ok(false)
@@ -354,7 +343,6 @@ impl Store for LocalStore {
     /// Makes all that was written to the file system durable.
     fn settle(&self, below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
         let path = self.path(below);
-        fault::before(Call::Sync, &path).map_err(io_error("sync", &path))?;
         let folder = File::open(&path).map_err(io_error("open", &path))?;
         #[cfg(target_os = "linux")]
         rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &path)(e.into()))?;

@@ -7,7 +7,6 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::fault::{self, Call};
 use super::io_error;
 use super::object::sync_all;
 use crate::store::entry::EntryKind;
@@ -22,7 +21,6 @@ pub(super) struct Identity {
 
 /// Creates a folder whose parent is there.
 pub(super) fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
-    fault::before(Call::Create, path)?;
     DirBuilder::new().mode(mode).create(path)
 }
 
@@ -41,9 +39,7 @@ pub(super) fn create_private_folder(path: &Path) -> Result<(), StoreError> {
 
 /// Gives a file or a folder another name, replacing a file of that name.
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
-    fault::before(Call::Rename, from)
-        .and_then(|()| std::fs::rename(from, to))
-        .map_err(io_error("rename", from))
+    std::fs::rename(from, to).map_err(io_error("rename", from))
 }
 
 /// Makes the names in a folder durable.
@@ -54,7 +50,7 @@ pub(super) fn sync_folder(path: &Path) -> Result<(), StoreError> {
 
 /// Removes a folder and all below it, without following links. Nothing there is no error.
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
-    match fault::before(Call::Remove, path).and_then(|()| std::fs::remove_dir_all(path)) {
+    match std::fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
         _ => Ok(()),
     }
@@ -62,7 +58,7 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
 
 /// Exchanges two folders, at once; false where the file system cannot.
 pub(super) fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
-    match fault::before(Call::Exchange, a).and_then(|()| exchange_names(a, b)) {
+    match exchange_names(a, b) {
         Ok(()) => Ok(true),
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
             Ok(false)
@@ -107,7 +103,7 @@ pub(super) fn each_entry(
     path: &Path,
     each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, StoreError> {
-    let entries = match fault::before(Call::Read, path).and_then(|()| std::fs::read_dir(path)) {
+    let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ControlFlow::Continue(())),
         Err(error) => return Err(io_error("list", path)(error)),

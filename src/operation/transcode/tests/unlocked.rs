@@ -1,31 +1,32 @@
 //! Runs on a file system that has no locks.
 
-use std::fs;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::{Scene, plain, transcode};
+use super::{Kind, Scene, plain, transcode};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::journal::{Fingerprint, Journal};
 use crate::engine::progress::Silent;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
 use crate::operation::transcode_result::TranscodeResult;
-use crate::store::Node;
-use crate::store::fault::Call;
-use crate::store::fault::injection::{Failure, Injection};
+use crate::store::faulty::{Call, Failure, Faults};
 
-/// What file systems without locks answer.
-const REFUSALS: [Errno; 3] = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP];
+const KINDS: [Kind; 2] = [Kind::Local, Kind::Memory];
 
-fn scene(overwrites: bool) -> Scene {
-    Scene::new(&plain(""), &TranscodeOptions::default(), overwrites)
+fn scene(kind: Kind, overwrites: bool) -> Scene {
+    Scene::new(kind, &plain(""), &TranscodeOptions::default(), overwrites)
 }
 
-fn run(scene: &Scene, resume: bool) -> Result<TranscodeResult, OperationError> {
-    let mut options = scene.options.clone();
+fn run(mut options: TranscodeOptions, resume: bool) -> Result<TranscodeResult, OperationError> {
     options.run.resume = resume;
     transcode(&options, &Silent, &Interrupt::default())
+}
+
+/// A store that has no locks, as a file system may not.
+fn unlocked() -> Arc<Faults> {
+    Faults::of_kind(Call::Lock, Failure::Unsupported)
 }
 
 /// The codes of what a run warns of.
@@ -34,42 +35,36 @@ fn codes(result: &TranscodeResult) -> Vec<&'static str> {
 }
 
 /// An unfinished run: it failed at its first document, after its chunks.
-fn abandoned(overwrites: bool) -> Scene {
-    let whole = scene(overwrites);
-    let counting = Injection::new(whole.folder.path(), []);
-    run(&whole, false).unwrap();
-    let calls = counting.calls();
-    drop(counting);
-    let last = calls.iter().rposition(|call| *call == Call::Write).unwrap();
-    let scene = scene(overwrites);
-    let _injection = Injection::new(scene.folder.path(), [(last, Failure::Error(Errno::IO))]);
-    run(&scene, false).unwrap_err();
+fn abandoned(kind: Kind, overwrites: bool) -> Scene {
+    let (whole, counting) = (scene(kind, overwrites), Faults::new([]));
+    run(whole.with(&counting), false).unwrap();
+    let last = counting.calls().iter().rposition(|call| *call == Call::Publish).unwrap();
+    let scene = scene(kind, overwrites);
+    run(scene.with(&Faults::new([(last, Failure::Error(Errno::IO))])), false).unwrap_err();
     scene
 }
 
 #[test]
 fn file_system_without_locks_is_a_warning() {
-    for errno in REFUSALS {
+    for kind in KINDS {
         for overwrites in [false, true] {
-            let scene = scene(overwrites);
-            let _injection = Injection::of_kind(scene.folder.path(), Call::Lock, errno);
-            let result = run(&scene, false).unwrap();
+            let result = run(scene(kind, overwrites).with(&unlocked()), false).unwrap();
             assert!(result.complete);
-            assert_eq!(codes(&result), ["ZK208"], "{errno}, overwriting: {overwrites}");
+            assert_eq!(codes(&result), ["ZK208"], "{kind:?}, overwriting: {overwrites}");
             assert!(result.warnings[0].message.contains("has no locks"));
         }
+        let locked = scene(kind, false);
+        assert_eq!(codes(&run(locked.options.clone(), false).unwrap()), Vec::<&str>::new());
     }
-    assert_eq!(codes(&run(&scene(false), false).unwrap()), Vec::<&str>::new());
 }
 
 #[test]
 fn unfinished_run_is_resumed_without_locks() {
-    for errno in REFUSALS {
+    for kind in KINDS {
         for overwrites in [false, true] {
-            let scene = abandoned(overwrites);
-            let _injection = Injection::of_kind(scene.folder.path(), Call::Lock, errno);
-            let result = run(&scene, true).unwrap();
-            assert_eq!(codes(&result), ["ZK208"], "{errno}, overwriting: {overwrites}");
+            let scene = abandoned(kind, overwrites);
+            let result = run(scene.with(&unlocked()), true).unwrap();
+            assert_eq!(codes(&result), ["ZK208"], "{kind:?}, overwriting: {overwrites}");
             assert!(scene.is_whole(&scene.destination()));
         }
     }
@@ -77,30 +72,27 @@ fn unfinished_run_is_resumed_without_locks() {
 
 #[test]
 fn run_that_goes_on_is_told_by_its_journal_without_locks() {
-    for errno in REFUSALS {
-        let scene = abandoned(false);
-        let destination = scene.path("b");
-        let _injection = Injection::of_kind(scene.folder.path(), Call::Lock, errno);
-        let node = Node::new(&destination);
+    for kind in KINDS {
+        let scene = abandoned(kind, false);
+        let (destination, faults) = (scene.node("b"), unlocked());
         let other = Fingerprint::new([("options", vec![b"x".as_slice()])]);
-        let journal = Journal::begin(&node, &other, false).unwrap();
-        let journal_bytes = fs::read(destination.join(".zarrcast/journal")).unwrap();
-        let mut overwriting = scene.options.clone();
+        let journal = Journal::begin(&faults.wrap(&destination), &other, false).unwrap();
+        let lines = || destination.read_document(".zarrcast/journal").unwrap().unwrap();
+        let journal_bytes = lines();
+        let mut overwriting = scene.with(&faults);
         overwriting.run.overwrite = true;
-        let refusals = [
-            run(&scene, true).unwrap_err(),
-            transcode(&overwriting, &Silent, &Interrupt::default()).unwrap_err(),
-        ];
+        let refusals =
+            [run(scene.with(&faults), true).unwrap_err(), run(overwriting.clone(), false).unwrap_err()];
         for refused in refusals {
             assert_eq!(refused.class(), FaultClass::Environment);
             let reason = std::error::Error::source(&refused).map(ToString::to_string);
             let text = format!("{refused}: {}", reason.unwrap_or_default());
             let process = format!("process {} on", std::process::id());
-            assert!(text.contains("is locked") && text.contains(&process), "{errno}: {text}");
+            assert!(text.contains("is locked") && text.contains(&process), "{kind:?}: {text}");
         }
-        assert_eq!(fs::read(destination.join(".zarrcast/journal")).unwrap(), journal_bytes);
+        assert_eq!(lines(), journal_bytes);
         // A dead one blocks nobody.
         drop(journal);
-        transcode(&overwriting, &Silent, &Interrupt::default()).unwrap();
+        run(overwriting, false).unwrap();
     }
 }

@@ -1,0 +1,469 @@
+//! Stores that fail where tests want them to.
+//!
+//! What fails is a call by its number, counted over all that is done through one [`Faults`]: to any store, and to the
+//! objects, logs and sites of it.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+
+use super::entry::{EntryKind, LinkTarget};
+use super::node::object_name;
+use super::object::{ReadObject, WriteObject};
+use super::{
+    Abilities, Depth, Entry, Found, Key, LocalStore, Lock, Log, Node, ObjectReader, ObjectWriter, Part,
+    Receipt, Relation, Room, Site, Spot, Store, StoreError,
+};
+
+/// A call to a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Call {
+    /// An object, a log or a site is opened.
+    Open,
+    /// Bytes are read, or something is listed.
+    Read,
+    /// What stands at a key is looked at.
+    Look,
+    /// An object, a folder or a log is begun.
+    Create,
+    /// Bytes are written in place.
+    Write,
+    /// A whole object takes the place of another.
+    Publish,
+    /// An object is copied.
+    Copy,
+    /// A log is locked.
+    Lock,
+    /// Something is made durable.
+    Sync,
+    /// What stands at a spot is moved to another.
+    Rename,
+    /// What stands at two spots is exchanged.
+    Exchange,
+    /// Something is removed.
+    Remove,
+}
+
+/// What happens at the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The process dies: what is written is cut short, and no call after it is made.
+    Kill,
+    /// It fails before anything is done.
+    Error(Errno),
+    /// Half of the bytes are written, then it fails as if there were no space.
+    ShortWrite,
+    /// It is done, and fails all the same: an answer that never came.
+    Late,
+    /// The store cannot do it: no folders are exchanged, no logs are locked.
+    Unsupported,
+}
+
+/// What fails, and what was called.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    failures: Vec<(usize, Failure)>,
+    /// A kind of call that always fails.
+    kind: Option<(Call, Failure)>,
+    calls: Mutex<Vec<Call>>,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Faults {
+    /// The calls of these numbers (from 0) fail.
+    pub(crate) fn new(failures: impl Into<Vec<(usize, Failure)>>) -> Arc<Self> {
+        Arc::new(Faults { failures: failures.into(), ..Faults::default() })
+    }
+
+    /// Every call of a kind fails.
+    pub(crate) fn of_kind(call: Call, failure: Failure) -> Arc<Self> {
+        Arc::new(Faults { kind: Some((call, failure)), ..Faults::default() })
+    }
+
+    /// The calls so far.
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        held(&self.calls).clone()
+    }
+
+    /// The node, through these faults.
+    pub(crate) fn wrap(self: &Arc<Self>, node: &Node) -> Node {
+        let inner = node.store.clone();
+        Node { store: Arc::new(Faulty { inner, faults: self.clone() }), prefix: node.prefix.clone() }
+    }
+
+    /// The failure that is due; whether it is its turn, not only that the process is dead.
+    fn due(&self, call: Call) -> Option<(Failure, bool)> {
+        let mut calls = held(&self.calls);
+        let number = calls.len();
+        calls.push(call);
+        if let Some((_, failure)) = self.kind.filter(|(kind, _)| *kind == call) {
+            return Some((failure, true));
+        }
+        self.failures.iter().find_map(|(at, failure)| match failure {
+            Failure::Kill if number > *at => Some((*failure, false)),
+            _ if number == *at => Some((*failure, true)),
+            _ => None,
+        })
+    }
+
+    /// Makes a call, or lets it fail; `half` does half of it.
+    fn call<T>(
+        &self,
+        call: Call,
+        name: &str,
+        whole: impl FnOnce() -> Result<T, StoreError>,
+        half: impl FnOnce(),
+    ) -> Result<T, StoreError> {
+        let source = match self.due(call) {
+            None => return whole(),
+            Some((Failure::Kill, is_now)) => {
+                if is_now {
+                    half();
+                }
+                std::io::Error::other("the process is dead")
+            }
+            Some((Failure::Error(errno), _)) => errno.into(),
+            Some((Failure::ShortWrite, _)) => {
+                half();
+                Errno::NOSPC.into()
+            }
+            Some((Failure::Late, _)) => {
+                drop(whole()?);
+                Errno::IO.into()
+            }
+            Some((Failure::Unsupported, _)) => std::io::ErrorKind::Unsupported.into(),
+        };
+        Err(StoreError::Io { action: "reach", object: name.to_owned(), source })
+    }
+}
+
+/// A store of which calls fail.
+#[derive(Debug)]
+struct Faulty {
+    inner: Arc<dyn Store>,
+    faults: Arc<Faults>,
+}
+
+fn first_half(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len() / 2]
+}
+
+impl Faulty {
+    fn call<T>(
+        &self,
+        call: Call,
+        key: &Key<'_>,
+        whole: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.faults.call(call, &object_name(self.inner.name(), key), whole, || ())
+    }
+
+    /// Leaves what an interrupted replacement leaves: half a file under a temporary name, where there are files.
+    fn leave_half(&self, key: &Key<'_>, bytes: &[u8]) {
+        if self.as_local().is_none() {
+            return;
+        }
+        let temporary = key.renamed(|name| {
+            let stem =
+                name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+            format!("{stem}.zarrcast-partial")
+        });
+        let _ = self.inner.write(&temporary, first_half(bytes));
+    }
+
+    fn log(&self, inner: Box<dyn Log>, key: &Key<'_>) -> Box<dyn Log> {
+        let name = object_name(self.inner.name(), key);
+        Box::new(FaultyPart { inner, name, faults: self.faults.clone() })
+    }
+}
+
+/// An object, a log or a site of which calls fail.
+#[derive(Debug)]
+struct FaultyPart<T> {
+    inner: T,
+    name: String,
+    faults: Arc<Faults>,
+}
+
+impl Store for Faulty {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.inner.abilities()
+    }
+
+    fn read(
+        &self,
+        key: &Key<'_>,
+        part: Part,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Found>, StoreError> {
+        self.call(Call::Read, key, || self.inner.read(key, part, most, into))
+    }
+
+    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+        let opened = self.call(Call::Open, key, || self.inner.open(key))?;
+        let name = object_name(self.inner.name(), key);
+        Ok(opened.map(|inner| ObjectReader::new(FaultyPart { inner, name, faults: self.faults.clone() })))
+    }
+
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+        self.call(Call::Look, key, || self.inner.size(key))
+    }
+
+    fn total_size(&self, folder: &Key<'_>, names: &[&str]) -> Result<u64, StoreError> {
+        self.call(Call::Look, folder, || self.inner.total_size(folder, names))
+    }
+
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+        self.call(Call::Look, key, || self.inner.kind(key))
+    }
+
+    fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+        self.call(Call::Look, key, || self.inner.kind_behind_links(key))
+    }
+
+    fn list(
+        &self,
+        below: &Key<'_>,
+        depth: Depth,
+        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.call(Call::Read, below, || self.inner.list(below, depth, each))
+    }
+
+    fn link_target(&self, key: &Key<'_>, root: &Key<'_>) -> Result<Option<LinkTarget>, StoreError> {
+        self.call(Call::Look, key, || self.inner.link_target(key, root))
+    }
+
+    fn expect(&self, soon: &[(Key<'_>, Part)]) {
+        self.inner.expect(soon);
+    }
+
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+        let half = || drop(self.inner.write(key, first_half(bytes)));
+        let name = object_name(self.inner.name(), key);
+        self.faults.call(Call::Write, &name, || self.inner.write(key, bytes), half)
+    }
+
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+        let inner = self.call(Call::Create, key, || self.inner.writer(key))?;
+        let name = object_name(self.inner.name(), key);
+        Ok(ObjectWriter::new(FaultyPart { inner: Some(inner), name, faults: self.faults.clone() }))
+    }
+
+    fn copy_from(
+        &self,
+        source: &dyn Store,
+        (from, to): (&Key<'_>, &Key<'_>),
+        most: u64,
+    ) -> Result<(u64, Receipt), StoreError> {
+        let half = || {
+            let mut bytes = Vec::new();
+            if let Ok(Some(_)) = source.read(from, Part::Whole, most, &mut bytes) {
+                let _ = self.inner.write(to, first_half(&bytes));
+            }
+        };
+        let name = object_name(self.inner.name(), to);
+        self.faults.call(Call::Copy, &name, || self.inner.copy_from(source, (from, to), most), half)
+    }
+
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+        let name = object_name(self.inner.name(), key);
+        let half = || self.leave_half(key, bytes);
+        self.faults.call(Call::Publish, &name, || self.inner.replace(key, bytes), half)
+    }
+
+    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+        let name = object_name(self.inner.name(), key);
+        let half = || self.leave_half(key, bytes);
+        self.faults.call(Call::Publish, &name, || self.inner.publish(key, bytes), half)
+    }
+
+    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
+        self.call(Call::Remove, key, || self.inner.remove(key))
+    }
+
+    fn settle(&self, below: &Key<'_>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
+        self.call(Call::Sync, below, || self.inner.settle(below, receipts))
+    }
+
+    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        self.call(Call::Create, key, || self.inner.create_folder(key))
+    }
+
+    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        self.call(Call::Remove, key, || self.inner.remove_folder(key))
+    }
+
+    fn above(&self) -> Option<Node> {
+        self.inner.above()
+    }
+
+    fn identity(&self, below: &Key<'_>) -> Vec<u8> {
+        self.inner.identity(below)
+    }
+
+    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
+        let opened = self.call(Call::Open, key, || self.inner.open_log(key))?;
+        Ok(opened.map(|log| self.log(log, key)))
+    }
+
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+        let begun = self.call(Call::Create, key, || self.inner.begin_log(key))?;
+        Ok(self.log(begun, key))
+    }
+
+    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
+        let inner = self.call(Call::Open, below, || self.inner.site(below))?;
+        let name = object_name(self.inner.name(), below);
+        Ok(Box::new(FaultyPart { inner, name, faults: self.faults.clone() }))
+    }
+
+    fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {
+        self.inner.room(below)
+    }
+
+    fn with_permissions_of(
+        &self,
+        source: &dyn Store,
+        folder: &Key<'_>,
+        object: &Key<'_>,
+    ) -> Option<Arc<dyn Store>> {
+        let inner = self.inner.with_permissions_of(source, folder, object)?;
+        Some(Arc::new(Faulty { inner, faults: self.faults.clone() }))
+    }
+
+    fn as_local(&self) -> Option<&LocalStore> {
+        self.inner.as_local()
+    }
+}
+
+impl ReadObject for FaultyPart<ObjectReader> {
+    fn length(&self) -> u64 {
+        self.inner.length()
+    }
+
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.faults.call(Call::Read, &self.name, || self.inner.read_at(offset, length, bytes), || ())
+    }
+
+    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
+        self.faults.call(Call::Read, &self.name, || self.inner.read_next(piece), || ())
+    }
+}
+
+/// A writer is taken out when its object is whole. One that is cut short leaves what was appended, as a file would.
+impl FaultyPart<Option<ObjectWriter>> {
+    fn write(
+        &mut self,
+        bytes: &[u8],
+        write: impl Fn(&mut ObjectWriter, &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let inner = std::cell::RefCell::new(&mut self.inner);
+        let part = |bytes: &[u8]| match &mut **inner.borrow_mut() {
+            Some(writer) => write(writer, bytes),
+            None => Ok(()),
+        };
+        self.faults.call(Call::Write, &self.name, || part(bytes), || drop(part(first_half(bytes))))
+    }
+}
+
+impl WriteObject for FaultyPart<Option<ObjectWriter>> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.write(bytes, ObjectWriter::append)
+    }
+
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.write(bytes, ObjectWriter::write_at_start)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Receipt, StoreError> {
+        let inner = self.inner.take();
+        let name = std::mem::take(&mut self.name);
+        let whole = || inner.map_or(Ok(Receipt(())), ObjectWriter::finish);
+        self.faults.call(Call::Write, &name, whole, || ())
+    }
+}
+
+impl Log for FaultyPart<Box<dyn Log>> {
+    fn lock(&self) -> Result<Lock, StoreError> {
+        let is_unsupported = |error: &StoreError| matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::Unsupported);
+        match self.faults.call(Call::Lock, &self.name, || self.inner.lock(), || ()) {
+            Err(error) if is_unsupported(&error) => Ok(Lock::Unsupported),
+            locked => locked,
+        }
+    }
+
+    fn is_in_place(&self) -> bool {
+        self.inner.is_in_place()
+    }
+
+    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+        self.faults.call(Call::Read, &self.name, || self.inner.read(max_bytes), || ())
+    }
+
+    fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+        self.faults.call(Call::Read, &self.name, || self.inner.read_beginning(max_bytes), || ())
+    }
+
+    fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
+        self.faults.call(Call::Write, &self.name, || self.inner.truncate(length), || ())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let inner = std::cell::RefCell::new(&mut self.inner);
+        let part = |bytes: &[u8]| inner.borrow_mut().append(bytes);
+        self.faults.call(Call::Write, &self.name, || part(bytes), || drop(part(first_half(bytes))))
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.faults.call(Call::Sync, &self.name, || self.inner.sync(), || ())
+    }
+}
+
+impl Site for FaultyPart<Box<dyn Site>> {
+    fn node(&self, spot: Spot) -> Node {
+        self.faults.wrap(&self.inner.node(spot))
+    }
+
+    fn relation(&self, other: &Node) -> Result<Relation, StoreError> {
+        self.faults.call(Call::Look, &self.name, || self.inner.relation(other), || ())
+    }
+
+    fn is_fixed(&self) -> bool {
+        self.inner.is_fixed()
+    }
+
+    fn link_from(&self, other: &Node) -> Result<Option<String>, StoreError> {
+        self.faults.call(Call::Look, &self.name, || self.inner.link_from(other), || ())
+    }
+
+    fn exchange(&self, a: Spot, b: Spot) -> Result<bool, StoreError> {
+        match self.faults.call(Call::Exchange, &self.name, || self.inner.exchange(a, b), || ()) {
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::Unsupported => {
+                Ok(false)
+            }
+            exchanged => exchanged,
+        }
+    }
+
+    fn rename(&self, from: Spot, to: Spot) -> Result<(), StoreError> {
+        self.faults.call(Call::Rename, &self.name, || self.inner.rename(from, to), || ())
+    }
+
+    fn settle_spots(&self) -> Result<(), StoreError> {
+        self.faults.call(Call::Sync, &self.name, || self.inner.settle_spots(), || ())
+    }
+
+    fn settle_names(&self) -> Result<(), StoreError> {
+        self.faults.call(Call::Sync, &self.name, || self.inner.settle_names(), || ())
+    }
+}

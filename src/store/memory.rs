@@ -1,0 +1,461 @@
+//! A store in memory, for tests and for programs whose arrays never see a disk.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::entry::EntryKind;
+use super::node::object_name;
+use super::object::{ReadObject, WriteObject};
+use super::{
+    Abilities, Depth, Entry, Found, Key, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Receipt,
+    Relation, Site, Spot, Store, StoreError,
+};
+
+/// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
+#[derive(Debug, Clone)]
+pub struct MemoryStore {
+    name: String,
+    objects: Arc<Mutex<BTreeMap<String, Object>>>,
+}
+
+#[derive(Debug, Clone)]
+enum Object {
+    Whole(Arc<Vec<u8>>),
+    /// It keeps growing, under whatever key.
+    Lines(Arc<Lines>),
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    bytes: Mutex<Vec<u8>>,
+    is_held: AtomicBool,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Object {
+    fn bytes(&self) -> Arc<Vec<u8>> {
+        match self {
+            Object::Whole(bytes) => bytes.clone(),
+            Object::Lines(lines) => Arc::new(held(&lines.bytes).clone()),
+        }
+    }
+}
+
+/// Whether a key lies below another.
+fn is_below(key: &str, folder: &str) -> bool {
+    folder.is_empty() || key.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+impl MemoryStore {
+    /// An empty store; its name is for messages.
+    pub fn new(name: impl Into<String>) -> Self {
+        MemoryStore { name: name.into(), objects: Arc::default() }
+    }
+
+    fn object(&self, key: &Key<'_>) -> Option<Object> {
+        held(&self.objects).get(key.as_str()).cloned()
+    }
+
+    fn shown(&self, key: &Key<'_>) -> String {
+        object_name(&self.name, key)
+    }
+
+    fn error(&self, action: &'static str, key: &Key<'_>, kind: std::io::ErrorKind) -> StoreError {
+        StoreError::Io { action, object: self.shown(key), source: kind.into() }
+    }
+
+    /// The keys of all objects below another, without it.
+    fn keys_below(&self, folder: &Key<'_>) -> Vec<String> {
+        let start = if folder.is_root() { 0 } else { folder.as_str().len() + 1 };
+        let objects = held(&self.objects);
+        let below = objects.range(folder.as_str().to_owned()..).map(|(key, _)| key);
+        // Between a folder and what lies in it there may be others: `a`, `a.b`, `a/b`.
+        let below = below.take_while(|key| key.starts_with(folder.as_str()));
+        below.filter(|key| is_below(key, folder.as_str())).map(|key| key[start..].to_owned()).collect()
+    }
+}
+
+impl Store for MemoryStore {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            lists: true,
+            reads_ranges: true,
+            renames: true,
+            locks: true,
+            copies_itself: false,
+            creates_exclusively: true,
+        }
+    }
+
+    fn read(
+        &self,
+        key: &Key<'_>,
+        part: Part,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Found>, StoreError> {
+        into.clear();
+        let Some(mut reader) = self.reader(key)? else { return Ok(None) };
+        let object_bytes = reader.length();
+        let (offset, length) = match part {
+            Part::Whole => (0, object_bytes),
+            Part::Range { offset, length } => (offset, length),
+            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
+        };
+        if length > most {
+            return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound: most });
+        }
+        reader.place = 0;
+        reader.read_at(offset, length, into)?;
+        Ok(Some(Found { object_bytes }))
+    }
+
+    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+        Ok(self.reader(key)?.map(ObjectReader::new))
+    }
+
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+        Ok(self.object(key).map(|object| object.bytes().len() as u64))
+    }
+
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+        if self.object(key).is_some() {
+            return Ok(Some(EntryKind::File));
+        }
+        Ok((!self.keys_below(key).is_empty()).then_some(EntryKind::Folder))
+    }
+
+    fn list(
+        &self,
+        below: &Key<'_>,
+        depth: Depth,
+        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let keys = self.keys_below(below);
+        let mut last = None;
+        for key in &keys {
+            let (name, kind) = match key.split_once('/').filter(|_| depth == Depth::Folder) {
+                Some((folder, _)) => (folder, EntryKind::Folder),
+                None => (key.as_str(), EntryKind::File),
+            };
+            if kind == EntryKind::Folder && last.replace(name) == Some(name) {
+                continue;
+            }
+            if each(Entry { name, kind }).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+        let object = Object::Whole(Arc::new(bytes.to_vec()));
+        held(&self.objects).insert(key.as_str().to_owned(), object);
+        Ok(Receipt(()))
+    }
+
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+        let key = key.clone().into_owned();
+        Ok(ObjectWriter::new(MemoryWriter { store: self.clone(), key, bytes: Vec::new() }))
+    }
+
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+        self.write(key, bytes)
+    }
+
+    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+        self.write(key, bytes).map(drop)
+    }
+
+    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
+        Ok(held(&self.objects).remove(key.as_str()).is_some())
+    }
+
+    fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        match self.kind(key)? {
+            Some(_) => Err(self.error("create", key, std::io::ErrorKind::AlreadyExists)),
+            None => Ok(()),
+        }
+    }
+
+    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        held(&self.objects).retain(|name, _| !is_below(name, key.as_str()));
+        Ok(())
+    }
+
+    /// What is the same for all clones of a store, and for no other.
+    fn identity(&self, below: &Key<'_>) -> Vec<u8> {
+        object_name(&format!("memory:{:p}", Arc::as_ptr(&self.objects)), below).into_bytes()
+    }
+
+    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
+        let found = self.object(key);
+        let key = key.clone().into_owned();
+        match found {
+            None => Ok(None),
+            Some(Object::Lines(lines)) => Ok(Some(Box::new(MemoryLog {
+                store: self.clone(),
+                key,
+                lines,
+                place: 0,
+                holds: false.into(),
+            }))),
+            Some(Object::Whole(_)) => {
+                Err(StoreError::NotAFile { object: self.shown(&key), found: "something else" })
+            }
+        }
+    }
+
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+        {
+            let lines = || Object::Lines(Arc::default());
+            held(&self.objects).entry(key.as_str().to_owned()).or_insert_with(lines);
+        }
+        let log = self.open_log(key)?;
+        log.ok_or_else(|| self.error("open", key, std::io::ErrorKind::NotFound))
+    }
+
+    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
+        Ok(Box::new(MemorySite { store: self.clone(), place: below.clone().into_owned() }))
+    }
+}
+
+impl MemoryStore {
+    fn reader(&self, key: &Key<'_>) -> Result<Option<MemoryReader>, StoreError> {
+        if let Some(object) = self.object(key) {
+            return Ok(Some(MemoryReader { bytes: object.bytes(), place: 0, name: self.shown(key) }));
+        }
+        match self.kind(key)? {
+            Some(_) => Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" }),
+            None => Ok(None),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct MemoryReader {
+    bytes: Arc<Vec<u8>>,
+    place: usize,
+    name: String,
+}
+
+impl ReadObject for MemoryReader {
+    fn length(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        let start = usize::try_from(offset).ok();
+        let end =
+            usize::try_from(length).ok().zip(start).and_then(|(length, start)| start.checked_add(length));
+        let part = start.zip(end).and_then(|(start, end)| self.bytes.get(start..end));
+        let part = part.ok_or_else(|| StoreError::TooLarge {
+            object: self.name.clone(),
+            found: length,
+            bound: self.length(),
+        })?;
+        bytes.clear();
+        bytes.extend_from_slice(part);
+        Ok(())
+    }
+
+    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
+        let rest = &self.bytes[self.place.min(self.bytes.len())..];
+        let length = rest.len().min(piece.len());
+        piece[..length].copy_from_slice(&rest[..length]);
+        self.place += length;
+        Ok(length)
+    }
+}
+
+#[derive(Debug)]
+struct MemoryWriter {
+    store: MemoryStore,
+    key: Key<'static>,
+    bytes: Vec<u8>,
+}
+
+impl WriteObject for MemoryWriter {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let length = bytes.len().min(self.bytes.len());
+        self.bytes[..length].copy_from_slice(&bytes[..length]);
+        self.bytes.extend_from_slice(&bytes[length..]);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Receipt, StoreError> {
+        let object = Object::Whole(Arc::new(self.bytes));
+        held(&self.store.objects).insert(self.key.as_str().to_owned(), object);
+        Ok(Receipt(()))
+    }
+}
+
+#[derive(Debug)]
+struct MemoryLog {
+    store: MemoryStore,
+    key: Key<'static>,
+    lines: Arc<Lines>,
+    /// Where the next bytes go.
+    place: usize,
+    holds: AtomicBool,
+}
+
+impl Log for MemoryLog {
+    fn lock(&self) -> Result<Lock, StoreError> {
+        if self.lines.is_held.swap(true, Ordering::AcqRel) && !self.holds.load(Ordering::Acquire) {
+            return Ok(Lock::Elsewhere);
+        }
+        self.holds.store(true, Ordering::Release);
+        Ok(Lock::Held)
+    }
+
+    fn is_in_place(&self) -> bool {
+        matches!(self.store.object(&self.key), Some(Object::Lines(lines)) if Arc::ptr_eq(&lines, &self.lines))
+    }
+
+    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+        let found = held(&self.lines.bytes).len() as u64;
+        if found > max_bytes {
+            let object = self.store.shown(&self.key);
+            return Err(StoreError::TooLarge { object, found, bound: max_bytes });
+        }
+        self.read_beginning(max_bytes)
+    }
+
+    fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+        let bytes = held(&self.lines.bytes);
+        self.place = usize::try_from(max_bytes).map_or(bytes.len(), |most| most.min(bytes.len()));
+        Ok(bytes[..self.place].to_vec())
+    }
+
+    fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
+        let mut bytes = held(&self.lines.bytes);
+        self.place = usize::try_from(length).unwrap_or(usize::MAX).min(bytes.len());
+        bytes.truncate(self.place);
+        Ok(())
+    }
+
+    fn append(&mut self, appended: &[u8]) -> Result<(), StoreError> {
+        let mut bytes = held(&self.lines.bytes);
+        bytes.truncate(self.place);
+        bytes.extend_from_slice(appended);
+        self.place = bytes.len();
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl Drop for MemoryLog {
+    fn drop(&mut self) {
+        if self.holds.load(Ordering::Acquire) {
+            self.lines.is_held.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// A key, and `.NAME.zarrcast` and `.NAME.zarrcast-old` beside it.
+#[derive(Debug)]
+struct MemorySite {
+    store: MemoryStore,
+    place: Key<'static>,
+}
+
+impl MemorySite {
+    fn key(&self, spot: Spot) -> Key<'static> {
+        let suffix = match spot {
+            Spot::Place => return self.place.clone(),
+            Spot::Staging => "",
+            Spot::Aside => "-old",
+        };
+        self.place.renamed(|name| format!(".{name}.zarrcast{suffix}"))
+    }
+
+    /// The objects at a spot, which are taken away from there, by their keys below it.
+    fn take(&self, objects: &mut BTreeMap<String, Object>, spot: Spot) -> Vec<(String, Object)> {
+        let folder = self.key(spot);
+        let taken = objects.extract_if(.., |key, _| is_below(key, folder.as_str()));
+        taken.map(|(key, object)| (key[folder.as_str().len()..].to_owned(), object)).collect()
+    }
+
+    fn put(&self, objects: &mut BTreeMap<String, Object>, spot: Spot, taken: Vec<(String, Object)>) {
+        let folder = self.key(spot);
+        objects.extend(taken.into_iter().map(|(key, object)| (format!("{}{key}", folder.as_str()), object)));
+    }
+}
+
+impl Site for MemorySite {
+    fn node(&self, spot: Spot) -> Node {
+        Node::of(Arc::new(self.store.clone())).below(&self.key(spot))
+    }
+
+    fn relation(&self, other: &Node) -> Result<Relation, StoreError> {
+        let place = self.node(Spot::Place);
+        let lies_in = |inner: &Node, outer: &Node| {
+            let (inner, outer) = (inner.identity(), outer.identity());
+            inner.strip_prefix(&*outer).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        };
+        let names = || (other.name(), place.name());
+        Ok(Relation::of(lies_in(&place, other), lies_in(other, &place), names))
+    }
+
+    /// Nothing is beside the store itself.
+    fn is_fixed(&self) -> bool {
+        self.place.is_root()
+    }
+
+    fn link_from(&self, _other: &Node) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
+    fn exchange(&self, a: Spot, b: Spot) -> Result<bool, StoreError> {
+        let mut objects = held(&self.store.objects);
+        let (of_a, of_b) = (self.take(&mut objects, a), self.take(&mut objects, b));
+        self.put(&mut objects, a, of_b);
+        self.put(&mut objects, b, of_a);
+        Ok(true)
+    }
+
+    fn rename(&self, from: Spot, to: Spot) -> Result<(), StoreError> {
+        let from_key = self.key(from);
+        let error = |kind| self.store.error("rename", &from_key, kind);
+        if self.store.kind(&from_key)?.is_none() {
+            return Err(error(std::io::ErrorKind::NotFound));
+        }
+        if self.store.kind(&self.key(to))?.is_some() {
+            return Err(error(std::io::ErrorKind::DirectoryNotEmpty));
+        }
+        let mut objects = held(&self.store.objects);
+        let taken = self.take(&mut objects, from);
+        self.put(&mut objects, to, taken);
+        Ok(())
+    }
+
+    fn settle_spots(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn settle_names(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
