@@ -1,5 +1,6 @@
 //! Inspect, validate and transcode Zarr arrays; the codecs `scale_offset` and `cast_value`.
 
+pub mod array;
 pub mod cli;
 pub mod codec;
 pub mod data_type;

@@ -1,15 +1,16 @@
 //! Blocks of the destination read from the source.
 
 use super::decoded_block::{DecodedBlock, overlap};
-use super::driver::{Fault, guarded};
+use super::driver::guarded;
 use super::plan::Block;
 use super::subchunk_encoder::SubchunkEncoder;
-use super::subchunks::SubchunkSource;
 use super::workers::Workers;
+use crate::array::fault::Fault;
+use crate::array::stored::{StoredArray, at};
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::ChainFault;
 use crate::codec::region::{Pieces, advance, as_index, ravel, unravel};
 use crate::engine::buffers::ObjectBuffers;
-use crate::engine::stored::{StoredArray, at};
 use crate::engine::transfer::Transfer;
 
 /// Bytes of a plain object that are read at a time: the least that is worth a call, and the most, which leaves room in

@@ -3,10 +3,6 @@
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::ConversionBuffers;
 
-/// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
-/// leaves room in a level 2 cache.
-pub const PIECE: usize = 1 << 18;
-
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub struct ObjectBuffers {

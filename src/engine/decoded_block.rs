@@ -3,9 +3,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::driver::Fault;
 use super::plan::Block;
 use super::subchunk_encoder::SubchunkEncoder;
+use crate::array::fault::Fault;
 use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end, ravel, unravel};
 
 /// The subchunks of a block. The buffers are used again for the next.

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::chunk_set::position;
-use super::driver::Fault;
-use super::shard::ShardLayout;
-use super::stored::StoredArray;
+use crate::array::chunk_set::position;
+use crate::array::fault::Fault;
+use crate::array::shard::ShardLayout;
+use crate::array::stored::StoredArray;
 use crate::codec::chain::OfShape;
 use crate::codec::{BindError, BoundChain};
 use crate::grid::{Region, chunks_of_shape};

@@ -1,14 +1,15 @@
 //! The objects (chunks or shards) of an array from SOURCE to DEST, by whichever route.
 
 use super::block_reader::JobSubchunks;
-use super::driver::{ChunkFault, Driver};
+use super::driver::Driver;
 use super::journal::Part;
 use super::progress::Progress;
 use super::report::ObjectReport;
 use super::route::measured::SubchunkWay;
 use super::route::{ConvertRun, MeasuredRun, RechunkRun, Route, StagedRun, SubchunkMove};
-use super::stored::StoredArray;
 use super::transfer::Transfer;
+use crate::array::fault::ChunkFault;
+use crate::array::stored::StoredArray;
 
 /// The work on the objects of an array.
 #[derive(Debug)]

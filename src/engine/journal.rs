@@ -19,8 +19,8 @@ pub use fingerprint::Fingerprint;
 use holder::{Hold, Holder};
 use line::{Counted, Header, Known, Line, last_holder, next_line, read, to_line};
 
-use super::chunk_set::ChunkSet;
-use super::driver::Fault;
+use crate::array::chunk_set::ChunkSet;
+use crate::array::fault::Fault;
 use crate::engine::report::ObjectReport;
 use crate::store::{EntryKind, Key, Lock, Log, Node, StoreError, machine};
 

@@ -4,9 +4,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::chunk_set::{ChunkSet, ChunkSetBuilder};
 use super::driver::Driver;
 use super::listing::DOCUMENT_KEYS;
+use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::codec::region::ravel;
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{EntryKind, Node, StoreError};

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::driver::Driver;
+use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{EntryKind, Node, StoreError};
 
@@ -254,8 +254,7 @@ mod tests {
             let (node, metadata) = (Node::new(folder.path()), metadata(separator));
             let chunks: ChunkSet = (0..120).filter(|index| index % 5 != 0).collect();
             for index in chunks.iter() {
-                let key =
-                    metadata.chunk_key_encoding.key(&super::super::chunk_set::position(index, &metadata));
+                let key = metadata.chunk_key_encoding.key(&position(index, &metadata));
                 node.write(&key, b"seven b").unwrap();
             }
             // None of these is a chunk; the last of them lies too deep to be looked at.

@@ -1,7 +1,7 @@
 //! Decoded elements of the source, in the shape of a subchunk of the destination, on their way into it.
 
-use super::driver::Fault;
-use super::stored::{StoredArray, at};
+use crate::array::fault::Fault;
+use crate::array::stored::{StoredArray, at};
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, ValueChange};
 use crate::codec::region::{RegionCopy, as_index};
 use crate::codec::{BindError, BoundChain, is_filled_with};

@@ -1,11 +1,11 @@
 //! The subchunks of an object of the destination, written as they come.
 
-use super::driver::Fault;
-use super::shard::ShardWriter;
 use super::subchunk_encoder::Encoded;
+use crate::array::fault::Fault;
+use crate::array::shard::ShardWriter;
+use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
 use crate::engine::report::ObjectReport;
-use crate::engine::stored::StoredArray;
 
 /// An object being written: a chunk at once, a shard subchunk by subchunk. Nothing is made before the first subchunk.
 #[derive(Debug)]

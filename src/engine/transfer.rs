@@ -1,8 +1,8 @@
 //! From one stored array to another: what is read, what is written, whatever route it takes.
 
-use super::chunk_set::{ChunkSet, ChunkSetBuilder};
 use super::plan::Block;
-use super::stored::StoredArray;
+use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
+use crate::array::stored::StoredArray;
 use crate::codec::region::{advance, ravel};
 
 /// From one stored array to another.

@@ -2,8 +2,9 @@
 
 use std::sync::Mutex;
 
-use super::driver::{Driver, Fault};
-use super::interrupt::Interrupt;
+use super::driver::Driver;
+use crate::array::fault::Fault;
+use crate::array::interrupt::Interrupt;
 use crate::engine::buffers::ObjectBuffers;
 
 /// One thread, or all of them.

@@ -21,7 +21,7 @@ mod missing;
 pub mod npy;
 pub mod open;
 pub mod options;
-pub use crate::engine::interrupt::Interrupt;
+pub use crate::array::interrupt::Interrupt;
 pub mod place;
 pub use crate::engine::progress;
 pub mod storage;

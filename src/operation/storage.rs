@@ -2,12 +2,13 @@
 
 use super::error::OperationError;
 use super::inspect_result::StorageResult;
+use crate::array::chunk_set::position;
+use crate::array::fault::Fault;
+use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::engine::chunk_set::position;
-use crate::engine::driver::{Driver, Fault};
+use crate::engine::driver::Driver;
 use crate::engine::listing::Listing;
-use crate::engine::stored::StoredArray;
 use crate::metadata::array::{ArrayMetadata, num_elements};
 use crate::pipeline::Pipeline;
 use crate::store::Node;

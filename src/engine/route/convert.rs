@@ -1,15 +1,17 @@
 //! Objects (chunks or shards) that are converted whole, each by itself.
 
+use crate::array::chunk_set::ChunkSet;
+use crate::array::fault::{ChunkFault, Fault};
+use crate::array::reader::PIECE;
+use crate::array::stored::{at, filled};
 use crate::codec::conversion::{Conversion, Converted};
 use crate::codec::region::as_index;
 use crate::codec::{ChainFault, ChainFaultKind};
-use crate::engine::buffers::{ObjectBuffers, PIECE};
-use crate::engine::chunk_set::ChunkSet;
-use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::buffers::ObjectBuffers;
+use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
-use crate::engine::stored::{at, filled};
 use crate::engine::transfer::Transfer;
 
 /// A run over whole objects.

@@ -7,20 +7,21 @@ mod room;
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::array::chunk_set::ChunkSet;
+use crate::array::fault::{ChunkFault, Fault};
+use crate::array::interrupt::Interrupt;
+use crate::array::stored::StoredArray;
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::Recoding;
 use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::region::advance;
-use crate::engine::chunk_set::ChunkSet;
-use crate::engine::driver::{ChunkFault, Driver, Fault};
-use crate::engine::interrupt::Interrupt;
+use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
 use crate::engine::plan::Block;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
-use crate::engine::stored::StoredArray;
 use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::SubchunkWriter;
-use crate::engine::subchunks::SubchunkSource;
 use crate::engine::transfer::Transfer;
 
 pub use elements::ElementReader;

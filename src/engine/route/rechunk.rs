@@ -4,11 +4,12 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
+use crate::array::fault::{ChunkFault, Fault};
 use crate::codec::region::{advance, as_index, unravel};
 use crate::engine::block_reader::{BlockReader, JobSubchunks};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::decoded_block::DecodedBlock;
-use crate::engine::driver::{ChunkFault, Driver, Fault, guarded};
+use crate::engine::driver::{Driver, guarded};
 use crate::engine::journal::Part;
 use crate::engine::plan::{Block, RechunkPlan};
 use crate::engine::progress::Progress;

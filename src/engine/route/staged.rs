@@ -7,13 +7,14 @@
 //! not tell.
 
 use super::rechunk::{Rechunk, RechunkRun};
+use crate::array::fault::{ChunkFault, Fault, ObjectOf};
+use crate::array::stored::StoredArray;
 use crate::engine::block_reader::JobSubchunks;
-use crate::engine::driver::{ChunkFault, Driver, Fault, ObjectOf};
+use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
 use crate::engine::listing::{list, remove_others};
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
-use crate::engine::stored::StoredArray;
 use crate::engine::transfer::{Origin, Transfer};
 use crate::metadata::json::Json;
 use crate::store::{Key, Node, StoreError};

@@ -3,18 +3,19 @@
 
 use std::sync::Mutex;
 
+use crate::array::fault::{ChunkFault, Fault};
+use crate::array::stored::{at, filled};
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::Conversion;
 use crate::codec::conversion::Converted;
 use crate::codec::region::advance;
 use crate::engine::buffers::ObjectBuffers;
-use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
-use crate::engine::stored::{at, filled};
 use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::SubchunkWriter;
-use crate::engine::subchunks::SubchunkSource;
 use crate::engine::transfer::Transfer;
 use crate::engine::workers::Workers;
 

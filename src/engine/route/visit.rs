@@ -3,11 +3,12 @@
 use std::sync::Mutex;
 
 use super::rechunk::Rechunk;
+use crate::array::fault::{ChunkFault, Fault};
 use crate::codec::region::{RegionCopy, as_index};
 use crate::engine::block_reader::{BlockReader, JobSubchunks};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::decoded_block::DecodedBlock;
-use crate::engine::driver::{ChunkFault, Driver, Fault, guarded};
+use crate::engine::driver::{Driver, guarded};
 use crate::engine::transfer::Transfer;
 use crate::engine::workers::Workers;
 
@@ -92,18 +93,18 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
+    use crate::array::ChunkSet;
+    use crate::array::fault::ObjectOf;
+    use crate::array::stored::StoredArray;
     use crate::codec::BoundChain;
     use crate::codec::conversion::ValueChange;
     use crate::data_type::DataType;
-    use crate::engine::ChunkSet;
-    use crate::engine::driver::ObjectOf;
     use crate::engine::job::ObjectJob;
     use crate::engine::journal::{Fingerprint, Journal};
     use crate::engine::plan::{Costs, Grids, RechunkPlan};
     use crate::engine::progress::Progress;
     use crate::engine::route::Route;
     use crate::engine::route::rechunk::Schedule;
-    use crate::engine::stored::StoredArray;
     use crate::engine::subchunk_encoder::SubchunkEncoder;
     use crate::metadata::array::ArrayDocument;
     use crate::metadata::json::Json;

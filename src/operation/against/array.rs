@@ -4,12 +4,14 @@ use std::cmp::Ordering;
 
 use super::block::{BlockReader, Blocks};
 use super::value::{Compared, Comparer, Difference, Greatest, Tolerance};
+use crate::array::ChunkSet;
+use crate::array::fault::Fault;
+use crate::array::reader::ReadBuffers;
+use crate::array::stored::StoredArray;
 use crate::data_type::{DataType, FillValue};
-use crate::engine::ChunkSet;
-use crate::engine::driver::{Driver, Fault};
+use crate::engine::driver::Driver;
 use crate::engine::listing::list;
 use crate::engine::progress::Progress;
-use crate::engine::stored::StoredArray;
 use crate::metadata::array::num_elements;
 use crate::metadata::json::{Json, Number};
 use crate::operation::cf::CfDecoding;
@@ -17,7 +19,6 @@ use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::transcode::budget::side_index_bytes;
 use crate::operation::transcode::layout::side;
-use crate::operation::transcode::reader::ReadBuffers;
 use crate::operation::validate_result::AgainstNode;
 
 /// An array that is ready to be read, or why it is not.

@@ -1,13 +1,13 @@
 //! Blocks of an array: boxes of elements that hold whole chunks of both sides where memory allows, and are read from
 //! either.
 
+use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
+use crate::array::fault::Fault;
+use crate::array::reader::{OpenedObject, ReadBuffers, Subchunk, SubchunkReader};
+use crate::array::stored::StoredArray;
 use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
-use crate::engine::chunk_set::{ChunkSet, ChunkSetBuilder};
-use crate::engine::driver::Fault;
-use crate::engine::stored::StoredArray;
 use crate::grid::{Grid, chunks_of_shape};
 use crate::metadata::array::num_elements;
-use crate::operation::transcode::reader::{OpenedObject, ReadBuffers, Subchunk, SubchunkReader};
 
 /// The most blocks that are listed one by one.
 const LISTED: u64 = 1 << 22;

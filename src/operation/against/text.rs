@@ -4,17 +4,18 @@ use super::super::budget::{BASE_BYTES, Budget};
 use super::super::options::CommonOptions;
 use super::super::transcode::fault::explain;
 use super::super::transcode::layout::opaque_array;
+use crate::array::ChunkSet;
+use crate::array::chunk_set::{ChunkSetBuilder, position};
+use crate::array::fault::{ChunkFault, Fault, ObjectOf};
+use crate::array::stored::StoredArray;
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::elements::VlenChain;
 use crate::data_type::{DataType, FillValue};
-use crate::engine::ChunkSet;
-use crate::engine::chunk_set::{ChunkSetBuilder, position};
-use crate::engine::driver::{ChunkFault, Driver, Fault, ObjectOf};
+use crate::engine::driver::Driver;
 use crate::engine::listing::list;
 use crate::engine::route::measured::{
     BETWEEN_SUBCHUNKS, ElementReader, MeasuredBuffers, block_of, each_subchunk,
 };
-use crate::engine::stored::StoredArray;
-use crate::engine::subchunks::SubchunkSource;
 use crate::engine::transfer::Transfer;
 use crate::metadata::array::num_elements;
 use crate::metadata::json::Json;

@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
+use crate::array::chunk_set::position;
+use crate::array::fault::Fault;
+use crate::array::shard::ShardLayout;
+use crate::array::stored::StoredArray;
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::ravel;
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::engine::chunk_set::position;
-use crate::engine::driver::Fault;
-use crate::engine::shard::ShardLayout;
-use crate::engine::stored::StoredArray;
 use crate::grid::{Grid, Region};
 use crate::operation::error::OperationError;
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};

@@ -3,19 +3,20 @@
 
 use super::numbers::CfNumbers;
 use super::picture::{Picture, Reduction};
+use crate::array::ChunkSet;
+use crate::array::fault::{ChunkFault, Fault};
+use crate::array::reader::{ReadBuffers, Subchunk, SubchunkReader};
+use crate::array::stored::StoredArray;
 use crate::codec::region::{as_index, ravel};
-use crate::engine::ChunkSet;
-use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::driver::Driver;
 use crate::engine::listing;
 use crate::engine::progress::Progress;
-use crate::engine::stored::StoredArray;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 use crate::operation::inspect_result::{PreviewAxis, PreviewIndex, PreviewResult, PreviewRow};
 use crate::operation::open::OpenedArray;
 use crate::operation::options::PictureSize;
 use crate::operation::transcode::fault::explain;
-use crate::operation::transcode::reader::{ReadBuffers, Subchunk, SubchunkReader};
 
 /// Slices of more elements than this are not read whole.
 const MOST_ELEMENTS: u64 = 1 << 26;

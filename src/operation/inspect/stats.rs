@@ -1,10 +1,10 @@
 //! `--stats`: figures over all values, absent chunks counted as what they stand for.
 
 use super::values::{Found, Scan, Values};
+use crate::array::fault::ChunkFault;
 use crate::codec::fault::number_value;
 use crate::data_type::value_to_json;
 use crate::element::NumberType;
-use crate::engine::driver::ChunkFault;
 use crate::engine::progress::Progress;
 use crate::kernel::missing::MissingCount;
 use crate::kernel::summary::{Summary, SummaryScan};

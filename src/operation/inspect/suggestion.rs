@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
+use crate::array::interrupt::Interrupt;
+use crate::array::stored::StoredArray;
 use crate::data_type::{DataType, value_to_json};
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
-use crate::engine::interrupt::Interrupt;
 use crate::engine::listing::Listing;
 use crate::engine::progress::Progress;
-use crate::engine::stored::StoredArray;
 use crate::metadata::array::num_elements;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;

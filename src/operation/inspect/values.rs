@@ -4,16 +4,17 @@
 use std::sync::Mutex;
 
 use super::numbers::CfNumbers;
+use crate::array::ChunkSet;
+use crate::array::fault::{ChunkFault, Fault};
+use crate::array::reader::PIECE;
+use crate::array::reader::{OpenedObject, ReadBuffers, SubchunkReader};
+use crate::array::stored::StoredArray;
 use crate::codec::region::as_index;
-use crate::engine::ChunkSet;
-use crate::engine::buffers::PIECE;
-use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
-use crate::engine::stored::StoredArray;
 use crate::kernel::missing::MissingCount;
 use crate::metadata::array::num_elements;
 use crate::operation::transcode::budget::{has_edges, side_index_bytes};
-use crate::operation::transcode::reader::{OpenedObject, ReadBuffers, SubchunkReader};
 
 /// What is made of numbers.
 pub(super) trait Scan: Sync {

@@ -2,14 +2,14 @@
 
 use super::plan::Plan;
 use super::quantize::quantization::Quantization;
+use crate::array::reader::PIECE;
+use crate::array::shard::ShardLayout;
+use crate::array::stored::MOST_OPEN_SHARDS;
+use crate::array::stored::StoredArray;
 use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
-use crate::engine::buffers::PIECE;
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
-use crate::engine::shard::ShardLayout;
-use crate::engine::stored::MOST_OPEN_SHARDS;
-use crate::engine::stored::StoredArray;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 

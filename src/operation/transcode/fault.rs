@@ -1,11 +1,11 @@
 //! A chunk's fault in the user's terms: the chunk, the element, the value, the bounds, and the way out.
 
 use super::quantize::quantization::Quantization;
+use crate::array::chunk_set::position;
+use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::codec::fault::element_help;
 use crate::codec::{ChainFault, ChainFaultKind};
 use crate::diagnostic::quantity::bytes;
-use crate::engine::chunk_set::position;
-use crate::engine::driver::{ChunkFault, Fault, ObjectOf};
 use crate::engine::job::ObjectJob;
 use crate::kernel::FaultKind;
 use crate::metadata::array::ArrayMetadata;

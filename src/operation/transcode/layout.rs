@@ -1,8 +1,8 @@
 //! An array of SOURCE or DEST with its chain bound, and its shards as streams where they can be.
 
+use crate::array::shard::ShardLayout;
+use crate::array::stored::StoredArray;
 use crate::codec::BoundChain;
-use crate::engine::shard::ShardLayout;
-use crate::engine::stored::StoredArray;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 use crate::operation::open::{bind, bind_opaque};

@@ -11,7 +11,6 @@ mod outcome;
 pub(super) mod plan;
 mod planning;
 pub(super) mod quantize;
-pub(super) mod reader;
 mod room;
 mod run;
 mod selection;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::transcode;
-use crate::engine::interrupt::Interrupt;
+use crate::array::interrupt::Interrupt;
 use crate::engine::progress::Silent;
 use crate::metadata::json::Json;
 use crate::operation::codec_words::compression;

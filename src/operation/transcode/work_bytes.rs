@@ -2,7 +2,7 @@
 
 use super::outcome::num_units;
 use super::plan::Plan;
-use crate::engine::chunk_set::ChunkSet;
+use crate::array::chunk_set::ChunkSet;
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
 use crate::engine::route::rechunk::Rechunk;

@@ -7,7 +7,7 @@ use super::planning::PlannedArray;
 use super::site::{Claim, cannot_write};
 use super::verify::{Verification, verify};
 use super::work_bytes;
-use crate::engine::ChunkSet;
+use crate::array::ChunkSet;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
 use crate::engine::listing;

@@ -1,7 +1,7 @@
 //! What `validate` gathers beside the findings: what was not looked at, what is absent, what could not be read.
 
 use super::findings::Findings;
-use crate::engine::chunk_set::ChunkSet;
+use crate::array::chunk_set::ChunkSet;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::place::Place;
 use crate::operation::validate_result::{AbsentChunks, Failure, Unchecked};

@@ -2,10 +2,10 @@
 
 use super::findings::Findings;
 use super::window::Window;
+use crate::array::fault::Fault;
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::engine::driver::Fault;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::place::Place;
 use crate::pipeline::{BytesSize, Representation};

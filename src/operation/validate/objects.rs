@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::object::{Buffers, Object, ObjectCheck};
 use super::shard::ShardCheck;
-use crate::engine::driver::Fault;
+use crate::array::fault::Fault;
 
 /// What is checked of the objects of an array.
 pub(super) struct ObjectsCheck<'a> {

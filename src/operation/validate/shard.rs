@@ -5,11 +5,11 @@
 
 use super::object::{Buffers, Object, decode, skips_values};
 use super::window::Window;
+use crate::array::fault::Fault;
 use crate::codec::region::unravel;
 use crate::codec::sharding::ABSENT;
 use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec};
 use crate::diagnostic::code;
-use crate::engine::driver::Fault;
 use crate::metadata::extension::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation};
 use crate::store::ObjectReader;

@@ -1,11 +1,11 @@
 //! Boxes of elements of any length, from whatever subchunks of an array they lie in.
 
 use super::room::{DecodedSubchunk, MeasuredBuffers};
+use crate::array::fault::Fault;
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::region::{advance, as_index, ravel};
-use crate::engine::driver::Fault;
 use crate::engine::plan::Block;
-use crate::engine::subchunks::SubchunkSource;
 
 /// Reads boxes of elements of an array.
 #[derive(Debug)]

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::array::fault::Fault;
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::Workspace;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::kinds::Contexts;
 use crate::codec::{ChainFault, ChainFaultKind, Recoding};
-use crate::engine::driver::Fault;
-use crate::engine::subchunks::SubchunkSource;
 
 /// Buffers that are larger are not kept from one subchunk to the next.
 const KEPT: usize = 128 << 10;

@@ -1,6 +1,7 @@
 //! The cheapest way from one array to another: which route its chunks take, and the memory that it needs.
 
 use super::staging::{Begun, begun, staging};
+use crate::array::stored::StoredArray;
 use crate::codec::conversion::ValueChange;
 use crate::codec::elements::VlenChain;
 use crate::codec::{BindError, Conversion, Recoding};
@@ -11,7 +12,6 @@ use crate::engine::route::Route;
 use crate::engine::route::measured::{BETWEEN_SUBCHUNKS, Measured, SubchunkWay};
 use crate::engine::route::rechunk::{Rechunk, Schedule};
 use crate::engine::route::staged::Staged;
-use crate::engine::stored::StoredArray;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::transcode::budget::{

@@ -1,9 +1,9 @@
 //! The intermediate data of a rechunk in two passes: their metadata, and those that an unfinished run has left.
 
+use crate::array::stored::StoredArray;
 use crate::engine::journal::FOLDER as JOURNAL;
 use crate::engine::plan::StagingShape;
 use crate::engine::route::staged::{folder, left_document};
-use crate::engine::stored::StoredArray;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::CodecMetadata;

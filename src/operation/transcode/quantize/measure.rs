@@ -1,12 +1,13 @@
 //! Error figures of a quantisation over all data, with nothing written: for `--max-error`.
 
 use super::quantization::Quantization;
-use crate::engine::ChunkSet;
-use crate::engine::driver::{ChunkFault, Driver};
+use crate::array::ChunkSet;
+use crate::array::fault::ChunkFault;
+use crate::array::reader::{ReadBuffers, SubchunkReader};
+use crate::array::stored::StoredArray;
+use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
-use crate::engine::stored::StoredArray;
 use crate::kernel::quantize::QuantizeFigures;
-use crate::operation::transcode::reader::{ReadBuffers, SubchunkReader};
 
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]

@@ -1,12 +1,13 @@
 //! A first pass over an array: the extent of its values, and whether any are absent.
 
+use crate::array::ChunkSet;
+use crate::array::fault::{ChunkFault, Fault};
+use crate::array::reader::{ReadBuffers, SubchunkReader};
+use crate::array::stored::StoredArray;
 use crate::element::NumberType;
-use crate::engine::ChunkSet;
-use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
-use crate::engine::stored::StoredArray;
 use crate::kernel::statistics::{Extent, ExtentScan};
-use crate::operation::transcode::reader::{ReadBuffers, SubchunkReader};
 
 /// What a first pass over the data found.
 #[derive(Debug, Clone, Default)]

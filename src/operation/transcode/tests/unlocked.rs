@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::{Kind, Scene, plain, transcode};
-use crate::engine::interrupt::Interrupt;
+use crate::array::interrupt::Interrupt;
 use crate::engine::journal::{Fingerprint, Journal};
 use crate::engine::progress::Silent;
 use crate::operation::error::{FaultClass, OperationError};

@@ -3,19 +3,20 @@
 //! for writing.
 
 use super::{Compared, Comparison, Scratch};
+use crate::array::ChunkSet;
+use crate::array::fault::ChunkFault;
+use crate::array::reader::{ReadBuffers, Subchunk};
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::conversion::round_trip;
 use crate::codec::region::as_index;
 use crate::codec::value_program::ValueProgram;
-use crate::engine::ChunkSet;
-use crate::engine::driver::{ChunkFault, Driver};
+use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
 use crate::engine::route::rechunk::Rechunk;
 use crate::engine::route::staged::Staged;
 use crate::engine::route::visit::{GatheredSubchunk, visit_subchunks};
-use crate::engine::subchunks::SubchunkSource;
 use crate::engine::transfer::Transfer;
 use crate::operation::transcode::plan::Plan;
-use crate::operation::transcode::reader::{ReadBuffers, Subchunk};
 
 impl<'a> Comparison<'a> {
     /// A comparison of intermediate data with what they were made of: values and fill value are the same.

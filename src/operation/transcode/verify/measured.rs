@@ -1,13 +1,14 @@
 //! The comparison of arrays of which only reading tells how large a chunk is.
 
 use super::Compared;
+use crate::array::fault::{ChunkFault, Fault};
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::Recoding;
-use crate::engine::driver::{ChunkFault, Driver, Fault};
+use crate::engine::driver::Driver;
 use crate::engine::plan::Block;
 use crate::engine::route::measured::{
     ElementReader, Measured, MeasuredBuffers, SubchunkWay, block_of, each_subchunk,
 };
-use crate::engine::subchunks::SubchunkSource;
 use crate::engine::transfer::Transfer;
 
 /// Compares the subchunks of both sides.

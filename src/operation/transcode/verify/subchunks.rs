@@ -2,14 +2,15 @@
 //! many there may be.
 
 use super::{Buffers, Compared, Comparison};
+use crate::array::ChunkSet;
+use crate::array::chunk_set::ChunkSetBuilder;
+use crate::array::fault::{ChunkFault, Fault, ObjectOf};
+use crate::array::reader::Subchunk;
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::{advance, as_index, unravel};
-use crate::engine::ChunkSet;
-use crate::engine::chunk_set::ChunkSetBuilder;
-use crate::engine::driver::{ChunkFault, Driver, Fault, ObjectOf};
+use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
-use crate::engine::subchunks::SubchunkSource;
 use crate::engine::transfer::Transfer;
-use crate::operation::transcode::reader::Subchunk;
 
 /// A comparison of the subchunks of both sides.
 struct SubchunkComparison<'a> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chunk_set::ChunkSet;
-use super::driver::Fault;
+use super::fault::Fault;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::Workspace;
 use crate::codec::sharding::IndexEntry;
@@ -67,7 +67,7 @@ impl<'a> SubchunkSource<'a> {
     }
 
     /// Whether a subchunk may be there.
-    pub(super) fn may_hold_subchunk(&self, subchunk: &[u64]) -> bool {
+    pub fn may_hold_subchunk(&self, subchunk: &[u64]) -> bool {
         self.may_hold(self.side.object_of(subchunk).0)
     }
 
@@ -147,7 +147,7 @@ impl<'a> SubchunkSource<'a> {
     }
 
     /// Opens the object of an array without shards, to be read in parts; `None` where it is absent.
-    pub(super) fn open_object(&self, object: u64) -> Result<Option<ObjectReader>, Fault> {
+    pub fn open_object(&self, object: u64) -> Result<Option<ObjectReader>, Fault> {
         if !self.may_hold(object) {
             return Ok(None);
         }

@@ -1,7 +1,7 @@
 //! An array as it is stored: where, in which grid, behind which chain.
 
 use super::chunk_set::position;
-use super::driver::Fault;
+use super::fault::Fault;
 use super::shard::ShardLayout;
 use crate::codec::region::{as_index, ravel};
 use crate::codec::{BoundChain, ChainFault};
@@ -128,7 +128,7 @@ impl StoredArray {
 }
 
 /// A chunk of one value.
-pub(super) fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
+pub fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
     let count = as_index(chain.decoded().num_elements().unwrap_or(0));
     element.repeat(count)
 }
@@ -144,6 +144,6 @@ pub fn subchunk_start(start: &[u64], subchunk: &[u64], subchunk_shape: &[u64]) -
 }
 
 /// Moves the position of a faulty element from the chunk's frame to the array's.
-pub(super) fn at(fault: ChainFault, start: &[u64]) -> Fault {
+pub fn at(fault: ChainFault, start: &[u64]) -> Fault {
     Fault::Chain(fault.moved_by(start))
 }

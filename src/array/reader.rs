@@ -1,29 +1,32 @@
 //! The values of an array, unit by unit: chunks, or the inner chunks of shards that can be streamed; what lies beyond
 //! the edge of the array is cut off.
 
+use super::fault::Fault;
+use super::shard::ShardLayout;
+use super::stored::{StoredArray, subchunk_start};
+use super::subchunks::SubchunkSource;
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::{advance, as_index, unravel};
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
 use crate::element::NumberType;
-use crate::engine::buffers::PIECE;
-use crate::engine::driver::Fault;
-use crate::engine::shard::ShardLayout;
-use crate::engine::stored::{StoredArray, subchunk_start};
-use crate::engine::subchunks::SubchunkSource;
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
 
+/// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
+/// leaves room in a level 2 cache.
+pub const PIECE: usize = 1 << 18;
+
 /// Reads an array.
 #[derive(Debug)]
-pub(in crate::operation) struct SubchunkReader<'a> {
+pub struct SubchunkReader<'a> {
     /// The array.
     pub side: &'a StoredArray,
 }
 
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
-pub(in crate::operation) struct ReadBuffers {
+pub struct ReadBuffers {
     /// What was read, and in the end the elements.
     bytes: Vec<u8>,
     /// The other side of the codec that runs.
@@ -34,7 +37,7 @@ pub(in crate::operation) struct ReadBuffers {
 
 impl ReadBuffers {
     /// The elements of the subchunk at a position; `None` where it is absent.
-    pub(super) fn read_subchunk(
+    pub fn read_subchunk(
         &mut self,
         subchunks: &SubchunkSource<'_>,
         position: &[u64],
@@ -48,12 +51,12 @@ impl ReadBuffers {
     }
 
     /// Whether the subchunk at a position is stored, as far as the index of its shard tells.
-    pub(super) fn holds(&mut self, subchunks: &SubchunkSource<'_>, position: &[u64]) -> Result<bool, Fault> {
+    pub fn holds(&mut self, subchunks: &SubchunkSource<'_>, position: &[u64]) -> Result<bool, Fault> {
         subchunks.holds(position, &mut self.bytes, &mut self.workspace)
     }
 
     /// The elements of a subchunk whose encoded bytes are `encoded`, which becomes the buffer that is read into.
-    pub(super) fn decode(
+    pub fn decode(
         &mut self,
         chain: &BoundChain,
         subchunk: &Subchunk,
@@ -66,7 +69,7 @@ impl ReadBuffers {
 
 /// A unit of the array.
 #[derive(Debug, Clone)]
-pub(in crate::operation) struct Subchunk {
+pub struct Subchunk {
     /// Its first element in the array.
     pub start: Vec<u64>,
     /// The part of it that lies inside the array, in elements.
@@ -75,12 +78,12 @@ pub(in crate::operation) struct Subchunk {
 
 impl Subchunk {
     /// Elements of the subchunk.
-    pub(in crate::operation) fn num_elements(&self) -> u64 {
+    pub fn num_elements(&self) -> u64 {
         self.shape.iter().product()
     }
 
     /// A kernel's fault on the subchunk's elements, with the element's place in the array.
-    pub(in crate::operation) fn element_fault(
+    pub fn element_fault(
         &self,
         fault: ElementFault,
         elements: &[u8],
@@ -103,7 +106,7 @@ impl Subchunk {
 
 /// A stored object that is being read.
 #[derive(Debug)]
-pub(in crate::operation) struct OpenedObject<'a> {
+pub struct OpenedObject<'a> {
     side: &'a StoredArray,
     key: String,
     start: Vec<u64>,
@@ -122,11 +125,7 @@ struct OpenedShard<'a> {
 
 impl<'a> SubchunkReader<'a> {
     /// Opens an object; one that is not there is absent whole.
-    pub(in crate::operation) fn open(
-        &self,
-        index: u64,
-        buffers: &mut ReadBuffers,
-    ) -> Result<OpenedObject<'a>, Fault> {
+    pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'a>, Fault> {
         let side = self.side;
         let key = side.key(index);
         let shard = match side.layout_of(index)? {
@@ -145,7 +144,7 @@ impl<'a> SubchunkReader<'a> {
 
     /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
     /// inside the array whole, and each is a value of its type; else false.
-    pub(in crate::operation) fn each_piece(
+    pub fn each_piece(
         &self,
         index: u64,
         buffers: &mut ReadBuffers,
@@ -177,7 +176,7 @@ impl<'a> SubchunkReader<'a> {
     }
 
     /// Gives each unit of an object to `visit`, with its elements, or none where it is absent.
-    pub(in crate::operation) fn each(
+    pub fn each(
         &self,
         index: u64,
         buffers: &mut ReadBuffers,
@@ -193,10 +192,7 @@ impl<'a> SubchunkReader<'a> {
 
 impl OpenedObject<'_> {
     /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
-    pub(in crate::operation) fn each_place(
-        &self,
-        mut visit: impl FnMut(&[u64]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+    pub fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
         let grid = match &self.shard {
             Some(shard) => shard.layout.subchunk_grid_shape(),
             None => vec![1; self.start.len()],
@@ -213,7 +209,7 @@ impl OpenedObject<'_> {
     }
 
     /// The unit at a place, cut at the edge of the array.
-    pub(in crate::operation) fn subchunk(&self, place: &[u64]) -> Subchunk {
+    pub fn subchunk(&self, place: &[u64]) -> Subchunk {
         let shape = match &self.shard {
             Some(shard) => &shard.layout.subchunk.decoded().shape,
             None => &self.chain.decoded().shape,
@@ -224,7 +220,7 @@ impl OpenedObject<'_> {
     }
 
     /// The elements of a unit; `None` where it is absent.
-    pub(in crate::operation) fn read<'b>(
+    pub fn read<'b>(
         &self,
         place: &[u64],
         subchunk: &Subchunk,

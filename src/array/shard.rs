@@ -7,7 +7,7 @@ use crate::codec::{BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec,
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
-use super::driver::Fault;
+use super::fault::Fault;
 
 /// A chain whose shards can be streamed: array->array codecs, then `sharding_indexed`, then nothing.
 #[derive(Debug, Clone)]
