@@ -4,6 +4,7 @@ use super::chunk_set::position;
 use super::fault::Fault;
 use super::shard::ShardLayout;
 use crate::codec::region::{as_index, ravel};
+use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::Node;
@@ -116,6 +117,25 @@ impl StoredArray {
             return self.metadata.grid.start_of(subchunk);
         }
         subchunk.iter().zip(self.subchunk_shape()).map(|(index, length)| index * length).collect()
+    }
+
+    /// Bytes of the index of a shard, encoded and as entries, where the array has shards that are streamed.
+    pub fn index_bytes(&self) -> u64 {
+        let Some(layout) = &self.layout else { return 0 };
+        let entries = layout.sharding.num_inner_chunks().saturating_mul(size_of::<IndexEntry>() as u64);
+        entries.saturating_add(layout.sharding.index_bytes().saturating_mul(3))
+    }
+
+    /// Whether chunks reach beyond the edge of the array.
+    pub fn has_edges(&self) -> bool {
+        if !self.is_regular() {
+            return true;
+        }
+        let chunk_shape = match &self.layout {
+            Some(layout) => &layout.subchunk.decoded().shape,
+            None => self.metadata.largest_chunk(),
+        };
+        self.metadata.shape.iter().zip(chunk_shape).any(|(length, chunk)| length % chunk.max(&1) != 0)
     }
 
     /// How many of its shards are kept open, at most, while those of `other` are written.

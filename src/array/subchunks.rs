@@ -123,7 +123,7 @@ impl<'a> SubchunkSource<'a> {
                 }
                 error => Fault::Store(error),
             })?;
-            return if found || self.present.is_none() { Ok(found) } else { Err(went_away(&key)) };
+            return if found || self.present.is_none() { Ok(found) } else { Err(Fault::vanished(&key)) };
         };
         let shard = self.open(object, bytes, workspace)?;
         let Some(reader) = &shard.reader else { return Ok(false) };
@@ -153,7 +153,7 @@ impl<'a> SubchunkSource<'a> {
         }
         let key = self.side.key(object);
         match self.side.node.open(&key)? {
-            None if self.present.is_some() => Err(went_away(&key)),
+            None if self.present.is_some() => Err(Fault::vanished(&key)),
             found => Ok(found),
         }
     }
@@ -173,7 +173,7 @@ impl<'a> SubchunkSource<'a> {
         let reader = self.side.node.open(&key)?;
         let layout = self.side.layout_of(object)?;
         let index = match (&reader, &layout) {
-            (None, _) if self.present.is_some() => return Err(went_away(&key)),
+            (None, _) if self.present.is_some() => return Err(Fault::vanished(&key)),
             _ if self.reads_entries => None,
             (Some(reader), Some(layout)) => Some(layout.read_index(reader, buffer, workspace)?),
             _ => Some(Vec::new()),
@@ -190,8 +190,4 @@ impl<'a> SubchunkSource<'a> {
         }
         Ok(shard)
     }
-}
-
-fn went_away(key: &str) -> Fault {
-    Fault::Other(format!("the object {key} went away while it was read"))
 }

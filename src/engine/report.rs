@@ -19,7 +19,7 @@ pub struct ObjectReport {
 
 impl ObjectReport {
     /// Adds what was done with another object.
-    pub(super) fn add(&mut self, other: &ObjectReport) {
+    pub fn add(&mut self, other: &ObjectReport) {
         self.written = self.written.saturating_add(other.written);
         self.bytes_read = self.bytes_read.saturating_add(other.bytes_read);
         self.bytes_written = self.bytes_written.saturating_add(other.bytes_written);

@@ -5,6 +5,7 @@
 //! shape that its grid gives it (zarr-extensions, `chunk-grids/rectilinear`; Zarr v3 core, regular grid).
 
 mod axis;
+mod divisor;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use axis::Axis;
+pub use divisor::{gcd, lcm};
 
 /// The chunk grid of an array of known shape.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
 use super::open::{ArrayReading, open_documents, opened, read_array, read_array_of};
 use super::options::InspectOptions;
 use super::place::Place;
-use super::transcode::layout::{opaque_array, side};
+use super::stored::{opaque_array, side};
 use super::{Interrupt, new_driver, storage};
 use crate::array::stored::StoredArray;
 use crate::data_type::DataType;

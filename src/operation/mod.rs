@@ -25,6 +25,7 @@ pub use crate::array::interrupt::Interrupt;
 pub mod place;
 pub use crate::engine::progress;
 pub mod storage;
+mod stored;
 pub mod transcode;
 pub mod transcode_result;
 pub mod validate;

@@ -1,5 +1,7 @@
 //! One dimension of a plan: where blocks cut it, and how many source chunks those cuts make more than one block read.
 
+use crate::grid::lcm;
+
 /// A dimension of the array, cut into source chunks and into objects of the destination, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
@@ -51,16 +53,6 @@ pub(super) fn divisors(number: u64) -> Vec<u64> {
     divisors.sort_unstable();
     divisors.dedup();
     divisors
-}
-
-/// The greatest common divisor.
-pub(super) fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// The least common multiple; `None` where it does not fit.
-fn lcm(a: u64, b: u64) -> Option<u64> {
-    (a / gcd(a, b)).checked_mul(b)
 }
 
 #[cfg(test)]

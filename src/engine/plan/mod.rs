@@ -13,7 +13,7 @@ mod staged;
 mod tests;
 
 pub use blocks::{Block, WriteBatch};
-pub use staged::{StagedCosts, StagedPlan, StagingShape};
+pub use staged::{MOST_AMPLIFICATION, StagedCosts, StagedPlan, StagingShape};
 
 use crate::diagnostic::quantity::bytes;
 use axis::{Axis, divisors};

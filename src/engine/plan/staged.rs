@@ -4,8 +4,8 @@
 //! destination from these. An intermediate subchunk is what a block of either pass has in common, so that neither reads
 //! a subchunk more than once: for `(1, Y, X)` to `(T, 1, 1)`, with room for `n` elements, `n / (Y * X)` by `n / T`.
 
-use super::axis::gcd;
 use super::{BudgetTooSmall, Costs, Grids, RechunkPlan};
+use crate::grid::gcd;
 
 /// The grid of intermediate data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct StagedPlan {
 const SUBCHUNK_OVERHEAD: u64 = 16 << 10;
 
 /// A plan that reads no more than this many times what it needs is preferred to any that does.
-const MOST_AMPLIFICATION: f64 = 2.0;
+pub const MOST_AMPLIFICATION: f64 = 2.0;
 
 /// A shard has no more subchunks, so that its index stays small beside them.
 const MOST_SUBCHUNKS_OF_A_SHARD: u64 = 1 << 16;

@@ -66,8 +66,7 @@ impl ConvertRun<'_> {
         let mut report = ObjectReport::default();
         let key = &keys.source;
         let reader = self.transfer.source.node.open(key)?;
-        let mut reader =
-            reader.ok_or_else(|| Fault::Other(format!("the object {key} went away while it was read")))?;
+        let mut reader = reader.ok_or_else(|| Fault::vanished(key))?;
         let (expected, found) = (self.conversion.streamed_bytes(), reader.length());
         if expected != found {
             return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
@@ -132,7 +131,7 @@ impl ConvertRun<'_> {
             self.transfer.source.chain.max_encoded_bytes(),
             &mut buffers.read,
         )? {
-            return Err(Fault::Other(format!("the object {key} went away while it was read")));
+            return Err(Fault::vanished(key));
         }
         report.bytes_read = buffers.read.len() as u64;
         let converted = self

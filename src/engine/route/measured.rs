@@ -23,6 +23,7 @@ use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::SubchunkWriter;
 use crate::engine::transfer::Transfer;
+use crate::grid::lcm;
 
 pub use elements::ElementReader;
 pub use room::{BETWEEN_SUBCHUNKS, MeasuredBuffers};
@@ -64,11 +65,7 @@ fn axis_amplification(length: u64, from: u64, to: u64) -> f64 {
     if length == 0 || from == 0 || to == 0 {
         return 1.0;
     }
-    let (mut divisor, mut rest) = (from, to);
-    while rest != 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    let common = (from / divisor).checked_mul(to).map_or(0, |multiple| (length - 1) / multiple);
+    let common = lcm(from, to).map_or(0, |multiple| (length - 1) / multiple);
     let (subchunks, others) = (length.div_ceil(from), length.div_ceil(to));
     // Each boundary of either side cuts once; those of both are one.
     let parts = subchunks.saturating_add(others).saturating_sub(1).saturating_sub(common);

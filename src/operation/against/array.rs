@@ -17,8 +17,7 @@ use crate::metadata::json::{Json, Number};
 use crate::operation::cf::CfDecoding;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::transcode::budget::side_index_bytes;
-use crate::operation::transcode::layout::side;
+use crate::operation::stored::side;
 use crate::operation::validate_result::AgainstNode;
 
 /// An array that is ready to be read, or why it is not.
@@ -80,7 +79,7 @@ impl Readable {
     fn unit_bytes(&self) -> u64 {
         let chain = self.side.subchunk_chain();
         let buffers = chain.max_representation_bytes().saturating_mul(2);
-        buffers.saturating_add(chain.context_bytes()).saturating_add(side_index_bytes(&self.side))
+        buffers.saturating_add(chain.context_bytes()).saturating_add(self.side.index_bytes())
     }
 
     /// The values of stored elements, in `decoded` where they are others.

@@ -6,7 +6,7 @@ use crate::array::fault::Fault;
 use crate::array::reader::{OpenedObject, ReadBuffers, Subchunk, SubchunkReader};
 use crate::array::stored::StoredArray;
 use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
-use crate::grid::{Grid, chunks_of_shape};
+use crate::grid::{Grid, chunks_of_shape, lcm};
 use crate::metadata::array::num_elements;
 
 /// The most blocks that are listed one by one.
@@ -130,12 +130,8 @@ fn subchunk_shape(side: &StoredArray) -> &[u64] {
 
 /// The least length that both divide, where it is near the greater of them; else that one.
 fn aligned(a: u64, b: u64) -> u64 {
-    let (mut divisor, mut rest) = (a.max(1), b.max(1));
-    while rest != 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
     let greater = a.max(b);
-    (a / divisor).checked_mul(b).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater)
+    lcm(a, b).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater)
 }
 
 impl Region {

@@ -2,8 +2,8 @@
 
 use super::super::budget::{BASE_BYTES, Budget};
 use super::super::options::CommonOptions;
+use super::super::stored::opaque_array;
 use super::super::transcode::fault::explain;
-use super::super::transcode::layout::opaque_array;
 use crate::array::ChunkSet;
 use crate::array::chunk_set::{ChunkSetBuilder, position};
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};

@@ -14,7 +14,6 @@ use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
 use crate::kernel::missing::MissingCount;
 use crate::metadata::array::num_elements;
-use crate::operation::transcode::budget::{has_edges, side_index_bytes};
 
 /// What is made of numbers.
 pub(super) trait Scan: Sync {
@@ -55,12 +54,12 @@ pub(super) struct Values<'a> {
 /// index of a shard. Chunks that store their elements as they are are read in pieces.
 pub(super) fn unit_bytes(side: &StoredArray) -> u64 {
     let is_plain = side.chain.stores_elements(as_index(side.chunk_bytes())) && !side.chain.checks_values();
-    if side.layout.is_none() && !has_edges(side) && is_plain {
+    if side.layout.is_none() && !side.has_edges() && is_plain {
         return side.chunk_bytes().min(PIECE as u64);
     }
     let chain = side.subchunk_chain();
     let buffers = chain.max_representation_bytes().saturating_mul(2);
-    buffers.saturating_add(chain.context_bytes()).saturating_add(side_index_bytes(side))
+    buffers.saturating_add(chain.context_bytes()).saturating_add(side.index_bytes())
 }
 
 impl Values<'_> {

@@ -3,7 +3,6 @@
 use super::plan::Plan;
 use super::quantize::quantization::Quantization;
 use crate::array::reader::PIECE;
-use crate::array::shard::ShardLayout;
 use crate::array::stored::MOST_OPEN_SHARDS;
 use crate::array::stored::StoredArray;
 use crate::codec::Conversion;
@@ -50,7 +49,7 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
     if let Route::Measured(measured) = &job.route {
         return measured.allowance.share;
     }
-    let has_edges = has_edges(&job.transfer.source);
+    let has_edges = job.transfer.source.has_edges();
     let converting = match &job.route {
         // Blocks have a plan of their own.
         Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
@@ -91,7 +90,7 @@ pub(super) fn first_pass_bytes(
     destination: &StoredArray,
     quantization: &Quantization,
 ) -> u64 {
-    let surveying = reading_bytes(source, has_edges(source));
+    let surveying = reading_bytes(source, source.has_edges());
     // Measuring makes codes of all that was read; they are no larger than the chunk.
     let codes = quantization.max_error.map_or(0, |_| destination.chain.decoded_bytes());
     surveying.saturating_add(codes)
@@ -110,47 +109,24 @@ fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u
 
 /// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.
 pub(super) fn shard_bytes(source: Option<&StoredArray>, destination: &StoredArray) -> u64 {
-    let open = source
-        .map_or(0, |source| side_index_bytes(source).saturating_mul(source.num_open_shards(destination)));
-    open.saturating_add(side_index_bytes(destination))
+    let open =
+        source.map_or(0, |source| source.index_bytes().saturating_mul(source.num_open_shards(destination)));
+    open.saturating_add(destination.index_bytes())
 }
 
 /// The indices of as many shards as are ever kept open.
 pub(super) fn open_bytes(source: &StoredArray) -> u64 {
-    side_index_bytes(source).saturating_mul(MOST_OPEN_SHARDS as u64)
-}
-
-/// Bytes of the index of a shard, where the array has shards that are streamed.
-pub(in crate::operation) fn side_index_bytes(side: &StoredArray) -> u64 {
-    side.layout.as_ref().map_or(0, index_bytes)
+    source.index_bytes().saturating_mul(MOST_OPEN_SHARDS as u64)
 }
 
 /// What reading a chunk of one side takes.
 pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
     match &side.layout {
-        Some(layout) => layout.subchunk.reading_bytes(has_edges).saturating_add(index_bytes(layout)),
+        Some(layout) => layout.subchunk.reading_bytes(has_edges).saturating_add(side.index_bytes()),
         None => side.chain.reading_bytes(has_edges),
     }
 }
 
 fn subchunk_bytes(side: &StoredArray) -> u64 {
     side.layout.as_ref().map_or(&side.chain, |layout| &layout.subchunk).decoded_bytes()
-}
-
-/// The index of a shard, encoded and as entries.
-fn index_bytes(layout: &ShardLayout) -> u64 {
-    let entries = layout.sharding.num_inner_chunks().saturating_mul(size_of::<IndexEntry>() as u64);
-    entries.saturating_add(layout.sharding.index_bytes().saturating_mul(3))
-}
-
-/// Whether chunks reach beyond the edge of the array.
-pub(in crate::operation) fn has_edges(side: &StoredArray) -> bool {
-    if !side.is_regular() {
-        return true;
-    }
-    let chunk_shape = match &side.layout {
-        Some(layout) => &layout.subchunk.decoded().shape,
-        None => side.metadata.largest_chunk(),
-    };
-    side.metadata.shape.iter().zip(chunk_shape).any(|(length, chunk)| length % chunk.max(&1) != 0)
 }

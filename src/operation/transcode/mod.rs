@@ -6,7 +6,6 @@
 pub(super) mod budget;
 pub(super) mod fault;
 mod format;
-pub(super) mod layout;
 mod outcome;
 pub(super) mod plan;
 mod planning;

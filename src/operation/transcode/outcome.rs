@@ -22,37 +22,12 @@ use crate::operation::transcode_result::{
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 
-/// What a run counted.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tally {
-    /// Chunks written.
-    pub written: u64,
-    /// Their bytes.
-    pub bytes_read: u64,
-    /// Their bytes.
-    pub bytes_written: u64,
-    /// Bytes of intermediate data.
-    pub bytes_temporary: u64,
-    /// Error figures of a quantisation.
-    pub figures: QuantizeFigures,
-}
-
-impl Tally {
-    /// Adds what was done with some objects.
-    pub(super) fn add(&mut self, report: &ObjectReport) {
-        self.written = self.written.saturating_add(report.written);
-        self.bytes_read = self.bytes_read.saturating_add(report.bytes_read);
-        self.bytes_written = self.bytes_written.saturating_add(report.bytes_written);
-        self.bytes_temporary = self.bytes_temporary.saturating_add(report.bytes_temporary);
-        self.figures.merge(&report.figures);
-    }
-}
-
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
 /// fill value are found out later; `None` where compression or absent inner chunks decide.
-pub(super) fn dry_tally(plan: &Plan) -> (Tally, Option<u64>) {
+pub(super) fn dry_tally(plan: &Plan) -> (ObjectReport, Option<u64>) {
     let bytes_temporary = plan.bytes_temporary();
-    let mut tally = Tally { bytes_read: plan.listing.present_bytes, bytes_temporary, ..Tally::default() };
+    let mut tally =
+        ObjectReport { bytes_read: plan.listing.present_bytes, bytes_temporary, ..ObjectReport::default() };
     tally.written = num_written(plan);
     let bytes_written = if plan.job.is_none() { Some(tally.bytes_read) } else { fixed_bytes(plan) };
     (tally, bytes_written)
@@ -94,7 +69,7 @@ fn num_objects(metadata: &ArrayMetadata) -> u64 {
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// What was counted.
-    pub tally: Tally,
+    pub tally: ObjectReport,
     /// Bytes written, or to be written at most.
     pub bytes_written: Option<u64>,
     /// What it needs.
@@ -217,7 +192,7 @@ fn all_figures(
 }
 
 /// A warning where a quantisation gave values outside of its range a code of another value.
-pub(super) fn clamped_warning(path: &str, plan: &Plan, tally: &Tally) -> Option<Diagnostic> {
+pub(super) fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
     let quantization = plan.quantization.as_ref().filter(|_| tally.figures.clamped > 0)?;
     let QuantizeFigures { count, clamped, max_abs_error_clamped, .. } = tally.figures;
     let became = match quantization.out_of_range {

@@ -4,7 +4,7 @@ use std::mem::take;
 use std::time::Instant;
 
 use super::format::consolidate::with_copies;
-use super::outcome::{Outcome, Tally, array_result, clamped_warning, dry_tally, group_result};
+use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result};
 use super::planning::{PlannedArray, Planning};
 use super::room::with_missing_space;
 use super::site::{Claim, Site, cannot_write};
@@ -15,6 +15,7 @@ use crate::array::interrupt::Interrupt;
 use crate::engine::driver::Driver;
 use crate::engine::journal::{Fingerprint, Journal};
 use crate::engine::progress::Progress;
+use crate::engine::report::ObjectReport;
 use crate::engine::route::staged;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
@@ -59,7 +60,7 @@ pub fn transcode(
 
 /// What was done with an array.
 struct Done {
-    tally: Tally,
+    tally: ObjectReport,
     verified: Option<Verification>,
 }
 

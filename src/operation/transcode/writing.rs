@@ -1,7 +1,6 @@
 //! The chunks of all arrays: written, and read back where that is asked for.
 
 use super::fault::{explain, explain_job};
-use super::outcome::Tally;
 use super::plan::Plan;
 use super::planning::PlannedArray;
 use super::site::{Claim, cannot_write};
@@ -42,7 +41,7 @@ pub(super) struct Writing<'a> {
 
 impl Writing<'_> {
     /// Writes the chunks of all arrays.
-    pub(super) fn chunks(&self) -> Result<Vec<Tally>, Ended> {
+    pub(super) fn chunks(&self) -> Result<Vec<ObjectReport>, Ended> {
         let known = self.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
         self.progress.start("transcode", known);
         let piece = Piece(self.progress);
@@ -121,9 +120,9 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// All chunks that are not written yet.
-    fn write_chunks(&self, claim: &Claim) -> Result<Tally, Ended> {
+    fn write_chunks(&self, claim: &Claim) -> Result<ObjectReport, Ended> {
         let part = claim.journal.part(self.path);
-        let mut tally = Tally::default();
+        let mut tally = ObjectReport::default();
         tally.add(part.before());
         if claim.is_published {
             return Ok(tally);
@@ -147,7 +146,7 @@ impl Run<'_> {
     }
 
     /// What was written keeps `--max-error`: SOURCE may have changed since it was looked at.
-    fn check_error(&self, tally: &Tally) -> Result<(), Ended> {
+    fn check_error(&self, tally: &ObjectReport) -> Result<(), Ended> {
         let allowed = self.plan.quantization.as_ref().and_then(|quantization| quantization.max_error);
         let found = tally.figures.max_abs_error;
         match allowed {

@@ -17,8 +17,8 @@ use crate::operation::document::{Documents, parse_document};
 use crate::operation::error::OperationError;
 use crate::operation::open::{ArrayReading, OpenedArray, refusal};
 use crate::operation::place::Place;
+use crate::operation::stored::{opaque_array, side};
 use crate::operation::transcode::format::consolidate::NodeDocuments;
-use crate::operation::transcode::layout::{opaque_array, side};
 use crate::pipeline::Pipeline;
 use crate::store::Node;
 

@@ -7,20 +7,17 @@ use crate::codec::elements::VlenChain;
 use crate::codec::{BindError, Conversion, Recoding};
 use crate::engine::SubchunkEncoder;
 use crate::engine::job::ObjectJob;
-use crate::engine::plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagedCosts, StagedPlan, StagingShape};
+use crate::engine::plan::{
+    BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, RechunkPlan, StagedCosts, StagedPlan, StagingShape,
+};
 use crate::engine::route::Route;
 use crate::engine::route::measured::{BETWEEN_SUBCHUNKS, Measured, SubchunkWay};
 use crate::engine::route::rechunk::{Rechunk, Schedule};
 use crate::engine::route::staged::Staged;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
-use crate::operation::transcode::budget::{
-    ENTRY_BYTES, has_edges, of_chunks, open_bytes, reading_bytes, shard_bytes,
-};
+use crate::operation::transcode::budget::{ENTRY_BYTES, of_chunks, open_bytes, reading_bytes, shard_bytes};
 use crate::operation::transcode_result::RouteName;
-
-/// Where one pass reads source chunks more often than this, two are made.
-const MOST_AMPLIFICATION: f64 = 2.0;
 
 /// What a subchunk of a block takes beside its elements.
 const SUBCHUNK_BYTES: u64 = 128;
@@ -206,7 +203,7 @@ impl Choice<'_> {
         let writes = to.subchunk_chain();
         // Encoded inner chunks wait for their place in the shard: two for each thread and the one being made.
         let waiting = if to.layout.is_some() { writes.encoded_bytes().saturating_mul(WAITING) } else { 0 };
-        let converting = if conversion.is_copy() { 0 } else { conversion.buffer_bytes(has_edges(to)) };
+        let converting = if conversion.is_copy() { 0 } else { conversion.buffer_bytes(to.has_edges()) };
         // Of both sides, the values as they should be, and absent elements.
         let comparing = reading_bytes(to, true).saturating_add(writes.decoded_bytes().saturating_mul(3));
         let writing = converting.saturating_add(waiting);

@@ -9,7 +9,7 @@ use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
-use crate::operation::transcode::layout::side;
+use crate::operation::stored::side;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, StoreError};
 

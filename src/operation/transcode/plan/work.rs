@@ -15,9 +15,9 @@ use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, RunOptions};
+use crate::operation::stored::{opaque_array, side};
 use crate::operation::transcode::budget::{first_pass_bytes, unit_bytes};
 use crate::operation::transcode::format::version_2;
-use crate::operation::transcode::layout::{opaque_array, side};
 use crate::store::Node;
 
 /// What is done with the stored chunks.

@@ -15,8 +15,8 @@ use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::missing;
 use crate::operation::new_driver;
+use crate::operation::stored::side;
 use crate::operation::transcode::fault::explain;
-use crate::operation::transcode::layout::side;
 
 /// What a first pass goes over, and with what.
 pub(in crate::operation) struct FirstPass<'a> {
