@@ -17,6 +17,8 @@ mod memory;
 mod node;
 mod object;
 mod site;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
