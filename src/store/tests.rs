@@ -89,7 +89,9 @@ fn object_that_is_written_in_order_may_change_at_its_start() {
     let (_folder, nodes) = nodes();
     for node in &nodes {
         let mut writer = node.create("c/0/0").unwrap();
-        [b"......", b"abcdef"].iter().for_each(|bytes| writer.append(*bytes).unwrap());
+        for bytes in [b"......", b"abcdef"] {
+            writer.append(bytes).unwrap();
+        }
         writer.write_at_start(b"index").unwrap();
         writer.finish().unwrap();
         assert_eq!(node.read_document("c/0/0").unwrap().unwrap(), b"index.abcdef");

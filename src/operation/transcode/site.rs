@@ -34,7 +34,8 @@ enum Standing {
 pub(super) struct Site {
     /// As the user named it.
     shown: String,
-    site: Box<dyn StoreSite>,
+    /// The place in its store.
+    spots: Box<dyn StoreSite>,
     /// Where it is written: at its place, or beside it.
     spot: Spot,
     /// The node there.
@@ -115,7 +116,7 @@ impl Site {
                     .with_help("name a place where nothing is"));
             }
         };
-        Ok(Site { shown, site, spot: Spot::Place, work: place, replaces: false, start })
+        Ok(Site { shown, spots: site, spot: Spot::Place, work: place, replaces: false, start })
     }
 
     fn replacing(
@@ -178,7 +179,7 @@ impl Site {
             }
         };
         let spot = if start == Start::Finish { Spot::Place } else { Spot::Staging };
-        Ok(Site { shown, work: site.node(spot), site, spot, replaces: true, start })
+        Ok(Site { shown, work: site.node(spot), spots: site, spot, replaces: true, start })
     }
 
     /// The node that is written, with the permissions that `cp` would give it.
@@ -194,7 +195,7 @@ impl Site {
 
     /// Takes the place: what is written from now on is this run's.
     pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim, OperationError> {
-        let place = self.site.node(Spot::Place);
+        let place = self.spots.node(Spot::Place);
         if self.spot != Spot::Place && Journal::is_at(&place) {
             // Nobody else writes what is to be replaced.
             Journal::check_free_at(&place).map_err(|error| self.refused(error))?;
@@ -342,7 +343,7 @@ impl Site {
 
     /// The written tree takes DEST's place, and the old one the written tree's.
     fn exchange(&self) -> Result<(), StoreError> {
-        let site = &*self.site;
+        let site = &*self.spots;
         if !site.node(Spot::Place).exists()? {
             site.rename(Spot::Staging, Spot::Place)?;
         } else if !site.exchange(Spot::Staging, Spot::Place)? {
@@ -359,12 +360,12 @@ impl Site {
     /// Removes the old tree, if DEST was replaced, and then the journal.
     fn clear(&self, journal: Journal) -> Result<(), StoreError> {
         if self.replaces {
-            self.site.node(Spot::Staging).remove_root()?;
-            self.site.node(Spot::Aside).remove_root()?;
+            self.spots.node(Spot::Staging).remove_root()?;
+            self.spots.node(Spot::Aside).remove_root()?;
         }
-        Journal::remove_folder(&self.site.node(Spot::Place))?;
+        Journal::remove_folder(&self.spots.node(Spot::Place))?;
         drop(journal);
-        self.site.settle_names()
+        self.spots.settle_names()
     }
 }
 

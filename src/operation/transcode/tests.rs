@@ -102,8 +102,8 @@ fn folder() -> tempfile::TempDir {
 
 impl Scene {
     pub(super) fn new(kind: Kind, source: &Files, change: &TranscodeOptions, overwrites: bool) -> Self {
-        let _folder = (kind == Kind::Local).then(folder);
-        let root = match &_folder {
+        let folder = (kind == Kind::Local).then(folder);
+        let root = match &folder {
             Some(folder) => Node::new(folder.path()),
             None => Node::of(Arc::new(MemoryStore::new("memory"))),
         };
@@ -125,7 +125,7 @@ impl Scene {
             },
             ..change.clone()
         };
-        Scene { root, _folder, options, source: source.clone(), old }
+        Scene { root, _folder: folder, options, source: source.clone(), old }
     }
 
     pub(super) fn node(&self, name: &str) -> Node {
@@ -369,7 +369,7 @@ fn text() -> Files {
     let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
     let text = text.replace("float32", "string").replace("\"fill_value\":0", "\"fill_value\":\"none\"");
     *document = text.replace(bytes, r#"{"name":"vlen-utf8"}"#).into_bytes();
-    for (name, chunk) in files.iter_mut().filter(|(name, _)| name.starts_with("c")) {
+    for (name, chunk) in files.iter_mut().filter(|(name, _)| name.starts_with('c')) {
         let words: Vec<String> = (0..4).map(|index| name.repeat(index)).collect();
         *chunk = 4_u32.to_le_bytes().to_vec();
         for word in words {
@@ -482,7 +482,7 @@ fn planes() -> Files {
     for plane in 0..16_usize {
         let values =
             (0..128 * 128).map(|index| u8::try_from((index * (plane + 3) / 5) % 251).unwrap()).collect();
-        files.insert(format!("c.{plane}.0.0").into(), values);
+        files.insert(format!("c.{plane}.0.0"), values);
     }
     write(&scene.node("a"), &files);
     let mut change = scene.options.clone();
