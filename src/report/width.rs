@@ -1,43 +1,6 @@
-//! The width of text on a terminal, in columns.
+//! The width of text on a terminal, in columns (Unicode Standard Annex 11).
 
-/// Characters that take no column of their own: combining marks of the scripts that names are written in most, marks of
-/// zero width, and selectors of variants (Unicode, general categories Mn, Me and Cf).
-const NARROW: [(u32, u32); 16] = [
-    (0x0300, 0x036f),
-    (0x0483, 0x0489),
-    (0x0591, 0x05bd),
-    (0x0610, 0x061a),
-    (0x064b, 0x065f),
-    (0x06d6, 0x06dc),
-    (0x0e31, 0x0e31),
-    (0x0e34, 0x0e3a),
-    (0x0e47, 0x0e4e),
-    (0x1ab0, 0x1aff),
-    (0x1dc0, 0x1dff),
-    (0x200b, 0x200f),
-    (0x20d0, 0x20ff),
-    (0xfe00, 0xfe0f),
-    (0xfe20, 0xfe2f),
-    (0xe0100, 0xe01ef),
-];
-
-/// Characters that take two columns: the blocks that are Wide or Fullwidth (Unicode Standard Annex 11).
-const WIDE: [(u32, u32); 14] = [
-    (0x1100, 0x115f),
-    (0x2e80, 0x303e),
-    (0x3041, 0x4dbf),
-    (0x4e00, 0x9fff),
-    (0xa000, 0xa4cf),
-    (0xa960, 0xa97f),
-    (0xac00, 0xd7a3),
-    (0xf900, 0xfaff),
-    (0xfe30, 0xfe6f),
-    (0xff00, 0xff60),
-    (0xffe0, 0xffe6),
-    (0x1f300, 0x1f64f),
-    (0x1f900, 0x1f9ff),
-    (0x20000, 0x3fffd),
-];
+use unicode_width::UnicodeWidthChar;
 
 /// Columns that text takes: two for wide characters, none for combining ones.
 pub(super) fn width(text: &str) -> usize {
@@ -45,10 +8,9 @@ pub(super) fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(width_of).sum() }
 }
 
+/// Characters one by one, so that a text and its pieces agree; what is no character for terminals takes none.
 fn width_of(letter: char) -> usize {
-    let code = u32::from(letter);
-    let is_in = |ranges: &[(u32, u32)]| ranges.iter().any(|(first, last)| (*first..=*last).contains(&code));
-    if is_in(&NARROW) { 0 } else { 1 + usize::from(is_in(&WIDE)) }
+    letter.width().unwrap_or(0)
 }
 
 /// Text of at most so many columns; dots stand for the rest.
