@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, stderr, stdout};
 
 use super::defused::one_line;
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, RgbColor, Style as Ansi};
 
 /// Text is not fitted to fewer columns than this.
@@ -51,11 +52,14 @@ pub enum Colour {
 }
 
 impl Colour {
-    /// On a terminal that knows escapes, unless `NO_COLOR` is set to something.
+    /// On a terminal that knows escapes (`TERM`), unless `NO_COLOR` is set to something; wherever text goes with
+    /// `CLICOLOR_FORCE`.
     pub fn detect(output: Output) -> Self {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        if output.is_terminal() && !refused { Colour::On } else { Colour::Off }
+        let choice = match output {
+            Output::Result => AutoStream::choice(&stdout()),
+            Output::Error => AutoStream::choice(&stderr()),
+        };
+        if choice == ColorChoice::Never { Colour::Off } else { Colour::On }
     }
 }
 

@@ -151,3 +151,17 @@ fn colour_is_used_only_when_asked_for() {
     };
     assert_eq!([run("auto"), run("always"), run("never")], [false, true, false]);
 }
+
+#[test]
+fn variables_decide_of_colour_where_no_option_does() {
+    let store = fixture("zarr-python_3.4.2_float32_as_uint8_zstd");
+    let run = |when: &str, variables: &[(&str, &str)]| {
+        let arguments = ["inspect", "--color", when, store.to_str().unwrap()];
+        CliTest::new().run_with(arguments, variables).succeeds().text().contains('\u{1b}')
+    };
+    let (force, refuse) = (("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1"));
+    assert!(
+        run("auto", &[force]) && !run("auto", &[force, refuse]) && !run("auto", &[("CLICOLOR_FORCE", "0")])
+    );
+    assert!(run("always", &[refuse]) && !run("never", &[force]));
+}

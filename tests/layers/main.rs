@@ -36,7 +36,7 @@ const ROWS: [&str; 18] = [
 ];
 
 /// What only some rows may name: a path, and those rows.
-const OWNED: [(&str, &[&str]); 21] = [
+const OWNED: [(&str, &[&str]); 23] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -49,8 +49,10 @@ const OWNED: [(&str, &[&str]); 21] = [
     ("process::exit", &[]),
     ("signal_hook", &["cli"]),
     ("indicatif", &["report"]),
+    ("anstream", &["report"]),
     ("anstyle", &["report"]),
     ("png", &["report"]),
+    ("unicode_width", &["report"]),
     ("terminal_size", &["report"]),
     ("rayon", &["engine"]),
     ("std::fs", &["store"]),

@@ -113,9 +113,11 @@ impl CliTest {
     ) -> Run {
         let mut child = Command::new(env!("CARGO_BIN_EXE_zarrcast"))
             .args(arguments)
+            .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR")
+            .env_remove("CLICOLOR_FORCE")
             .envs(variables.iter().copied())
             .current_dir(self.folder.path())
-            .env_remove("NO_COLOR")
             .env("RUST_BACKTRACE", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -56,6 +56,8 @@ impl CliTest {
             .current_dir(self.path(""))
             .env("TERM", "xterm")
             .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR")
+            .env_remove("CLICOLOR_FORCE")
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(program)
