@@ -12,11 +12,12 @@ use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words;
 use crate::operation::error::OperationError;
 use crate::operation::options::{Compression, HistogramOptions, Missing, Stream};
+use crate::operation::pattern::PathPattern;
 use crate::store::{Location, LocationError, file};
 
 /// A pattern of paths.
-pub(super) fn pattern(text: &str) -> Result<glob::Pattern, String> {
-    glob::Pattern::new(text).map_err(|error| format!("{}, at character {}", error.msg, error.pos + 1))
+pub(super) fn pattern(text: &str) -> Result<PathPattern, String> {
+    PathPattern::new(text).map_err(|error| error.to_string())
 }
 
 /// Bytes that a document given by `@FILE` may have.

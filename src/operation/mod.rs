@@ -22,6 +22,7 @@ pub mod npy;
 pub mod open;
 pub mod options;
 pub use crate::array::interrupt::Interrupt;
+pub mod pattern;
 pub mod place;
 pub use crate::engine::progress;
 pub mod storage;

@@ -12,6 +12,7 @@ use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::chunk_key::Separator;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
+use crate::operation::pattern::PathPattern;
 use crate::store::Location;
 pub use crate::store::file::Stream;
 
@@ -173,7 +174,7 @@ pub struct RunOptions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     /// Of paths without the leading slash.
-    pub pattern: glob::Pattern,
+    pub pattern: PathPattern,
     /// What changes; whatever it does not say is as without it.
     pub change: ChangeOptions,
 }
@@ -190,9 +191,9 @@ pub struct TranscodeOptions {
     /// What changes in the arrays that `include` and `exclude` leave.
     pub change: ChangeOptions,
     /// `--include`: of the arrays of a hierarchy, those that are changed; empty: all.
-    pub include: Vec<glob::Pattern>,
+    pub include: Vec<PathPattern>,
     /// `--exclude`: those that are copied.
-    pub exclude: Vec<glob::Pattern>,
+    pub exclude: Vec<PathPattern>,
     /// `--rule`, in their order.
     pub rules: Vec<Rule>,
     /// `--no-consolidate`: consolidated metadata are left out.

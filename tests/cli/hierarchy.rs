@@ -84,7 +84,7 @@ fn floats_are_quantised_and_coordinates_and_integers_are_not() {
     ];
     expect(&found, &expected);
     // A pattern that names it, and one that does not.
-    for (pattern, route) in [("x", "recode"), ("*", "copy")] {
+    for (pattern, route) in [("x", "recode"), ("*", "copy"), ("{x,salt}", "recode")] {
         let _ = fs::remove_dir_all(test.path("c"));
         let run = test.run(["transcode", "--json", "--quantize=uint8", "--include", pattern, "a", "c"]);
         assert!(routes(run).contains(&("/x".to_owned(), route.to_owned())), "{pattern}");

@@ -1,7 +1,6 @@
 //! The options of `transcode`, in the groups of its help.
 
 use clap::{Args, ValueEnum};
-use glob::Pattern;
 
 use crate::cli::shape;
 use crate::cli::value::{self, Document};
@@ -11,6 +10,7 @@ use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::Json;
 use crate::operation::options::{Compression, Missing, QuantizeForm, ShapeRequest, ShardRequest};
+use crate::operation::pattern::PathPattern;
 
 /// What of the array changes.
 #[derive(Debug, Args)]
@@ -87,13 +87,14 @@ pub(super) struct ChangeArguments {
 pub(super) struct HierarchyArguments {
     /// Change only the arrays whose path matches; the others are copied
     ///
-    /// Paths are without the leading slash. `*` stays within a name, `**/` stands for any number of groups.
+    /// Paths are without the leading slash. `*` stays within a name, `**/` stands for any number of groups,
+    /// `{a,b}` for either.
     #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
-    pub(super) include: Vec<Pattern>,
+    pub(super) include: Vec<PathPattern>,
 
     /// Copy the arrays whose path matches
     #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
-    pub(super) exclude: Vec<Pattern>,
+    pub(super) exclude: Vec<PathPattern>,
 
     /// Options for the arrays whose path matches; of several rules the later ones win
     #[arg(long, value_name = "GLOB: OPTIONS")]

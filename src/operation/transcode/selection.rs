@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use glob::{MatchOptions, Pattern};
-
 use super::plan::unpack;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest, TranscodeOptions};
+use crate::operation::pattern::PathPattern;
 
 /// An array of SOURCE.
 #[derive(Debug)]
@@ -22,31 +21,13 @@ pub(super) struct SourceArray {
     pub change: ChangeOptions,
 }
 
-/// `*` stays within a name.
-const MATCHING: MatchOptions = MatchOptions {
-    case_sensitive: true,
-    require_literal_separator: true,
-    require_literal_leading_dot: false,
-};
-
-/// Whether a pattern takes an array by its path, with its leading slash.
-fn takes(pattern: &Pattern, path: &str) -> bool {
-    pattern.matches_with(path.trim_start_matches('/'), MATCHING)
-}
-
-/// Whether a pattern ends with a name, not with a wildcard.
-fn names(pattern: &Pattern) -> bool {
-    let last = pattern.as_str().rsplit('/').next().unwrap_or_default();
-    !last.contains(['*', '?', '['])
-}
-
 /// Every pattern takes an array, and an array is left; else what was meant is not there.
 pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), OperationError> {
     let rules = options.rules.iter().map(|rule| ("--rule", &rule.pattern));
     let others = [("--include", &options.include), ("--exclude", &options.exclude)];
     let others = others.iter().flat_map(|(option, list)| list.iter().map(|pattern| (*option, pattern)));
     for (option, pattern) in others.chain(rules) {
-        if !paths.iter().any(|path| takes(pattern, path)) {
+        if !paths.iter().any(|path| pattern.matches(path)) {
             return Err(OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(
                 "patterns are of paths without the leading slash; `*` stays within a name, `**/` does not",
             ));
@@ -100,7 +81,7 @@ fn dimension_names(array: &OpenedArray) -> impl Iterator<Item = &str> {
 }
 
 fn is_left(options: &TranscodeOptions, path: &str) -> bool {
-    let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| takes(pattern, path));
+    let any = |patterns: &[PathPattern]| patterns.iter().any(|pattern| pattern.matches(path));
     (options.include.is_empty() || any(&options.include)) && !any(&options.exclude)
 }
 
@@ -111,12 +92,12 @@ pub(super) fn change_of(
     source: &OpenedArray,
     coordinates: &HashSet<String>,
 ) -> ChangeOptions {
-    let rules: Vec<_> = options.rules.iter().filter(|rule| takes(&rule.pattern, path)).collect();
-    let is_excluded = options.exclude.iter().any(|pattern| takes(pattern, path));
+    let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
+    let is_excluded = options.exclude.iter().any(|pattern| pattern.matches(path));
     let mut chosen =
         if is_left(options, path) { options.change.clone() } else { options.change_of_a_copied_array() };
-    let is_named = options.include.iter().any(|pattern| takes(pattern, path) && names(pattern))
-        || rules.iter().any(|rule| names(&rule.pattern));
+    let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
+        || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
     if !is_float || (coordinates.contains(path) && !is_named) {
         chosen.quantize = None;

@@ -1,0 +1,170 @@
+//! Patterns of the paths of arrays, as `--include` and its kin take them.
+
+use std::fmt;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+/// A pattern of paths inside a store, which have no leading slash.
+///
+/// `*` and `?` stay within a name, `**` stands for any number of whole names; `[ab]` and `[!ab]` are one character of a name, and
+/// `{a,b}` is either. A backslash is a character like others: `[*]` is an asterisk.
+#[derive(Clone)]
+pub struct PathPattern {
+    text: String,
+    matcher: GlobMatcher,
+}
+
+/// Why a text is no pattern: one clause.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PatternError(String);
+
+impl PathPattern {
+    /// Reads a pattern.
+    pub fn new(text: &str) -> Result<Self, PatternError> {
+        // globset would take it for `*`, which is not what it looks like.
+        let is_mixed = |name: &str| name.contains("**") && name != "**";
+        if text.split(['/', '{', ',', '}']).any(is_mixed) {
+            return Err(PatternError("`**` must be a whole name of the path".to_owned()));
+        }
+        let text = text.to_owned();
+        let within_names = negations_within_names(&text);
+        let built = GlobBuilder::new(&within_names).literal_separator(true).backslash_escape(false).build();
+        let glob = built.map_err(|error| PatternError(error.kind().to_string()))?;
+        Ok(PathPattern { text, matcher: glob.compile_matcher() })
+    }
+
+    /// Whether it takes a node by its path; a leading slash is not looked at.
+    pub fn matches(&self, path: &str) -> bool {
+        self.matcher.is_match(path.trim_start_matches('/'))
+    }
+
+    /// Whether it ends with a name, not with a wildcard.
+    pub fn ends_with_a_name(&self) -> bool {
+        let last = self.text.rsplit('/').next().unwrap_or_default();
+        !last.contains(['*', '?', '['])
+    }
+}
+
+/// The pattern with a slash among the characters that a negated class leaves out: for globset, `[!x]` is a slash, too.
+fn negations_within_names(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 8);
+    let mut letters = text.chars().peekable();
+    let mut is_class = false;
+    while let Some(letter) = letters.next() {
+        pattern.push(letter);
+        if is_class {
+            is_class = letter != ']';
+        } else if letter == '[' {
+            is_class = true;
+            let negation = letters.next_if(|next| matches!(next, '!' | '^'));
+            pattern.extend(negation);
+            // These two stand for themselves where they come first.
+            pattern.extend(letters.next_if(|next| matches!(next, ']' | '-')));
+            if negation.is_some() {
+                pattern.push('/');
+            }
+        }
+    }
+    pattern
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PathPattern({:?})", self.text)
+    }
+}
+
+impl PartialEq for PathPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for PathPattern {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_match(pattern: &str, path: &str) -> bool {
+        PathPattern::new(pattern).unwrap().matches(path)
+    }
+
+    #[test]
+    fn wildcards_stay_within_a_name_but_for_two_asterisks() {
+        for (pattern, path) in [
+            ("a", "/a"),
+            ("n*", "north"),
+            ("*", "a"),
+            ("*/t", "a/t"),
+            ("a?c", "abc"),
+            ("**", "a/b"),
+            ("**/t", "t"),
+            ("**/t", "a/b/t"),
+            ("a/**", "a/b/c"),
+            ("a/**/t", "a/t"),
+            ("a/**/t", "a/b/c/t"),
+            ("[ab]x", "bx"),
+            ("[!ab]x", "cx"),
+            ("[!]-]x", "cx"),
+            ("[!!]x", "cx"),
+            ("[a-c]", "b"),
+            ("[*]", "*"),
+            ("a\\b", "a\\b"),
+            (".h", ".h"),
+            ("*", ".h"),
+            ("{a,b/c}/t", "b/c/t"),
+            ("{t,s}*", "salt"),
+            ("[{]a[}]", "{a}"),
+        ] {
+            assert!(is_match(pattern, path), "{pattern} {path}");
+        }
+        for (pattern, path) in [
+            ("*", "a/b"),
+            ("*/t", "t"),
+            ("a?c", "a/c"),
+            ("a[!x]c", "a/c"),
+            ("a[!-x]c", "a/c"),
+            ("a[!-x]c", "a-c"),
+            ("a[!]x]c", "a]c"),
+            ("a[!]x]c", "a/c"),
+            ("a[!a-f]c", "a/c"),
+            ("a/**", "a"),
+            ("a", "A"),
+            ("n*", "a/north"),
+            ("{a,b}", "c"),
+        ] {
+            assert!(!is_match(pattern, path), "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_told() {
+        for (text, reason) in [
+            ("a**b", "`**` must be a whole name of the path"),
+            ("***", "`**` must be a whole name of the path"),
+            ("{a**,b}", "`**` must be a whole name of the path"),
+            ("[", "unclosed character class; missing ']'"),
+            ("{a", "unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)"),
+        ] {
+            assert_eq!(PathPattern::new(text).unwrap_err().to_string(), reason, "{text}");
+        }
+    }
+
+    #[test]
+    fn pattern_with_a_wildcard_in_its_last_name_does_not_end_with_a_name() {
+        assert!(["**/t", "{s,t}"].iter().all(|text| PathPattern::new(text).unwrap().ends_with_a_name()));
+        assert!(
+            ["a/*", "t?", "[t]", "{s,t*}"]
+                .iter()
+                .all(|text| !PathPattern::new(text).unwrap().ends_with_a_name())
+        );
+    }
+}
