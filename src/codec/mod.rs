@@ -9,6 +9,7 @@ mod footprint;
 pub mod kinds;
 pub mod packbits;
 pub mod pcodec;
+#[cfg(feature = "zarrs")]
 pub mod plugin;
 mod recoding;
 pub mod region;

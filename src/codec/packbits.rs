@@ -304,5 +304,5 @@ fn write<const SIZE: usize>(component: &mut [u8; SIZE], value: u64) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "zarrs"))]
 mod tests;

@@ -1,14 +1,10 @@
-//! `blosc` and `numcodecs.blosc`: the format of c-blosc 1, through the library that zarrs links.
+//! `blosc` and `numcodecs.blosc`: the format of c-blosc 1, by the library of that name.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/blosc/>
 
 use std::sync::Arc;
 
-use zarrs::array::codec::bytes_to_bytes::blosc::{
-    BloscCompressionLevel, BloscCompressor, BloscShuffleMode, blosc_compress_bytes, blosc_decompress_bytes,
-    blosc_validate,
-};
-
+use super::c_blosc::{self, Settings};
 use super::error::Fault;
 use super::members::Members;
 use super::numcodecs::{self, Absent, Form, Member};
@@ -225,27 +221,25 @@ fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
 
 impl BytesTransform for Blosc {
     fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, _: &mut Contexts) -> Result<(), Fault> {
-        let Blosc { cname, clevel, shuffle, typesize, blocksize } = *self;
-        let clevel = BloscCompressionLevel::try_from(clevel)
-            .map_err(|level| Fault::Encode { reason: format!("there is no level {level}") })?;
-        let compressor = match cname {
-            Compressor::BloscLz => BloscCompressor::BloscLZ,
-            Compressor::Lz4 => BloscCompressor::LZ4,
-            Compressor::Lz4Hc => BloscCompressor::LZ4HC,
-            Compressor::Snappy => BloscCompressor::Snappy,
-            Compressor::Zlib => BloscCompressor::Zlib,
-            Compressor::Zstd => BloscCompressor::Zstd,
+        let settings = Settings {
+            compressor: match self.cname {
+                Compressor::BloscLz => c"blosclz",
+                Compressor::Lz4 => c"lz4",
+                Compressor::Lz4Hc => c"lz4hc",
+                Compressor::Snappy => c"snappy",
+                Compressor::Zlib => c"zlib",
+                Compressor::Zstd => c"zstd",
+            },
+            level: self.clevel,
+            shuffle: match self.shuffle {
+                Shuffle::NoShuffle => 0,
+                Shuffle::Shuffle => 1,
+                Shuffle::BitShuffle => 2,
+            },
+            element_bytes: self.typesize.unwrap_or(1),
+            block_bytes: self.blocksize,
         };
-        let shuffle = match shuffle {
-            Shuffle::NoShuffle => BloscShuffleMode::NoShuffle,
-            Shuffle::Shuffle => BloscShuffleMode::Shuffle,
-            Shuffle::BitShuffle => BloscShuffleMode::BitShuffle,
-        };
-        // One thread: the outcome does not depend on how many there are.
-        *encoded =
-            blosc_compress_bytes(decoded, clevel, shuffle, typesize.unwrap_or(0), compressor, blocksize, 1)
-                .map_err(|error| Fault::Encode { reason: error.to_string() })?;
-        Ok(())
+        c_blosc::compress(settings, decoded, encoded)
     }
 
     fn decode(
@@ -271,12 +265,7 @@ impl BytesTransform for Blosc {
         if size == 0 {
             return Ok(());
         }
-        if blosc_validate(encoded) != Some(size) {
-            return Err(Fault::corrupt("the blosc header is not valid"));
-        }
-        *decoded = blosc_decompress_bytes(encoded, size, 1)
-            .map_err(|_| Fault::corrupt("blosc cannot decompress its blocks"))?;
-        Ok(())
+        c_blosc::decompress(encoded, size, decoded)
     }
 
     fn context_bytes(&self, decoded: u64) -> u64 {

@@ -15,6 +15,7 @@ pub(crate) mod members;
 pub(crate) mod numcodecs;
 mod size;
 // What several codecs share.
+mod c_blosc;
 mod checksum;
 mod deflate;
 // The codecs.
@@ -285,5 +286,5 @@ impl BytesCodec {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "zarrs"))]
 mod tests;
