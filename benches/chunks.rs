@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 
 use zarrcast::operation::Interrupt;
 use zarrcast::operation::codec_words::compression;
-use zarrcast::operation::options::{ChangeOptions, Compression, TranscodeOptions};
+use zarrcast::operation::options::{Compression, TranscodeOptions};
 use zarrcast::operation::progress::Silent;
 use zarrcast::operation::transcode::transcode;
 
@@ -111,12 +111,8 @@ fn measure(way: &str, source: &Path, destination: &Path) -> [f64; 3] {
 /// A run in a process of its own: prints what it took.
 fn run(way: &str, source: &Path, destination: &Path) {
     let compress = (way == "recode").then(|| Compression(compression("zstd:1").unwrap()));
-    let options = TranscodeOptions {
-        source: source.into(),
-        destination: destination.into(),
-        change: ChangeOptions { compress, ..ChangeOptions::default() },
-        ..TranscodeOptions::default()
-    };
+    let mut options = TranscodeOptions::new(source.into(), destination.into());
+    options.change.compress = compress;
     let begun = std::time::Instant::now();
     transcode(&options, &Silent, &Interrupt::default()).unwrap();
     let wall = begun.elapsed().as_secs_f64();

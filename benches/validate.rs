@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use zarrcast::operation::Interrupt;
-use zarrcast::operation::options::{CommonOptions, ValidateLevel, ValidateOptions};
+use zarrcast::operation::options::{ValidateLevel, ValidateOptions};
 use zarrcast::operation::progress::Silent;
 use zarrcast::operation::validate::validate;
 
@@ -60,12 +60,9 @@ fn levels(criterion: &mut Criterion) {
         });
     });
     for level in [ValidateLevel::Keys, ValidateLevel::Data] {
-        let options = ValidateOptions {
-            common: CommonOptions { threads: NonZeroUsize::new(1), ..CommonOptions::default() },
-            stores: vec![folder.path().into()],
-            level,
-            ..ValidateOptions::default()
-        };
+        let mut options = ValidateOptions::new(folder.path().into());
+        options.common.threads = NonZeroUsize::new(1);
+        options.level = level;
         group.bench_function(level.name(), |bencher| {
             bencher.iter(|| assert!(validate(&options, &Silent, &Interrupt::default()).result.valid));
         });

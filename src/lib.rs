@@ -1,18 +1,148 @@
-//! Inspect, validate and transcode Zarr arrays; the codecs `scale_offset` and `cast_value`.
+//! Zarr arrays: shown, checked against the specification, and written anew with other codecs, chunks or types; and the
+//! codecs `scale_offset` and `cast_value`, by which floats are stored as integers of just the bits that they need.
+//!
+//! It is the library under the program `zarrcast`. A command of the program is a module here, with a function of the same
+//! name: options in, a result or an error out. Nothing is printed, and no process ends; results serialise to the
+//! program's `--json`.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`inspect`] | metadata of an array or a group, what each codec makes of a chunk, what is stored, what the values are |
+//! | [`validate`] | checks stores, every document, key and chunk of them, and lists all that is wrong |
+//! | [`transcode`] | writes an array, or a group with all below it, anew |
+//! | [`apply_codec`] | runs a codec chain over plain data |
+//! | [`diagnostic`] | findings: codes, severities, the page of each |
+//! | [`types`] | what options and results are made of |
+//!
+//! [`register`] gives other programs that use the `zarrs` crate the codecs `scale_offset`, `cast_value`, `transpose`
+//! and `packbits`.
+//!
+//! # Example
+//!
+//! A field of the sea surface's temperature is quantised to 8 bits, and the copy checked:
+//!
+//! ```
+//! use zarrcast::transcode::{QuantizeOptions, TranscodeOptions, transcode};
+//! use zarrcast::types::{ElementType, NumberType};
+//! use zarrcast::validate::{ValidateOptions, validate};
+//! use zarrcast::{Interrupt, Location, Silent};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let source = Location::parse("fixtures/valid/sea_surface_temperature")?;
+//! let small = Location::parse(folder.path().join("small.zarr"))?;
+//!
+//! let mut options = TranscodeOptions::new(source, small.clone());
+//! options.change.quantize = Some(QuantizeOptions::to(NumberType::of(ElementType::UInt8)));
+//! let result = transcode(&options, &Silent, &Interrupt::default())?;
+//! assert!(result.complete && result.totals.counts.bytes_written < result.totals.counts.bytes_read);
+//!
+//! let checked = validate(&ValidateOptions::new(small), &Silent, &Interrupt::default());
+//! assert!(checked.failures.is_empty() && checked.result.findings.iter().all(|finding| !finding.is_error()));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Features
+//!
+//! - `cli` (default): the program, and what only it needs.
+//! - `zarrs` (default): [`register`].
+//!
+//! # What may change
+//!
+//! Options and results may get new members with any version: make options by `new`, then set what differs. What is not
+//! listed above is not part of the interface.
 
-pub mod array;
-pub mod cli;
-pub mod codec;
-pub mod data_type;
 pub mod diagnostic;
-pub mod element;
-pub mod engine;
-pub mod grid;
-pub mod kernel;
-pub mod metadata;
-pub mod operation;
-pub mod pipeline;
-pub mod report;
-pub mod store;
 
+/// `inspect`: the metadata of an array or of all that is in a group, what is stored, what the values are.
+pub mod inspect {
+    pub use crate::operation::inspect::inspect;
+    pub use crate::operation::inspect_result::{
+        ArrayResult, ChunkResult, ChunkStage, Decoded, GroupResult, GroupTotals, HistogramResult,
+        InspectResult, NodeResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow, StageRow,
+        StatsResult, StorageResult, SuggestionResult,
+    };
+    pub use crate::operation::options::{
+        CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions,
+    };
+}
+
+/// `validate`: stores held against the specification, and values against those of another store.
+pub mod validate {
+    pub use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
+    pub use crate::operation::validate::{ValidateOutcome, validate};
+    pub use crate::operation::validate_result::{
+        AbsentChunks, AgainstNode, AgainstResult, CheckedStore, Failure, Unchecked, ValidateResult,
+    };
+}
+
+/// `transcode`: an array, or a group with all below it, written anew.
+pub mod transcode {
+    pub use crate::operation::options::{
+        ChangeOptions, Compression, Missing, QuantizeForm, QuantizeOptions, Rule, RunOptions, ShapeRequest,
+        ShardRequest, TranscodeOptions,
+    };
+    pub use crate::operation::pattern::{PathPattern, PatternError};
+    pub use crate::operation::transcode::transcode;
+    pub use crate::operation::transcode_result::{
+        ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName, Totals, TranscodeResult,
+        VerifyResult,
+    };
+}
+
+/// `apply-codec`: a codec chain, either way, over plain data or a stored chunk.
+pub mod apply_codec {
+    pub use crate::operation::apply_codec::apply_codec;
+    pub use crate::operation::apply_codec_result::{AppliedStage, ApplyCodecResult, RoundTrip, StreamBytes};
+    pub use crate::operation::options::{ApplyCodecOptions, Stream};
+}
+
+/// The types that options and results are made of.
+pub mod types {
+    pub use crate::data_type::DataType;
+    pub use crate::element::{ElementType, NumberType};
+    pub use crate::kernel::{OutOfRange, Rounding};
+    pub use crate::metadata::CodecMetadata;
+    pub use crate::metadata::chunk_key::Separator;
+    pub use crate::metadata::json::{Json, Object};
+}
+
+#[cfg(feature = "zarrs")]
 pub use codec::plugin::register;
+pub use operation::Interrupt;
+pub use operation::error::{FaultClass, OperationError};
+pub use operation::options::CommonOptions;
+pub use operation::progress::{Progress, Silent};
+pub use store::{Location, LocationError};
+
+// The rows (`docs/architecture.md`). They can be named from outside for this package's own program, tests, benchmarks and
+// fuzz targets alone, and change without notice: what is meant for others is above.
+#[doc(hidden)]
+pub mod array;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
+#[doc(hidden)]
+pub mod codec;
+#[doc(hidden)]
+pub mod data_type;
+#[doc(hidden)]
+pub mod element;
+#[doc(hidden)]
+pub mod engine;
+#[doc(hidden)]
+pub mod grid;
+#[doc(hidden)]
+pub mod kernel;
+#[doc(hidden)]
+pub mod metadata;
+#[doc(hidden)]
+pub mod operation;
+#[doc(hidden)]
+pub mod pipeline;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod report;
+#[doc(hidden)]
+pub mod store;

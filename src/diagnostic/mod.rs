@@ -4,9 +4,12 @@
 //! The codes stand in one table, [`code`]; what a command makes of a finding is its [`Profile`].
 
 pub mod code;
+mod judgement;
 mod page;
 mod profile;
+#[doc(hidden)]
 pub mod quantity;
+#[doc(hidden)]
 pub mod spelling;
 
 use serde::Serialize;
@@ -45,6 +48,7 @@ impl std::fmt::Display for Severity {
 
 /// Where in a store something is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct Location {
     /// The store, as the user named it.
     pub store: Option<String>,
@@ -60,6 +64,7 @@ pub struct Location {
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// Stable: two family letters and three digits, `ZC203`.
     pub code: &'static str,

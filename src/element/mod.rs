@@ -42,6 +42,7 @@ pub enum ElementType {
 /// Runs an expression with a type name bound to the Rust type of an [`ElementType`].
 ///
 /// `with_element!(element_type, T => generic::<T>(bytes))`
+#[doc(hidden)]
 #[macro_export]
 macro_rules! with_element {
     ($element_type:expr, $T:ident => $body:expr) => {
@@ -95,6 +96,7 @@ macro_rules! with_element {
 }
 
 /// Runs an expression with a type name bound to the Rust type of an integer [`ElementType`]; another for floats.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! with_integer {
     ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
@@ -137,6 +139,7 @@ macro_rules! with_integer {
 }
 
 /// Runs an expression with a type name bound to the Rust type of a float [`ElementType`]; another for integers.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! with_float {
     ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {

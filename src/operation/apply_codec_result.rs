@@ -8,6 +8,7 @@ use crate::metadata::json::Json;
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ApplyCodecResult {
     /// `encode` or `decode`.
     pub direction: &'static str,
@@ -30,6 +31,7 @@ pub struct ApplyCodecResult {
 
 /// A file or standard stream, and how much of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct StreamBytes {
     /// `-` for a standard stream.
     pub path: String,
@@ -39,6 +41,7 @@ pub struct StreamBytes {
 
 /// What is there after a codec ran.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct AppliedStage {
     /// The codec; `None` for the input.
     pub codec: Option<String>,
@@ -62,6 +65,7 @@ pub struct AppliedStage {
 
 /// Whether what was decoded is what was encoded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RoundTrip {
     /// Whether every bit is.
     pub bit_identical: bool,

@@ -16,6 +16,7 @@ pub use values::{
 /// One node.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum InspectResult {
     /// An array.
     Array(Box<ArrayResult>),
@@ -35,6 +36,7 @@ impl InspectResult {
 
 /// A group and what is below it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct GroupResult {
     /// STORE, as the user named it.
     pub store: String,
@@ -58,6 +60,7 @@ pub struct GroupResult {
 
 /// Sums over arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct GroupTotals {
     /// How many there are.
     pub arrays: u64,
@@ -69,6 +72,7 @@ pub struct GroupTotals {
 
 /// A member of a group. For a group all but the first four are `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct NodeResult {
     /// `array`, `group`, or `unknown` where its document cannot be read.
     pub node_type: &'static str,
@@ -133,6 +137,7 @@ impl NodeResult {
 
 /// One array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ArrayResult {
     /// STORE, as the user named it.
     pub store: String,
@@ -190,6 +195,7 @@ pub struct ArrayResult {
 
 /// A codec and the chunk after it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct StageRow {
     /// Its name.
     pub codec: String,
@@ -214,6 +220,7 @@ pub struct StageRow {
 
 /// A chunk before the first codec.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Decoded {
     /// v3 metadata form.
     pub data_type: Json,
@@ -227,6 +234,7 @@ pub struct Decoded {
 
 /// What is stored of an array.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct StorageResult {
     /// Smallest units that can be decoded alone, over the whole array.
     pub chunks: Option<u64>,

@@ -18,6 +18,7 @@ pub use crate::store::file::Stream;
 
 /// What every command takes.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct CommonOptions {
     /// Worker threads; `None`: the cores available to the process.
     pub threads: Option<NonZeroUsize>,
@@ -41,6 +42,7 @@ pub struct Compression(pub Vec<CodecMetadata>);
 
 /// How the codes of a quantisation are written (`--as`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum QuantizeForm {
     /// The float array, with `scale_offset` and `cast_value` in its chain.
     #[default]
@@ -53,6 +55,7 @@ pub enum QuantizeForm {
 
 /// Values that count as NaN (`--missing`).
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Missing {
     /// The attributes `_FillValue` and `missing_value`.
     Auto,
@@ -62,6 +65,7 @@ pub enum Missing {
 
 /// How far values are seen as CF readers see them.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct CfOptions {
     /// `--missing`; `None` is the option's `none`.
     pub missing: Option<Missing>,
@@ -71,6 +75,7 @@ pub struct CfOptions {
 
 /// `--quantize`, `--max-error`, `--step` and what belongs to them.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct QuantizeOptions {
     /// TYPE; `None`: the first that has the codes for `max_error` or `step`.
     pub data_type: Option<NumberType>,
@@ -96,6 +101,7 @@ pub struct QuantizeOptions {
 
 /// A shape as `--chunk-shape` gives it; 0 is the whole axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ShapeRequest {
     /// A length for each dimension.
     Lengths(Vec<u64>),
@@ -105,6 +111,7 @@ pub enum ShapeRequest {
 
 /// `--shard-shape`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ShardRequest {
     /// `none`: chunks without shards.
     None,
@@ -114,6 +121,7 @@ pub enum ShardRequest {
 
 /// What becomes of an array: its codecs, grid, values and metadata.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct ChangeOptions {
     /// `--codecs`: the whole chain.
     pub codecs: Option<Vec<Json>>,
@@ -157,6 +165,7 @@ pub struct ChangeOptions {
 
 /// How a job runs, whatever it makes: what it may use, where it begins, and what is done beside it.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct RunOptions {
     /// What every command takes.
     pub common: CommonOptions,
@@ -172,6 +181,7 @@ pub struct RunOptions {
 
 /// `--rule`: changes to the arrays of a hierarchy that a pattern takes.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Rule {
     /// Of paths without the leading slash.
     pub pattern: PathPattern,
@@ -181,6 +191,7 @@ pub struct Rule {
 
 /// `zarrcast transcode`.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct TranscodeOptions {
     /// SOURCE.
     pub source: Location,
@@ -240,7 +251,8 @@ impl ChangeOptions {
 }
 
 /// `zarrcast apply-codec`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct ApplyCodecOptions {
     /// What every command takes.
     pub common: CommonOptions,
@@ -274,6 +286,7 @@ pub struct ApplyCodecOptions {
 
 /// `zarrcast inspect`.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct InspectOptions {
     /// What every command takes.
     pub common: CommonOptions,
@@ -301,6 +314,7 @@ pub struct InspectOptions {
 
 /// `--histogram BINS[,MIN,MAX]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct HistogramOptions {
     /// Bins, at least 1.
     pub bins: usize,
@@ -310,6 +324,7 @@ pub struct HistogramOptions {
 
 /// `--chunk I,J,...`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChunkOptions {
     /// Its place in the grid.
     pub indices: Vec<u64>,
@@ -319,6 +334,7 @@ pub struct ChunkOptions {
 
 /// `--preview [AXIS=INDEX,...]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct PreviewOptions {
     /// AXIS, a number or a dimension's name, and the index along it.
     pub at: Vec<(String, u64)>,
@@ -330,6 +346,7 @@ pub struct PreviewOptions {
 
 /// What a picture may be at most, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PictureSize {
     /// Pixels from left to right.
     pub columns: u64,
@@ -341,6 +358,7 @@ pub struct PictureSize {
 
 /// How deep `validate` looks (`--level`); each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[non_exhaustive]
 pub enum ValidateLevel {
     /// The documents.
     Metadata,
@@ -367,6 +385,7 @@ impl ValidateLevel {
 
 /// `--against OTHER`: `|a - b| <= atol + rtol * |b|`, b from OTHER.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct AgainstOptions {
     /// OTHER.
     pub other: Location,
@@ -380,6 +399,7 @@ pub struct AgainstOptions {
 
 /// `zarrcast validate`.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct ValidateOptions {
     /// What every command takes.
     pub common: CommonOptions,
@@ -407,5 +427,33 @@ impl ValidateOptions {
     /// OTHER of `--against`, as the user named it.
     pub fn other_name(&self) -> Option<String> {
         self.against.as_ref().map(|against| against.other.display().to_string())
+    }
+}
+
+impl QuantizeOptions {
+    /// Integers of a type, of the range that is found in the data.
+    pub fn to(data_type: NumberType) -> Self {
+        QuantizeOptions { data_type: Some(data_type), ..Self::default() }
+    }
+}
+
+impl TranscodeOptions {
+    /// A copy of SOURCE in DEST.
+    pub fn new(source: Location, destination: Location) -> Self {
+        TranscodeOptions { source, destination, ..Self::default() }
+    }
+}
+
+impl InspectOptions {
+    /// The metadata of STORE.
+    pub fn new(store: Location) -> Self {
+        InspectOptions { store, ..Self::default() }
+    }
+}
+
+impl ValidateOptions {
+    /// The metadata of STORE, and all that is wrong with them.
+    pub fn new(store: Location) -> Self {
+        ValidateOptions { stores: vec![store], ..Self::default() }
     }
 }

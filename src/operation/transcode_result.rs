@@ -10,6 +10,7 @@ use crate::metadata::json::Json;
 
 /// The result of a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TranscodeResult {
     /// SOURCE, as the user named it.
     pub source: String,
@@ -33,6 +34,7 @@ pub struct TranscodeResult {
 /// The way a node's chunks take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum RouteName {
     /// Encoded bytes as they are.
     Copy,
@@ -48,6 +50,7 @@ pub enum RouteName {
 
 /// What became of one node.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct NodeResult {
     /// `/` for SOURCE itself, else `/a/b`.
     pub path: String,
@@ -79,6 +82,7 @@ pub struct NodeResult {
 
 /// An array's metadata, in v3 form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ArrayDescription {
     /// 2 or 3.
     pub zarr_format: u64,
@@ -96,6 +100,7 @@ pub struct ArrayDescription {
 
 /// Chunks (stored objects of the grid) and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct Counts {
     /// Of DEST's grid.
     pub chunks: Option<u64>,
@@ -117,6 +122,7 @@ pub struct Counts {
 
 /// Sums over the nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct Totals {
     /// Chunks and bytes.
     #[serde(flatten)]
@@ -127,6 +133,7 @@ pub struct Totals {
 
 /// What a quantisation did to an array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct QuantizationResult {
     /// `codecs`, `cf` or `plain`.
     #[serde(rename = "as")]
@@ -179,6 +186,7 @@ pub struct QuantizationResult {
 
 /// What `--verify` found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct VerifyResult {
     /// Equal in value, or under quantisation within the bound.
     pub equal: bool,

@@ -8,6 +8,7 @@ use crate::metadata::json::Json;
 
 /// The findings about all STOREs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ValidateResult {
     /// Whether every STORE could be looked at and nothing is at `error` level; a comparison has its own `equal`.
     pub valid: bool,
@@ -39,6 +40,7 @@ pub struct ValidateResult {
 
 /// What no rule could look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Unchecked {
     /// What it is, and why: "chunks not decoded: codec 1 (mystery) is not supported".
     pub reason: String,
@@ -48,6 +50,7 @@ pub struct Unchecked {
 
 /// Chunks of an array that are not stored, and so read as its fill value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct AbsentChunks {
     /// STORE, as the user named it.
     pub store: String,
@@ -59,6 +62,7 @@ pub struct AbsentChunks {
 
 /// A STORE, a node or a chunk that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Failure {
     /// STORE or OTHER, as the user named it; `None` where it is none of them in particular.
     pub store: Option<String>,
@@ -72,6 +76,7 @@ pub struct Failure {
 
 /// What was looked at of a STORE.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct CheckedStore {
     /// As the user named it.
     pub store: String,
@@ -85,6 +90,7 @@ pub struct CheckedStore {
 
 /// Whether two stores hold equal values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct AgainstResult {
     /// OTHER, as the user named it.
     pub other: String,
@@ -96,6 +102,7 @@ pub struct AgainstResult {
 
 /// An array and its other.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
 pub struct AgainstNode {
     /// Path in both stores, `/a/b`.
     pub path: String,

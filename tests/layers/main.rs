@@ -36,7 +36,7 @@ const ROWS: [&str; 18] = [
 ];
 
 /// What only some rows may name: a path, and those rows.
-const OWNED: [(&str, &[&str]); 23] = [
+const OWNED: [(&str, &[&str]); 24] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -60,7 +60,8 @@ const OWNED: [(&str, &[&str]); 23] = [
     // A node is a store and a key. The files of others, which arguments name, are the command line's.
     ("std::path", &["store", "cli"]),
     ("rustix", &["store", "engine"]),
-    ("zarrs", &["codec", "codec::kinds"]),
+    ("zarrs", &["codec"]),
+    ("blosc_src", &["codec::kinds"]),
 ];
 
 /// A source file: its row, and its code without comments and unit tests.
@@ -118,7 +119,7 @@ fn every_module_of_the_library_is_a_row() {
 
 #[test]
 fn severity_is_decided_by_the_table_and_the_options_of_validate_alone() {
-    let deciders = [Path::new("diagnostic/profile.rs"), Path::new("operation/validate/findings.rs")];
+    let deciders = [Path::new("diagnostic/judgement.rs"), Path::new("operation/validate/findings.rs")];
     for source in sources().iter().filter(|source| !deciders.contains(&source.path.as_path())) {
         for (number, line) in &source.lines {
             assert!(
@@ -128,6 +129,46 @@ fn severity_is_decided_by_the_table_and_the_options_of_validate_alone() {
             );
         }
     }
+}
+
+/// `docs/architecture.md` has the rows, each with the first sentence of its module and with what only it may name;
+/// `UPDATE_GENERATED=1 cargo test --test layers` writes them anew.
+#[test]
+fn page_of_the_architecture_has_the_rows() {
+    const MARKS: (&str, &str) = ("<!-- rows -->\n", "<!-- /rows -->");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(MARKS.0).unwrap();
+    let (_, after) = rest.split_once(MARKS.1).unwrap();
+    let mut table = "| row | what it is | what only it names |\n| --- | --- | --- |\n".to_owned();
+    for row in ROWS {
+        let owned: Vec<_> = OWNED
+            .iter()
+            .filter(|(_, owners)| owners.contains(&row))
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        writeln!(table, "| `{row}` | {} | {} |", first_sentence(row), owned.join(", ")).unwrap();
+    }
+    let expected = format!("{before}{}{table}{}{after}", MARKS.0, MARKS.1);
+    if std::env::var_os("UPDATE_GENERATED").is_some() {
+        fs::write(&path, &expected).unwrap();
+        return;
+    }
+    assert!(
+        page == expected,
+        "docs/architecture.md is stale: run `UPDATE_GENERATED=1 cargo test --test layers`"
+    );
+}
+
+/// The first sentence of the documentation of a row's module.
+fn first_sentence(row: &str) -> String {
+    let module = source_folder().join(row.replace("::", "/"));
+    let file = [module.join("mod.rs"), module.with_extension("rs")].into_iter().find(|file| file.exists());
+    let text = fs::read_to_string(file.unwrap()).unwrap();
+    let lines: Vec<_> = text.lines().map_while(|line| line.strip_prefix("//! ")).collect();
+    let paragraph = lines.join(" ");
+    let end = paragraph.find(". ").map_or(paragraph.len(), |end| end + 1);
+    paragraph[..end].trim_end_matches('.').replace('|', "\\|")
 }
 
 #[test]

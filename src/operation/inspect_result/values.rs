@@ -8,6 +8,7 @@ use crate::operation::figure;
 /// Figures over all elements of an array: absent chunks count as the fill value, padding at the edge not at all.
 /// `count` is the sum of `finite`, `nan`, `missing` and both infinities.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct StatsResult {
     /// Elements.
     pub count: u64,
@@ -37,6 +38,7 @@ pub struct StatsResult {
 
 /// How many values lie in each of some bins of equal width, absent chunks included, as `numpy.histogram` counts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct HistogramResult {
     /// The lower edge of the first bin.
     #[serde(serialize_with = "figure::number")]
@@ -54,6 +56,7 @@ pub struct HistogramResult {
 
 /// What `transcode --quantize` would do to the array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SuggestionResult {
     /// `scale_offset` and `cast_value`, to stand in front of the chain (of the innermost one, for shards).
     pub codecs: Vec<Json>,
@@ -75,6 +78,7 @@ pub struct SuggestionResult {
 
 /// A stored chunk, and its way back through the chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ChunkResult {
     /// Its place in the grid: of stored objects, or with `--inner-chunk` of inner chunks.
     pub indices: Vec<u64>,
@@ -96,6 +100,7 @@ pub struct ChunkResult {
 
 /// A codec run backwards.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ChunkStage {
     /// Its name.
     pub codec: String,
@@ -120,6 +125,7 @@ pub struct ChunkStage {
 
 /// A two-dimensional slice, reduced to a picture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PreviewResult {
     /// The dimension that runs down and the one that runs to the right; one alone runs to the right.
     pub axes: Vec<PreviewAxis>,
@@ -150,6 +156,7 @@ impl Serialize for PreviewRow {
 
 /// A dimension of a picture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PreviewAxis {
     /// Its number.
     pub axis: u64,
@@ -161,6 +168,7 @@ pub struct PreviewAxis {
 
 /// Where a slice is taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PreviewIndex {
     /// The dimension.
     pub axis: u64,
