@@ -87,8 +87,7 @@ pub(super) struct ChangeArguments {
 pub(super) struct HierarchyArguments {
     /// Change only the arrays whose path matches; the others are copied
     ///
-    /// Paths are without the leading slash. `*` stays within a name, `**/` stands for any number of groups,
-    /// `{a,b}` for either.
+    /// Paths are without the leading slash. `*` stays within a name, `**/` stands for any number of groups.
     #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
     pub(super) include: Vec<PathPattern>,
 
