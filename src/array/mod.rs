@@ -3,6 +3,7 @@
 
 pub mod chunk_set;
 pub mod fault;
+pub mod geometry;
 pub mod interrupt;
 pub mod reader;
 pub mod shard;

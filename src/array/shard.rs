@@ -54,6 +54,12 @@ impl ShardLayout {
         Some(ShardLayout { sharding: (**sharding).clone(), place, subchunk, order, by_shape })
     }
 
+    /// Lets `cast_value` take the nearest code from now on, in inner chunks.
+    pub fn encode_to_nearest(&mut self) {
+        self.by_shape = ByShape::default();
+        self.subchunk.encode_to_nearest();
+    }
+
     /// The layout of shards of another shape, by the chain that is bound for them; `None` where that cannot be streamed.
     pub fn for_chain(&self, chain: &BoundChain) -> Option<OfShape<'_, ShardLayout>> {
         let make = || ShardLayout::new(chain, self.subchunk.clone()).ok_or(());

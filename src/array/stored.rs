@@ -61,7 +61,7 @@ impl StoredArray {
     pub fn encode_to_nearest(&mut self) {
         self.chain.encode_to_nearest();
         if let Some(layout) = &mut self.layout {
-            layout.subchunk.encode_to_nearest();
+            layout.encode_to_nearest();
         }
     }
 

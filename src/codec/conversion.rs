@@ -4,7 +4,7 @@
 mod fused;
 mod steps;
 
-use super::chain::{BindError, BoundChain, Codec, Workspace};
+use super::chain::{BindError, BoundChain, ByShape, Codec, OfShape, Workspace};
 use super::fault::{ChainFault, ChainFaultKind};
 use super::is_filled_with;
 use super::region::{RegionCopy, as_index, unravel};
@@ -60,6 +60,9 @@ pub struct Conversion {
     padding: Vec<u8>,
     way: Way,
     write_empty: bool,
+    /// What is done to the values, for chunks of other shapes.
+    asked: ValueChange,
+    by_shape: ByShape<Conversion>,
 }
 
 #[derive(Debug, Clone)]
@@ -101,7 +104,21 @@ impl Conversion {
         let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
         push_change(&mut program, change);
         let padding = padding(&destination, applied);
-        Ok(Conversion { source, destination, change: program, applied, padding, way, write_empty })
+        let (asked, by_shape) = (change.clone(), ByShape::default());
+        let change = program;
+        Ok(Conversion { source, destination, change, applied, padding, way, write_empty, asked, by_shape })
+    }
+
+    /// The same for chunks of another shape.
+    pub fn for_shape(&self, shape: &[u64]) -> Result<OfShape<'_, Conversion>, BindError> {
+        if self.source.decoded().shape == shape {
+            return Ok(OfShape::Same(self));
+        }
+        let make = || {
+            let (source, destination) = (self.source.for_shape(shape)?, self.destination.for_shape(shape)?);
+            Conversion::new(source.clone(), destination.clone(), &self.asked, self.write_empty)
+        };
+        self.by_shape.get(shape, make).map(OfShape::Made)
     }
 
     /// Whether encoded chunks stay what they are.

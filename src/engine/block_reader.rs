@@ -1,6 +1,6 @@
 //! Blocks of the destination read from the source.
 
-use super::decoded_block::{DecodedBlock, overlap};
+use super::decoded_block::DecodedBlock;
 use super::driver::guarded;
 use super::plan::Block;
 use super::subchunk_encoder::SubchunkEncoder;
@@ -8,8 +8,8 @@ use super::workers::Workers;
 use crate::array::fault::Fault;
 use crate::array::stored::{StoredArray, at};
 use crate::array::subchunks::SubchunkSource;
-use crate::codec::ChainFault;
 use crate::codec::region::{Pieces, advance, as_index, ravel, unravel};
+use crate::codec::{BoundChain, ChainFault};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::transfer::Transfer;
 
@@ -22,6 +22,9 @@ impl StoredArray {
     /// of plain objects any stretch.
     pub fn part_shape(&self) -> Vec<u64> {
         let (chain, shape) = (self.subchunk_chain(), self.subchunk_shape());
+        if self.layout.is_none() && !self.is_regular() {
+            return shape.to_vec();
+        }
         let is_plain = self.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes()));
         let size = chain.decoded().data_type.size().filter(|_| is_plain);
         let Some(size) = size else { return shape.to_vec() };
@@ -97,18 +100,19 @@ impl BlockReader<'_> {
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
         let side = self.subchunks.source.side();
-        let (first_subchunk, subchunk_counts) = block.subchunks(side.subchunk_shape());
+        let (first_subchunk, subchunk_counts) = side.subchunks_in(&block.start, &block.end);
         if !self.subchunks.source.reads_indexes() {
             return self.read_subchunks(&first_subchunk, &subchunk_counts, decoded, workers);
         }
         // Shard by shard, so that the index of each is read once.
-        let (first, counts) = block.subchunks(side.metadata.largest_chunk());
-        let per_object = side.subchunks_per_object();
+        let (first, counts) = side.metadata.grid.chunks_in(&block.start, &block.end);
+        let grid = side.metadata.chunk_grid_shape();
         let mut place = vec![0; counts.len()];
         let mut bytes = 0;
         loop {
             let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            let (subchunks, counts_inside) = overlap(&first_subchunk, &subchunk_counts, &object, &per_object);
+            let inside = side.subchunks_of(ravel(&object, &grid));
+            let (subchunks, counts_inside) = common((&first_subchunk, &subchunk_counts), &inside);
             bytes += self.read_subchunks(&subchunks, &counts_inside, decoded, workers)?;
             if !advance(&mut place, &counts) {
                 return Ok(bytes);
@@ -131,7 +135,7 @@ impl BlockReader<'_> {
     fn has_object(&self, block: &Block, is_there: bool) -> bool {
         let side = &self.subchunks.source.side().metadata;
         let grid = side.chunk_grid_shape();
-        let (first, counts) = block.subchunks(side.largest_chunk());
+        let (first, counts) = side.grid.chunks_in(&block.start, &block.end);
         let mut place = vec![0; counts.len()];
         loop {
             let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
@@ -169,9 +173,9 @@ impl BlockReader<'_> {
         buffers: &mut ObjectBuffers,
     ) -> Result<u64, Fault> {
         let side = self.subchunks.source.side();
-        let chain = side.subchunk_chain();
+        let chain = side.chain_of_subchunk(subchunk)?;
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
-            return self.read_elements(subchunk, decoded, &mut buffers.read);
+            return self.read_elements(subchunk, &chain, decoded, &mut buffers.read);
         }
         let ObjectBuffers { read, decoded: elements, workspace, .. } = buffers;
         if !self.subchunks.source.read(subchunk, read, workspace)? {
@@ -184,8 +188,9 @@ impl BlockReader<'_> {
             chain.decode(read, elements, workspace).map_err(|fault| at(fault, &start))?;
             elements
         };
-        check_values(side, values, &start, side.subchunk_shape())?;
-        decoded.scatter(values, &start, side.subchunk_shape(), self.encoder.element_size());
+        let shape = &chain.decoded().shape;
+        check_values(side, values, &start, shape)?;
+        decoded.scatter(values, &start, shape, self.encoder.element_size());
         Ok(read.len() as u64)
     }
 
@@ -194,6 +199,7 @@ impl BlockReader<'_> {
     fn read_elements(
         &self,
         subchunk: &[u64],
+        chain: &BoundChain,
         decoded: &DecodedBlock,
         buffer: &mut Vec<u8>,
     ) -> Result<u64, Fault> {
@@ -204,8 +210,8 @@ impl BlockReader<'_> {
             return Ok(0);
         };
         let (shape, size, start) =
-            (side.subchunk_shape(), self.encoder.element_size() as u64, side.start_of_subchunk(subchunk));
-        let (expected, found) = (side.chunk_bytes(), reader.length());
+            (&chain.decoded().shape, self.encoder.element_size() as u64, side.start_of_subchunk(subchunk));
+        let (expected, found) = (chain.decoded_bytes(), reader.length());
         if expected != found {
             return Err(in_source(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
         }
@@ -235,9 +241,20 @@ fn check_values(side: &StoredArray, elements: &[u8], start: &[u64], shape: &[u64
     chain.check_values(elements, shape, valid.as_deref().unwrap_or(shape)).map_err(|fault| at(fault, start))
 }
 
+/// What two boxes of subchunks have in common, each its first and how many it has along each dimension.
+fn common((first, counts): (&[u64], &[u64]), other: &(Vec<u64>, Vec<u64>)) -> (Vec<u64>, Vec<u64>) {
+    let bounds = first.iter().zip(counts).zip(other.0.iter().zip(&other.1));
+    bounds
+        .map(|((first, count), (other, others))| {
+            let low = *first.max(other);
+            (low, (first + count).min(other + others).saturating_sub(low))
+        })
+        .unzip()
+}
+
 /// Whether a subchunk that overlaps a part of the array is stored.
 fn holds_any(source: &SubchunkSource<'_>, part: &Block, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
-    let (first, counts) = part.subchunks(source.side().subchunk_shape());
+    let (first, counts) = source.side().subchunks_in(&part.start, &part.end);
     let mut place = vec![0; counts.len()];
     loop {
         let subchunk: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();

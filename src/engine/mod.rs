@@ -4,7 +4,6 @@ mod block_reader;
 pub mod buffers;
 mod decoded_block;
 pub mod driver;
-mod geometry;
 pub mod job;
 pub mod journal;
 pub mod key_scan;

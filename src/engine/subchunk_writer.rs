@@ -38,7 +38,7 @@ impl<'a> SubchunkWriter<'a> {
 
     fn put(&mut self, inside: &[u64], encoded: Encoded<'_>, report: &mut ObjectReport) -> Result<(), Fault> {
         let key = || self.side.key(self.object);
-        let Some(layout) = &self.side.layout else {
+        let Some(layout) = self.side.layout_of(self.object)? else {
             if let Some(bytes) = encoded.as_slice() {
                 self.side.node.write(&key(), bytes)?;
             } else {
@@ -64,7 +64,7 @@ impl<'a> SubchunkWriter<'a> {
 
     /// Writes the index of a shard that has subchunks.
     pub(super) fn finish(self, workspace: &mut Workspace, report: &mut ObjectReport) -> Result<(), Fault> {
-        if let (Some(shard), Some(layout)) = (self.shard, &self.side.layout) {
+        if let (Some(shard), Some(layout)) = (self.shard, self.side.layout_of(self.object)?) {
             let bytes = shard
                 .finish(&layout.sharding, workspace)
                 .map_err(|fault| fault.of_destination(self.object))?;

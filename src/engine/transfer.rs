@@ -1,9 +1,9 @@
 //! From one stored array to another: what is read, what is written, whatever route it takes.
 
-use super::plan::Block;
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::stored::StoredArray;
 use crate::codec::region::{advance, ravel};
+use crate::grid::Grid;
 
 /// From one stored array to another.
 #[derive(Debug, Clone)]
@@ -31,31 +31,37 @@ pub struct Origin {
 
 impl Transfer {
     /// Which boxes of a grid of `shape` elements each overlap an object that is there; all where none may stay absent.
+    pub fn overlapped(&self, shape: &[u64]) -> ChunkSet {
+        self.overlapped_by(&Grid::regular(&self.source.metadata.shape, shape))
+    }
+
+    /// Which chunks of a grid overlap an object that is there; all where none may stay absent.
     ///
     /// A grid may be far larger than what is stored: it is not walked then.
-    pub fn overlapped(&self, shape: &[u64]) -> ChunkSet {
+    pub fn overlapped_by(&self, grid: &Grid) -> ChunkSet {
         let side = &self.source.metadata;
-        let grid: Vec<u64> = side.shape.iter().zip(shape).map(|(length, of)| length.div_ceil(*of)).collect();
-        let total = grid.iter().fold(1_u64, |all, length| all.saturating_mul(*length));
-        let objects: u64 = side.num_chunks();
-        if shape == side.largest_chunk() && self.absent_element.is_none() {
+        if self.absent_element.is_none() && grid.has_chunks_of(&side.grid) {
             return self.present.clone();
         }
-        if self.absent_element.is_some() || self.present.len() == objects {
+        let counts = grid.counts();
+        let total = counts.iter().fold(1_u64, |all, length| all.saturating_mul(*length));
+        if self.absent_element.is_some() || self.present.len() == side.num_chunks() {
             return ChunkSet::full(total);
         }
         let mut overlapped = ChunkSetBuilder::default();
         for object in self.present.iter() {
             let start = self.source.start_of(object);
-            let ends = start.iter().zip(side.largest_chunk()).zip(&side.shape);
-            let end = ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
-            let (first, counts) = Block { start, end }.subchunks(shape);
-            let mut place = vec![0; counts.len()];
+            let shape = self.source.shape_of(object);
+            let ends = start.iter().zip(&*shape).zip(&side.shape);
+            let end: Vec<u64> =
+                ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
+            let (first, extent) = grid.chunks_in(&start, &end);
+            let mut place = vec![0; extent.len()];
             loop {
                 let position: Vec<u64> =
                     place.iter().zip(&first).map(|(index, first)| index + first).collect();
-                overlapped.insert(ravel(&position, &grid));
-                if !advance(&mut place, &counts) {
+                overlapped.insert(ravel(&position, &counts));
+                if !advance(&mut place, &extent) {
                     break;
                 }
             }

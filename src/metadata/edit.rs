@@ -22,10 +22,12 @@ pub fn remove_member(document: &mut Json, name: &str) -> bool {
     document.as_object_mut().is_some_and(|object| object.remove(name).is_some())
 }
 
-/// Replaces the chunk shape of a regular grid, in its place.
+/// Replaces the chunk shape of a regular grid, in its place; any other grid becomes a regular one.
 pub fn set_chunk_shape(document: &mut Json, chunk_shape: &[u64]) {
     let value = Json::from(chunk_shape.to_vec());
-    if let Some(configuration) = document.pointer_mut("/chunk_grid/configuration") {
+    let is_regular = document.pointer("/chunk_grid/name").and_then(Json::as_str) == Some("regular");
+    let configuration = document.pointer_mut("/chunk_grid/configuration");
+    if let Some(configuration) = configuration.filter(|_| is_regular) {
         set_member(configuration, "chunk_shape", value);
     } else {
         let grid = Object::new().with("name", "regular");

@@ -252,7 +252,7 @@ fn build_pipeline(
 
 /// Proves that the codecs take chunks of every length that a rectilinear grid has along a dimension; the first that they
 /// do not take is told. Of very many lengths the rest shows where a chunk is read.
-fn check_lengths(pipeline: &Pipeline, axes: &[Axis], diagnostics: &mut Vec<Diagnostic>) {
+pub fn check_lengths(pipeline: &Pipeline, axes: &[Axis], diagnostics: &mut Vec<Diagnostic>) {
     const MOST_TRIED: usize = 1 << 10;
     for (dimension, axis) in axes.iter().enumerate() {
         for length in axis.distinct_lengths().into_iter().take(MOST_TRIED) {
@@ -339,20 +339,6 @@ pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
         pipeline,
         warnings,
     })
-}
-
-/// The same, if its grid is regular.
-pub fn opened_regular(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
-    regular(opened(reading)?)
-}
-
-/// Refuses an array whose grid is not regular.
-pub fn regular(array: OpenedArray) -> Result<OpenedArray, OperationError> {
-    if array.metadata.grid.uniform().is_some() {
-        return Ok(array);
-    }
-    Err(OperationError::data(format!("the chunk grid of `{}` is not `regular`", array.store))
-        .with_help("only regular chunk grids are transcoded"))
 }
 
 /// An error that lists findings.

@@ -90,9 +90,9 @@ pub struct ArrayDescription {
     pub data_type: Json,
     /// As in the metadata.
     pub fill_value: Json,
-    /// The smallest unit that can be decoded alone, in elements.
-    pub chunk_shape: Vec<u64>,
-    /// The stored object of a sharded array, in elements.
+    /// The smallest unit that can be decoded alone, in elements; `None` where these are of several shapes.
+    pub chunk_shape: Option<Vec<u64>>,
+    /// The stored object of a sharded array, in elements; `None` also where these are of several shapes.
     pub shard_shape: Option<Vec<u64>>,
     /// The whole chain.
     pub codecs: Vec<Json>,

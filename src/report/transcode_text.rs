@@ -146,6 +146,11 @@ fn route_text(route: RouteName) -> &'static str {
     }
 }
 
+/// The shape of what can be decoded alone, in words where there is no one.
+fn chunk_shape(array: &ArrayDescription) -> String {
+    array.chunk_shape.as_deref().map_or_else(|| "rectilinear".to_owned(), quantity::shape)
+}
+
 /// What is the same is told once, what changes with an arrow.
 fn describe_change(
     source: &ArrayDescription,
@@ -160,10 +165,7 @@ fn describe_change(
         "fill value",
         changed(quantity::json(&source.fill_value), quantity::json(&destination.fill_value)),
     ));
-    members.push((
-        "chunk shape",
-        changed(quantity::shape(&source.chunk_shape), quantity::shape(&destination.chunk_shape)),
-    ));
+    members.push(("chunk shape", changed(chunk_shape(source), chunk_shape(destination))));
     let shards = [source, destination].map(|array| array.shard_shape.as_deref().map(quantity::shape));
     if shards.iter().any(Option::is_some) {
         let [before, after] = shards.map(|shard| shard.unwrap_or_else(|| "none".to_owned()));

@@ -34,6 +34,7 @@ mod option_values;
 mod progress;
 mod quantise;
 mod rechunk;
+mod rectilinear;
 mod resume;
 mod rules;
 mod shard_shape;

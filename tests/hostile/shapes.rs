@@ -35,7 +35,40 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut cases = overflows();
     cases.extend(grids());
     cases.extend(ranks());
+    cases.extend(rectilinear());
     cases
+}
+
+/// Grids of chunks of several shapes: what they claim costs nothing, and what they may not be is a fault.
+fn rectilinear() -> Vec<Case> {
+    let grid = |name: &'static str, shape: &'static str, chunk_shapes: &'static str| {
+        case(name, move |store| {
+            let grid = format!(
+                r#"{{"name":"rectilinear","configuration":{{"kind":"inline","chunk_shapes":{chunk_shapes}}}}}"#
+            );
+            store.array(&[("shape", shape), ("chunk_grid", &grid)]).write("c/0", [1, 2, 3, 4]);
+        })
+    };
+    vec![
+        grid("run of 2^40 chunks of 1 behind the stored one", "[1099511627780]", "[[4,[1,1099511627776]]]")
+            .harmless(),
+        grid(
+            "run of 2^64-1 chunks of 2^64-1 behind the array",
+            "[9]",
+            "[[4,5,[18446744073709551615,18446744073709551615]]]",
+        ),
+        grid("run of 2^64-1 chunks of 1", "[18446744073709551615]", "[[4,[1,18446744073709551615]]]"),
+        grid("lengths that do not reach the end", "[9]", "[[4,4]]"),
+        grid("length of 0", "[4]", "[[4,0]]"),
+        grid("run of 0 chunks", "[4]", "[[4,[4,0]]]"),
+        grid("run of three numbers", "[4]", "[[4,[4,1,1]]]"),
+        grid("runs of runs", "[4]", "[[[[4,1],1]]]"),
+        grid("negative length", "[4]", "[[4,-1]]"),
+        grid("no lengths", "[4]", "[[]]"),
+        grid("lengths of another rank", "[4]", "[[4],[4]]"),
+        grid("lengths as an object", "[4]", "{}"),
+        grid("chunk of 2^62 bytes beside one of 4", "[4611686018427387908]", "[[4,4611686018427387904]]"),
+    ]
 }
 
 fn overflows() -> Vec<Case> {

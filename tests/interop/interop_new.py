@@ -16,6 +16,7 @@ from program import run_sections
 from quantised_codecs import quantised_sources, quantised_wrapping
 from quantised_readers import SECTIONS as QUANTISED_READERS
 from real_files import SECTIONS as REAL_FILES
+from rectilinear import SECTIONS as RECTILINEAR
 from scaling import scale_offset_types
 from small_floats import small_floats_from_wide, small_floats_scaled, small_floats_to_wide
 from variables import SECTIONS as VARIABLES
@@ -41,6 +42,7 @@ SECTIONS = [
     *PCODEC,
     *VARIABLES,
     *REAL_FILES,
+    *RECTILINEAR,
     *CF_VALUES,
     *WORDS,
     *WITH_XARRAY,

@@ -2,8 +2,10 @@
 
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
+use crate::array::geometry::unbound;
 use crate::array::reader::PIECE;
 use crate::array::stored::{at, filled};
+use crate::codec::chain::OfShape;
 use crate::codec::conversion::{Conversion, Converted};
 use crate::codec::region::as_index;
 use crate::codec::{ChainFault, ChainFaultKind};
@@ -58,6 +60,7 @@ impl ConvertRun<'_> {
     /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache.
     fn stream(
         &self,
+        conversion: &Conversion,
         (source_size, target_size): (usize, usize),
         buffers: &mut ObjectBuffers,
         keys: &Keys,
@@ -67,7 +70,7 @@ impl ConvertRun<'_> {
         let key = &keys.source;
         let reader = self.transfer.source.node.open(key)?;
         let mut reader = reader.ok_or_else(|| Fault::vanished(key))?;
-        let (expected, found) = (self.conversion.streamed_bytes(), reader.length());
+        let (expected, found) = (conversion.streamed_bytes(), reader.length());
         if expected != found {
             return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
         }
@@ -84,13 +87,13 @@ impl ConvertRun<'_> {
             }
             let target = as_index(offset) / source_size * target_size;
             let target = &mut written[target..target + length / source_size * target_size];
-            self.conversion
+            conversion
                 .run_piece(&read[..length], offset, target, work, &mut report.figures)
                 .map_err(|fault| at(fault, start))?;
             offset += length as u64;
         }
         report.bytes_read = expected;
-        if !self.conversion.is_streamed_empty(written) {
+        if !conversion.is_streamed_empty(written) {
             self.transfer.destination.node.write(&keys.destination, written)?;
             report.written = 1;
             report.bytes_written = written.len() as u64;
@@ -99,10 +102,15 @@ impl ConvertRun<'_> {
     }
 
     /// Writes an object whose every element is what absent ones become.
-    fn fill_object(&self, buffers: &mut ObjectBuffers, key: &str) -> Result<ObjectReport, Fault> {
+    fn fill_object(
+        &self,
+        conversion: &Conversion,
+        buffers: &mut ObjectBuffers,
+        key: &str,
+    ) -> Result<ObjectReport, Fault> {
         let Some(element) = &self.transfer.absent_element else { return Ok(ObjectReport::default()) };
-        let elements = filled(element, &self.transfer.destination.chain);
-        self.conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)?;
+        let elements = filled(element, conversion.destination());
+        conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)?;
         self.transfer.destination.node.write(key, &buffers.written)?;
         Ok(ObjectReport {
             written: 1,
@@ -111,31 +119,36 @@ impl ConvertRun<'_> {
         })
     }
 
+    /// The conversion of an object, in its shape.
+    fn conversion_of(&self, index: u64) -> Result<OfShape<'_, Conversion>, Fault> {
+        let source = &self.transfer.source;
+        if source.is_regular() {
+            return Ok(OfShape::Same(self.conversion));
+        }
+        self.conversion.for_shape(&source.shape_of(index)).map_err(unbound)
+    }
+
     fn convert(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
         let keys = Keys {
             source: self.transfer.source.key(index),
             destination: self.transfer.destination.key(index),
         };
-        let mut report = ObjectReport::default();
+        let (source, mut report) = (&self.transfer.source, ObjectReport::default());
+        let conversion = self.conversion_of(index)?;
         if !self.transfer.present.contains(index) {
-            return self.fill_object(buffers, &keys.destination);
+            return self.fill_object(&conversion, buffers, &keys.destination);
         }
-        let start = self.transfer.source.start_of(index);
-        let valid = self.transfer.source.cropped(&start, self.transfer.source.metadata.largest_chunk());
-        if let (None, Some(sizes)) = (&valid, self.conversion.streams()) {
-            return self.stream(sizes, buffers, &keys, &start);
+        let start = source.start_of(index);
+        let valid = source.cropped(&start, &conversion.source().decoded().shape);
+        if let (None, Some(sizes)) = (&valid, conversion.streams()) {
+            return self.stream(&conversion, sizes, buffers, &keys, &start);
         }
-        let key = &keys.source;
-        if !self.transfer.source.node.read_into(
-            key,
-            self.transfer.source.chain.max_encoded_bytes(),
-            &mut buffers.read,
-        )? {
+        let (key, most) = (&keys.source, conversion.source().max_encoded_bytes());
+        if !source.node.read_into(key, most, &mut buffers.read)? {
             return Err(Fault::vanished(key));
         }
         report.bytes_read = buffers.read.len() as u64;
-        let converted = self
-            .conversion
+        let converted = conversion
             .run(
                 &buffers.read,
                 valid.as_deref(),

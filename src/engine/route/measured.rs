@@ -5,6 +5,7 @@
 mod elements;
 mod room;
 
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use crate::array::chunk_set::ChunkSet;
@@ -13,6 +14,7 @@ use crate::array::interrupt::Interrupt;
 use crate::array::stored::StoredArray;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::Recoding;
+use crate::codec::chain::OfShape;
 use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::region::advance;
 use crate::engine::driver::Driver;
@@ -23,7 +25,7 @@ use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::SubchunkWriter;
 use crate::engine::transfer::Transfer;
-use crate::grid::lcm;
+use crate::grid::{Region, lcm};
 
 pub use elements::ElementReader;
 pub use room::{BETWEEN_SUBCHUNKS, MeasuredBuffers};
@@ -144,7 +146,7 @@ impl MeasuredRun<'_> {
         driver: &Driver,
         fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let objects = self.transfer.overlapped(self.transfer.destination.metadata.largest_chunk());
+        let objects = self.transfer.overlapped_by(&self.transfer.destination.metadata.grid);
         let reader = ElementReader::new(self.source, 0);
         let reader = reader.as_ref();
         let work = |buffers: &mut MeasuredBuffers, object| {
@@ -187,6 +189,15 @@ impl MeasuredRun<'_> {
         Ok(report)
     }
 
+    /// What puts a subchunk of the destination together.
+    fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>, Fault> {
+        let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
+        match self.transfer.destination.chain_of_subchunk(subchunk)? {
+            OfShape::Same(_) => Ok(Cow::Borrowed(chain)),
+            OfShape::Made(own) => VlenChain::of(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
+        }
+    }
+
     /// A subchunk with other bytes->bytes codecs; `None` where it is absent.
     fn recode<'b>(
         &self,
@@ -199,13 +210,15 @@ impl MeasuredRun<'_> {
         let located = |fault: Fault| fault.of_source(source.object_of(subchunk).0);
         if !buffers.read(self.source, subchunk)? {
             let Some(absent) = &self.transfer.absent_element else { return Ok(None) };
-            let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
+            let chain = &self.destination_chain(subchunk)?;
             let nothing = vec![0; subchunk.len().max(1)];
             let elements = VlenElements { bytes: absent.clone(), places: Vec::new() };
             buffers.encode(chain, &elements, &nothing, absent)?;
             return Ok(Some(&buffers.written));
         }
         report.bytes_read += buffers.encoded.len() as u64;
+        let own = recoding_of([source, &self.transfer.destination], subchunk)?;
+        let recoding = own.as_ref().unwrap_or(recoding);
         if recoding.is_copy() {
             return Ok(Some(&buffers.encoded));
         }
@@ -222,7 +235,7 @@ impl MeasuredRun<'_> {
         buffers: &'b mut MeasuredBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>, Fault> {
-        let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
+        let chain = &*self.destination_chain(subchunk)?;
         let block = block_of(&self.transfer.destination, subchunk);
         let (elements, bytes) = reader.read(&block, buffers)?;
         report.bytes_read += bytes;
@@ -235,14 +248,25 @@ impl MeasuredRun<'_> {
     }
 }
 
+/// The recoding of a subchunk, where these are of several shapes.
+pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<Recoding>, Fault> {
+    if sides.iter().all(|side| side.layout.is_some() || side.is_regular()) {
+        return Ok(None);
+    }
+    let [source, destination] = sides;
+    let (source, destination) =
+        (source.chain_of_subchunk(subchunk)?, destination.chain_of_subchunk(subchunk)?);
+    Recoding::new(&source, &destination).map(Some).ok_or_else(not_taken_apart)
+}
+
 fn not_taken_apart() -> Fault {
     Fault::Other("its chunks are not taken apart".to_owned())
 }
 
 /// The part of a subchunk that lies inside the array.
 pub fn block_of(side: &StoredArray, subchunk: &[u64]) -> Block {
-    let start = side.start_of_subchunk(subchunk);
-    let ends = start.iter().zip(side.subchunk_shape()).zip(&side.metadata.shape);
+    let Region { start, shape } = side.region_of_subchunk(subchunk);
+    let ends = start.iter().zip(&shape).zip(&side.metadata.shape);
     let end = ends.map(|((start, length), whole)| start.saturating_add(*length).min(*whole)).collect();
     Block { start, end }
 }
@@ -254,10 +278,7 @@ pub fn each_subchunk(
     object: u64,
     mut visit: impl FnMut(&[u64], &[u64]) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    let (start, order) = (side.start_of(object), side.subchunk_order());
-    let first: Vec<u64> =
-        start.iter().zip(side.subchunk_shape()).map(|(start, length)| start / length.max(&1)).collect();
-    let counts = side.subchunks_per_object();
+    let (order, (first, counts)) = (side.subchunk_order(), side.subchunks_of(object));
     let counts: Vec<u64> = order.iter().map(|dimension| counts[*dimension]).collect();
     if counts.contains(&0) {
         return Ok(());
@@ -269,7 +290,8 @@ pub fn each_subchunk(
             inside[*dimension] = *index;
         }
         let subchunk: Vec<u64> = first.iter().zip(&inside).map(|(first, index)| first + index).collect();
-        let valid = side.cropped(&side.start_of_subchunk(&subchunk), side.subchunk_shape());
+        let Region { start, shape } = side.region_of_subchunk(&subchunk);
+        let valid = side.cropped(&start, &shape);
         if valid.is_none_or(|valid| !valid.contains(&0)) {
             visit(&inside, &subchunk)?;
         }

@@ -41,7 +41,7 @@ impl SubchunkMove<'_> {
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let destination = &self.transfer.destination;
-        let objects = self.transfer.overlapped(destination.metadata.largest_chunk());
+        let objects = self.transfer.overlapped_by(&destination.metadata.grid);
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut ObjectBuffers, object| {
                 let workers = &mut Workers::One { buffers, interrupt: driver.interrupt() };
@@ -66,11 +66,8 @@ impl SubchunkMove<'_> {
 
     fn object(&self, object: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
         let destination = &self.transfer.destination;
-        let start = destination.start_of(object);
-        let per_object = destination.subchunks_per_object();
+        let (first, per_object) = destination.subchunks_of(object);
         let order = destination.subchunk_order();
-        let first: Vec<u64> =
-            start.iter().zip(destination.subchunk_shape()).map(|(start, length)| start / length).collect();
         let shape: Vec<u64> = order.iter().map(|dimension| per_object[*dimension]).collect();
         let mut report = ObjectReport::default();
         let mut writer = SubchunkWriter::new(destination, object);

@@ -45,9 +45,6 @@ pub(super) fn is_comparable(a: &DataType, b: &DataType) -> bool {
 
 /// An array, and the objects of it that are there.
 fn opened(array: &OpenedArray, driver: &Driver) -> Result<(StoredArray, ChunkSet), OperationError> {
-    if array.metadata.grid.uniform().is_none() {
-        return Err(OperationError::data(format!("the chunk grid of `{}` is not `regular`", array.store)));
-    }
     let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
         OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
     })?;
@@ -132,7 +129,7 @@ fn touched(a: (&StoredArray, &ChunkSet), b: (&StoredArray, &ChunkSet)) -> ChunkS
     };
     let mut all = ChunkSetBuilder::default();
     all.insert_all(a.1.clone());
-    all.insert_all(from_b.overlapped(a.0.metadata.largest_chunk()));
+    all.insert_all(from_b.overlapped_by(&a.0.metadata.grid));
     all.finish()
 }
 

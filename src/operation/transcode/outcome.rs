@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::engine::report::ObjectReport;
 use crate::engine::route::Route;
 use crate::engine::route::rechunk::Rechunk;
+use crate::grid::Grid;
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
@@ -37,7 +38,7 @@ pub(super) fn dry_tally(plan: &Plan) -> (ObjectReport, Option<u64>) {
 fn num_written(plan: &Plan) -> u64 {
     match &plan.job {
         Some(job) if job.transfer.absent_element.is_some() => num_objects(&plan.destination.metadata),
-        Some(job) => job.transfer.overlapped(job.transfer.destination.metadata.largest_chunk()).len(),
+        Some(job) => job.transfer.overlapped_by(&job.transfer.destination.metadata.grid).len(),
         None => plan.listing.present.len(),
     }
 }
@@ -144,23 +145,24 @@ pub(super) fn group_result(path: &str) -> NodeResult {
 
 fn describe(source: &OpenedArray, document: &Json, pipeline: &Pipeline) -> ArrayDescription {
     let zarr_format = source.zarr_format;
-    ArrayDescription { zarr_format, ..description(document, pipeline, source.metadata.largest_chunk()) }
+    ArrayDescription { zarr_format, ..description(document, pipeline, &source.metadata.grid) }
 }
 
 fn describe_planned(planned: &Planned) -> ArrayDescription {
     let zarr_format = planned.zarr_format;
-    let description = description(&planned.document, &planned.pipeline, planned.metadata.largest_chunk());
+    let description = description(&planned.document, &planned.pipeline, &planned.metadata.grid);
     ArrayDescription { zarr_format, ..description }
 }
 
-fn description(document: &Json, pipeline: &Pipeline, stored_shape: &[u64]) -> ArrayDescription {
+fn description(document: &Json, pipeline: &Pipeline, grid: &Grid) -> ArrayDescription {
+    let (stored, is_sharded) = (grid.uniform(), pipeline.sharding().is_some());
     let member = |name: &str| document.get(name).cloned().unwrap_or(Json::Null);
     ArrayDescription {
         zarr_format: 3,
         data_type: member("data_type"),
         fill_value: member("fill_value"),
-        chunk_shape: pipeline.innermost_chunk_shape(),
-        shard_shape: pipeline.sharding().is_some().then(|| stored_shape.to_vec()),
+        chunk_shape: (is_sharded || stored.is_some()).then(|| pipeline.innermost_chunk_shape()),
+        shard_shape: stored.filter(|_| is_sharded).map(<[u64]>::to_vec),
         codecs: member("codecs").as_array().map(<[Json]>::to_vec).unwrap_or_default(),
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn with_missing_space<'a>(
     }
     let Some(Ok(room)) = plans.clone().next().map(|plan| plan.target.room()) else { return error };
     let objects = plans.clone().map(|plan| match &plan.job {
-        Some(job) => job.transfer.overlapped(job.transfer.destination.metadata.largest_chunk()).len(),
+        Some(job) => job.transfer.overlapped_by(&job.transfer.destination.metadata.grid).len(),
         None => plan.listing.present.len(),
     });
     let total = objects.fold(0, u64::saturating_add);

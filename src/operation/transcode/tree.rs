@@ -15,9 +15,7 @@ use crate::operation::document::Documents;
 use crate::operation::error::OperationError;
 use crate::operation::group::GroupReading;
 use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
-use crate::operation::open::{
-    ArrayReading, OpenedArray, open_documents, opened_regular, read_array_of, refusal,
-};
+use crate::operation::open::{ArrayReading, OpenedArray, open_documents, opened, read_array_of, refusal};
 use crate::operation::options::TranscodeOptions;
 use crate::operation::place::Place;
 use crate::store::Node;
@@ -55,7 +53,7 @@ impl Source {
         selection::check(options, &[""])?;
         let mut reading = read_array_of(place, node.clone(), documents);
         tell_of_array_members(options, &mut reading);
-        let opened = opened_regular(reading)?;
+        let opened = opened(reading)?;
         let opened = in_v3_form(with_chunks_of_one(opened));
         let array = SourceArray { path: "/".to_owned(), opened, change: options.change.clone() };
         Ok(Source {
@@ -139,7 +137,7 @@ impl Source {
         warnings.extend(uncopied_links(&store, &links));
         let paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let open = |reading| opened_regular(reading).map(|array| in_v3_form(with_chunks_of_one(array)));
+        let open = |reading| opened(reading).map(|array| in_v3_form(with_chunks_of_one(array)));
         let arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
         let coordinates = coordinates(&paths, &arrays, &groups);
         let mut arrays: Vec<SourceArray> = paths

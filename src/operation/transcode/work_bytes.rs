@@ -35,7 +35,7 @@ fn of_job(plan: &Plan, job: &ObjectJob) -> Option<u64> {
         }
         Route::Convert(_) => job.transfer.present.len().saturating_mul(job.transfer.source.chunk_bytes()),
         Route::Subchunks(_) => {
-            let objects = job.transfer.overlapped(destination.metadata.largest_chunk()).len();
+            let objects = job.transfer.overlapped_by(&destination.metadata.grid).len();
             objects.saturating_mul(destination.chunk_bytes())
         }
         Route::Rechunk(rechunk) => of_blocks(rechunk),

@@ -1,11 +1,15 @@
 //! Boxes of elements of any length, from whatever subchunks of an array they lie in.
 
+use std::borrow::Cow;
+
 use super::room::{DecodedSubchunk, MeasuredBuffers};
 use crate::array::fault::Fault;
 use crate::array::subchunks::SubchunkSource;
+use crate::codec::chain::OfShape;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::region::{advance, as_index, ravel};
 use crate::engine::plan::Block;
+use crate::grid::Region;
 
 /// Reads boxes of elements of an array.
 #[derive(Debug)]
@@ -30,7 +34,7 @@ impl<'a> ElementReader<'a> {
         let shape: Vec<u64> = block.start.iter().zip(&block.end).map(|(start, end)| end - start).collect();
         let count = shape.iter().fold(1_u64, |product, length| product.saturating_mul(*length));
         let fill = self.chain.fill_value();
-        let (first, counts) = block.subchunks(self.source.side().subchunk_shape());
+        let (first, counts) = self.source.side().subchunks_in(&block.start, &block.end);
         if let Err(fault) =
             buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0)
         {
@@ -55,6 +59,17 @@ impl<'a> ElementReader<'a> {
         }
     }
 
+    /// What takes a subchunk apart: the same for all, where they are of one shape.
+    fn chain_of(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>, Fault> {
+        match self.source.side().chain_of_subchunk(subchunk)? {
+            OfShape::Same(_) => Ok(Cow::Borrowed(&self.chain)),
+            OfShape::Made(own) => {
+                let chain = VlenChain::of(&own).map(Cow::Owned);
+                chain.ok_or_else(|| Fault::Other("its chunks are not taken apart".to_owned()))
+            }
+        }
+    }
+
     /// Makes a subchunk the last of those that are kept; its encoded bytes, or `None` where it is absent.
     fn load(&self, subchunk: &[u64], buffers: &mut MeasuredBuffers) -> Result<Option<u64>, Fault> {
         if let Some(encoded) = buffers.recall(self.number, subchunk) {
@@ -66,12 +81,13 @@ impl<'a> ElementReader<'a> {
         let encoded = buffers.encoded.len() as u64;
         let side = self.source.side();
         let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk).0);
-        let bytes = buffers.decode(&self.chain, self.number).map_err(located)?;
+        let chain = &*self.chain_of(subchunk)?;
+        let bytes = buffers.decode(chain, self.number).map_err(located)?;
         let mut places = Vec::new();
-        let needed = self.chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(PLACE_BYTES);
+        let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(PLACE_BYTES);
         buffers.take(needed, 0)?;
         places.try_reserve_exact(as_index(needed / PLACE_BYTES)).map_err(|_| Fault::Memory { needed })?;
-        self.chain.places(&bytes, &mut places).map_err(|fault| located(Fault::Chain(fault)))?;
+        chain.places(&bytes, &mut places).map_err(|fault| located(Fault::Chain(fault)))?;
         let elements = VlenElements { bytes, places };
         buffers.keep(DecodedSubchunk { number: self.number, subchunk: subchunk.to_vec(), elements, encoded });
         Ok(Some(encoded))
@@ -87,9 +103,13 @@ impl<'a> ElementReader<'a> {
         elements: &mut VlenElements,
     ) -> Result<(), Fault> {
         let side = self.source.side();
-        let subchunk_start = side.start_of_subchunk(subchunk);
+        let Region { start: subchunk_start, shape: subchunk_shape } = side.region_of_subchunk(subchunk);
+        let strides = match self.chain_of(subchunk)? {
+            Cow::Borrowed(_) => Cow::Borrowed(&self.strides),
+            Cow::Owned(chain) => Cow::Owned(chain.strides()),
+        };
         let start: Vec<u64> = subchunk_start.iter().zip(&block.start).map(|(a, b)| *a.max(b)).collect();
-        let ends = subchunk_start.iter().zip(side.subchunk_shape()).zip(&block.end);
+        let ends = subchunk_start.iter().zip(&subchunk_shape).zip(&block.end);
         let extent: Vec<u64> = ends
             .zip(&start)
             .map(|(((subchunk, length), end), start)| {
@@ -100,7 +120,7 @@ impl<'a> ElementReader<'a> {
             return Ok(());
         }
         let from = |position: &[u64]| {
-            let offsets = position.iter().zip(&start).zip(&subchunk_start).zip(&self.strides);
+            let offsets = position.iter().zip(&start).zip(&subchunk_start).zip(&*strides);
             offsets
                 .map(|(((index, start), subchunk), stride)| as_index(index + start - subchunk) * stride)
                 .sum::<usize>()

@@ -9,7 +9,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::chunk_key::ChunkKeyEncoding;
-use crate::metadata::edit::{codecs_json, set_member};
+use crate::metadata::edit::{codecs_json, set_chunk_shape, set_member};
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::{
@@ -102,6 +102,21 @@ pub(in crate::operation) fn set_format(
         set_member(&mut draft.document, "chunk_key_encoding", encoding.to_json());
     }
     if draft.zarr_format == 3 && source.zarr_format == 2 { leave_v2(draft, source) } else { Ok(()) }
+}
+
+/// Says a grid as v2 has it, whose chunks are all of one shape; refuses any other.
+pub(in crate::operation) fn set_grid(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
+    let name = draft.document.pointer("/chunk_grid/name").and_then(Json::as_str);
+    if draft.zarr_format != 2 || name != Some("rectilinear") {
+        return Ok(());
+    }
+    let Some(chunk_shape) = source.metadata.grid.uniform() else {
+        let message = format!("Zarr v2 has no chunks of several shapes, as `{}` has", source.store);
+        return Err(OperationError::data(message)
+            .with_help("give --chunk-shape for a regular grid, or leave --zarr-format out"));
+    };
+    set_chunk_shape(&mut draft.document, chunk_shape);
+    Ok(())
 }
 
 /// Stores elements in the byte order that v2 has their type in, where it has but one.

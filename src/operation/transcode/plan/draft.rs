@@ -3,13 +3,14 @@
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::quantity::counted;
+use crate::grid::Grid;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::edit::{append_attributes, codecs_json, set_member};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::error::OperationError;
-use crate::operation::open::{OpenedArray, refusal};
+use crate::operation::open::{OpenedArray, check_lengths, refusal};
 use crate::operation::options::{ChangeOptions, Compression};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
 
@@ -241,6 +242,9 @@ pub(in crate::operation) fn build(
         fill_value: draft.fill_value.clone(),
     };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut found);
+    if let Grid::Rectilinear { axes, .. } = &metadata.grid {
+        check_lengths(&pipeline, axes, &mut found);
+    }
     Ok((metadata, pipeline, found))
 }
 

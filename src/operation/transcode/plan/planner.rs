@@ -191,6 +191,7 @@ impl Planner<'_> {
         let mut changed = self.change(source, quantization, &mut draft)?;
         self.complete_chain(&mut draft, &changed, &source.store);
         regrid::apply(&mut draft, self.options, &source.metadata, &source.store)?;
+        version_2::set_grid(&mut draft, source)?;
         if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &self.options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
             warnings.extend(readers::cf_warning(quantization));

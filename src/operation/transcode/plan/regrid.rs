@@ -27,6 +27,17 @@ pub(in crate::operation) fn apply(
     let shards = Shards::of(draft, &pipeline)?;
     let names = Names { source, asked: options.dimension_names.as_deref() };
     let present = shards.as_ref().map_or(metadata.largest_chunk(), |shards| &shards.inner);
+    let is_cut_anew = options.chunk_shape.is_some();
+    if metadata.grid.uniform().is_none() {
+        match &options.shard_shape {
+            None if shards.is_some() => return Err(of_several_shapes(store, "shards", "--shard-shape")),
+            Some(ShardRequest::Shape(_)) if shards.is_none() && !is_cut_anew => {
+                return Err(of_several_shapes(store, "chunks", "--chunk-shape"));
+            }
+            Some(ShardRequest::None) if shards.is_none() && !is_cut_anew => return Ok(()),
+            _ => {}
+        }
+    }
     let subchunk = match &options.chunk_shape {
         Some(request) => names.resolve("--chunk-shape", request, present, |axis| axis)?,
         None => present.to_vec(),
@@ -68,9 +79,17 @@ pub(in crate::operation) fn apply(
 }
 
 fn set_grid(draft: &mut Draft, metadata: &ArrayMetadata, chunk_shape: &[u64]) {
-    if metadata.largest_chunk() != chunk_shape {
+    let is_rectilinear =
+        draft.document.pointer("/chunk_grid/name").and_then(Json::as_str) == Some("rectilinear");
+    if is_rectilinear || metadata.largest_chunk() != chunk_shape {
         set_chunk_shape(&mut draft.document, chunk_shape);
     }
+}
+
+/// The refusal of a grid that is to change, and keep a shape that it does not have.
+fn of_several_shapes(store: &str, what: &str, option: &str) -> OperationError {
+    OperationError::data(format!("the {what} of `{store}` are of several shapes: its grid is `rectilinear`"))
+        .with_help(format!("give {option}, too, for a regular grid"))
 }
 
 /// Refuses shards that whole inner chunks do not fill; names the option at fault, and the nearest shape that would do.

@@ -61,10 +61,10 @@ impl Choice<'_> {
             ))
             .with_help("give the array a simpler chain with --codecs first"));
         }
-        let same_objects = from.metadata.largest_chunk() == to.metadata.largest_chunk();
+        let same_objects = from.metadata.grid.has_chunks_of(&to.metadata.grid);
         // A shard is not a unit of values, whatever its shape: the codecs of its inner chunks are no part of its chain.
         let has_shards = from.layout.is_some() || to.layout.is_some();
-        if from.subchunk_shape() == to.subchunk_shape() && (has_shards || !same_objects) {
+        if from.has_subchunks_of(to) && (has_shards || !same_objects) {
             let (source, destination) = (from.subchunk_chain().clone(), to.subchunk_chain().clone());
             let conversion = Conversion::new(source, destination, self.change, self.write_empty);
             return Ok(Route::Subchunks(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
@@ -87,8 +87,7 @@ impl Choice<'_> {
             return Ok(None);
         }
         let (source, written) = (from.subchunk_chain(), to.subchunk_chain());
-        let same_subchunks = from.subchunk_shape() == to.subchunk_shape();
-        let recoding = Recoding::new(source, written).filter(|_| same_subchunks);
+        let recoding = Recoding::new(source, written).filter(|_| from.has_subchunks_of(to));
         let destination = VlenChain::of(written);
         let is_taken_apart = destination.is_some()
             && VlenChain::of(source).is_some()
@@ -234,8 +233,7 @@ pub(in crate::operation) fn route(job: &ObjectJob) -> RouteName {
         Route::Convert(_) => RouteName::Recode,
         Route::Subchunks(conversion) if conversion.is_copy() => RouteName::Reshard,
         Route::Subchunks(_) | Route::Measured(_)
-            if job.transfer.source.metadata.largest_chunk()
-                == job.transfer.destination.metadata.largest_chunk() =>
+            if job.transfer.source.metadata.grid.has_chunks_of(&job.transfer.destination.metadata.grid) =>
         {
             RouteName::Recode
         }

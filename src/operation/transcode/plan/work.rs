@@ -99,14 +99,14 @@ impl Ends<'_> {
     }
 
     fn has_same_grid(&self) -> bool {
-        self.source.metadata.largest_chunk() == self.destination.metadata.largest_chunk()
+        self.source.metadata.grid.has_chunks_of(&self.destination.metadata.grid)
     }
 
     /// Both arrays with their chains bound; an error where elements have no fixed size.
     fn sides(&self, changed: &Changed) -> Result<(StoredArray, StoredArray), OperationError> {
         let Ends { source, destination, .. } = self;
         let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
-        let from =
+        let mut from =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
         let (metadata, empty) = (destination.metadata.clone(), self.options.write_empty_chunks);
         let mut to =
@@ -115,6 +115,10 @@ impl Ends<'_> {
         if unchanged && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // What the same codes stood for before gets the same codes again.
             to.encode_to_nearest();
+        }
+        if !to.is_regular() && !from.has_subchunks_of(&to) {
+            // Shards of several shapes are not put together from parts of others: each is made whole, of its own.
+            (from.layout, to.layout) = (None, None);
         }
         Ok((from, to))
     }

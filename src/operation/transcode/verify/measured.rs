@@ -7,7 +7,7 @@ use crate::codec::Recoding;
 use crate::engine::driver::Driver;
 use crate::engine::plan::Block;
 use crate::engine::route::measured::{
-    ElementReader, Measured, MeasuredBuffers, SubchunkWay, block_of, each_subchunk,
+    ElementReader, Measured, MeasuredBuffers, SubchunkWay, block_of, each_subchunk, recoding_of,
 };
 use crate::engine::transfer::Transfer;
 
@@ -22,7 +22,7 @@ pub(super) fn measured_values(
         SubchunkSource::new(&transfer.destination, None),
     );
     let readers = (ElementReader::new(&source, 0), ElementReader::new(&written, 1));
-    let objects = transfer.overlapped(transfer.destination.metadata.largest_chunk());
+    let objects = transfer.overlapped_by(&transfer.destination.metadata.grid);
     let mut all = Compared::default();
     let work = |buffers: &mut MeasuredBuffers, object| {
         let mut compared = Compared::default();
@@ -70,6 +70,8 @@ fn is_same(
 ) -> Result<bool, Fault> {
     let of_source = |fault: Fault| fault.in_object(true, source.side().object_of(subchunk).0);
     let of_written = |fault: Fault| fault.in_object(false, written.side().object_of(subchunk).0);
+    let own = recoding_of([source.side(), written.side()], subchunk)?;
+    let recoding = own.as_ref().unwrap_or(recoding);
     let is_there = buffers.read(source, subchunk).map_err(of_source)?;
     if is_there {
         buffers.undo(recoding, true).map_err(of_source)?;

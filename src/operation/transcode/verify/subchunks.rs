@@ -44,7 +44,7 @@ impl Comparison<'_> {
             fills: transfer.absent_element.is_some(),
             progress,
         };
-        let objects = transfer.overlapped(self.destination.metadata.largest_chunk());
+        let objects = transfer.overlapped_by(&self.destination.metadata.grid);
         let mut all = Compared::default();
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut Buffers, index| {
@@ -76,9 +76,7 @@ impl Comparison<'_> {
 impl<'a> SubchunkComparison<'a> {
     fn object(&self, index: u64) -> Object<'a> {
         let side = self.comparison.destination;
-        let counts = side.subchunks_per_object();
-        let place = unravel(index, &side.metadata.chunk_grid_shape());
-        let first = place.iter().zip(&counts).map(|(place, count)| place * count).collect();
+        let (first, counts) = side.subchunks_of(index);
         // Of its own, so that no more than the index of one shard is kept.
         Object { index, first, counts, written: SubchunkSource::new(side, None) }
     }

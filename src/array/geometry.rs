@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use crate::array::chunk_set::position;
-use crate::array::fault::Fault;
-use crate::array::shard::ShardLayout;
-use crate::array::stored::StoredArray;
+use super::chunk_set::position;
+use super::fault::Fault;
+use super::shard::ShardLayout;
+use super::stored::StoredArray;
 use crate::codec::chain::OfShape;
 use crate::codec::{BindError, BoundChain};
 use crate::grid::{Region, chunks_of_shape};
@@ -62,6 +62,40 @@ impl StoredArray {
         }
     }
 
+    /// Whether the subchunks of both arrays are the same boxes.
+    pub fn has_subchunks_of(&self, other: &StoredArray) -> bool {
+        match (self.shape_of_subchunks(), other.shape_of_subchunks()) {
+            (None, None) => self.metadata.grid.has_chunks_of(&other.metadata.grid),
+            (one, other) => one == other,
+        }
+    }
+
+    /// The shape of all subchunks; `None` where they have several.
+    fn shape_of_subchunks(&self) -> Option<&[u64]> {
+        (self.layout.is_some() || self.is_regular()).then(|| self.subchunk_shape())
+    }
+
+    /// The first subchunk of an object, and how many it has along each dimension.
+    pub fn subchunks_of(&self, object: u64) -> (Vec<u64>, Vec<u64>) {
+        match &self.layout {
+            None => {
+                let position = position(object, &self.metadata);
+                let ones = vec![1; position.len()];
+                (position, ones)
+            }
+            Some(layout) => {
+                let first = self.start_of(object).into_iter().zip(self.subchunk_shape());
+                let first = first.map(|(start, length)| start / length.max(&1)).collect();
+                if self.is_regular() {
+                    return (first, layout.subchunk_grid_shape());
+                }
+                let shape = self.shape_of(object);
+                let counts = shape.iter().zip(self.subchunk_shape());
+                (first, counts.map(|(length, inner)| length / inner.max(&1)).collect())
+            }
+        }
+    }
+
     /// The subchunks that overlap the elements from `start` up to `end`: the first, and how many there are along each
     /// dimension.
     pub fn subchunks_in(&self, start: &[u64], end: &[u64]) -> (Vec<u64>, Vec<u64>) {
@@ -73,6 +107,6 @@ impl StoredArray {
 }
 
 /// A chunk of a shape that the codecs of its array do not take.
-fn unbound(error: BindError) -> Fault {
+pub fn unbound(error: BindError) -> Fault {
     Fault::Other(format!("the chunk cannot be decoded: {error}"))
 }
