@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use fingerprint::Fingerprint;
+pub use fingerprint::{Fingerprint, digest};
 use holder::{Hold, Holder};
 use line::{Counted, Header, Known, Line, last_holder, next_line, read, to_line};
 
@@ -28,7 +28,7 @@ use crate::store::{EntryKind, Key, Lock, Log, Node, StoreError, machine};
 pub const FOLDER: Key<'static> = Key::known(".zarrcast");
 
 const FILE: Key<'static> = Key::known(".zarrcast/journal");
-const SCHEMA: &str = "zarrcast.journal/1";
+const SCHEMA: &str = "zarrcast.journal/2";
 
 /// Units wait at most this long for their line.
 const LINE_AFTER: Duration = Duration::from_secs(1);

@@ -48,6 +48,19 @@ pub enum RouteName {
     Metadata,
 }
 
+impl RouteName {
+    /// As reports have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RouteName::Copy => "copy",
+            RouteName::Recode => "recode",
+            RouteName::Reshard => "reshard",
+            RouteName::Rechunk => "rechunk",
+            RouteName::Metadata => "metadata",
+        }
+    }
+}
+
 /// What became of one node.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -18,18 +18,6 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The fingerprint of a plan, from the texts of its parts, each in pieces.
     pub fn new<'a>(parts: impl IntoIterator<Item = (&'a str, Vec<&'a [u8]>)>) -> Self {
-        let digest = |text: Vec<&[u8]>| {
-            let mut digest = Sha256::new();
-            for piece in text {
-                // Pieces are told apart by their lengths.
-                digest.update((piece.len() as u64).to_le_bytes());
-                digest.update(piece);
-            }
-            digest.finalize().iter().fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            })
-        };
         let plan = parts.into_iter().map(|(name, text)| (name.to_owned(), digest(text))).collect();
         Fingerprint { program: env!("CARGO_PKG_VERSION").to_owned(), plan }
     }
@@ -47,4 +35,18 @@ impl Fingerprint {
         }
         names
     }
+}
+
+/// The digest of a text in pieces, as hexadecimal digits.
+pub fn digest<'a>(text: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut digest = Sha256::new();
+    for piece in text {
+        // Pieces are told apart by their lengths.
+        digest.update((piece.len() as u64).to_le_bytes());
+        digest.update(piece);
+    }
+    digest.finalize().iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }

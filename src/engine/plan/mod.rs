@@ -80,6 +80,27 @@ impl RechunkPlan {
         Ok(best.unwrap_or(least))
     }
 
+    /// The plan of blocks that are given: those of a plan that was made before. `None` where they are no blocks of these
+    /// grids.
+    pub fn of_blocks(
+        grids: Grids,
+        costs: Costs,
+        block_shape: Vec<u64>,
+        budget: u64,
+    ) -> Option<Result<Self, BudgetTooSmall>> {
+        let is_whole = block_shape.len() == grids.destination_object.len()
+            && block_shape
+                .iter()
+                .zip(&grids.destination_object)
+                .all(|(block, object)| *block > 0 && block.is_multiple_of(*object));
+        if !is_whole && !parts(&grids).contains(&block_shape) {
+            return None;
+        }
+        let plan = RechunkPlan { grids, costs, block_shape };
+        let least = plan.unit_bytes();
+        Some(if least > budget { Err(BudgetTooSmall { least }) } else { Ok(plan) })
+    }
+
     /// The grids that are cut.
     pub fn grids(&self) -> &Grids {
         &self.grids

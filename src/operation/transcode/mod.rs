@@ -12,6 +12,7 @@ mod planning;
 pub(super) mod quantize;
 mod room;
 mod run;
+mod sealed;
 mod selection;
 mod site;
 #[cfg(test)]
@@ -21,4 +22,5 @@ mod verify;
 mod work_bytes;
 mod writing;
 
-pub use run::transcode;
+pub use run::{seal, transcode, transcode_sealed};
+pub use sealed::SealedPlan;

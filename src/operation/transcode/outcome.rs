@@ -3,7 +3,6 @@
 use super::budget::Memory;
 use super::plan::Plan;
 use super::plan::draft::Planned;
-use super::plan::route::route;
 use super::quantize::quantization::Quantization;
 use super::quantize::readers;
 use super::verify::Verification;
@@ -43,14 +42,19 @@ fn num_written(plan: &Plan) -> u64 {
     }
 }
 
-/// Pieces of work that are done one by one or side by side, at most.
+/// Pieces of work that are done one by one or side by side, at most, in all passes.
 pub(super) fn num_units(plan: &Plan) -> u64 {
-    let Some(job) = &plan.job else { return plan.listing.present.len() };
+    units_of_passes(plan).into_iter().fold(0, u64::saturating_add)
+}
+
+/// Pieces of work of each pass: stored chunks of DEST, or blocks.
+pub(super) fn units_of_passes(plan: &Plan) -> Vec<u64> {
+    let Some(job) = &plan.job else { return vec![plan.listing.present.len()] };
     let blocks = |rechunk: &Rechunk| job.transfer.overlapped(&rechunk.plan.group_shape()).len();
     match &job.route {
-        Route::Rechunk(rechunk) => blocks(rechunk),
-        Route::Staged(staged) => blocks(&staged.first).saturating_add(blocks(&staged.second)),
-        Route::Convert(_) | Route::Subchunks(_) | Route::Measured(_) => num_written(plan),
+        Route::Rechunk(rechunk) => vec![blocks(rechunk)],
+        Route::Staged(staged) => vec![blocks(&staged.first), blocks(&staged.second)],
+        Route::Convert(_) | Route::Subchunks(_) | Route::Measured(_) => vec![num_written(plan)],
     }
 }
 
@@ -112,7 +116,7 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
     NodeResult {
         path: path.to_owned(),
         node_type: "array",
-        route: plan.job.as_ref().map_or(RouteName::Copy, route),
+        route: plan.route(),
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
         destination: Some(destination),
         counts,

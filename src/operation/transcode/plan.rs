@@ -23,9 +23,11 @@ use crate::codec::conversion::ValueChange;
 use crate::diagnostic::Diagnostic;
 use crate::engine::job::ObjectJob;
 use crate::engine::listing::Listing;
+use crate::engine::plan::StagingShape;
 use crate::engine::route::Route;
 use crate::engine::route::rechunk::Rechunk;
 use crate::operation::open::OpenedArray;
+use crate::operation::transcode_result::RouteName;
 use crate::store::Node;
 
 /// A settled plan.
@@ -57,7 +59,46 @@ pub(super) struct Plan {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// What a plan that was sealed says of an array, so that it is settled again without a pass over the data.
+#[derive(Debug, Clone)]
+pub(in crate::operation) struct Settled {
+    /// The quantisation, where its values are quantised.
+    pub quantization: Option<Quantization>,
+    /// How it is cut, where it is done block by block.
+    pub blocks: Option<Blocks>,
+}
+
+/// How an array is cut where it is done block by block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::operation) struct Blocks {
+    /// Elements of a block along each dimension, for each pass.
+    pub shapes: Vec<Vec<u64>>,
+    /// The grid of the intermediate data of two passes.
+    pub staging: Option<StagingShape>,
+}
+
 impl Plan {
+    /// How the array is cut, where it is done block by block.
+    pub(super) fn blocks(&self) -> Option<Blocks> {
+        let shape = |rechunk: &Rechunk| rechunk.plan.block_shape().to_vec();
+        match &self.job.as_ref()?.route {
+            Route::Rechunk(rechunk) => Some(Blocks { shapes: vec![shape(rechunk)], staging: None }),
+            Route::Staged(staged) => Some(Blocks {
+                shapes: vec![shape(&staged.first), shape(&staged.second)],
+                staging: Some(StagingShape {
+                    subchunk: staged.staging.subchunk_shape().to_vec(),
+                    shard: staged.staging.metadata.largest_chunk().to_vec(),
+                }),
+            }),
+            Route::Convert(_) | Route::Subchunks(_) | Route::Measured(_) => None,
+        }
+    }
+
+    /// The name of its route.
+    pub(super) fn route(&self) -> RouteName {
+        self.job.as_ref().map_or(RouteName::Copy, route::route)
+    }
+
     /// The keys of an object of the grid in SOURCE and, where DEST has the same grid, there.
     pub(super) fn keys(&self, index: u64) -> [String; 2] {
         [&self.source.metadata, &self.destination.metadata]

@@ -14,7 +14,7 @@ use crate::engine::progress::{Progress, Share, Silent};
 use crate::metadata::array::num_elements;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
-use crate::operation::options::RunOptions;
+use crate::operation::options::{ChangeOptions, RunOptions};
 use crate::store::Node;
 
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
@@ -24,6 +24,8 @@ const SMALL_BYTES: u64 = 32 << 20;
 #[derive(Debug)]
 pub(super) struct PlannedArray {
     pub path: String,
+    /// What changes in it.
+    pub change: ChangeOptions,
     pub plan: Plan,
     pub memory: Memory,
     /// Whether one thread does it.
@@ -99,7 +101,7 @@ impl Planning<'_> {
         progress: &dyn Progress,
     ) -> Result<PlannedArray, OperationError> {
         self.interrupt.check().map_err(|_| OperationError::interrupted())?;
-        let SourceArray { path, opened, change } = array;
+        let SourceArray { path, opened, change, settled } = array;
         let target = match path.trim_start_matches('/') {
             "" => self.work.clone(),
             inside => self.work.child(inside).map_err(cannot_write)?,
@@ -108,19 +110,22 @@ impl Planning<'_> {
         let is_small =
             self.is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
-        let planner = Planner { options: &change, run: self.run, budget, interrupt: self.interrupt, driver };
+        let settled = settled.as_ref();
+        let planner =
+            Planner { options: &change, settled, run: self.run, budget, interrupt: self.interrupt, driver };
         let plan = planner.plan(opened, target, progress)?;
         let memory = allot(budget, &plan, self.run.verify)?;
         check_room(&plan)?;
-        Ok(PlannedArray { path, plan, memory, is_small })
+        Ok(PlannedArray { path, change, plan, memory, is_small })
     }
 }
 
 /// Bytes that the first passes of an array read, and how many passes there are; under `--max-error` at least one more.
 fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
     let passes = match &array.change.quantize {
-        None => 0,
-        Some(quantize) => 1 + u64::from(quantize.max_error.is_some()),
+        Some(quantize) if array.settled.is_none() => 1 + u64::from(quantize.max_error.is_some()),
+        // What the data tell is known.
+        _ => 0,
     };
     let opened = &array.opened;
     let bytes = logical_bytes(&opened.metadata.shape, opened.data_type.size());

@@ -7,13 +7,14 @@ use super::format::consolidate::with_copies;
 use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result};
 use super::planning::{PlannedArray, Planning};
 use super::room::with_missing_space;
+use super::sealed::{self, SealedPlan};
 use super::site::{Claim, Site, cannot_write};
 use super::tree::Source;
 use super::verify::Verification;
 use super::writing::{Ended, Writing};
 use crate::array::interrupt::Interrupt;
 use crate::engine::driver::Driver;
-use crate::engine::journal::{Fingerprint, Journal};
+use crate::engine::journal::Journal;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::route::staged;
@@ -21,9 +22,8 @@ use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::hierarchy::compare_paths;
 use crate::operation::new_driver;
-use crate::operation::options::{RunOptions, TranscodeOptions};
+use crate::operation::options::TranscodeOptions;
 use crate::operation::transcode_result::{Totals, TranscodeResult};
-use crate::store::Location;
 
 /// Writes an array, or a group and all below it, anew.
 pub fn transcode(
@@ -31,31 +31,87 @@ pub fn transcode(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<TranscodeResult, OperationError> {
+    carry_out(options, None, progress, interrupt)
+}
+
+/// Settles the plan of [`transcode`], with its passes over the data, and writes nothing.
+pub fn seal(
+    options: &TranscodeOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<SealedPlan, OperationError> {
+    let Prepared { source, arrays, documents, .. } = Prepared::new(options, None, progress, interrupt)?;
+    Ok(SealedPlan::seal(options, &source, &arrays, documents))
+}
+
+/// Carries out a plan that was sealed before: SOURCE, DEST and how it runs are the options', all else is the plan's.
+pub fn transcode_sealed(
+    options: &TranscodeOptions,
+    sealed: &SealedPlan,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<TranscodeResult, OperationError> {
+    carry_out(&sealed.options(options), Some(sealed), progress, interrupt)
+}
+
+/// Plans, as `given` has it where that was done before, seals the plan, and runs it.
+fn carry_out(
+    options: &TranscodeOptions,
+    given: Option<&SealedPlan>,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<TranscodeResult, OperationError> {
     let begun = Instant::now();
-    let budget = Budget::of(&options.run.common);
-    let driver = new_driver(budget.threads(), interrupt)?;
-    let mut source = Source::open(options, &driver)?;
-    let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
-    let arrays = take(&mut source.arrays);
-    let (work, is_tree) = (&site.work, arrays.len() > 1);
-    let mut arrays =
-        Planning { budget, run: &options.run, interrupt, driver: &driver, progress, work, is_tree }
-            .plan(arrays)?;
-    let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
-    let documents = with_copies(options, &source.groups, of_arrays.collect())?;
-    let whole = Whole { options, source: &source, arrays: &arrays, documents: &documents };
+    let prepared = Prepared::new(options, given, progress, interrupt)?;
+    let Prepared { budget, driver, source, site, arrays, documents } = prepared;
+    let whole = Whole { options, source: &source, arrays: &arrays };
     if options.run.dry_run {
         return Ok(whole.result(None, begun));
     }
+    let sealed = SealedPlan::seal(options, &source, &arrays, documents);
+    given.map_or(Ok(()), |given| given.check_same(&sealed))?;
     let _unfinished =
         interrupt.begin(format!("`{}`", site.shown())).map_err(|_| OperationError::interrupted())?;
-    let claim = site.claim(&whole.fingerprint())?;
+    let claim = site.claim(&sealed.fingerprint())?;
     let unlocked = claim.unlocked_warning();
-    let outcomes = whole.write(claim, &driver, budget, progress)?;
+    let outcomes = whole.write(claim, &sealed, &driver, budget, progress)?;
     let mut result = whole.result(Some(outcomes), begun);
     result.warnings.extend(unlocked);
-    driver.discard((source, arrays, documents));
+    driver.discard((source, arrays, sealed));
     Ok(result)
+}
+
+/// Everything settled, and nothing written.
+struct Prepared {
+    budget: Budget,
+    driver: Driver,
+    source: Source,
+    site: Site,
+    arrays: Vec<PlannedArray>,
+    /// DEST's, by their keys, the one that makes it a node last.
+    documents: Vec<(String, Vec<u8>)>,
+}
+
+impl Prepared {
+    fn new(
+        options: &TranscodeOptions,
+        given: Option<&SealedPlan>,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Result<Self, OperationError> {
+        let budget = Budget::of(&options.run.common);
+        let driver = new_driver(budget.threads(), interrupt)?;
+        let mut source = Source::open(options, &driver)?;
+        given.map_or(Ok(()), |given| given.apply(&mut source))?;
+        let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
+        let arrays = take(&mut source.arrays);
+        let (work, is_tree, run) = (&site.work, arrays.len() > 1, &options.run);
+        let planning = Planning { budget, run, interrupt, driver: &driver, progress, work, is_tree };
+        let mut arrays = planning.plan(arrays)?;
+        let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
+        let documents = with_copies(options, &source.groups, of_arrays.collect())?;
+        Ok(Prepared { budget, driver, source, site, arrays, documents })
+    }
 }
 
 /// What was done with an array.
@@ -69,45 +125,19 @@ struct Whole<'a> {
     options: &'a TranscodeOptions,
     source: &'a Source,
     arrays: &'a [PlannedArray],
-    /// By their keys, the one that makes DEST a node last.
-    documents: &'a [(String, Vec<u8>)],
 }
 
 impl Whole<'_> {
-    /// What a plan is told apart by. Threads, memory, and what is only checked or shown are no part of it.
-    fn fingerprint(&self) -> Fingerprint {
-        let identity = self.source.node.identity();
-        let mut source = vec![identity.as_slice()];
-        for array in self.arrays {
-            let read = &array.plan.source;
-            source.extend([array.path.as_bytes(), &read.document_bytes]);
-            source.extend(read.attributes_bytes.as_deref());
-        }
-        let asked = TranscodeOptions {
-            source: Location::default(),
-            destination: Location::default(),
-            run: RunOptions::default(),
-            ..self.options.clone()
-        };
-        let asked = format!("{asked:?}");
-        let documents =
-            self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_slice()]);
-        Fingerprint::new([
-            ("SOURCE", source),
-            ("the options", vec![asked.as_bytes()]),
-            ("the metadata of DEST", documents.collect()),
-        ])
-    }
-
     /// The chunks, the sync, the comparison, and the metadata last.
     fn write(
         &self,
         claim: Claim,
+        sealed: &SealedPlan,
         driver: &Driver,
         budget: Budget,
         progress: &dyn Progress,
     ) -> Result<Vec<Done>, OperationError> {
-        if let Err(error) = self.check_published(&claim) {
+        if let Err(error) = begin(&claim, sealed) {
             return Err(claim.abandon(error));
         }
         let writing = Writing {
@@ -147,21 +177,8 @@ impl Whole<'_> {
         if let Err(error) = self.remove_staging() {
             return Err(claim.abandon(error));
         }
-        claim.publish(self.documents, driver)?;
+        claim.publish(sealed.documents(), driver)?;
         Ok(tallies.into_iter().zip(verified).map(|(tally, verified)| Done { tally, verified }).collect())
-    }
-
-    /// What stands in DEST is what this plan would publish.
-    fn check_published(&self, claim: &Claim) -> Result<(), OperationError> {
-        let Some((key, document)) = self.documents.last().filter(|_| claim.is_published) else {
-            return Ok(());
-        };
-        let found = claim.site.work.read_document(key).map_err(cannot_write)?;
-        if found.as_ref() == Some(document) {
-            return Ok(());
-        }
-        Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.site.shown()))
-            .with_help("`--overwrite` replaces it"))
     }
 
     /// Keys that belong to no node.
@@ -227,4 +244,18 @@ impl Whole<'_> {
             warnings,
         }
     }
+}
+
+/// Writes the plan down, where DEST is not published. What stands in one that is must be what this plan would publish.
+fn begin(claim: &Claim, sealed: &SealedPlan) -> Result<(), OperationError> {
+    let work = &claim.site.work;
+    let Some((key, document)) = sealed.documents().last().filter(|_| claim.is_published) else {
+        return work.replace(sealed::KEY.as_str(), &sealed.to_document()).map_err(cannot_write);
+    };
+    let found = work.read_document(key).map_err(cannot_write)?;
+    if found.as_ref() == Some(document) {
+        return Ok(());
+    }
+    Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.site.shown()))
+        .with_help("`--overwrite` replaces it"))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::plan::unpack;
+use super::plan::{Settled, unpack};
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
@@ -19,6 +19,8 @@ pub(super) struct SourceArray {
     pub opened: OpenedArray,
     /// What applies to it.
     pub change: ChangeOptions,
+    /// What was settled before, where a plan is read again.
+    pub settled: Option<Settled>,
 }
 
 /// Every pattern takes an array, and an array is left; else what was meant is not there.

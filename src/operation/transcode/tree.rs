@@ -55,7 +55,8 @@ impl Source {
         tell_of_array_members(options, &mut reading);
         let opened = opened(reading)?;
         let opened = in_v3_form(with_chunks_of_one(opened));
-        let array = SourceArray { path: "/".to_owned(), opened, change: options.change.clone() };
+        let array =
+            SourceArray { path: "/".to_owned(), opened, change: options.change.clone(), settled: None };
         Ok(Source {
             node,
             document_key,
@@ -145,7 +146,7 @@ impl Source {
             .zip(arrays)
             .map(|(path, opened)| {
                 let change = selection::change_of(options, &path, &opened, &coordinates);
-                SourceArray { path, opened, change }
+                SourceArray { path, opened, change, settled: None }
             })
             .collect();
         name_points(&mut arrays);

@@ -1,11 +1,11 @@
 //! The plan of an array settled: what changes in its values and its metadata, step after step, then proved.
 
-use super::Plan;
 use super::change::{self, Changed};
 use super::check::check;
 use super::described::Described;
 use super::draft::{Draft, Planned, compress, innermost_element_size, read_chain};
 use super::work::{Ends, Work};
+use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
 use crate::array::interrupt::Interrupt;
 use crate::codec::conversion::ValueChange;
@@ -35,6 +35,8 @@ use crate::store::Node;
 pub(in crate::operation) struct Planner<'a> {
     /// What was asked for.
     pub options: &'a ChangeOptions,
+    /// What is known of it already.
+    pub settled: Option<&'a Settled>,
     /// How the job runs.
     pub run: &'a RunOptions,
     /// What a run may use.
@@ -65,12 +67,13 @@ impl Planner<'_> {
                 "a folder stands where the chunk `{folder}` should be"
             )));
         }
-        let quantization = match &self.options.quantize {
-            Some(quantize) => {
+        let quantization = match (&self.options.quantize, self.settled) {
+            (Some(_), Some(settled)) => settled.quantization.clone(),
+            (Some(quantize), None) => {
                 let request = Request::new(&source, self.options, quantize)?;
                 Some(self.quantization(&request, &target, &listing, progress)?)
             }
-            None => None,
+            (None, _) => None,
         };
         self.assemble(source, target, listing, quantization)
     }
@@ -126,6 +129,7 @@ impl Planner<'_> {
             options,
             run,
             budget,
+            blocks: self.settled.and_then(|settled| settled.blocks.as_ref()),
             source: &source,
             present,
             target: &target,

@@ -1,5 +1,6 @@
 //! The cheapest way from one array to another: which route its chunks take, and the memory that it needs.
 
+use super::Blocks;
 use super::staging::{Begun, begun, staging};
 use crate::array::stored::StoredArray;
 use crate::codec::conversion::ValueChange;
@@ -36,6 +37,8 @@ pub(in crate::operation) struct Choice<'a> {
     pub store: &'a str,
     /// Threads and memory.
     pub budget: Budget,
+    /// The blocks of a plan that was made before.
+    pub given: Option<&'a Blocks>,
     /// What a thread needs in other passes, in bytes: a least budget that is named does for them, too.
     pub elsewhere: u64,
     /// Whether DEST is read back.
@@ -107,6 +110,12 @@ impl Choice<'_> {
     /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
     /// goes on as it was begun.
     fn blocks(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
+        if let Some(Blocks { staging: Some(shape), .. }) = self.given {
+            return Ok(Route::Staged(Box::new(self.staged(from, to, shape)?)));
+        }
+        if self.given.is_some() {
+            return Ok(Route::Rechunk(Box::new(self.rechunk(from, to)?)));
+        }
         let begun = if self.resumes { begun(&to.node, from)? } else { Begun::Nothing };
         if let Begun::InTwoPasses(shape) = begun {
             let staged = self.staged(from, to, &shape)?;
@@ -134,9 +143,11 @@ impl Choice<'_> {
     ) -> Result<Staged, OperationError> {
         let (staging, document) = staging(from, &to.node, shape, self.store)?;
         let stored = SubchunkEncoder::new(from, &staging, &ValueChange::None, true);
-        let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, false);
+        let first =
+            self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, Pass::First);
         let changed = SubchunkEncoder::new(&staging, to, self.change, self.write_empty);
-        let second = self.planned(&staging, to, changed.map_err(|error| self.unsupported(error))?, true);
+        let second =
+            self.planned(&staging, to, changed.map_err(|error| self.unsupported(error))?, Pass::Second);
         let needed =
             |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
         match (first, second) {
@@ -152,7 +163,7 @@ impl Choice<'_> {
         to: &StoredArray,
     ) -> Result<Rechunk, OperationError> {
         let encoder = SubchunkEncoder::new(from, to, self.change, self.write_empty);
-        self.planned(from, to, encoder.map_err(|error| self.unsupported(error))?, false)
+        self.planned(from, to, encoder.map_err(|error| self.unsupported(error))?, Pass::Only)
             .map_err(|small| self.too_small(small.least, to))
     }
 
@@ -169,7 +180,7 @@ impl Choice<'_> {
         from: &StoredArray,
         to: &StoredArray,
         encoder: SubchunkEncoder,
-        is_staged: bool,
+        pass: Pass,
     ) -> Result<Rechunk, BudgetTooSmall> {
         let grids = Grids {
             shape: from.metadata.shape.clone(),
@@ -179,7 +190,7 @@ impl Choice<'_> {
             order: to.subchunk_order(),
         };
         // Of the indexes of intermediate data single entries are read.
-        let indexes = if is_staged { shard_bytes(None, to) } else { shard_bytes(Some(from), to) };
+        let indexes = if pass == Pass::Second { shard_bytes(None, to) } else { shard_bytes(Some(from), to) };
         let worker = [
             BASE_BYTES,
             from.subchunk_chain().reading_bytes(false),
@@ -192,7 +203,14 @@ impl Choice<'_> {
             worker: worker.into_iter().fold(0, u64::saturating_add),
         };
         let budget = self.budget.bytes();
-        let plan = RechunkPlan::new(grids, costs, budget)?;
+        let shapes = self.given.map(|blocks| blocks.shapes.as_slice()).unwrap_or_default();
+        let shape = match pass {
+            Pass::Only | Pass::First => shapes.first(),
+            Pass::Second => shapes.get(1),
+        };
+        let given = shape.cloned();
+        let given = given.and_then(|shape| RechunkPlan::of_blocks(grids.clone(), costs, shape, budget));
+        let plan = given.unwrap_or_else(|| RechunkPlan::new(grids, costs, budget))?;
         let schedule = Schedule::new(&plan, self.budget.threads(), budget);
         Ok(Rechunk { plan, encoder, schedule })
     }
@@ -225,6 +243,17 @@ impl Choice<'_> {
             entry: if self.verifies { 2 } else { 1 } * ENTRY_BYTES,
         }
     }
+}
+
+/// Which pass over blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// From SOURCE into DEST.
+    Only,
+    /// From SOURCE into intermediate data.
+    First,
+    /// From these into DEST.
+    Second,
 }
 
 /// The name of a job's route.

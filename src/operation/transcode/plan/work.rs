@@ -1,5 +1,6 @@
 //! The work on the stored chunks of an array: their route, and how it is compared.
 
+use super::Blocks;
 use super::change::Changed;
 use super::draft::Planned;
 use super::lossy_filter::kept;
@@ -36,6 +37,8 @@ pub(super) struct Ends<'a> {
     pub run: &'a RunOptions,
     /// Threads and memory.
     pub budget: Budget,
+    /// The blocks of a plan that was made before.
+    pub blocks: Option<&'a Blocks>,
     /// SOURCE.
     pub source: &'a OpenedArray,
     /// Its chunks that are stored.
@@ -129,6 +132,7 @@ impl Ends<'_> {
             write_empty: self.options.write_empty_chunks,
             store: &self.source.store,
             budget: self.budget,
+            given: self.blocks,
             elsewhere,
             verifies: self.run.verify,
             resumes: self.run.resume,

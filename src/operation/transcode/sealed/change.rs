@@ -1,0 +1,170 @@
+//! What becomes of an array ([`ChangeOptions`]) in the document of a plan: options that were not given are left out.
+
+use super::members::{
+    PlanFault, float, list, name_of, named, optional, put, put_switch, read_float, read_integer, read_list,
+    read_number_type, read_text, switch,
+};
+use crate::data_type::DataType;
+use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::chunk_key::Separator;
+use crate::metadata::edit::codecs_json;
+use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::json::{Json, Object};
+use crate::operation::options::{
+    ChangeOptions, Compression, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest,
+};
+
+pub(super) const ROUNDINGS: [(&str, Rounding); 5] = [
+    ("nearest-even", Rounding::NearestEven),
+    ("towards-zero", Rounding::TowardsZero),
+    ("towards-positive", Rounding::TowardsPositive),
+    ("towards-negative", Rounding::TowardsNegative),
+    ("nearest-away", Rounding::NearestAway),
+];
+pub(super) const OUT_OF_RANGE: [(&str, OutOfRange); 3] =
+    [("error", OutOfRange::Error), ("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
+pub(super) const FORMS: [(&str, QuantizeForm); 3] =
+    [("codecs", QuantizeForm::Codecs), ("cf", QuantizeForm::Cf), ("plain", QuantizeForm::Plain)];
+const SEPARATORS: [(&str, Separator); 2] = [("/", Separator::Slash), (".", Separator::Dot)];
+
+/// The options as members, in their order on the command line.
+pub(super) fn write(change: &ChangeOptions) -> Json {
+    let mut to = Object::new();
+    let as_is = |json: &Json| json.clone();
+    let object = |members: &Object| Json::Object(members.clone());
+    put(&mut to, "codecs", change.codecs.as_ref(), |codecs| Json::Array(codecs.clone()));
+    put(&mut to, "compress", change.compress.as_ref(), |compression| codecs_json(&compression.0));
+    put(&mut to, "chunk_shape", change.chunk_shape.as_ref(), shape);
+    put(&mut to, "shard_shape", change.shard_shape.as_ref(), |request| match request {
+        ShardRequest::None => Json::from("none"),
+        ShardRequest::Shape(request) => shape(request),
+    });
+    put(&mut to, "data_type", change.data_type.as_ref(), DataType::to_metadata);
+    put(&mut to, "fill_value", change.fill_value.as_ref(), as_is);
+    put(&mut to, "zarr_format", change.zarr_format.as_ref(), |format| Json::from(*format));
+    put(&mut to, "separator", change.separator.as_ref(), |separator| name_of(&SEPARATORS, separator));
+    put(&mut to, "attributes", change.attributes.as_ref(), object);
+    put(&mut to, "attributes_append", change.attributes_append.as_ref(), object);
+    put(&mut to, "dimension_names", change.dimension_names.as_ref(), |names| {
+        Json::Array(names.iter().map(|name| Json::from(name.as_str())).collect())
+    });
+    put(&mut to, "quantize", change.quantize.as_ref(), quantize);
+    put(&mut to, "rounding", change.rounding.as_ref(), |rounding| name_of(&ROUNDINGS, rounding));
+    put(&mut to, "out_of_range", change.out_of_range.as_ref(), |range| name_of(&OUT_OF_RANGE, range));
+    put(&mut to, "nan_value", change.nan_value.as_ref(), as_is);
+    put_switch(&mut to, "unpack", change.unpack);
+    put_switch(&mut to, "allow_lossy_cast", change.allow_lossy_cast);
+    put_switch(&mut to, "no_fill_check", change.no_fill_check);
+    put_switch(&mut to, "write_empty_chunks", change.write_empty_chunks);
+    Json::Object(to)
+}
+
+/// The options of [`write`].
+pub(super) fn read(from: &Json) -> Result<ChangeOptions, PlanFault> {
+    let as_is = |json: &Json| Some(json.clone());
+    let object = |json: &Json| json.as_object().cloned();
+    Ok(ChangeOptions {
+        codecs: optional(from, "codecs", "a list", |json| json.as_array().map(<[Json]>::to_vec))?,
+        compress: optional(from, "compress", "a list of codecs", read_chain)?.map(Compression),
+        chunk_shape: optional(from, "chunk_shape", SHAPE, read_shape)?,
+        shard_shape: optional(from, "shard_shape", SHAPE, |json| {
+            let none = json.as_str().filter(|text| *text == "none").map(|_| ShardRequest::None);
+            none.or_else(|| read_shape(json).map(ShardRequest::Shape))
+        })?,
+        data_type: optional(from, "data_type", "a data type", |json| DataType::from_metadata(json).ok())?,
+        fill_value: optional(from, "fill_value", "a value", as_is)?,
+        zarr_format: optional(from, "zarr_format", "2 or 3", |json| {
+            json.as_u64().filter(|format| matches!(format, 2 | 3))
+        })?,
+        separator: optional(from, "separator", "`/` or `.`", |json| named(&SEPARATORS, json))?,
+        attributes: optional(from, "attributes", "an object", object)?,
+        attributes_append: optional(from, "attributes_append", "an object", object)?,
+        dimension_names: optional(from, "dimension_names", "a list of names", |json| {
+            read_list(json, read_text)
+        })?,
+        quantize: match from.get("quantize") {
+            Some(json) => Some(read_quantize(json).map_err(|fault| fault.inside("quantize"))?),
+            None => None,
+        },
+        rounding: optional(from, "rounding", "a rounding", |json| named(&ROUNDINGS, json))?,
+        out_of_range: optional(from, "out_of_range", "`error`, `clamp` or `wrap`", |json| {
+            named(&OUT_OF_RANGE, json)
+        })?,
+        nan_value: optional(from, "nan_value", "a value", as_is)?,
+        unpack: switch(from, "unpack")?,
+        allow_lossy_cast: switch(from, "allow_lossy_cast")?,
+        no_fill_check: switch(from, "no_fill_check")?,
+        write_empty_chunks: switch(from, "write_empty_chunks")?,
+    })
+}
+
+const SHAPE: &str = "a list of lengths, or of pairs of a name and a length";
+
+fn shape(request: &ShapeRequest) -> Json {
+    match request {
+        ShapeRequest::Lengths(lengths) => list(lengths),
+        ShapeRequest::Named(named) => Json::Array(
+            named
+                .iter()
+                .map(|(name, length)| Json::Array(vec![Json::from(name.as_str()), Json::from(*length)]))
+                .collect(),
+        ),
+    }
+}
+
+fn read_shape(json: &Json) -> Option<ShapeRequest> {
+    let lengths = read_list(json, Json::as_u64).map(ShapeRequest::Lengths);
+    let pair = |json: &Json| match json.as_array()? {
+        [name, length] => Some((read_text(name)?, length.as_u64()?)),
+        _ => None,
+    };
+    lengths.or_else(|| read_list(json, pair).map(ShapeRequest::Named))
+}
+
+fn read_chain(json: &Json) -> Option<Vec<CodecMetadata>> {
+    let mut found = Vec::new();
+    read_codecs(json, "", &mut found).filter(|_| !found.iter().any(crate::diagnostic::Diagnostic::is_error))
+}
+
+fn quantize(asked: &QuantizeOptions) -> Json {
+    let mut to = Object::new();
+    put(&mut to, "data_type", asked.data_type.as_ref(), |data_type| Json::from(data_type.name()));
+    put(&mut to, "max_error", asked.max_error.as_ref(), |error| float(*error));
+    put(&mut to, "step", asked.step.as_ref(), |step| float(*step));
+    to.insert("form", name_of(&FORMS, &asked.form));
+    put(&mut to, "range", asked.range.as_ref(), |(lo, hi)| Json::Array(vec![lo.clone(), hi.clone()]));
+    put(&mut to, "scale", asked.scale.as_ref(), Json::clone);
+    put(&mut to, "offset", asked.offset.as_ref(), Json::clone);
+    put(&mut to, "nan_value", asked.nan_value.as_ref(), |code| Json::from(*code));
+    put(&mut to, "missing", asked.missing.as_ref(), |missing| match missing {
+        Missing::Auto => Json::from("auto"),
+        Missing::Values(values) => Json::Array(values.clone()),
+    });
+    put_switch(&mut to, "no_workarounds", asked.no_workarounds);
+    Json::Object(to)
+}
+
+fn read_quantize(from: &Json) -> Result<QuantizeOptions, PlanFault> {
+    let as_is = |json: &Json| Some(json.clone());
+    let missing = |json: &Json| match json.as_str() {
+        Some("auto") => Some(Missing::Auto),
+        _ => json.as_array().map(|values| Missing::Values(values.to_vec())),
+    };
+    let range = |json: &Json| match json.as_array()? {
+        [lo, hi] => Some((lo.clone(), hi.clone())),
+        _ => None,
+    };
+    Ok(QuantizeOptions {
+        data_type: optional(from, "data_type", "a type of numbers", read_number_type)?,
+        max_error: optional(from, "max_error", "a number", read_float)?,
+        step: optional(from, "step", "a number", read_float)?,
+        form: optional(from, "form", "`codecs`, `cf` or `plain`", |json| named(&FORMS, json))?
+            .unwrap_or_default(),
+        range: optional(from, "range", "two numbers", range)?,
+        scale: optional(from, "scale", "a number", as_is)?,
+        offset: optional(from, "offset", "a number", as_is)?,
+        nan_value: optional(from, "nan_value", "an integer", read_integer)?,
+        missing: optional(from, "missing", "`auto` or a list", missing)?,
+        no_workarounds: switch(from, "no_workarounds")?,
+    })
+}

@@ -1,0 +1,293 @@
+//! A plan as a value that can be written down and read again (`zarrcast.plan/1`): all that decides what DEST will hold,
+//! and how its chunks are cut into work.
+//!
+//! A run goes by its sealed plan: the journal is told apart by its identity, and what is published are its documents.
+//! Read again, perhaps on another machine, it is settled against SOURCE once more, without a pass over the data: the
+//! quantisations, and the shapes of blocks, are those of the plan. What comes of that must be the same plan.
+
+mod change;
+mod members;
+mod quantization;
+
+use std::collections::BTreeMap;
+
+use self::members::{PlanFault, list, optional, put, put_switch, read_list, read_text, required, switch};
+use super::outcome::units_of_passes;
+use super::plan::{Blocks, Settled};
+use super::planning::PlannedArray;
+use super::tree::Source;
+use crate::engine::journal::{Fingerprint, digest};
+use crate::engine::plan::StagingShape;
+use crate::metadata::json::{Json, Object};
+use crate::operation::error::OperationError;
+use crate::operation::options::{ChangeOptions, TranscodeOptions};
+use crate::store::Key;
+
+/// Where it stands in an unfinished DEST.
+pub(super) const KEY: Key<'static> = Key::known(".zarrcast/plan.json");
+
+const SCHEMA: &str = "zarrcast.plan/1";
+
+/// All that decides what DEST will hold, and how its chunks are cut into work.
+#[derive(Debug, Clone)]
+pub struct SealedPlan {
+    /// The version of zarrcast: another may write other bytes.
+    program: String,
+    /// SOURCE's place, with links resolved.
+    store: String,
+    /// Digests of the documents of SOURCE's arrays, by their keys.
+    source: BTreeMap<String, String>,
+    /// `--zarr-format`.
+    zarr_format: Option<u64>,
+    /// `--no-consolidate`.
+    no_consolidate: bool,
+    /// DEST's documents as they will be published, the one that makes it a node last.
+    documents: Vec<(String, Vec<u8>)>,
+    /// The arrays, in the order of their paths.
+    arrays: Vec<SealedArray>,
+}
+
+/// What is done with an array.
+#[derive(Debug, Clone)]
+struct SealedArray {
+    /// With its leading slash; `/` for SOURCE itself.
+    path: String,
+    /// What changes in it.
+    change: ChangeOptions,
+    /// Its quantisation and its blocks.
+    settled: Settled,
+    /// The name of its route, for who reads the plan.
+    route: String,
+    /// Units of each pass: stored chunks of DEST, or blocks.
+    units: Vec<u64>,
+}
+
+impl SealedPlan {
+    /// Seals what was settled.
+    pub(super) fn seal(
+        options: &TranscodeOptions,
+        source: &Source,
+        arrays: &[PlannedArray],
+        documents: Vec<(String, Vec<u8>)>,
+    ) -> Self {
+        let of_source = arrays.iter().flat_map(|array| digests(&array.path, &array.plan.source));
+        SealedPlan {
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            store: String::from_utf8_lossy(&source.node.identity()).into_owned(),
+            source: of_source.collect(),
+            zarr_format: options.change.zarr_format,
+            no_consolidate: options.no_consolidate,
+            documents,
+            arrays: arrays.iter().map(SealedArray::of).collect(),
+        }
+    }
+
+    /// DEST's documents as they will be published, the one that makes it a node last.
+    pub(super) fn documents(&self) -> &[(String, Vec<u8>)] {
+        &self.documents
+    }
+
+    /// What the plan is told apart by: what DEST will hold. Threads and memory, and with them the shapes of blocks, may
+    /// be others when an unfinished run is gone on with.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        let pair = |(key, digest): (&String, &String)| format!("{key}\n{digest}\n");
+        let source: String = self.source.iter().map(pair).collect();
+        let mut changes = Object::new()
+            .with("zarr_format", self.zarr_format.map_or(Json::Null, Json::from))
+            .with("no_consolidate", self.no_consolidate);
+        let mut quantizations = Object::new();
+        for array in &self.arrays {
+            changes.push(array.path.as_str(), change::write(&array.change));
+            put(&mut quantizations, &array.path, array.settled.quantization.as_ref(), quantization::write);
+        }
+        let changes = Json::Object(changes).to_string_compact();
+        let quantizations = Json::Object(quantizations).to_string_compact();
+        let documents =
+            self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_slice()]);
+        Fingerprint::new([
+            ("SOURCE", vec![self.store.as_bytes(), source.as_bytes()]),
+            ("the options", vec![changes.as_bytes()]),
+            ("the quantisation", vec![quantizations.as_bytes()]),
+            ("the metadata of DEST", documents.collect()),
+        ])
+    }
+
+    /// The plan as a document.
+    pub fn to_document(&self) -> Vec<u8> {
+        let source: Object =
+            self.source.iter().map(|(key, digest)| (key.clone(), Json::from(digest.as_str()))).collect();
+        let documents = self.documents.iter().map(|(key, document)| {
+            let text = String::from_utf8_lossy(document);
+            Json::Array(vec![Json::from(key.as_str()), Json::from(text.as_ref())])
+        });
+        let mut to = Object::new()
+            .with("schema", SCHEMA)
+            .with("program", self.program.as_str())
+            .with("source", Object::new().with("store", self.store.as_str()).with("documents", source));
+        put(&mut to, "zarr_format", self.zarr_format.as_ref(), |format| Json::from(*format));
+        put_switch(&mut to, "no_consolidate", self.no_consolidate);
+        to.insert("documents", Json::Array(documents.collect()));
+        to.insert("arrays", Json::Array(self.arrays.iter().map(SealedArray::write).collect()));
+        Json::Object(to).to_document()
+    }
+
+    /// Reads a plan that was written down.
+    pub fn from_document(bytes: &[u8]) -> Result<Self, OperationError> {
+        let refused = |error: &dyn std::fmt::Display| {
+            OperationError::data(format!("the document of a plan cannot be read: {error}"))
+                .with_help("seal the plan anew")
+        };
+        let text = std::str::from_utf8(bytes).map_err(|error| refused(&error))?;
+        let json = Json::parse_str(text).map_err(|error| refused(&error))?;
+        Self::read(&json).map_err(|fault| refused(&fault))
+    }
+
+    fn read(from: &Json) -> Result<Self, PlanFault> {
+        let is_known = |json: &Json| (json.as_str() == Some(SCHEMA)).then_some(());
+        required(from, "schema", SCHEMA, is_known)?;
+        let source = required(from, "source", "an object", |json| json.as_object().map(|_| json))?;
+        let texts = |json: &Json| {
+            let members = json.as_object()?;
+            members.iter().map(|(key, digest)| Some((key.to_owned(), read_text(digest)?))).collect()
+        };
+        let document = |json: &Json| match json.as_array()? {
+            [key, text] => Some((read_text(key)?, read_text(text)?.into_bytes())),
+            _ => None,
+        };
+        let arrays = required(from, "arrays", "a list", Json::as_array)?;
+        let array = |(index, json)| {
+            SealedArray::read(json).map_err(|fault: PlanFault| fault.inside(&format!("arrays/{index}")))
+        };
+        Ok(SealedPlan {
+            program: required(from, "program", "a version", read_text)?,
+            store: required(source, "store", "a path", read_text).map_err(|fault| fault.inside("source"))?,
+            source: required(source, "documents", "digests", texts)
+                .map_err(|fault| fault.inside("source"))?,
+            zarr_format: optional(from, "zarr_format", "2 or 3", Json::as_u64)?,
+            no_consolidate: switch(from, "no_consolidate")?,
+            documents: required(from, "documents", "pairs of a key and a text", |json| {
+                read_list(json, document)
+            })?,
+            arrays: arrays.iter().enumerate().map(array).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The options of a run of the plan: where it goes and how it runs are the caller's.
+    pub(super) fn options(&self, options: &TranscodeOptions) -> TranscodeOptions {
+        TranscodeOptions {
+            change: ChangeOptions { zarr_format: self.zarr_format, ..ChangeOptions::default() },
+            no_consolidate: self.no_consolidate,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            rules: Vec::new(),
+            ..options.clone()
+        }
+    }
+
+    /// Lets the arrays of SOURCE be changed as the plan has it. An error where it is of others.
+    pub(super) fn apply(&self, source: &mut Source) -> Result<(), OperationError> {
+        let arrays = &mut source.arrays;
+        let found: BTreeMap<String, String> =
+            arrays.iter().flat_map(|array| digests(&array.path, &array.opened)).collect();
+        let is_same = arrays.len() == self.arrays.len()
+            && arrays.iter().zip(&self.arrays).all(|(array, sealed)| array.path == sealed.path);
+        if !is_same || found != self.source {
+            return Err(self.differs("SOURCE has changed since the plan was sealed"));
+        }
+        for (array, sealed) in arrays.iter_mut().zip(&self.arrays) {
+            array.change = sealed.change.clone();
+            array.settled = Some(sealed.settled.clone());
+        }
+        Ok(())
+    }
+
+    /// An error unless `again`, settled from this plan, is the same.
+    pub(super) fn check_same(&self, again: &SealedPlan) -> Result<(), OperationError> {
+        let is_same = again.fingerprint() == self.fingerprint();
+        is_same.then_some(()).ok_or_else(|| self.differs("what SOURCE and the plan give is another plan"))
+    }
+
+    fn differs(&self, what: &str) -> OperationError {
+        OperationError::data(format!("the plan of `{}` cannot be carried out: {what}", self.store)).with_help(
+            format!(
+                "seal the plan anew, by this zarrcast ({}; it was {})",
+                env!("CARGO_PKG_VERSION"),
+                self.program
+            ),
+        )
+    }
+}
+
+impl SealedArray {
+    fn of(array: &PlannedArray) -> Self {
+        let PlannedArray { path, plan, change, .. } = array;
+        SealedArray {
+            path: path.clone(),
+            change: change.clone(),
+            settled: Settled { quantization: plan.quantization.clone(), blocks: plan.blocks() },
+            route: plan.route().name().to_owned(),
+            units: units_of_passes(plan),
+        }
+    }
+
+    fn write(&self) -> Json {
+        let mut to = Object::new()
+            .with("path", self.path.as_str())
+            .with("change", change::write(&self.change))
+            .with("route", self.route.as_str());
+        put(&mut to, "quantization", self.settled.quantization.as_ref(), quantization::write);
+        put(&mut to, "blocks", self.settled.blocks.as_ref(), write_blocks);
+        to.insert("units", list(&self.units));
+        Json::Object(to)
+    }
+
+    fn read(from: &Json) -> Result<Self, PlanFault> {
+        let quantization = from
+            .get("quantization")
+            .map(|json| quantization::read(json).map_err(|fault| fault.inside("quantization")));
+        Ok(SealedArray {
+            path: required(from, "path", "a path", read_text)?,
+            change: change::read(required(from, "change", "an object", Some)?)
+                .map_err(|fault| fault.inside("change"))?,
+            settled: Settled {
+                quantization: quantization.transpose()?,
+                blocks: optional(from, "blocks", "the shapes of blocks", read_blocks)?,
+            },
+            route: required(from, "route", "a name", read_text)?,
+            units: required(from, "units", "a list of counts", |json| read_list(json, Json::as_u64))?,
+        })
+    }
+}
+
+fn write_blocks(blocks: &Blocks) -> Json {
+    let mut to =
+        Object::new().with("shapes", blocks.shapes.iter().map(|shape| list(shape)).collect::<Vec<_>>());
+    put(&mut to, "staging", blocks.staging.as_ref(), |staging| {
+        Object::new()
+            .with("chunk_shape", list(&staging.subchunk))
+            .with("shard_shape", list(&staging.shard))
+            .into()
+    });
+    Json::Object(to)
+}
+
+fn read_blocks(json: &Json) -> Option<Blocks> {
+    let lengths = |json: &Json| read_list(json, Json::as_u64);
+    let staging = match json.get("staging") {
+        Some(staging) => Some(StagingShape {
+            subchunk: lengths(staging.get("chunk_shape")?)?,
+            shard: lengths(staging.get("shard_shape")?)?,
+        }),
+        None => None,
+    };
+    Some(Blocks { shapes: read_list(json.get("shapes")?, lengths)?, staging })
+}
+
+/// Digests of the documents of an array, by their keys.
+fn digests(path: &str, array: &crate::operation::open::OpenedArray) -> Vec<(String, String)> {
+    let prefix = path.trim_start_matches('/');
+    let key = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+    let own = (key(array.key()), digest([array.document_bytes.as_slice()]));
+    let attributes = array.attributes_bytes.as_deref().map(|bytes| (key(".zattrs"), digest([bytes])));
+    [Some(own), attributes].into_iter().flatten().collect()
+}
