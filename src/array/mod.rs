@@ -5,6 +5,7 @@ pub mod chunk_set;
 pub mod fault;
 pub mod geometry;
 pub mod interrupt;
+pub mod kept;
 pub mod reader;
 pub mod shard;
 pub mod stored;

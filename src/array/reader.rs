@@ -1,7 +1,10 @@
 //! The values of an array, unit by unit: chunks, or the inner chunks of shards that can be streamed; what lies beyond
 //! the edge of the array is cut off.
 
+use std::ops::Range;
+
 use super::fault::Fault;
+use super::kept::thread_time;
 use super::shard::ShardLayout;
 use super::stored::{StoredArray, subchunk_start};
 use super::subchunks::SubchunkSource;
@@ -53,6 +56,16 @@ impl ReadBuffers {
     /// Whether the subchunk at a position is stored, as far as the index of its shard tells.
     pub fn holds(&mut self, subchunks: &SubchunkSource<'_>, position: &[u64]) -> Result<bool, Fault> {
         subchunks.holds(position, &mut self.bytes, &mut self.workspace)
+    }
+
+    /// Undoes some codecs, from buffer to buffer.
+    fn undo(&mut self, chain: &BoundChain, places: Range<usize>) -> Result<(), ChainFault> {
+        let ReadBuffers { bytes, spare, workspace } = self;
+        for place in places.rev() {
+            chain.decode_codec(place, bytes, spare, workspace)?;
+            std::mem::swap(bytes, spare);
+        }
+        Ok(())
     }
 
     /// The elements of a subchunk whose encoded bytes are `encoded`, which becomes the buffer that is read into.
@@ -154,6 +167,10 @@ impl<'a> SubchunkReader<'a> {
         if side.layout.is_some() || side.cropped(&side.start_of(index), &side.shape_of(index)).is_some() {
             return Ok(false);
         }
+        // A chunk that is kept has to be in memory whole.
+        if side.kept.room(&side.chain, as_index(side.chunk_bytes())).is_some() {
+            return Ok(false);
+        }
         let Some(mut reader) = side.node.open(&side.key(index))? else { return Ok(false) };
         let length = as_index(reader.length());
         if !side.chain_of(index)?.stores_elements(length) || side.chain.checks_values() {
@@ -175,7 +192,8 @@ impl<'a> SubchunkReader<'a> {
         Ok(true)
     }
 
-    /// Gives each unit of an object to `visit`, with its elements, or none where it is absent.
+    /// Gives each unit of an object to `visit`, with its elements, or none where it is absent. Units that the array is
+    /// to keep are kept, and those that it has are not read again.
     pub fn each(
         &self,
         index: u64,
@@ -183,9 +201,32 @@ impl<'a> SubchunkReader<'a> {
         mut visit: impl FnMut(&Subchunk, Option<&[u8]>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let object = self.open(index, buffers)?;
+        let (chain, kept) = (object.subchunk_chain(), &self.side.kept);
         object.each_place(|place| {
             let subchunk = object.subchunk(place);
-            visit(&subchunk, object.read(place, &subchunk, buffers)?)
+            let position = object.position(place);
+            // Whether nothing is left to be done once the codecs from bytes to bytes are undone.
+            let are_elements =
+                chain.num_noop_codecs() == chain.bytes_place() && subchunk.shape == chain.decoded().shape;
+            if let Some(chunk) = kept.get(&position) {
+                if are_elements {
+                    return visit(&subchunk, Some(&chunk.bytes));
+                }
+                buffers.bytes.clear();
+                buffers.bytes.extend_from_slice(&chunk.bytes);
+                return visit(&subchunk, Some(elements(chain, &subchunk, buffers)?));
+            }
+            let room = kept.room(chain, as_index(chain.decoded_bytes()));
+            let begun = room.is_some().then(thread_time);
+            if !object.fetch(place, buffers)? {
+                return visit(&subchunk, None);
+            }
+            let stored = buffers.bytes.len() as u64;
+            undo_bytes(chain, buffers)?;
+            if let (Some(room), Some(begun)) = (room, begun) {
+                room.fill(&position, &buffers.bytes, stored, thread_time().saturating_sub(begun));
+            }
+            visit(&subchunk, Some(elements(chain, &subchunk, buffers)?))
         })
     }
 }
@@ -226,15 +267,34 @@ impl OpenedObject<'_> {
         subchunk: &Subchunk,
         buffers: &'b mut ReadBuffers,
     ) -> Result<Option<&'b [u8]>, Fault> {
+        if !self.fetch(place, buffers)? {
+            return Ok(None);
+        }
+        Ok(Some(decode(self.subchunk_chain(), subchunk, buffers)?))
+    }
+
+    /// Reads a unit as it is stored; false where it is absent.
+    fn fetch(&self, place: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
         let Some(shard) = &self.shard else {
-            let chain = &*self.chain;
-            let there = self.side.node.read_into(&self.key, chain.max_encoded_bytes(), &mut buffers.bytes)?;
-            return if there { Ok(Some(decode(chain, subchunk, buffers)?)) } else { Ok(None) };
+            let bound = self.chain.max_encoded_bytes();
+            return Ok(self.side.node.read_into(&self.key, bound, &mut buffers.bytes)?);
         };
         let entry = shard.index.get(shard.layout.entry_of(place)).copied().flatten();
-        let (Some(entry), Some(reader)) = (entry, &shard.reader) else { return Ok(None) };
+        let (Some(entry), Some(reader)) = (entry, &shard.reader) else { return Ok(false) };
         shard.layout.read_subchunk(reader, entry, &mut buffers.bytes)?;
-        Ok(Some(decode(&shard.layout.subchunk, subchunk, buffers)?))
+        Ok(true)
+    }
+
+    /// The chain of its units.
+    fn subchunk_chain(&self) -> &BoundChain {
+        self.shard.as_ref().map_or(&*self.chain, |shard| &shard.layout.subchunk)
+    }
+
+    /// The position of a unit in the grid of subchunks of an array whose chunks are all of one shape.
+    fn position(&self, place: &[u64]) -> Vec<u64> {
+        let shape = self.side.subchunk_shape();
+        let first = self.start.iter().zip(shape).map(|(start, length)| start / length.max(&1));
+        first.zip(place).map(|(first, index)| first + index).collect()
     }
 }
 
@@ -244,14 +304,24 @@ fn decode<'b>(
     subchunk: &Subchunk,
     buffers: &'b mut ReadBuffers,
 ) -> Result<&'b [u8], ChainFault> {
-    let ReadBuffers { bytes, spare, workspace } = buffers;
-    if !chain.stores_elements(bytes.len()) {
-        for place in (chain.num_noop_codecs()..chain.codecs().len()).rev() {
-            chain.decode_codec(place, bytes, spare, workspace)?;
-            std::mem::swap(bytes, spare);
-        }
-        chain.check_decoded(bytes.len())?;
-    }
+    undo_bytes(chain, buffers)?;
+    elements(chain, subchunk, buffers)
+}
+
+/// Undoes the codecs from bytes to bytes.
+fn undo_bytes(chain: &BoundChain, buffers: &mut ReadBuffers) -> Result<(), ChainFault> {
+    buffers.undo(chain, chain.bytes_place()..chain.codecs().len())
+}
+
+/// Undoes what codecs are left then, and cuts off what lies beyond the edge.
+fn elements<'b>(
+    chain: &BoundChain,
+    subchunk: &Subchunk,
+    buffers: &'b mut ReadBuffers,
+) -> Result<&'b [u8], ChainFault> {
+    buffers.undo(chain, chain.num_noop_codecs()..chain.bytes_place())?;
+    let bytes = &mut buffers.bytes;
+    chain.check_decoded(bytes.len())?;
     let array = chain.decoded();
     if subchunk.shape != array.shape {
         crop(bytes, &array.shape, &subchunk.shape, array.data_type.size().unwrap_or(1));

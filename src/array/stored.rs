@@ -2,6 +2,7 @@
 
 use super::chunk_set::position;
 use super::fault::Fault;
+use super::kept::Kept;
 use super::shard::ShardLayout;
 use crate::codec::region::{as_index, ravel};
 use crate::codec::sharding::IndexEntry;
@@ -23,6 +24,8 @@ pub struct StoredArray {
     pub chain: BoundChain,
     /// Where shards can be streamed: how.
     pub layout: Option<ShardLayout>,
+    /// Chunks of it that an earlier pass read.
+    pub kept: Kept,
 }
 
 impl StoredArray {

@@ -6,6 +6,8 @@ mod bound_codec;
 mod by_shape;
 mod rounding;
 
+use std::ops::Range;
+
 use super::element_bytes::ElementBytes;
 use super::fault::{ChainFault, ChainFaultKind};
 use super::kinds::{BytesCodec, Contexts};
@@ -280,6 +282,12 @@ impl BoundChain {
         usize::from(self.codecs.first().is_some_and(is_moot))
     }
 
+    /// The place of the first of the bytes->bytes codecs that end the chain; its length where none do.
+    pub fn bytes_place(&self) -> usize {
+        let is_of_bytes = |codec: &&BoundCodec| matches!(codec.codec, Codec::BytesToBytes(_));
+        self.codecs.len() - self.codecs.iter().rev().take_while(is_of_bytes).count()
+    }
+
     /// Refuses bytes that are not as many as the elements of a decoded chunk have; elements of any size have any number.
     pub fn check_decoded(&self, length: usize) -> Result<(), ChainFault> {
         if self.decoded.data_type.is_variable_length() {
@@ -350,7 +358,18 @@ impl BoundChain {
         decoded: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<(), ChainFault> {
-        self.through((last..self.codecs.len()).rev(), encoded, decoded, workspace, Self::decode_codec)
+        self.decode_between(last..self.codecs.len(), encoded, decoded, workspace)
+    }
+
+    /// Decodes what stands in front of codec `places.end` back to what stands in front of codec `places.start`.
+    pub fn decode_between(
+        &self,
+        places: Range<usize>,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFault> {
+        self.through(places.rev(), encoded, decoded, workspace, Self::decode_codec)
     }
 
     /// Encodes a chunk of native-endian elements in C order.

@@ -48,6 +48,15 @@ pub enum Converted {
     Empty,
 }
 
+/// A chunk of the source of which the codecs from `place` on are undone.
+#[derive(Debug, Clone, Copy)]
+pub struct Undone<'a> {
+    /// What stands in front of codec `place`.
+    pub bytes: &'a [u8],
+    /// The codec that is undone next is the one before it.
+    pub place: usize,
+}
+
 /// A way from one chain to another.
 #[derive(Debug, Clone)]
 pub struct Conversion {
@@ -195,13 +204,26 @@ impl Conversion {
         buffers: &mut ConversionBuffers,
         figures: &mut QuantizeFigures,
     ) -> Result<Converted, ChainFault> {
+        let encoded = Undone { bytes: source, place: self.source.codecs().len() };
+        self.run_undone(encoded, valid, target, buffers, figures)
+    }
+
+    /// The same from a chunk of which some codecs are undone already.
+    pub fn run_undone(
+        &self,
+        source: Undone<'_>,
+        valid: Option<&[u64]>,
+        target: &mut Vec<u8>,
+        buffers: &mut ConversionBuffers,
+        figures: &mut QuantizeFigures,
+    ) -> Result<Converted, ChainFault> {
         match (&self.way, valid) {
             (Way::Bytes { keep }, _) => {
                 let ConversionBuffers { first, workspace, .. } = buffers;
-                if *keep == self.source.codecs().len() {
-                    self.destination.encode_from(*keep, source, target, workspace)?;
+                if *keep >= source.place {
+                    self.destination.encode_from(source.place, source.bytes, target, workspace)?;
                 } else {
-                    self.source.decode_to(*keep, source, first, workspace)?;
+                    self.source.decode_between(*keep..source.place, source.bytes, first, workspace)?;
                     self.destination.encode_from(*keep, first, target, workspace)?;
                 }
                 Ok(Converted::Written)
@@ -217,14 +239,15 @@ impl Conversion {
     /// Every codec by itself, in the array's frame.
     fn run_whole(
         &self,
-        source: &[u8],
+        source: Undone<'_>,
         valid: Option<&[u64]>,
         target: &mut Vec<u8>,
         buffers: &mut ConversionBuffers,
         figures: &mut QuantizeFigures,
     ) -> Result<Converted, ChainFault> {
         let ConversionBuffers { first, second, third, workspace } = buffers;
-        self.source.decode(source, first, workspace)?;
+        self.source.decode_between(0..source.place, source.bytes, first, workspace)?;
+        self.source.check_decoded(first.len())?;
         let shape = &self.source.decoded().shape;
         let (source_size, target_size) = self.change.sizes();
         let origin = vec![0; shape.len()];

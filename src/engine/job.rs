@@ -55,6 +55,11 @@ impl ObjectJob {
         run.and(noted.map_err(|fault| ChunkFault { index: 0, fault }))
     }
 
+    /// Whether each subchunk of the source is read by itself, and once: then those that an earlier pass kept are used.
+    pub fn reads_subchunks_once(&self) -> bool {
+        matches!(self.route, Route::Convert(_) | Route::Subchunks(_))
+    }
+
     /// Whether elements of any length are put together anew.
     pub fn makes_elements(&self) -> bool {
         matches!(&self.route, Route::Measured(measured) if matches!(measured.way, SubchunkWay::Elements))

@@ -42,6 +42,11 @@ impl Budget {
         self.bytes.unwrap_or(u64::MAX)
     }
 
+    /// The bytes that are left where so many are `needed`: none where nobody sets a bound, for what can be done without.
+    pub(super) fn left_by(self, needed: u64) -> u64 {
+        self.bytes.map_or(0, |bytes| bytes.saturating_sub(needed))
+    }
+
     /// The threads that were asked for.
     pub(super) fn threads(self) -> usize {
         self.threads

@@ -1,5 +1,6 @@
 //! An array of SOURCE or DEST with its chain bound, and its shards as streams where they can be.
 
+use crate::array::kept::Kept;
 use crate::array::shard::ShardLayout;
 use crate::array::stored::StoredArray;
 use crate::codec::BoundChain;
@@ -33,7 +34,7 @@ pub(in crate::operation) fn side(
         }
         None => None,
     };
-    Ok(StoredArray { node, metadata, chain, layout })
+    Ok(StoredArray { node, metadata, chain, layout, kept: Kept::default() })
 }
 
 /// Binds an array whose chunks are not decoded to elements, or only by who knows how.
@@ -48,7 +49,7 @@ pub(in crate::operation) fn opaque_array(
         Some(subchunk) => ShardLayout::new(&chain, bind_opaque(&subchunk, store)?),
         None => None,
     };
-    Ok(StoredArray { node, metadata, chain, layout })
+    Ok(StoredArray { node, metadata, chain, layout, kept: Kept::default() })
 }
 
 /// The way of an inner chunk from the array itself, where shards can be streamed.

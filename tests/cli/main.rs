@@ -25,6 +25,7 @@ mod inspect_chunk;
 mod inspect_group;
 mod inspect_preview;
 mod inspect_values;
+mod kept;
 mod locations;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -37,7 +37,7 @@ struct Job {
 }
 
 /// A job of every route for arrays of chunks that are `[1, side, side]`, and of such in shards.
-const JOBS: [Job; 8] = [
+const JOBS: [Job; 9] = [
     Job { source: "chunks", options: &[], mebibytes: 8, route: "copy", passes: 1 },
     Job { source: "chunks", options: &["--compress", "zstd:19"], mebibytes: 64, route: "recode", passes: 1 },
     Job { source: "shards", options: &["--compress", "zstd:19"], mebibytes: 32, route: "recode", passes: 1 },
@@ -57,6 +57,7 @@ const JOBS: [Job; 8] = [
         route: "rechunk",
         passes: 1,
     },
+    Job { source: "packed", options: &["--quantize", "uint8"], mebibytes: 10, route: "recode", passes: 1 },
     Job { source: "packed", options: &["-c", "0,32,32"], mebibytes: 12, route: "rechunk", passes: 2 },
 ];
 

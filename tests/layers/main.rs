@@ -59,7 +59,7 @@ const OWNED: [(&str, &[&str]); 24] = [
     ("fs::", &["store"]),
     // A node is a store and a key. The files of others, which arguments name, are the command line's.
     ("std::path", &["store", "cli"]),
-    ("rustix", &["store", "engine"]),
+    ("rustix", &["store", "engine", "array"]),
     ("zarrs", &["codec"]),
     ("blosc_src", &["codec::kinds"]),
 ];

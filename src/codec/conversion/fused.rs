@@ -1,7 +1,7 @@
 //! One pass over the values of a chunk, from the encoded array of one chain to that of the other.
 
 use super::steps::{apply, array_before, array_order, push_change, swapped, undo};
-use super::{Conversion, ConversionBuffers, Converted, ValueChange, Way};
+use super::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, Way};
 use crate::codec::chain::{BindError, BoundChain, BoundCodec, Codec, range_check};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
 use crate::codec::is_filled_with;
@@ -163,7 +163,7 @@ impl Conversion {
     pub(super) fn run_fused(
         &self,
         fused: &Fused,
-        source: &[u8],
+        source: Undone<'_>,
         target: &mut Vec<u8>,
         buffers: &mut ConversionBuffers,
         figures: &mut QuantizeFigures,
@@ -172,10 +172,10 @@ impl Conversion {
         let at = fused.source_bytes;
         let plain = matches!(self.source.codecs()[at].codec, Codec::Bytes { .. });
         let undone_to = pass_end(&self.source, at);
-        let encoded: &[u8] = if undone_to == self.source.codecs().len() {
-            source
+        let encoded: &[u8] = if undone_to == source.place {
+            source.bytes
         } else {
-            self.source.decode_to(undone_to, source, first, workspace)?;
+            self.source.decode_between(undone_to..source.place, source.bytes, first, workspace)?;
             first
         };
         if plain {

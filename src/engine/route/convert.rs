@@ -1,12 +1,12 @@
 //! Objects (chunks or shards) that are converted whole, each by itself.
 
-use crate::array::chunk_set::ChunkSet;
+use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::geometry::unbound;
 use crate::array::reader::PIECE;
 use crate::array::stored::{at, filled};
 use crate::codec::chain::OfShape;
-use crate::codec::conversion::{Conversion, Converted};
+use crate::codec::conversion::{Conversion, Converted, Undone};
 use crate::codec::region::as_index;
 use crate::codec::{ChainFault, ChainFaultKind};
 use crate::engine::buffers::ObjectBuffers;
@@ -138,19 +138,26 @@ impl ConvertRun<'_> {
         if !self.transfer.present.contains(index) {
             return self.fill_object(&conversion, buffers, &keys.destination);
         }
-        let start = source.start_of(index);
-        let valid = source.cropped(&start, &conversion.source().decoded().shape);
-        if let (None, Some(sizes)) = (&valid, conversion.streams()) {
-            return self.stream(&conversion, sizes, buffers, &keys, &start);
-        }
-        let (key, most) = (&keys.source, conversion.source().max_encoded_bytes());
-        if !source.node.read_into(key, most, &mut buffers.read)? {
-            return Err(Fault::vanished(key));
-        }
-        report.bytes_read = buffers.read.len() as u64;
+        let (start, chain) = (source.start_of(index), conversion.source());
+        let valid = source.cropped(&start, &chain.decoded().shape);
+        let kept = source.kept.take(&position(index, &source.metadata));
+        let chunk = if let Some(kept) = &kept {
+            report.bytes_read = kept.stored;
+            Undone { bytes: &kept.bytes, place: chain.bytes_place() }
+        } else {
+            if let (None, Some(sizes)) = (&valid, conversion.streams()) {
+                return self.stream(&conversion, sizes, buffers, &keys, &start);
+            }
+            let key = &keys.source;
+            if !source.node.read_into(key, chain.max_encoded_bytes(), &mut buffers.read)? {
+                return Err(Fault::vanished(key));
+            }
+            report.bytes_read = buffers.read.len() as u64;
+            Undone { bytes: &buffers.read, place: chain.codecs().len() }
+        };
         let converted = conversion
-            .run(
-                &buffers.read,
+            .run_undone(
+                chunk,
                 valid.as_deref(),
                 &mut buffers.written,
                 &mut buffers.conversion,

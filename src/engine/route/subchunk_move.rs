@@ -7,7 +7,7 @@ use crate::array::fault::{ChunkFault, Fault};
 use crate::array::stored::{at, filled};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::Conversion;
-use crate::codec::conversion::Converted;
+use crate::codec::conversion::{Converted, Undone};
 use crate::codec::region::advance;
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::driver::Driver;
@@ -147,14 +147,18 @@ impl SubchunkMove<'_> {
         buffers: &mut ObjectBuffers,
         report: &mut ObjectReport,
     ) -> Result<bool, Fault> {
-        let source = &self.transfer.source;
+        let (source, chain) = (&self.transfer.source, self.conversion.source());
         let start = source.start_of_subchunk(subchunk);
         let valid = source.cropped(&start, source.subchunk_shape());
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
             return Ok(false); // All of it lies beyond the edge of the array.
         }
         let ObjectBuffers { read, written, conversion: work, workspace, .. } = buffers;
-        if !self.source.read(subchunk, read, workspace)? {
+        let kept = if self.conversion.is_copy() { None } else { source.kept.take(subchunk) };
+        if kept.is_some() {
+            // The index of its shard counts as read, whether chunks are kept or not.
+            self.source.holds(subchunk, read, workspace)?;
+        } else if !self.source.read(subchunk, read, workspace)? {
             let Some(absent) = &self.transfer.absent_element else { return Ok(false) };
             let elements = filled(absent, self.transfer.destination.subchunk_chain());
             let target = if self.conversion.is_copy() { read } else { written };
@@ -163,13 +167,17 @@ impl SubchunkMove<'_> {
                 .map_err(|fault| at(fault, &start).of_destination(object))?;
             return Ok(true);
         }
-        report.bytes_read += read.len() as u64;
+        let (chunk, bytes_read) = match &kept {
+            Some(kept) => (Undone { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
+            None => (Undone { bytes: read, place: chain.codecs().len() }, read.len() as u64),
+        };
+        report.bytes_read += bytes_read;
         if self.conversion.is_copy() {
             return Ok(true);
         }
         let converted = self
             .conversion
-            .run(read, valid.as_deref(), written, work, &mut report.figures)
+            .run_undone(chunk, valid.as_deref(), written, work, &mut report.figures)
             .map_err(|fault| at(fault, &start).of_source(source.object_of(subchunk).0))?;
         Ok(converted == Converted::Written)
     }

@@ -95,6 +95,7 @@ mod tests {
     use super::*;
     use crate::array::ChunkSet;
     use crate::array::fault::ObjectOf;
+    use crate::array::kept::Kept;
     use crate::array::stored::StoredArray;
     use crate::codec::BoundChain;
     use crate::codec::conversion::ValueChange;
@@ -124,7 +125,8 @@ mod tests {
         let input = ArrayRepresentation { data_type, shape: chunk_shape.to_vec(), fill_value };
         let codecs = &metadata.codecs;
         let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "", &mut Vec::new());
-        StoredArray { node, chain: BoundChain::bind(&pipeline).unwrap(), metadata, layout: None }
+        let chain = BoundChain::bind(&pipeline).unwrap();
+        StoredArray { node, chain, metadata, layout: None, kept: Kept::default() }
     }
 
     /// From two chunks of two rows to four of one column, block by block.

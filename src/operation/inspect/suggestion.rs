@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::array::interrupt::Interrupt;
+use crate::array::kept::Kept;
 use crate::array::stored::StoredArray;
 use crate::data_type::{DataType, value_to_json};
 use crate::diagnostic::Diagnostic;
@@ -54,8 +55,9 @@ impl Suggesting<'_> {
         let quantize = QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() };
         let request = Request::new(source, &options, &quantize)?;
         let budget = self.budget.narrowed(driver.num_threads());
-        let interrupt = Interrupt::default();
-        let quantization = FirstPass { budget, interrupt: &interrupt, listing, progress }.settle(&request)?;
+        let (interrupt, kept) = (Interrupt::default(), Kept::default());
+        let pass = FirstPass { budget, interrupt: &interrupt, listing, progress, kept: &kept };
+        let quantization = pass.settle(&request)?;
         progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
         let figures = measure::figures(side, &listing.present, &quantization, driver, progress);
         progress.finish();

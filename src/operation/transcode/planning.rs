@@ -9,6 +9,7 @@ use super::room::check_room;
 use super::selection::SourceArray;
 use super::site::cannot_write;
 use crate::array::interrupt::Interrupt;
+use crate::array::kept::Shelf;
 use crate::engine::driver::Driver;
 use crate::engine::progress::{Progress, Share, Silent};
 use crate::metadata::array::num_elements;
@@ -42,6 +43,8 @@ pub(super) struct Planning<'a> {
     /// Where they will be.
     pub work: &'a Node,
     pub is_tree: bool,
+    /// Where first passes keep chunks.
+    pub shelf: &'a Shelf,
 }
 
 impl Planning<'_> {
@@ -111,8 +114,8 @@ impl Planning<'_> {
             self.is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
         let settled = settled.as_ref();
-        let planner =
-            Planner { options: &change, settled, run: self.run, budget, interrupt: self.interrupt, driver };
+        let Planning { run, interrupt, shelf, .. } = *self;
+        let planner = Planner { options: &change, settled, run, budget, interrupt, driver, shelf };
         let plan = planner.plan(opened, target, progress)?;
         let memory = allot(budget, &plan, self.run.verify)?;
         check_room(&plan)?;

@@ -11,8 +11,9 @@ use super::sealed::{self, SealedPlan};
 use super::site::{Claim, Site, cannot_write};
 use super::tree::Source;
 use super::verify::Verification;
-use super::writing::{Ended, Writing};
+use super::writing::{Ended, Writing, most_bytes};
 use crate::array::interrupt::Interrupt;
+use crate::array::kept::Shelf;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Journal;
 use crate::engine::progress::Progress;
@@ -106,8 +107,10 @@ impl Prepared {
         let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
         let arrays = take(&mut source.arrays);
         let (work, is_tree, run) = (&site.work, arrays.len() > 1, &options.run);
-        let planning = Planning { budget, run, interrupt, driver: &driver, progress, work, is_tree };
+        let shelf = &Shelf::default();
+        let planning = Planning { budget, run, interrupt, driver: &driver, progress, work, is_tree, shelf };
         let mut arrays = planning.plan(arrays)?;
+        shelf.limit(budget.left_by(most_bytes(&arrays, budget, driver.num_threads())));
         let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
         let documents = with_copies(options, &source.groups, of_arrays.collect())?;
         Ok(Prepared { budget, driver, source, site, arrays, documents })

@@ -83,10 +83,7 @@ impl Writing<'_> {
         &self,
         work: impl Fn(&PlannedArray, &Driver) -> Result<R, E> + Send + Sync,
     ) -> Result<Vec<R>, E> {
-        let small = self.arrays.iter().filter(|array| array.is_small);
-        let most = small.map(|array| array.memory.bytes).max().unwrap_or(1);
-        let at_once = usize::try_from(self.budget.bytes() / most.max(1)).unwrap_or(usize::MAX);
-        let threads = at_once.clamp(1, self.driver.num_threads());
+        let (threads, _) = small_at_once(self.arrays, self.budget, self.driver.num_threads());
         let narrow = self.with_threads(threads)?;
         let driver = narrow.as_ref().unwrap_or(self.driver);
         let small =
@@ -110,6 +107,21 @@ impl Writing<'_> {
     }
 }
 
+/// How many small arrays are written at once by so many threads, and the bytes that they need together.
+fn small_at_once(arrays: &[PlannedArray], budget: Budget, threads: usize) -> (usize, u64) {
+    let small = arrays.iter().filter(|array| array.is_small);
+    let most = small.map(|array| array.memory.bytes).max().unwrap_or(0);
+    let at_once = usize::try_from(budget.bytes() / most.max(1)).unwrap_or(usize::MAX);
+    let threads = at_once.clamp(1, threads);
+    (threads, most.saturating_mul(threads as u64))
+}
+
+/// The most bytes that writing takes at any time.
+pub(super) fn most_bytes(arrays: &[PlannedArray], budget: Budget, threads: usize) -> u64 {
+    let (_, small) = small_at_once(arrays, budget, threads);
+    arrays.iter().map(|array| array.memory.bytes).fold(small, u64::max)
+}
+
 /// The chunks of an array being written.
 struct Run<'a> {
     plan: &'a Plan,
@@ -131,6 +143,10 @@ impl Run<'_> {
             self.remove_unfinished(&part)?;
         }
         self.run(&part, |report| tally.add(&report))?;
+        if let Some(job) = &self.plan.job {
+            // Of objects that an earlier run had written.
+            job.transfer.source.kept.clear();
+        }
         self.check_error(&tally)?;
         Ok(tally)
     }

@@ -8,6 +8,7 @@ use super::work::{Ends, Work};
 use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
 use crate::array::interrupt::Interrupt;
+use crate::array::kept::{Kept, Shelf};
 use crate::codec::conversion::ValueChange;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
@@ -45,6 +46,8 @@ pub(in crate::operation) struct Planner<'a> {
     pub interrupt: &'a Interrupt,
     /// Who lists the chunks.
     pub driver: &'a Driver,
+    /// Where first passes keep chunks.
+    pub shelf: &'a Shelf,
 }
 
 impl Planner<'_> {
@@ -67,15 +70,20 @@ impl Planner<'_> {
                 "a folder stands where the chunk `{folder}` should be"
             )));
         }
+        let kept = self.shelf.part();
         let quantization = match (&self.options.quantize, self.settled) {
             (Some(_), Some(settled)) => settled.quantization.clone(),
             (Some(quantize), None) => {
                 let request = Request::new(&source, self.options, quantize)?;
-                Some(self.quantization(&request, &target, &listing, progress)?)
+                Some(self.quantization(&request, &target, &listing, progress, &kept)?)
             }
             (None, _) => None,
         };
-        self.assemble(source, target, listing, quantization)
+        let mut plan = self.assemble(source, target, listing, quantization)?;
+        if let Some(job) = &mut plan.job {
+            job.transfer.source.kept = kept;
+        }
+        Ok(plan)
     }
 
     /// The quantisation: of a plan that reads no chunk, without what only the data tell.
@@ -85,23 +93,32 @@ impl Planner<'_> {
         target: &Node,
         listing: &Listing,
         progress: &dyn Progress,
+        kept: &Kept,
     ) -> Result<Quantization, OperationError> {
+        let none = Kept::default();
+        let (budget, interrupt) = (self.budget, self.interrupt);
+        let pass = FirstPass { budget, interrupt, listing, progress, kept: &none };
         if !request.reads_data() {
-            return FirstPass { budget: self.budget, interrupt: self.interrupt, listing, progress }
-                .settle(request);
+            return pass.settle(request);
         }
         let open = request.open(listing);
         if self.run.dry_run {
             return open;
         }
         // Too small a budget is found out before anything is read.
-        let mut budget = self.budget;
-        if let Ok(sketch) = open.and_then(|open| {
+        let Ok(sketch) = open.and_then(|open| {
             self.assemble(request.source.clone(), target.clone(), listing.clone(), Some(open))
-        }) {
-            budget = budget.narrowed(allot(self.budget, &sketch, self.run.verify)?.threads);
-        }
-        FirstPass { budget, interrupt: self.interrupt, listing, progress }.settle(request)
+        }) else {
+            self.shelf.limit(0);
+            return pass.settle(request);
+        };
+        let memory = allot(budget, &sketch, self.run.verify)?;
+        // What is kept, of this array and of others, takes none of the memory of the passes.
+        self.shelf.limit(budget.left_by(memory.bytes));
+        let keeps =
+            sketch.job.is_some_and(|job| job.reads_subchunks_once() && job.transfer.source.is_regular());
+        let (budget, kept) = (budget.narrowed(memory.threads), if keeps { kept } else { &none });
+        FirstPass { budget, kept, ..pass }.settle(request)
     }
 
     /// Puts a plan together, and proves it.

@@ -7,6 +7,7 @@ use super::quantization::Quantization;
 use super::request::Request;
 use super::survey::{Survey, Surveyor, scans};
 use crate::array::interrupt::Interrupt;
+use crate::array::kept::Kept;
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
 use crate::engine::listing::Listing;
@@ -28,6 +29,8 @@ pub(in crate::operation) struct FirstPass<'a> {
     pub listing: &'a Listing,
     /// Who wants to know how far it is.
     pub progress: &'a dyn Progress,
+    /// Where chunks that it read are kept.
+    pub kept: &'a Kept,
 }
 
 impl FirstPass<'_> {
@@ -35,7 +38,8 @@ impl FirstPass<'_> {
     pub(in crate::operation) fn settle(&self, request: &Request<'_>) -> Result<Quantization, OperationError> {
         let source = request.source;
         let (metadata, pipeline) = (source.metadata.clone(), &source.pipeline);
-        let side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
+        let mut side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
+        side.kept = self.kept.clone();
         let driver = new_driver(self.budget.threads(), self.interrupt)?;
         let survey = self.survey(request, &side, &driver)?;
         request.first_fit(|target, fit| {

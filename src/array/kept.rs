@@ -1,0 +1,267 @@
+//! Chunks that a first pass read, held in memory for the passes after it as far as the memory budget reaches.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::codec::BoundChain;
+use crate::codec::region::as_index;
+
+/// What a chunk takes beside its bytes: its entry, and what the allocator rounds up.
+const BESIDE: u64 = 256;
+
+/// Chunks that are stored as their elements are held up to this size. Larger ones are read again in less time than memory
+/// that no one has used before takes to be had: the system keeps files in memory, too.
+const MOST_PLAIN: u64 = 64 << 10;
+
+/// Chunks that are kept before it is asked whether that pays.
+const TRIALS: u64 = 4;
+
+/// What the first passes of a command hold, of all its arrays, and how much that may be. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Shelf(Arc<Mutex<Held>>);
+
+#[derive(Debug, Default)]
+struct Held {
+    /// By the number of the array, and the position of the chunk in its grid of subchunks.
+    chunks: HashMap<(usize, Box<[u64]>), Arc<KeptChunk>>,
+    /// Bytes that they take, and may take.
+    bytes: u64,
+    most: u64,
+    /// Arrays that have a number.
+    arrays: usize,
+    /// Chunks that were put here, the time that it took to read them, which a later pass does not take again, and the
+    /// time that it took to put them here.
+    count: u64,
+    saved: Duration,
+    spent: Duration,
+}
+
+impl Held {
+    /// Whether to go on. Memory that no one has used before may cost more than what is kept saves: a virtual machine may
+    /// have to ask its host for it, page by page.
+    fn pays(&self) -> bool {
+        self.count < TRIALS || self.spent <= self.saved
+    }
+}
+
+/// A chunk that was read. Only its codecs from bytes to bytes are undone: so every pass can go on from it, and a route
+/// that leaves the other codecs as they are, too.
+#[derive(Debug)]
+pub struct KeptChunk {
+    /// What the codecs from bytes to bytes were given.
+    pub bytes: Vec<u8>,
+    /// Bytes of the stored chunk.
+    pub stored: u64,
+}
+
+impl KeptChunk {
+    fn size(&self) -> u64 {
+        (self.bytes.capacity() as u64).saturating_add(BESIDE)
+    }
+}
+
+/// The part of a [`Shelf`] that belongs to one array; without one nothing is kept.
+#[derive(Debug, Clone, Default)]
+pub struct Kept(Option<(Shelf, usize)>);
+
+impl Shelf {
+    /// The part of an array that has none yet.
+    pub fn part(&self) -> Kept {
+        let mut held = self.held();
+        held.arrays += 1;
+        Kept(Some((self.clone(), held.arrays)))
+    }
+
+    /// Lets it hold at most so many bytes from now on; what is too much, of whatever array, is forgotten.
+    pub fn limit(&self, most: u64) {
+        let mut held = self.held();
+        held.most = most;
+        if held.bytes > most {
+            let Held { chunks, bytes, .. } = &mut *held;
+            chunks.retain(|_, chunk| {
+                let stays = *bytes <= most;
+                *bytes -= if stays { 0 } else { chunk.size() };
+                stays
+            });
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// Room for a chunk of so many bytes, if one of this chain is worth keeping and there is any.
+    pub fn room(&self, chain: &BoundChain, bytes: usize) -> Option<KeptRoom> {
+        let (shelf, array) = self.0.as_ref()?;
+        let size = (bytes as u64).saturating_add(BESIDE);
+        let is_plain = chain.stores_elements(as_index(chain.decoded_bytes()));
+        let mut held = shelf.held();
+        let has_room = size <= held.most.saturating_sub(held.bytes);
+        if !has_room || !held.pays() || (is_plain && size > MOST_PLAIN) {
+            return None;
+        }
+        held.bytes += size;
+        Some(KeptRoom { shelf: shelf.clone(), array: *array, size })
+    }
+
+    /// The chunk at a position, if it is kept; it stays so.
+    pub fn get(&self, position: &[u64]) -> Option<Arc<KeptChunk>> {
+        let (shelf, array) = self.0.as_ref()?;
+        shelf.held().chunks.get(&(*array, position.into())).cloned()
+    }
+
+    /// The chunk at a position, if it is kept, for the last time.
+    pub fn take(&self, position: &[u64]) -> Option<Arc<KeptChunk>> {
+        let (shelf, array) = self.0.as_ref()?;
+        let mut held = shelf.held();
+        let chunk = held.chunks.remove(&(*array, position.into()))?;
+        held.bytes -= chunk.size();
+        Some(chunk)
+    }
+
+    /// Forgets the array's chunks.
+    pub fn clear(&self) {
+        let Some((shelf, array)) = &self.0 else { return };
+        let mut held = shelf.held();
+        let Held { chunks, bytes, .. } = &mut *held;
+        chunks.retain(|(number, _), chunk| {
+            let stays = number != array;
+            *bytes -= if stays { 0 } else { chunk.size() };
+            stays
+        });
+    }
+}
+
+/// Room that is set aside for a chunk; given back where none is put there.
+#[derive(Debug)]
+pub struct KeptRoom {
+    shelf: Shelf,
+    array: usize,
+    size: u64,
+}
+
+impl KeptRoom {
+    /// Puts the chunk at a position there, of which `stored` bytes were read in the time that is `saved` next time.
+    pub fn fill(self, position: &[u64], bytes: &[u8], stored: u64, saved: Duration) {
+        if (bytes.len() as u64).saturating_add(BESIDE) > self.size {
+            return;
+        }
+        let begun = thread_time();
+        let chunk = KeptChunk { bytes: bytes.to_vec(), stored };
+        let key = (self.array, Box::from(position));
+        let spent = thread_time().saturating_sub(begun);
+        let mut held = self.shelf.held();
+        held.count += 1;
+        held.saved += saved;
+        held.spent += spent;
+        // What is set aside is given back below.
+        held.bytes += chunk.size();
+        let before = held.chunks.insert(key, Arc::new(chunk));
+        held.bytes -= before.map_or(0, |before| before.size());
+    }
+}
+
+impl Drop for KeptRoom {
+    fn drop(&mut self) {
+        self.shelf.held().bytes -= self.size;
+    }
+}
+
+/// The time that this thread has been at work.
+pub fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::data_type::DataType;
+    use crate::element::{ElementType, NumberType};
+    use crate::metadata::extension::CodecMetadata;
+    use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+
+    /// The chain of a chunk of so many bytes.
+    fn chain(codecs: &[&str], bytes: u64) -> BoundChain {
+        let data_type = DataType::Number(NumberType::of(ElementType::UInt8));
+        let input = ArrayRepresentation { data_type, shape: vec![bytes], fill_value: None };
+        let codecs: Vec<_> = codecs.iter().map(|name| CodecMetadata::new(*name, None)).collect();
+        let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "", &mut Vec::new());
+        BoundChain::bind(&pipeline).unwrap()
+    }
+
+    fn put(kept: &Kept, position: &[u64], byte: u8, stored: u64) -> bool {
+        let room = kept.room(&chain(&["bytes", "crc32c"], 1000), 1000);
+        let has_room = room.is_some();
+        if let Some(room) = room {
+            room.fill(position, &[byte; 1000], stored, Duration::from_secs(9));
+        }
+        has_room
+    }
+
+    #[test]
+    fn shelf_holds_no_more_than_its_limit_whatever_array_the_chunks_are_of() {
+        let shelf = Shelf::default();
+        let (one, other) = (shelf.part(), shelf.part());
+        assert!(!put(&one, &[0], 1, 10), "there is no room before it is given");
+        shelf.limit(3 * (1000 + BESIDE));
+        assert!(put(&one, &[0, 1], 1, 10) && put(&one, &[0, 1], 2, 11));
+        assert!(put(&other, &[0, 1], 3, 12) && put(&one, &[1, 0], 4, 13));
+        assert!(!put(&other, &[1, 0], 5, 14));
+        let chunk = one.get(&[0, 1]).unwrap();
+        assert_eq!((chunk.bytes[0], chunk.stored), (2, 11));
+        assert_eq!(other.take(&[0, 1]).unwrap().bytes[0], 3);
+        assert!(other.take(&[0, 1]).is_none());
+        assert!(put(&other, &[1, 0], 5, 14));
+        one.clear();
+        assert!(one.get(&[1, 0]).is_none() && other.get(&[1, 0]).is_some());
+        shelf.limit(1000);
+        assert!(other.get(&[1, 0]).is_none());
+        assert_eq!(shelf.held().bytes, 0);
+    }
+
+    #[test]
+    fn room_that_is_not_used_is_given_back() {
+        let shelf = Shelf::default();
+        shelf.limit(2000);
+        let kept = shelf.part();
+        let chain = chain(&["bytes", "crc32c"], 1000);
+        let room = kept.room(&chain, 1000);
+        assert!(room.is_some() && kept.room(&chain, 1000).is_none());
+        drop(room);
+        kept.room(&chain, 1000).unwrap().fill(&[0], &[0; 1001], 0, Duration::ZERO);
+        assert!(kept.get(&[0]).is_none(), "it has more bytes than room was made for");
+        assert!(put(&kept, &[0], 1, 1));
+    }
+
+    #[test]
+    fn nothing_more_is_kept_once_that_takes_longer_than_it_saves() {
+        let shelf = Shelf::default();
+        shelf.limit(u64::MAX);
+        let (kept, chain) = (shelf.part(), chain(&["bytes", "crc32c"], 1000));
+        for chunk in 0..TRIALS {
+            kept.room(&chain, 1000).unwrap().fill(&[chunk], &[0; 1000], 0, Duration::ZERO);
+        }
+        shelf.held().spent += Duration::from_nanos(1);
+        assert!(kept.room(&chain, 1000).is_none() && kept.get(&[0]).is_some());
+        shelf.held().saved += Duration::from_secs(9);
+        assert!(kept.room(&chain, 1000).is_some());
+    }
+
+    #[test]
+    fn large_chunks_that_are_their_elements_are_not_kept_nor_any_without_a_shelf() {
+        let shelf = Shelf::default();
+        shelf.limit(u64::MAX);
+        let is_kept =
+            |codecs: &[&str], bytes: u64| shelf.part().room(&chain(codecs, bytes), as_index(bytes)).is_some();
+        assert!(is_kept(&["bytes"], 1000) && !is_kept(&["bytes"], MOST_PLAIN));
+        assert!(is_kept(&["bytes", "crc32c"], 1 << 30));
+        assert!(Kept::default().room(&chain(&["bytes"], 10), 10).is_none());
+    }
+}
