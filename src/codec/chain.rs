@@ -29,7 +29,7 @@ use bound_codec::expect_size;
 pub(super) use bound_codec::zeroed;
 pub use by_shape::{ByShape, OfShape};
 
-pub(super) use bind::{ElementSize, range_check};
+pub(super) use bind::ElementSize;
 
 /// What a codec does to a chunk.
 #[derive(Debug, Clone)]

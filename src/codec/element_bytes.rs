@@ -33,7 +33,7 @@ impl ElementBytes {
             DataType::Number(number_type) if is_sub_byte(*number_type) => Some(ElementBytes::LowBits {
                 bits: number_type.bits(),
                 is_signed: number_type.element().is_signed_integer(),
-                check: super::chain::range_check(data_type).map(Box::new),
+                check: data_type.number().and_then(Cast::range_check).map(Box::new),
             }),
             DataType::SmallFloat(float) | DataType::ComplexSmallFloat(float) if float.bits() < 8 => {
                 low_bits(float.bits(), false)

@@ -1,4 +1,4 @@
-//! Elements of any length: a chunk of `vlen-utf8` or `vlen-bytes` taken apart, and put together again.
+//! Elements of any length: a chunk of `vlen-utf8` and its like taken apart, and put together again.
 
 use super::chain::{BoundChain, Codec, Workspace};
 use super::fault::{ChainFault, ChainFaultKind};
@@ -34,7 +34,7 @@ impl VlenElements {
     }
 }
 
-/// A chain whose chunks are taken apart: `transpose` any number of times, `vlen-utf8` or `vlen-bytes`, and codecs that
+/// A chain whose chunks are taken apart: `transpose` any number of times, `vlen-utf8` or one of its like, and codecs that
 /// turn bytes into bytes.
 #[derive(Debug, Clone)]
 pub struct VlenChain {

@@ -132,7 +132,7 @@ static ARRAY_TO_BYTES: [Entry; 12] = [
     to_bytes("vlen-bytes", V2Id::Filter("vlen-bytes"), true, true),
     to_bytes("vlen-utf8", V2Id::Filter("vlen-utf8"), true, true),
     to_bytes("zarrs.vlen", V2Id::None, false, false),
-    to_bytes("zarrs.vlen_v2", V2Id::None, false, false),
+    to_bytes("zarrs.vlen_v2", V2Id::None, false, true),
     to_bytes("zfp", V2Id::None, true, false).because(NO_ZFP),
 ];
 

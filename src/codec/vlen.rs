@@ -1,10 +1,10 @@
-//! `vlen-utf8` and `vlen-bytes`: the number of elements, then each with its length before it, all in 32 bits of little
-//! endian.
+//! `vlen-utf8`, `vlen-bytes` and `zarrs.vlen_v2`: the number of elements, then each with its length before it, all in 32
+//! bits of little endian.
 //!
 //! Elements of any length have no place in a chunk of fixed ones: this proves that a chunk is right, and passes it on
 //! as it is. zarrs would panic where a length leads beyond the chunk.
 
-/// A bound `vlen-utf8` or `vlen-bytes`.
+/// A bound `vlen-utf8`, `vlen-bytes` or `zarrs.vlen_v2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vlen {
     /// Elements of a chunk.
@@ -115,6 +115,28 @@ mod tests {
         let bytes = chunk(&[b"a", "é".as_bytes(), b""]);
         assert_eq!(TEXT.check(&bytes), Ok(()));
         assert_eq!(Vlen { num_elements: 0, is_text: false }.check(&[0; 4]), Ok(()));
+    }
+
+    #[test]
+    fn chunk_of_zarrs_vlen_v2_is_read_and_the_other_way_round() {
+        use std::num::NonZeroU64;
+
+        use zarrs::array::codec::VlenV2Codec;
+        use zarrs::array::{
+            ArrayBytes, ArrayBytesOffsets, ArrayToBytesCodecTraits, CodecOptions, FillValue, data_type,
+        };
+
+        let (text, elements) = ("a\u{e9}", [&b"a"[..], "\u{e9}".as_bytes(), b""]);
+        let offsets = ArrayBytesOffsets::new(vec![0, 1, 3, 3]).unwrap();
+        let theirs = ArrayBytes::new_vlen(text.as_bytes().to_vec(), offsets).unwrap();
+        let (shape, fill) = ([NonZeroU64::new(3).unwrap()], FillValue::from(""));
+        let (codec, options) = (VlenV2Codec::new(), CodecOptions::default());
+        let encoded =
+            codec.encode(theirs.clone(), &shape, &data_type::string(), &fill, &options).unwrap().to_vec();
+        assert_eq!(encoded, chunk(&elements));
+        assert_eq!(TEXT.check(&encoded), Ok(()));
+        let decoded = codec.decode(encoded.into(), &shape, &data_type::string(), &fill, &options).unwrap();
+        assert_eq!(decoded, theirs);
     }
 
     #[test]

@@ -7,36 +7,38 @@
 mod float_format;
 mod small_float;
 
-use half::f16;
-
 pub use float_format::{FloatFormat, SpecialValues};
 pub use small_float::SmallFloat;
 
-/// A stored primitive number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ElementType {
-    /// 8-bit two's complement integer.
-    Int8,
-    /// 16-bit two's complement integer.
-    Int16,
-    /// 32-bit two's complement integer.
-    Int32,
-    /// 64-bit two's complement integer.
-    Int64,
-    /// 8-bit unsigned integer.
-    UInt8,
-    /// 16-bit unsigned integer.
-    UInt16,
-    /// 32-bit unsigned integer.
-    UInt32,
-    /// 64-bit unsigned integer.
-    UInt64,
-    /// IEEE 754 binary16.
-    Float16,
-    /// IEEE 754 binary32.
-    Float32,
-    /// IEEE 754 binary64.
-    Float64,
+/// The one list of element types, in three groups: signed integers, unsigned integers, floats. Each row has the
+/// variant, the Rust type, the type of its bits, and what it is.
+///
+/// `elements!([a_macro] [arguments])` gives the groups to a macro, behind `@rows [arguments]`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! elements {
+    ([$($user:tt)+] $arguments:tt) => {
+        $($user)+! {
+            @rows $arguments
+            {
+                Int8: i8 as u8, "8-bit two's complement integer.";
+                Int16: i16 as u16, "16-bit two's complement integer.";
+                Int32: i32 as u32, "32-bit two's complement integer.";
+                Int64: i64 as u64, "64-bit two's complement integer.";
+            }
+            {
+                UInt8: u8 as u8, "8-bit unsigned integer.";
+                UInt16: u16 as u16, "16-bit unsigned integer.";
+                UInt32: u32 as u32, "32-bit unsigned integer.";
+                UInt64: u64 as u64, "64-bit unsigned integer.";
+            }
+            {
+                Float16: ::half::f16 as u16, "IEEE 754 binary16.";
+                Float32: f32 as u32, "IEEE 754 binary32.";
+                Float64: f64 as u64, "IEEE 754 binary64.";
+            }
+        }
+    };
 }
 
 /// Runs an expression with a type name bound to the Rust type of an [`ElementType`].
@@ -46,51 +48,16 @@ pub enum ElementType {
 #[macro_export]
 macro_rules! with_element {
     ($element_type:expr, $T:ident => $body:expr) => {
+        $crate::elements!([$crate::with_element] [$element_type, $T => $body])
+    };
+    (@rows [$element_type:expr, $T:ident => $body:expr]
+        $({ $($variant:ident: $type:ty as $bits:ty, $doc:literal;)* })*
+    ) => {
         match $element_type {
-            $crate::element::ElementType::Int8 => {
-                type $T = i8;
+            $($($crate::element::ElementType::$variant => {
+                type $T = $type;
                 $body
-            }
-            $crate::element::ElementType::Int16 => {
-                type $T = i16;
-                $body
-            }
-            $crate::element::ElementType::Int32 => {
-                type $T = i32;
-                $body
-            }
-            $crate::element::ElementType::Int64 => {
-                type $T = i64;
-                $body
-            }
-            $crate::element::ElementType::UInt8 => {
-                type $T = u8;
-                $body
-            }
-            $crate::element::ElementType::UInt16 => {
-                type $T = u16;
-                $body
-            }
-            $crate::element::ElementType::UInt32 => {
-                type $T = u32;
-                $body
-            }
-            $crate::element::ElementType::UInt64 => {
-                type $T = u64;
-                $body
-            }
-            $crate::element::ElementType::Float16 => {
-                type $T = ::half::f16;
-                $body
-            }
-            $crate::element::ElementType::Float32 => {
-                type $T = f32;
-                $body
-            }
-            $crate::element::ElementType::Float64 => {
-                type $T = f64;
-                $body
-            }
+            })*)*
         }
     };
 }
@@ -100,39 +67,22 @@ macro_rules! with_element {
 #[macro_export]
 macro_rules! with_integer {
     ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
+        $crate::elements!([$crate::with_integer] [$element_type, $T => $body, else $other])
+    };
+    (@rows [$element_type:expr, $T:ident => $body:expr, else $other:expr]
+        { $($signed:ident: $signed_type:ty as $signed_bits:ty, $signed_doc:literal;)* }
+        { $($unsigned:ident: $unsigned_type:ty as $unsigned_bits:ty, $unsigned_doc:literal;)* }
+        $floats:tt
+    ) => {
         match $element_type {
-            $crate::element::ElementType::Int8 => {
-                type $T = i8;
+            $($crate::element::ElementType::$signed => {
+                type $T = $signed_type;
                 $body
-            }
-            $crate::element::ElementType::Int16 => {
-                type $T = i16;
+            })*
+            $($crate::element::ElementType::$unsigned => {
+                type $T = $unsigned_type;
                 $body
-            }
-            $crate::element::ElementType::Int32 => {
-                type $T = i32;
-                $body
-            }
-            $crate::element::ElementType::Int64 => {
-                type $T = i64;
-                $body
-            }
-            $crate::element::ElementType::UInt8 => {
-                type $T = u8;
-                $body
-            }
-            $crate::element::ElementType::UInt16 => {
-                type $T = u16;
-                $body
-            }
-            $crate::element::ElementType::UInt32 => {
-                type $T = u32;
-                $body
-            }
-            $crate::element::ElementType::UInt64 => {
-                type $T = u64;
-                $body
-            }
+            })*
             _ => $other,
         }
     };
@@ -143,19 +93,16 @@ macro_rules! with_integer {
 #[macro_export]
 macro_rules! with_float {
     ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
+        $crate::elements!([$crate::with_float] [$element_type, $T => $body, else $other])
+    };
+    (@rows [$element_type:expr, $T:ident => $body:expr, else $other:expr] $signed:tt $unsigned:tt
+        { $($float:ident: $type:ty as $bits:ty, $doc:literal;)* }
+    ) => {
         match $element_type {
-            $crate::element::ElementType::Float16 => {
-                type $T = ::half::f16;
+            $($crate::element::ElementType::$float => {
+                type $T = $type;
                 $body
-            }
-            $crate::element::ElementType::Float32 => {
-                type $T = f32;
-                $body
-            }
-            $crate::element::ElementType::Float64 => {
-                type $T = f64;
-                $body
-            }
+            })*
             _ => $other,
         }
     };
@@ -171,13 +118,13 @@ pub trait Element: bytemuck::Pod + PartialEq + PartialOrd + Send + Sync + std::f
     fn from_bits64(bits: u64) -> Self;
 }
 
+/// Makes a Rust type an element, by the functions that take it to its bits and back.
 macro_rules! element {
-    ($type:ty, $variant:ident, $unsigned:ty, $value:ident => $to_bits:expr, $bits:ident => $from_bits:expr) => {
+    ($type:ty, $variant:ident, $bits:ty, $to_bits:expr, $from_bits:expr) => {
         impl Element for $type {
             const TYPE: ElementType = ElementType::$variant;
             fn to_bits64(self) -> u64 {
-                let $value = self;
-                u64::from($to_bits)
+                u64::from($to_bits(self))
             }
             #[allow(
                 clippy::cast_possible_truncation,
@@ -185,61 +132,59 @@ macro_rules! element {
                 reason = "the low bits are the element"
             )]
             fn from_bits64(bits: u64) -> Self {
-                let $bits = bits as $unsigned;
-                $from_bits
+                $from_bits(bits as $bits)
             }
         }
     };
 }
 
-element!(i8, Int8, u8, v => v.cast_unsigned(), b => b.cast_signed());
-element!(i16, Int16, u16, v => v.cast_unsigned(), b => b.cast_signed());
-element!(i32, Int32, u32, v => v.cast_unsigned(), b => b.cast_signed());
-element!(i64, Int64, u64, v => v.cast_unsigned(), b => b.cast_signed());
-element!(u8, UInt8, u8, v => v, b => b);
-element!(u16, UInt16, u16, v => v, b => b);
-element!(u32, UInt32, u32, v => v, b => b);
-element!(u64, UInt64, u64, v => v, b => b);
-element!(f16, Float16, u16, v => v.to_bits(), b => f16::from_bits(b));
-element!(f32, Float32, u32, v => v.to_bits(), b => f32::from_bits(b));
-element!(f64, Float64, u64, v => v.to_bits(), b => f64::from_bits(b));
-
-impl ElementType {
-    /// Every element type, in the order of the list.
-    pub const ALL: [ElementType; 11] = [
-        ElementType::Int8,
-        ElementType::Int16,
-        ElementType::Int32,
-        ElementType::Int64,
-        ElementType::UInt8,
-        ElementType::UInt16,
-        ElementType::UInt32,
-        ElementType::UInt64,
-        ElementType::Float16,
-        ElementType::Float32,
-        ElementType::Float64,
-    ];
-
-    /// Bytes of one element in memory.
-    pub const fn size(self) -> usize {
-        match self {
-            ElementType::Int8 | ElementType::UInt8 => 1,
-            ElementType::Int16 | ElementType::UInt16 | ElementType::Float16 => 2,
-            ElementType::Int32 | ElementType::UInt32 | ElementType::Float32 => 4,
-            ElementType::Int64 | ElementType::UInt64 | ElementType::Float64 => 8,
+/// What follows from the list: the enum, what is known of its variants, and the Rust types.
+macro_rules! define_elements {
+    (@rows []
+        { $($signed:ident: $signed_type:ty as $signed_bits:ty, $signed_doc:literal;)* }
+        { $($unsigned:ident: $unsigned_type:ty as $unsigned_bits:ty, $unsigned_doc:literal;)* }
+        { $($float:ident: $float_type:ty as $float_bits:ty, $float_doc:literal;)* }
+    ) => {
+        /// A stored primitive number.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ElementType {
+            $(#[doc = $signed_doc] $signed,)*
+            $(#[doc = $unsigned_doc] $unsigned,)*
+            $(#[doc = $float_doc] $float,)*
         }
-    }
 
-    /// Whether it is an IEEE 754 binary float.
-    pub const fn is_float(self) -> bool {
-        matches!(self, ElementType::Float16 | ElementType::Float32 | ElementType::Float64)
-    }
+        impl ElementType {
+            /// Every element type, in the order of the list.
+            pub const ALL: [ElementType; 11] =
+                [$(ElementType::$signed,)* $(ElementType::$unsigned,)* $(ElementType::$float,)*];
 
-    /// Whether it is a two's complement integer.
-    pub const fn is_signed_integer(self) -> bool {
-        matches!(self, ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::Int64)
-    }
+            /// Bytes of one element in memory.
+            pub const fn size(self) -> usize {
+                match self {
+                    $(ElementType::$signed => size_of::<$signed_type>(),)*
+                    $(ElementType::$unsigned => size_of::<$unsigned_type>(),)*
+                    $(ElementType::$float => size_of::<$float_type>(),)*
+                }
+            }
+
+            /// Whether it is an IEEE 754 binary float.
+            pub const fn is_float(self) -> bool {
+                matches!(self, $(ElementType::$float)|*)
+            }
+
+            /// Whether it is a two's complement integer.
+            pub const fn is_signed_integer(self) -> bool {
+                matches!(self, $(ElementType::$signed)|*)
+            }
+        }
+
+        $(element!($signed_type, $signed, $signed_bits, <$signed_type>::cast_unsigned, <$signed_bits>::cast_signed);)*
+        $(element!($unsigned_type, $unsigned, $unsigned_bits, std::convert::identity, std::convert::identity);)*
+        $(element!($float_type, $float, $float_bits, <$float_type>::to_bits, <$float_type>::from_bits);)*
+    };
 }
+
+elements!([define_elements] []);
 
 /// What the values of an array mean: a stored primitive and the bits of it that count, or a small float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -70,6 +70,18 @@ impl Cast {
         cast
     }
 
+    /// The cast that passes each value of a type with unused bits and refuses the rest; `None` where all bits count.
+    pub fn range_check(number_type: NumberType) -> Option<Self> {
+        let options = || CastOptions {
+            source: number_type,
+            target: number_type,
+            rounding: Rounding::NearestEven,
+            out_of_range: OutOfRange::Error,
+            scalar_map: Vec::new(),
+        };
+        (!number_type.is_whole()).then(|| Self::new(options()))
+    }
+
     /// What was bound.
     pub fn options(&self) -> &CastOptions {
         &self.options

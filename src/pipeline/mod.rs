@@ -71,7 +71,7 @@ pub enum BoundConfiguration {
     PackBits(configuration::BoundPackBits),
     /// `numcodecs.pcodec`.
     Pcodec(configuration::BoundPcodec),
-    /// `vlen-utf8` or `vlen-bytes`.
+    /// `vlen-utf8`, `vlen-bytes` or `zarrs.vlen_v2`.
     Vlen(configuration::VlenConfiguration),
     /// `sharding_indexed`.
     Sharding(ShardingStage),

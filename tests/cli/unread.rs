@@ -84,6 +84,17 @@ fn text_compressed_anew_comes_back_bit_for_bit() {
 }
 
 #[test]
+fn text_in_the_framing_of_zarrs_is_read_and_written() {
+    let test = CliTest::new();
+    words(&test, "a", "");
+    let zarrs = r#"[{"name":"zarrs.vlen_v2"},{"name":"zstd","configuration":{"level":1}}]"#;
+    let plain = r#"[{"name":"vlen-utf8"}]"#;
+    let last = through(&test, &[&["--codecs", zarrs], &["-c", "3"], &["-c", "4"], &["--codecs", plain]]);
+    assert!(chunks(&test, &last).values().eq(chunks(&test, "a").values()));
+    test.run(["validate", "-q", "--level", "data", "step0", "step1", "step2"]).succeeds();
+}
+
+#[test]
 fn text_in_shards_is_compressed_anew_inside_them() {
     let test = CliTest::new();
     words(&test, "a", "");

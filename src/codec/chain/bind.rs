@@ -9,11 +9,9 @@ use crate::codec::sharding::BoundSharding;
 use crate::codec::transpose::Transpose;
 use crate::codec::vlen::Vlen;
 use crate::data_type::DataType;
-use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::{Delta, ElementFilter, FilterOptions};
 use crate::kernel::scale_offset::ScaleOffset;
-use crate::kernel::{OutOfRange, Rounding};
-use crate::pipeline::configuration::VlenConfiguration;
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, CodecKind, Representation, Stage};
 
 /// What elements a chain is bound for.
@@ -41,18 +39,6 @@ pub(super) fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> 
         Some(Ok(total)) if total <= usize::MAX / 4 => Ok(()),
         _ => Err(BindError::TooLarge { shape: array.shape.clone() }),
     }
-}
-
-/// The cast that passes each value of a type with unused bits and refuses the rest; `None` where all bits count.
-pub(in crate::codec) fn range_check(data_type: &DataType) -> Option<Cast> {
-    let number_type = data_type.number().filter(|number_type| !number_type.is_whole())?;
-    Some(Cast::new(CastOptions {
-        source: number_type,
-        target: number_type,
-        rounding: Rounding::NearestEven,
-        out_of_range: OutOfRange::Error,
-        scalar_map: Vec::new(),
-    }))
 }
 
 pub(super) fn bind_codec(
@@ -86,7 +72,7 @@ pub(super) fn bind_codec(
                 Some(codec) => Codec::ElementBytes(codec),
                 None => Codec::Bytes {
                     swap: data_type.component_size().filter(|_| *big_endian != cfg!(target_endian = "big")),
-                    check: range_check(data_type).map(Box::new),
+                    check: data_type.number().and_then(Cast::range_check).map(Box::new),
                 },
             }
         }
@@ -122,10 +108,11 @@ pub(super) fn bind_codec(
             let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
             Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
-        BoundConfiguration::Vlen(configuration) if elements != ElementSize::Fixed => Codec::Vlen(Vlen {
-            num_elements: array()?.num_elements().unwrap_or(u64::MAX),
-            is_text: *configuration == VlenConfiguration::Utf8,
-        }),
+        BoundConfiguration::Vlen(_) if elements != ElementSize::Fixed => {
+            let array = array()?;
+            let num_elements = array.num_elements().unwrap_or(u64::MAX);
+            Codec::Vlen(Vlen { num_elements, is_text: array.data_type == DataType::String })
+        }
         BoundConfiguration::Vlen(_) | BoundConfiguration::Other => return Err(unsupported(String::new())),
     })
 }

@@ -2,12 +2,13 @@
 
 use super::steps::{apply, array_before, array_order, push_change, swapped, undo};
 use super::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, Way};
-use crate::codec::chain::{BindError, BoundChain, BoundCodec, Codec, range_check};
+use crate::codec::chain::{BindError, BoundChain, BoundCodec, Codec};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
 use crate::codec::is_filled_with;
 use crate::codec::region::as_index;
 use crate::codec::transpose::Transpose;
 use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
+use crate::kernel::cast::Cast;
 use crate::kernel::quantize::QuantizeFigures;
 
 /// The pass, and where it stands in both chains.
@@ -84,7 +85,7 @@ impl Fused {
         let size = written.data_type.size().unwrap_or(1);
         let mut fill = written.fill_value.as_ref().map(|fill| fill.0.clone());
         if let Codec::Bytes { swap: width, .. } = &destination.codecs()[destination_bytes].codec {
-            if let Some(check) = range_check(&written.data_type) {
+            if let Some(check) = written.data_type.number().and_then(Cast::range_check) {
                 program.push(ValueStep::Check(check), StepOrigin::Destination(destination_bytes), size);
             }
             if let Some(width) = width {

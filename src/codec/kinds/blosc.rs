@@ -9,8 +9,8 @@ use super::error::Fault;
 use super::members::Members;
 use super::numcodecs::{self, Absent, Form, Member};
 use super::{
-    BytesKind, BytesTransform, CodecSource, Contexts, DecodedSize, ParsedTransform, Shorthand, SizeRule,
-    V2Form, shorthand_level,
+    BytesKind, BytesTransform, CodecSource, Contexts, DecodedSize, InV3, ParsedTransform, Shorthand,
+    ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
 use crate::diagnostic::code;
 use crate::diagnostic::spelling::{alternatives, near};
@@ -58,11 +58,11 @@ enum Compressor {
 enum Shuffle {
     /// Nothing.
     #[default]
-    NoShuffle,
+    None,
     /// The bytes of the elements are grouped by significance.
-    Shuffle,
+    Bytes,
     /// The bits are.
-    BitShuffle,
+    Bits,
 }
 
 /// A configured `blosc`.
@@ -90,7 +90,7 @@ const COMPRESSORS: &[(&str, Compressor)] = &[
     ("zstd", Compressor::Zstd),
 ];
 const SHUFFLES: &[(&str, Shuffle)] =
-    &[("noshuffle", Shuffle::NoShuffle), ("shuffle", Shuffle::Shuffle), ("bitshuffle", Shuffle::BitShuffle)];
+    &[("noshuffle", Shuffle::None), ("shuffle", Shuffle::Bytes), ("bitshuffle", Shuffle::Bits)];
 
 /// Of `numcodecs.blosc`: the shuffles are numbered, and -1 chooses by the size of an element.
 const NUMCODECS_MEMBERS: &[Member] = &[
@@ -121,7 +121,7 @@ fn parse(source: &CodecSource<'_>) -> ParsedTransform {
     let blocksize = members
         .require("blocksize")
         .and_then(|json| members.integer("blocksize", json, 0..=i32::MAX.cast_unsigned()));
-    let is_shuffled = shuffle.is_some_and(|shuffle| shuffle != Shuffle::NoShuffle);
+    let is_shuffled = shuffle.is_some_and(|shuffle| shuffle != Shuffle::None);
     if is_shuffled && typesize == Some(None) {
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
         members.report(code::CONFIGURATION_MISSING, "shuffle", message);
@@ -142,9 +142,9 @@ fn parse_numcodecs(source: &CodecSource<'_>) -> ParsedTransform {
         clevel: u8::try_from(values.integer("clevel")).unwrap_or(5),
         // -1 chooses by the size of an element, which bytes do not have.
         shuffle: match values.integer("shuffle") {
-            0 => Shuffle::NoShuffle,
-            2 => Shuffle::BitShuffle,
-            _ => Shuffle::Shuffle,
+            0 => Shuffle::None,
+            2 => Shuffle::Bits,
+            _ => Shuffle::Bytes,
         },
         typesize: Some(usize::try_from(values.integer("typesize")).unwrap_or(1).max(1)),
         blocksize: usize::try_from(values.integer("blocksize")).unwrap_or(0),
@@ -152,7 +152,7 @@ fn parse_numcodecs(source: &CodecSource<'_>) -> ParsedTransform {
 }
 
 /// numcodecs numbers the shuffles and takes the element size from the array.
-fn read_v2(mut members: Object, item_size: u64) -> (Option<&'static str>, Option<Object>) {
+fn read_v2(mut members: Object, item_size: u64) -> InV3 {
     numcodecs::fill(&mut members, NUMCODECS_MEMBERS);
     let shuffle = match members.get("shuffle").and_then(Json::as_i128) {
         Some(0) => Some("noshuffle"),
@@ -187,7 +187,7 @@ fn write_v2(mut configuration: Object) -> Object {
     configuration
 }
 
-fn read_shorthand(parts: &[&str], _: &str) -> Result<Option<Object>, Option<String>> {
+fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
     if parts.len() > 3 {
         return Err(None);
     }
@@ -232,9 +232,9 @@ impl BytesTransform for Blosc {
             },
             level: self.clevel,
             shuffle: match self.shuffle {
-                Shuffle::NoShuffle => 0,
-                Shuffle::Shuffle => 1,
-                Shuffle::BitShuffle => 2,
+                Shuffle::None => 0,
+                Shuffle::Bytes => 1,
+                Shuffle::Bits => 2,
             },
             element_bytes: self.typesize.unwrap_or(1),
             block_bytes: self.blocksize,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::checksum::{Checksum, Location, RULE};
 use super::members::Members;
 use super::numcodecs::{self, Member, location};
-use super::{BytesKind, Shorthand, V2Form};
+use super::{BytesKind, InV3, Shorthand, V2Form};
 use crate::metadata::json::{Json, Object};
 
 /// `crc32c`, which has no members.
@@ -45,7 +45,7 @@ fn checksum(location: Location) -> Checksum {
 }
 
 /// numcodecs puts the checksum at the end, as v3 does, unless it is told otherwise.
-fn read_v2(members: Object, _: u64) -> (Option<&'static str>, Option<Object>) {
+fn read_v2(members: Object, _: u64) -> InV3 {
     match members.get("location") {
         Some(location) if Json::as_str(location) != Some("end") => (Some("numcodecs.crc32c"), Some(members)),
         _ => (None, None),

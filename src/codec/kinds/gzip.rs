@@ -11,8 +11,8 @@ use super::error::Fault;
 use super::members::Members;
 use super::numcodecs::{self, ZLIB_LEVEL};
 use super::{
-    BytesKind, BytesTransform, CodecSource, Contexts, DecodedSize, ParsedTransform, Shorthand, SizeRule,
-    V2Form, shorthand_level,
+    BytesKind, BytesTransform, CodecSource, Contexts, DecodedSize, InV3, ParsedTransform, Shorthand,
+    ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
 use crate::metadata::json::{Json, Object};
 
@@ -52,7 +52,7 @@ fn parse(source: &CodecSource<'_>) -> ParsedTransform {
     members.finish(level.map(|level| Arc::new(Gzip { level }) as _))
 }
 
-fn read_v2(mut members: Object, _: u64) -> (Option<&'static str>, Option<Object>) {
+fn read_v2(mut members: Object, _: u64) -> InV3 {
     numcodecs::fill(&mut members, &[ZLIB_LEVEL]);
     // zlib's own default, which v3 has no word for.
     if members.get("level").and_then(Json::as_i128) == Some(-1) {
@@ -61,7 +61,7 @@ fn read_v2(mut members: Object, _: u64) -> (Option<&'static str>, Option<Object>
     (None, Some(members))
 }
 
-fn read_shorthand(parts: &[&str], _: &str) -> Result<Option<Object>, Option<String>> {
+fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
     let level = match parts {
         [] => 6,
         [text] => shorthand_level(text, 0, 9)?,

@@ -151,12 +151,17 @@ pub trait BytesTransform: Debug + Send + Sync {
     }
 }
 
+/// A codec of v2 as v3 has it: the name, where it is not that of the registry's row, and the configuration.
+pub type InV3 = (Option<&'static str>, Option<Object>);
+
+/// The configuration of a word; the error says what is expected, or nothing where there are too many parts.
+pub type ShorthandRead = Result<Option<Object>, Option<String>>;
+
 /// How v2, that is numcodecs, writes a configuration. The `id` stands in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct V2Form {
-    /// From the members without `id`, and the bytes of an element that reaches the codec: the name in v3, and the
-    /// configuration. `None` for the name: that of the registry's row.
-    pub read: fn(Object, u64) -> (Option<&'static str>, Option<Object>),
+    /// From the members without `id`, and the bytes of an element that reaches the codec.
+    pub read: fn(Object, u64) -> InV3,
     /// To the members beside `id`.
     pub write: fn(Object) -> Object,
 }
@@ -174,9 +179,8 @@ pub struct Shorthand {
     pub usage: &'static str,
     /// What other programs call the codec, and the word to take instead.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// From the parts after the word, and the whole: the configuration. The error says what is expected; `None` for
-    /// it: there are too many parts.
-    pub read: fn(&[&str], &str) -> Result<Option<Object>, Option<String>>,
+    /// From the parts after the word, and the whole.
+    pub read: fn(&[&str], &str) -> ShorthandRead,
 }
 
 /// A level of a shorthand.

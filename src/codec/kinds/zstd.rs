@@ -11,8 +11,8 @@ use super::error::{Fault, reserve};
 use super::members::Members;
 use super::numcodecs::{self, Absent, Form, Member};
 use super::{
-    BytesKind, BytesTransform, CodecSource, Contexts, DecodedSize, ParsedTransform, Shorthand, SizeRule,
-    V2Form, shorthand_level,
+    BytesKind, BytesTransform, CodecSource, Contexts, DecodedSize, InV3, ParsedTransform, Shorthand,
+    ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
 use crate::metadata::json::{Json, Object};
 
@@ -63,7 +63,7 @@ fn parse(source: &CodecSource<'_>) -> ParsedTransform {
     members.finish(level.zip(checksum).map(|(level, checksum)| Arc::new(Zstd { level, checksum }) as _))
 }
 
-fn read_v2(mut members: Object, _: u64) -> (Option<&'static str>, Option<Object>) {
+fn read_v2(mut members: Object, _: u64) -> InV3 {
     numcodecs::fill(&mut members, MEMBERS);
     (None, Some(members))
 }
@@ -76,7 +76,7 @@ fn write_v2(mut members: Object) -> Object {
     members
 }
 
-fn read_shorthand(parts: &[&str], word: &str) -> Result<Option<Object>, Option<String>> {
+fn read_shorthand(parts: &[&str], word: &str) -> ShorthandRead {
     let (text, checksum) = match parts {
         [] => (None, false),
         ["checksum"] => (None, true),

@@ -62,7 +62,7 @@ pub enum CodecConfiguration {
     Pcodec(PcodecConfiguration),
     /// `sharding_indexed`, array to bytes.
     ShardingIndexed(ShardingIndexedConfiguration),
-    /// `vlen-utf8` and `vlen-bytes`, array to bytes.
+    /// `vlen-utf8`, `vlen-bytes` and `zarrs.vlen_v2`, array to bytes.
     Vlen(VlenConfiguration),
     /// `zfp`, array to bytes.
     Zfp(ZfpConfiguration),
@@ -96,6 +96,7 @@ impl CodecConfiguration {
             }
             "vlen-utf8" => wrap(VlenConfiguration::Utf8.parse(configuration, pointer), Self::Vlen),
             "vlen-bytes" => wrap(VlenConfiguration::Bytes.parse(configuration, pointer), Self::Vlen),
+            "zarrs.vlen_v2" => wrap(VlenConfiguration::Zarrs.parse(configuration, pointer), Self::Vlen),
             "zfp" => wrap(zfp::parse(configuration, pointer), Self::Zfp),
             "n5_default" => wrap(n5_default::parse(configuration, pointer), Self::N5Default),
             "numcodecs.pcodec" => wrap(pcodec::parse(configuration, pointer), Self::Pcodec),

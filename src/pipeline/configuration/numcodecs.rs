@@ -86,13 +86,12 @@ mod tests {
 
     fn codes(name: &str, configuration: &str) -> Vec<&'static str> {
         let json = Json::parse_str(configuration).unwrap();
-        let (is_parsed, found) = match parse(name, json.as_object(), "") {
-            Some((parsed, found)) => (parsed.is_some(), found),
-            None => {
-                let codec = CodecMetadata::new(name, json.as_object().cloned());
-                let (parsed, found) = parse_bytes_codec(&codec).unwrap();
-                (parsed.is_some(), found)
-            }
+        let (is_parsed, found) = if let Some((parsed, found)) = parse(name, json.as_object(), "") {
+            (parsed.is_some(), found)
+        } else {
+            let codec = CodecMetadata::new(name, json.as_object().cloned());
+            let (parsed, found) = parse_bytes_codec(&codec).unwrap();
+            (parsed.is_some(), found)
         };
         assert!(is_parsed || !found.is_empty(), "{name} {configuration}");
         found.iter().map(|found| found.code).collect()

@@ -1,4 +1,5 @@
-//! `vlen-utf8` and `vlen-bytes`: elements of any length, each with its length before it. They have no members.
+//! `vlen-utf8`, `vlen-bytes` and `zarrs.vlen_v2`: elements of any length, each with its length before it. They have no
+//! members, and the same framing; the last takes either data type.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/vlen-utf8>
 
@@ -8,13 +9,15 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Object;
 
-/// Which of the two it is.
+/// Which of the three it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VlenConfiguration {
     /// `vlen-utf8`: elements of `string`.
     Utf8,
     /// `vlen-bytes`: elements of `bytes`.
     Bytes,
+    /// `zarrs.vlen_v2`: elements of either.
+    Zarrs,
 }
 
 impl VlenConfiguration {
@@ -23,6 +26,7 @@ impl VlenConfiguration {
         match self {
             VlenConfiguration::Utf8 => "vlen-utf8",
             VlenConfiguration::Bytes => "vlen-bytes",
+            VlenConfiguration::Zarrs => "zarrs.vlen_v2",
         }
     }
 
@@ -31,16 +35,19 @@ impl VlenConfiguration {
         Members::of_codec(self.name(), configuration, pointer, &[]).finish(Some(self))
     }
 
-    /// Holds the codec at `pointer` to the one data type that it encodes.
+    /// Holds the codec at `pointer` to the data types that it encodes.
     pub fn bind(self, data_type: &DataType, pointer: &str) -> Parsed<VlenConfiguration> {
+        let (is_text, is_bytes) =
+            (*data_type == DataType::String, matches!(data_type, DataType::Bytes { .. }));
         let (is_encoded, expected) = match self {
-            VlenConfiguration::Utf8 => (*data_type == DataType::String, "string"),
-            VlenConfiguration::Bytes => (matches!(data_type, DataType::Bytes { .. }), "bytes"),
+            VlenConfiguration::Utf8 => (is_text, "`string`"),
+            VlenConfiguration::Bytes => (is_bytes, "`bytes`"),
+            VlenConfiguration::Zarrs => (is_text || is_bytes, "`string` and `bytes`"),
         };
         if is_encoded {
             return (Some(self), Vec::new());
         }
-        let message = format!("`{}` encodes `{expected}` alone, but `{data_type}` reaches it", self.name());
+        let message = format!("`{}` encodes {expected} alone, but `{data_type}` reaches it", self.name());
         (None, vec![Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer)])
     }
 }
