@@ -17,6 +17,7 @@ use super::sharding::BoundSharding;
 use super::transpose::Transpose;
 use super::value_program::Tiles;
 use super::vlen::Vlen;
+use super::zfp::Zfp;
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::{Delta, ElementFilter};
@@ -78,6 +79,8 @@ pub enum Codec {
     PackBits(PackBits),
     /// `numcodecs.pcodec`.
     Pcodec(Pcodec),
+    /// `zfp`.
+    Zfp(Zfp),
     /// `vlen-utf8` or `vlen-bytes`, of which chunks are only proved right.
     Vlen(Vlen),
     /// What cannot be run: chunks are left as it has encoded them.

@@ -21,6 +21,7 @@ impl BoundChain {
             let bytes = match &codec.codec {
                 Codec::BytesToBytes(bytes_codec) => bytes_codec.context_bytes(size_of(&codec.decoded)),
                 Codec::Pcodec(pcodec) => pcodec.context_bytes(size_of(&codec.decoded)),
+                Codec::Zfp(zfp) => zfp.context_bytes(size_of(&codec.decoded)),
                 Codec::Sharding(sharding) => {
                     let inner = sharding.inner();
                     inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs().len()))

@@ -19,6 +19,7 @@ pub mod transpose;
 pub mod value_check;
 pub mod value_program;
 pub mod vlen;
+pub mod zfp;
 
 pub use chain::{BindError, BoundChain, BoundCodec, Codec, Workspace};
 pub use conversion::Conversion;

@@ -235,9 +235,10 @@ impl Binding<'_> {
                 Some((BoundConfiguration::Vlen(bound), None))
             }
             CodecConfiguration::Zfp(configuration) => {
-                let found = configuration.bind(&self.array.data_type, &self.array.shape, self.pointer);
-                self.diagnostics.extend(found);
-                None
+                let ArrayRepresentation { data_type, shape, .. } = self.array;
+                let bound = keep(configuration.bind(data_type, shape, self.pointer), self.diagnostics)?;
+                let size = BytesSize::at_most(bound.max_encoded_bytes());
+                Some((BoundConfiguration::Zfp(bound), Some(Representation::Bytes(size))))
             }
             CodecConfiguration::N5Default(configuration) => {
                 let size = self.n5_default(&configuration);

@@ -71,6 +71,8 @@ pub enum BoundConfiguration {
     PackBits(configuration::BoundPackBits),
     /// `numcodecs.pcodec`.
     Pcodec(configuration::BoundPcodec),
+    /// `zfp`.
+    Zfp(configuration::BoundZfp),
     /// `vlen-utf8`, `vlen-bytes` or `zarrs.vlen_v2`.
     Vlen(configuration::VlenConfiguration),
     /// `sharding_indexed`.

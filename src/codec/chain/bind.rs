@@ -8,6 +8,7 @@ use crate::codec::pcodec::Pcodec;
 use crate::codec::sharding::BoundSharding;
 use crate::codec::transpose::Transpose;
 use crate::codec::vlen::Vlen;
+use crate::codec::zfp::Zfp;
 use crate::data_type::DataType;
 use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::{Delta, ElementFilter, FilterOptions};
@@ -98,6 +99,10 @@ pub(super) fn bind_codec(
         BoundConfiguration::Pcodec(configuration) => {
             array()?;
             Codec::Pcodec(Pcodec::new(*configuration))
+        }
+        BoundConfiguration::Zfp(configuration) => {
+            array()?;
+            Codec::Zfp(Zfp::new(*configuration))
         }
         BoundConfiguration::Sharding(configuration) => {
             Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))

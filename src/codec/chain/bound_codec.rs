@@ -6,6 +6,7 @@ use crate::codec::kinds::{BytesCodecError, DecodedSize};
 use crate::codec::pcodec::PcodecError;
 use crate::codec::value_program::swap;
 use crate::codec::vlen::Vlen;
+use crate::codec::zfp::ZfpError;
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
 use crate::kernel::cast::Cast;
@@ -90,6 +91,7 @@ impl BoundCodec {
             Codec::Pcodec(codec) => {
                 codec.encode(decoded, encoded).map_err(|error| ChainFaultKind::Bytes(error.to_string()))
             }
+            Codec::Zfp(codec) => codec.encode(decoded, encoded).map_err(zfp_fault),
             Codec::Sharding(codec) => codec.encode(decoded, encoded, ws),
             Codec::BytesToBytes(codec) => {
                 codec.encode(decoded, encoded, &mut ws.contexts).map_err(|error| bytes_fault(&error))
@@ -173,6 +175,7 @@ impl BoundCodec {
                     error => ChainFaultKind::Bytes(error.to_string()),
                 })
             }
+            Codec::Zfp(codec) => codec.decode(encoded, decoded).map_err(zfp_fault),
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
             Codec::BytesToBytes(codec) => {
                 let size = decoded_size(&self.decoded, ws.room.is_some());
@@ -261,6 +264,13 @@ pub(super) fn expect_size(representation: &Representation, found: usize) -> Resu
 
 fn not_run() -> ChainFaultKind {
     ChainFaultKind::Bytes("this program does not run the codec".to_owned())
+}
+
+fn zfp_fault(error: ZfpError) -> ChainFaultKind {
+    match error {
+        ZfpError::Memory { size } => ChainFaultKind::Memory { needed: size as u64 },
+        error => ChainFaultKind::Bytes(error.to_string()),
+    }
 }
 
 /// The size that a bytes->bytes codec may decode to; `has_room` where something else bounds what the chain does not.

@@ -47,7 +47,7 @@ impl Fused {
         let fusible = |chain: &BoundChain, place: usize| {
             matches!(
                 chain.codecs().get(place).map(|c| &c.codec),
-                Some(Codec::Bytes { .. } | Codec::PackBits(_) | Codec::Pcodec(_))
+                Some(Codec::Bytes { .. } | Codec::PackBits(_) | Codec::Pcodec(_) | Codec::Zfp(_))
             )
         };
         if !fusible(source, source_bytes) || !fusible(destination, destination_bytes) {

@@ -37,7 +37,7 @@ pub use scale_offset::{BoundScaleOffset, ScaleOffsetConfiguration};
 pub use sharding_indexed::{IndexLocation, ShardingIndexedConfiguration};
 pub use transpose::{TransposeConfiguration, TransposeOrder};
 pub use vlen::VlenConfiguration;
-pub use zfp::ZfpConfiguration;
+pub use zfp::{BoundZfp, ZfpConfiguration};
 
 pub use crate::codec::kinds::Parsed;
 

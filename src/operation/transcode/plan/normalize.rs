@@ -53,6 +53,7 @@ fn codec(stage: &Stage, array: Option<&ArrayRepresentation>) -> CodecMetadata {
         | BoundConfiguration::Reshape
         | BoundConfiguration::PackBits(_)
         | BoundConfiguration::Pcodec(_)
+        | BoundConfiguration::Zfp(_)
         | BoundConfiguration::Vlen(_)
         | BoundConfiguration::BytesToBytes(_)
         | BoundConfiguration::Other => stage.metadata.clone(),
