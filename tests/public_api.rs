@@ -1,6 +1,7 @@
 //! The library as a program uses it, and that nothing else of it is public.
 
 #![expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
+#![expect(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use std::fs;
 use std::path::Path;

@@ -90,11 +90,13 @@ impl Fault {
     }
 
     /// The fault as one of an object of the source, unless its object is known.
+    #[must_use]
     pub fn of_source(self, index: u64) -> Fault {
         self.of(ObjectOf::Source, index)
     }
 
     /// The fault as one of an object of the destination, unless its object is known.
+    #[must_use]
     pub fn of_destination(self, index: u64) -> Fault {
         self.of(ObjectOf::Destination, index)
     }
@@ -113,6 +115,7 @@ impl Fault {
     }
 
     /// The fault of a pass as one of the whole job: the pass's objects of `from` are the job's of `to`.
+    #[must_use]
     pub fn moved(self, from: ObjectOf, to: ObjectOf) -> Fault {
         match self {
             Fault::At { of, index, fault } if of == from => Fault::At { of: to, index, fault },

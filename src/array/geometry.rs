@@ -30,7 +30,7 @@ impl StoredArray {
         if self.is_regular() {
             return Ok(OfShape::Same(&self.chain));
         }
-        self.chain.for_shape(&self.shape_of(index)).map_err(unbound)
+        self.chain.for_shape(&self.shape_of(index)).map_err(|error| unbound(&error))
     }
 
     /// How an object of the grid is streamed, where shards are.
@@ -48,7 +48,7 @@ impl StoredArray {
     pub fn chain_of_subchunk(&self, subchunk: &[u64]) -> Result<OfShape<'_, BoundChain>, Fault> {
         match &self.layout {
             Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
-            None => self.chain.for_chunk(&self.metadata.grid, subchunk).map_err(unbound),
+            None => self.chain.for_chunk(&self.metadata.grid, subchunk).map_err(|error| unbound(&error)),
         }
     }
 
@@ -107,6 +107,6 @@ impl StoredArray {
 }
 
 /// A chunk of a shape that the codecs of its array do not take.
-pub fn unbound(error: BindError) -> Fault {
+pub fn unbound(error: &BindError) -> Fault {
     Fault::Other(format!("the chunk cannot be decoded: {error}"))
 }

@@ -256,7 +256,7 @@ impl OpenedObject<'_> {
             None => &self.chain.decoded().shape,
         };
         let start = subchunk_start(&self.start, place, shape);
-        let shape = self.side.cropped(&start, shape).unwrap_or_else(|| shape.to_vec());
+        let shape = self.side.cropped(&start, shape).unwrap_or_else(|| shape.clone());
         Subchunk { start, shape }
     }
 

@@ -304,5 +304,6 @@ fn write<const SIZE: usize>(component: &mut [u8; SIZE], value: u64) {
     }
 }
 
-#[cfg(all(test, feature = "zarrs"))]
+#[cfg(test)]
+#[cfg(feature = "zarrs")]
 mod tests;

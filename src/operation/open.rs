@@ -259,7 +259,7 @@ pub fn check_lengths(pipeline: &Pipeline, axes: &[Axis], diagnostics: &mut Vec<D
             let mut shape = pipeline.input.shape.clone();
             shape[dimension] = length;
             let mut found = Vec::new();
-            pipeline.for_shape(&shape, &mut found);
+            let _ = pipeline.for_shape(&shape, &mut found);
             if let Some(mut error) = found.into_iter().find(Diagnostic::is_error) {
                 error.message = format!("of chunks of shape {shape:?}, {}", error.message);
                 diagnostics.push(error);

@@ -163,6 +163,7 @@ impl Pipeline {
     }
 
     /// The way of a chunk of another shape through the same codecs. Faults go to `diagnostics`.
+    #[must_use]
     pub fn for_shape(&self, shape: &[u64], diagnostics: &mut Vec<Diagnostic>) -> Pipeline {
         let codecs: Vec<CodecMetadata> = self.stages.iter().map(|stage| stage.metadata.clone()).collect();
         let input = ArrayRepresentation { shape: shape.to_vec(), ..self.input.clone() };

@@ -50,25 +50,25 @@ fn array(test: &CliTest, name: &str) {
 fn inspect_tells_the_grid_and_counts_the_chunks_inside_the_array() {
     let test = CliTest::new();
     array(&test, "a");
-    let result = done(test.run(&["inspect", "--json", "--stats", "a"])).json();
+    let result = done(test.run(["inspect", "--json", "--stats", "a"])).json();
     assert_eq!(result["chunk_shape"], Value::Null);
     assert_eq!(result["chunk_grid"]["configuration"]["chunk_shapes"], json!([[2, 3, 7], [1, 3, [2, 9]]]));
     assert_eq!((&result["storage"]["chunks"], &result["storage"]["chunks_present"]), (&json!(4), &json!(4)));
     assert_eq!(result["pipeline"][0]["bytes"], Value::Null);
     assert_eq!((&result["stats"]["min"], &result["stats"]["max"]), (&json!(0), &json!(19)));
-    let chunk = done(test.run(&["inspect", "--json", "--chunk", "1,1", "a"])).json();
+    let chunk = done(test.run(["inspect", "--json", "--chunk", "1,1", "a"])).json();
     assert_eq!(chunk["chunk"]["shape"], json!([3, 3]));
-    test.run(&["inspect", "--chunk", "2,0", "a"]).fails(1, &["outside", "[2, 2]"]);
+    test.run(["inspect", "--chunk", "2,0", "a"]).fails(1, &["outside", "[2, 2]"]);
 }
 
 #[test]
 fn validate_holds_each_chunk_to_its_own_size() {
     let test = CliTest::new();
     array(&test, "a");
-    done(test.run(&["validate", "--level", "data", "a"]));
+    done(test.run(["validate", "--level", "data", "a"]));
     // As long as another chunk of the array.
     test.write("a/c/1/1", bytes(0..6));
-    let run = test.run(&["validate", "--level", "keys", "--json", "a"]);
+    let run = test.run(["validate", "--level", "keys", "--json", "a"]);
     let result = run.json();
     assert_eq!(run.status, 1);
     let found: Vec<&Value> = result["findings"].as_array().unwrap().iter().collect();
@@ -77,7 +77,7 @@ fn validate_holds_each_chunk_to_its_own_size() {
     assert!(size["message"].as_str().unwrap().contains("12 bytes found, 18 expected"), "{size}");
     array(&test, "b");
     test.write("b/c/2/0", bytes(0..7));
-    let result = test.run(&["validate", "--level", "keys", "--json", "b"]).json();
+    let result = test.run(["validate", "--level", "keys", "--json", "b"]).json();
     assert!(result["findings"].as_array().unwrap().iter().any(|found| found["key"] == "c/2/0"), "{result}");
 }
 
@@ -96,14 +96,14 @@ fn transcode_keeps_the_grid_or_makes_it_regular() {
     .enumerate()
     {
         let name = number.to_string();
-        done(test.run(&[&["transcode"], options, &["a", &name]].concat()));
-        let grid = done(test.run(&["inspect", "--json", &name])).json()["chunk_grid"].clone();
+        done(test.run([&["transcode"], options, &["a", &name]].concat()));
+        let grid = done(test.run(["inspect", "--json", &name])).json()["chunk_grid"].clone();
         match chunks {
             Some(shape) => assert_eq!(grid["configuration"]["chunk_shape"], shape, "{options:?}"),
             None => assert_eq!(grid["name"], "rectilinear", "{options:?}"),
         }
-        done(test.run(&["validate", "--level", "data", &name]));
-        done(test.run(&["validate", &name, "--against", "a"]));
+        done(test.run(["validate", "--level", "data", &name]));
+        done(test.run(["validate", &name, "--against", "a"]));
     }
 }
 
@@ -118,35 +118,35 @@ fn shards_of_several_shapes_are_read_and_written() {
     };
     test.write("a/c/0", [bytes(0..2), index(1)].concat());
     test.write("a/c/1", [bytes(2..8), index(3)].concat());
-    let result = done(test.run(&["inspect", "--json", "a"])).json();
+    let result = done(test.run(["inspect", "--json", "a"])).json();
     assert_eq!((&result["chunk_shape"], &result["shard_shape"]), (&json!([2]), &Value::Null));
     assert_eq!((&result["storage"]["chunks_present"], &result["storage"]["shards"]), (&json!(4), &json!(2)));
-    let inner = done(test.run(&["inspect", "--json", "--inner-chunk", "--chunk", "2", "a"])).json();
+    let inner = done(test.run(["inspect", "--json", "--inner-chunk", "--chunk", "2", "a"])).json();
     assert_eq!((&inner["chunk"]["key"], &inner["chunk"]["offset"]), (&json!("c/1"), &json!(4)));
-    done(test.run(&["validate", "--level", "data", "a"]));
+    done(test.run(["validate", "--level", "data", "a"]));
     for (name, options) in [
         ("recoded", &["--compress", "zstd:1"][..]),
         ("whole", &["--codecs", r#"[{"name":"bytes","configuration":{"endian":"big"}}]"#]),
         ("unsharded", &["-s", "none"]),
         ("regular", &["-c", "2", "-s", "4"]),
     ] {
-        done(test.run(&[&["transcode", "--verify"], options, &["a", name]].concat()));
-        done(test.run(&["validate", "--level", "data", name]));
-        done(test.run(&["validate", name, "--against", "a"]));
+        done(test.run([&["transcode", "--verify"], options, &["a", name]].concat()));
+        done(test.run(["validate", "--level", "data", name]));
+        done(test.run(["validate", name, "--against", "a"]));
     }
     // Inner chunks that do not divide every shard.
-    test.run(&["transcode", "-c", "3", "a", "refused"]).fails(1, &["several shapes", "--shard-shape"]);
+    test.run(["transcode", "-c", "3", "a", "refused"]).fails(1, &["several shapes", "--shard-shape"]);
     test.write("b/zarr.json", document(&json!([8]), &json!([[3, 6]]), &sharded));
-    assert_eq!(test.run(&["validate", "b"]).status, 1);
+    assert_eq!(test.run(["validate", "b"]).status, 1);
 }
 
 #[test]
 fn version_2_has_no_chunks_of_several_shapes() {
     let test = CliTest::new();
     array(&test, "a");
-    test.run(&["transcode", "--zarr-format", "2", "a", "b"]).fails(1, &["several shapes", "--chunk-shape"]);
-    done(test.run(&["transcode", "--zarr-format", "2", "-c", "2,2", "--verify", "a", "c"]));
-    done(test.run(&["validate", "c", "--against", "a"]));
+    test.run(["transcode", "--zarr-format", "2", "a", "b"]).fails(1, &["several shapes", "--chunk-shape"]);
+    done(test.run(["transcode", "--zarr-format", "2", "-c", "2,2", "--verify", "a", "c"]));
+    done(test.run(["validate", "c", "--against", "a"]));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn grid_that_claims_a_million_million_chunks_costs_what_it_holds() {
     );
     test.write("a/c/5", bytes([5]));
     test.write(&format!("a/c/{length}"), bytes([6, 7, 8]));
-    let result = done(test.run(&["inspect", "--json", "--stats", "a"])).json();
+    let result = done(test.run(["inspect", "--json", "--stats", "a"])).json();
     assert_eq!(
         (&result["storage"]["chunks"], &result["storage"]["chunks_present"]),
         (&json!(length + 1), &json!(2))

@@ -36,8 +36,8 @@ impl<'a> Files<'a> {
         let (length, file) =
             (0..=path.len()).rev().find_map(|end| Some((end, *self.by_module.get(&path[..end])?)))?;
         let passed_on = path.get(length).filter(|_| depth < 8).and_then(|name| {
-            let imports = self.named[file].iter();
-            imports.filter(|named| named.import.as_ref().is_some_and(|(alias, _)| alias == name)).next_back()
+            let mut imports = self.named[file].iter();
+            imports.rfind(|named| named.import.as_ref().is_some_and(|(alias, _)| alias == name))
         });
         match passed_on {
             Some(named) => {

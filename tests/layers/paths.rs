@@ -53,7 +53,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
             _ => tokens.push(Token { text: letter.to_string(), line }),
         }
     }
-    without_tests(tokens)
+    without_tests(&tokens)
 }
 
 /// Goes on after a string; the lines that it spans.
@@ -101,10 +101,10 @@ fn skip_character(rest: &str, letters: &mut Peekable<CharIndices<'_>>) {
     }
 }
 
-fn without_tests(tokens: Vec<Token>) -> Vec<Token> {
+fn without_tests(tokens: &[Token]) -> Vec<Token> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::new();
-    let mut rest = tokens.as_slice();
+    let mut rest = tokens;
     while let [first, following @ ..] = rest {
         if rest.len() < MARK.len() || !rest.iter().zip(MARK).all(|(token, mark)| token.text == mark) {
             kept.push(first.clone());

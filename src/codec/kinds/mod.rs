@@ -290,5 +290,6 @@ impl BytesCodec {
     }
 }
 
-#[cfg(all(test, feature = "zarrs"))]
+#[cfg(test)]
+#[cfg(feature = "zarrs")]
 mod tests;

@@ -125,7 +125,7 @@ impl ConvertRun<'_> {
         if source.is_regular() {
             return Ok(OfShape::Same(self.conversion));
         }
-        self.conversion.for_shape(&source.shape_of(index)).map_err(unbound)
+        self.conversion.for_shape(&source.shape_of(index)).map_err(|error| unbound(&error))
     }
 
     fn convert(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {

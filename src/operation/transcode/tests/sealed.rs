@@ -7,6 +7,7 @@ use crate::array::interrupt::Interrupt;
 use crate::element::{ElementType, NumberType};
 use crate::engine::progress::Silent;
 use crate::metadata::json::Json;
+use crate::metadata::json::Object;
 use crate::operation::options::{
     QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, TranscodeOptions,
 };
@@ -153,7 +154,7 @@ fn check_schema(root: &Json, schema: &Json, value: &Json, place: &str) {
         assert!(value.get(name.as_str().unwrap()).is_some(), "{place}: {}", name.excerpt());
     }
     let members = schema.get("properties").and_then(Json::as_object);
-    for (name, member) in value.as_object().into_iter().flat_map(|object| object.iter()) {
+    for (name, member) in value.as_object().into_iter().flat_map(Object::iter) {
         let Some(members) = members else { continue };
         let described = members.get(name).unwrap_or_else(|| panic!("{place}/{name} is not described"));
         check_schema(root, described, member, &format!("{place}/{name}"));
@@ -167,8 +168,8 @@ fn check_schema(root: &Json, schema: &Json, value: &Json, place: &str) {
 
 #[test]
 fn sealed_plan_is_as_its_schema_describes_it() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/plan.schema.json");
-    let schema = Json::parse_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let schema = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/plan.schema.json"));
+    let schema = Json::parse_str(schema).unwrap();
     let quantize = QuantizeOptions {
         max_error: Some(0.1),
         range: Some((Json::from(0_u64), Json::from(20_u64))),
