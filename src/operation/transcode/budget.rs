@@ -1,6 +1,5 @@
 //! The memory that a run needs, held against the budget.
 
-use super::plan::Plan;
 use super::quantize::quantization::Quantization;
 use crate::array::reader::PIECE;
 use crate::array::stored::MOST_OPEN_SHARDS;
@@ -9,8 +8,7 @@ use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
-use crate::operation::budget::{BASE_BYTES, Budget};
-use crate::operation::error::OperationError;
+use crate::operation::budget::BASE_BYTES;
 
 /// What an entry of an index without checksum takes: as it is listed, and encoded three times.
 pub(super) const ENTRY_BYTES: u64 = size_of::<IndexEntry>() as u64 + 3 * 16;
@@ -22,21 +20,6 @@ pub(super) struct Memory {
     pub threads: usize,
     /// Bytes for all of them.
     pub bytes: u64,
-}
-
-/// As many threads as the budget has room for; an error where there is none for a single one.
-pub(super) fn allot(budget: Budget, plan: &Plan, verifies: bool) -> Result<Memory, OperationError> {
-    // Where blocks are compared their plan has what that takes.
-    let verifies = verifies && plan.rechunks().next().is_none();
-    let quantization = plan.quantization.as_ref();
-    let unit = plan.job.as_ref().map_or(BASE_BYTES, |job| unit_bytes(job, quantization, verifies));
-    let allowed =
-        budget.threads_of(unit, || of_chunks(&plan.destination.pipeline.innermost_chunk_shape()))?;
-    // Blocks are scheduled by their plan, for as many threads as it has room for.
-    let schedules = || plan.rechunks().map(|rechunk| rechunk.schedule);
-    let threads = schedules().fold(allowed, |threads, s| threads.min(s.threads));
-    let blocks = schedules().map(|schedule| schedule.bytes).max().unwrap_or(0);
-    Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64).max(blocks) })
 }
 
 /// What memory is needed for, as [`Budget::too_small`] goes on.

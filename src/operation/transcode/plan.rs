@@ -16,6 +16,7 @@ mod work;
 
 use self::described::Described;
 use self::draft::Planned;
+use super::budget::{Memory, of_chunks, unit_bytes};
 use super::format::consolidate::NodeDocuments;
 use super::quantize::quantization::Quantization;
 use crate::array::chunk_set;
@@ -26,6 +27,8 @@ use crate::engine::listing::Listing;
 use crate::engine::plan::StagingShape;
 use crate::engine::route::Route;
 use crate::engine::route::rechunk::Rechunk;
+use crate::operation::budget::{BASE_BYTES, Budget};
+use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::transcode_result::RouteName;
 use crate::store::Node;
@@ -78,6 +81,21 @@ pub(in crate::operation) struct Blocks {
 }
 
 impl Plan {
+    /// As many threads as the budget has room for; an error where there is none for a single one.
+    pub(super) fn allot(&self, budget: Budget, verifies: bool) -> Result<Memory, OperationError> {
+        // Where blocks are compared their plan has what that takes.
+        let verifies = verifies && self.rechunks().next().is_none();
+        let quantization = self.quantization.as_ref();
+        let unit = self.job.as_ref().map_or(BASE_BYTES, |job| unit_bytes(job, quantization, verifies));
+        let allowed =
+            budget.threads_of(unit, || of_chunks(&self.destination.pipeline.innermost_chunk_shape()))?;
+        // Blocks are scheduled by their plan, for as many threads as it has room for.
+        let schedules = || self.rechunks().map(|rechunk| rechunk.schedule);
+        let threads = schedules().fold(allowed, |threads, s| threads.min(s.threads));
+        let blocks = schedules().map(|schedule| schedule.bytes).max().unwrap_or(0);
+        Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64).max(blocks) })
+    }
+
     /// How the array is cut, where it is done block by block.
     pub(super) fn blocks(&self) -> Option<Blocks> {
         let shape = |rechunk: &Rechunk| rechunk.plan.block_shape().to_vec();

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::budget::{Memory, allot};
+use super::budget::Memory;
 use super::plan::Plan;
 use super::plan::planner::Planner;
 use super::room::check_room;
@@ -117,7 +117,7 @@ impl Planning<'_> {
         let Planning { run, interrupt, shelf, .. } = *self;
         let planner = Planner { options: &change, settled, run, budget, interrupt, driver, shelf };
         let plan = planner.plan(opened, target, progress)?;
-        let memory = allot(budget, &plan, self.run.verify)?;
+        let memory = plan.allot(budget, self.run.verify)?;
         check_room(&plan)?;
         Ok(PlannedArray { path, change, plan, memory, is_small })
     }

@@ -7,7 +7,7 @@ use super::format::consolidate::with_copies;
 use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result};
 use super::planning::{PlannedArray, Planning};
 use super::room::with_missing_space;
-use super::sealed::{self, SealedPlan};
+use super::sealed::SealedPlan;
 use super::site::{Claim, Site, cannot_write};
 use super::tree::Source;
 use super::verify::Verification;
@@ -140,7 +140,7 @@ impl Whole<'_> {
         budget: Budget,
         progress: &dyn Progress,
     ) -> Result<Vec<Done>, OperationError> {
-        if let Err(error) = begin(&claim, sealed) {
+        if let Err(error) = check_published(&claim, sealed) {
             return Err(claim.abandon(error));
         }
         let writing = Writing {
@@ -249,11 +249,11 @@ impl Whole<'_> {
     }
 }
 
-/// Writes the plan down, where DEST is not published. What stands in one that is must be what this plan would publish.
-fn begin(claim: &Claim, sealed: &SealedPlan) -> Result<(), OperationError> {
+/// An error where DEST is published already, and not as this plan would have it.
+fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<(), OperationError> {
     let work = &claim.site.work;
     let Some((key, document)) = sealed.documents().last().filter(|_| claim.is_published) else {
-        return work.replace(sealed::KEY.as_str(), &sealed.to_document()).map_err(cannot_write);
+        return Ok(());
     };
     let found = work.read_document(key).map_err(cannot_write)?;
     if found.as_ref() == Some(document) {

@@ -22,7 +22,6 @@ use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, QuantizeForm, RunOptions};
 use crate::operation::storage::dangling_links;
-use crate::operation::transcode::budget::allot;
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::quantize::first_pass::FirstPass;
@@ -112,7 +111,7 @@ impl Planner<'_> {
             self.shelf.limit(0);
             return pass.settle(request);
         };
-        let memory = allot(budget, &sketch, self.run.verify)?;
+        let memory = sketch.allot(budget, self.run.verify)?;
         // What is kept, of this array and of others, takes none of the memory of the passes.
         self.shelf.limit(budget.left_by(memory.bytes));
         let keeps =

@@ -2,7 +2,8 @@
 //! and how its chunks are cut into work.
 //!
 //! A run goes by its sealed plan: the journal is told apart by its identity, and what is published are its documents.
-//! Read again, perhaps on another machine, it is settled against SOURCE once more, without a pass over the data: the
+//! One process keeps it in memory: it holds the documents of every node, which may be many. Written down (`to_document`)
+//! and read again, perhaps on another machine, it is settled against SOURCE once more, without a pass over the data: the
 //! quantisations, and the shapes of blocks, are those of the plan. What comes of that must be the same plan.
 
 mod change;
@@ -21,10 +22,6 @@ use crate::engine::plan::StagingShape;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ChangeOptions, TranscodeOptions};
-use crate::store::Key;
-
-/// Where it stands in an unfinished DEST.
-pub(super) const KEY: Key<'static> = Key::known(".zarrcast/plan.json");
 
 const SCHEMA: &str = "zarrcast.plan/1";
 
