@@ -1,6 +1,6 @@
 //! What each data type supports, as a page of the documentation: asked of the code itself, type by type.
 
-use super::inspect::has_statistics;
+use super::numbers::Numbers;
 use crate::data_type::DataType;
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
@@ -129,7 +129,7 @@ fn commands(data_type: &DataType) -> Vec<&'static str> {
     [
         (data_type.real_number().is_some(), "data-type"),
         (is_core_float, "quantize"),
-        (has_statistics(data_type), "stats"),
+        (Numbers::of(data_type).is_some(), "stats"),
         (has_distance, "against"),
     ]
     .into_iter()

@@ -4,14 +4,11 @@ mod contract;
 
 use std::collections::BTreeMap;
 
-use super::Interrupt;
+use super::description::describe;
 use super::document::Documents;
 use super::error::{FaultClass, OperationError};
-use super::inspect::inspect_array;
-use super::open::open_documents;
-use super::options::InspectOptions;
+use super::open::{open_documents, read_array};
 use super::place::Place;
-use super::progress::Silent;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::{Json, Object, push_token};
@@ -114,9 +111,8 @@ impl Observed {
             group_members(place, documents)
         } else {
             let node = (!place.is_root()).then(|| place.path.clone());
-            let options = InspectOptions { store: store.clone(), node, ..InspectOptions::default() };
-            let result = inspect_array(&options, &Silent, &Interrupt::default())?;
-            to_json(&result)
+            let mut reading = read_array(store, node.as_deref())?;
+            to_json(&describe(&mut reading, store))
         };
         Ok(observed(key, members))
     }

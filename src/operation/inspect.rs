@@ -5,41 +5,30 @@ mod chunk;
 mod contents;
 mod group;
 mod histogram;
-mod numbers;
 mod picture;
-mod pipeline;
 mod preview;
 mod stats;
 mod suggestion;
 mod values;
 
 use super::budget::Budget;
+use super::description::describe;
 use super::error::OperationError;
 use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
-use super::open::{ArrayReading, open_documents, opened, read_array, read_array_of};
+use super::open::{ArrayReading, open_documents, opened, read_array_of};
 use super::options::InspectOptions;
 use super::place::Place;
 use super::stored::{opaque_array, side};
 use super::{Interrupt, new_driver, storage};
 use crate::array::stored::StoredArray;
-use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::engine::driver::Driver;
 use crate::engine::listing::{Listing, list, list_with_sizes};
 use crate::engine::progress::Progress;
-use crate::metadata::array::{ArrayMetadata, ChunkGrid};
-use crate::metadata::chunk_key::ChunkKeyEncoding;
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::array::ArrayMetadata;
 use crate::metadata::group::NodeKind;
-use crate::metadata::json::{Json, Object};
-use crate::pipeline::Pipeline;
 use contents::{Contents, finding};
 use values::unit_bytes;
-
-/// Whether the values of a type are numbers that `--stats` counts.
-pub(super) fn has_statistics(data_type: &DataType) -> bool {
-    numbers::Numbers::of(data_type).is_some()
-}
 
 /// Reads an array, or a group and what is below it.
 pub fn inspect(
@@ -62,23 +51,14 @@ pub fn inspect(
     Ok(InspectResult::Group(group::inspect_group(options, progress, interrupt)?))
 }
 
-/// Reads an array's metadata as far as it goes, then what was asked of its chunks; what is wrong with either is among
-/// the findings.
-pub fn inspect_array(
-    options: &InspectOptions,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<ArrayResult, OperationError> {
-    let reading = read_array(&options.store, options.node.as_deref())?;
-    inspect_reading(reading, options, (progress, interrupt))
-}
-
+/// An array's metadata as far as they go, then what was asked of its chunks; what is wrong with either is among the
+/// findings.
 fn inspect_reading(
     mut reading: ArrayReading,
     options: &InspectOptions,
     (progress, interrupt): (&dyn Progress, &Interrupt),
 ) -> Result<ArrayResult, OperationError> {
-    let mut result = describe(&mut reading, options);
+    let mut result = describe(&mut reading, &options.store);
     if options.storage || options.asks_for_values() {
         let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
         let key = if reading.zarr_format == 2 { ".zarray" } else { "zarr.json" };
@@ -91,72 +71,6 @@ fn inspect_reading(
         result.warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
     }
     Ok(result)
-}
-
-/// The members move into the result: a document may be large, and nothing else asks for them.
-fn describe(reading: &mut ArrayReading, options: &InspectOptions) -> ArrayResult {
-    let members = std::mem::take(&mut reading.members);
-    let ArrayReading { place, document, pipeline, data_type, diagnostics, .. } = &*reading;
-    let chunks = Chunks::of(members.chunk_grid.as_ref(), document, pipeline.as_ref());
-    let is_rectilinear = matches!(members.chunk_grid, Some(ChunkGrid::Rectilinear { .. }));
-    ArrayResult {
-        store: options.store.display().to_string(),
-        node_type: "array",
-        path: place.path.clone(),
-        zarr_format: document.get("zarr_format").and_then(Json::as_u64),
-        shape: members.shape,
-        data_type: data_type.as_ref().map(DataType::to_metadata).or(members.data_type),
-        data_type_v2: reading.data_type_v2().cloned(),
-        fill_value: members.fill_value,
-        chunk_shape: chunks.shape,
-        shard_shape: chunks.shard_shape,
-        chunk_grid: chunks.grid,
-        chunk_key_encoding: members.chunk_key_encoding.as_ref().map(ChunkKeyEncoding::to_json),
-        dimension_names: members.dimension_names,
-        codecs: members.codecs.as_ref().map(|codecs| codecs.iter().map(CodecMetadata::to_json).collect()),
-        attributes: Some(members.attributes.unwrap_or_default().into()),
-        decoded: pipeline.as_ref().map(|pipeline| pipeline::decoded(&pipeline.input, is_rectilinear)),
-        pipeline: pipeline.as_ref().map(|pipeline| pipeline::rows(pipeline, is_rectilinear)),
-        storage: None,
-        stats: None,
-        histogram: None,
-        suggestion: None,
-        chunk: None,
-        preview: None,
-        image: None,
-        warnings: diagnostics.clone(),
-    }
-}
-
-/// How an array is cut, as documents say it.
-struct Chunks {
-    /// Of what can be decoded alone.
-    shape: Option<Vec<u64>>,
-    shard_shape: Option<Vec<u64>>,
-    /// v3 form.
-    grid: Option<Json>,
-}
-
-impl Chunks {
-    /// From the grid of a document, and the way of its largest chunk.
-    fn of(grid: Option<&ChunkGrid>, document: &Json, pipeline: Option<&Pipeline>) -> Self {
-        let stored = match grid {
-            Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape),
-            _ => None,
-        };
-        let is_sharded = pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
-        // Shards of several shapes hold inner chunks of one.
-        let inner = pipeline.filter(|_| is_sharded || stored.is_some()).map(Pipeline::innermost_chunk_shape);
-        let as_regular = || {
-            let configuration = Object::new().with("chunk_shape", stored?.clone());
-            Some(Object::new().with("name", "regular").with("configuration", configuration).into())
-        };
-        Chunks {
-            shape: inner.or_else(|| stored.cloned()),
-            shard_shape: stored.filter(|_| is_sharded).cloned(),
-            grid: grid.and_then(|_| document.get("chunk_grid").cloned().or_else(as_regular)),
-        }
-    }
 }
 
 /// What is asked of the chunks, as far as the metadata allow it.

@@ -3,7 +3,7 @@
 use super::error::OperationError;
 use super::open::OpenedArray;
 use super::options::Missing;
-use super::transcode::quantize::range::FloatType;
+use super::quantize::range::FloatType;
 use super::xarray::{self, FILL_VALUE};
 use crate::data_type::value_from_json;
 use crate::element::NumberType;

@@ -2,7 +2,7 @@
 //! fill value is what it masks; in v3 the names are metadata, and it masks by the attribute `_FillValue` alone, floats
 //! in base64.
 
-use super::transcode::quantize::range::FloatType;
+use super::quantize::range::FloatType;
 use crate::data_type::{DataType, FillValue, base64, value_from_json, value_to_json};
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};

@@ -107,6 +107,26 @@ fn crate_of_one_row_is_named_in_no_other() {
     assert!(faults.is_empty(), "\n{faults}");
 }
 
+/// The commands are written each in a module of `operation`; what two of them need lies beside them.
+#[test]
+fn command_is_used_by_no_other() {
+    const COMMANDS: [&str; 4] = ["apply_codec", "inspect", "transcode", "validate"];
+    let command_of = |path: &[String]| match path {
+        [row, command, ..] if row == "operation" => COMMANDS.into_iter().find(|known| known == command),
+        _ => None,
+    };
+    let mut faults = String::new();
+    for source in sources().iter().filter(|source| source.row == "operation") {
+        let own = command_of(&source.module);
+        for paths::Named { path, line: number, .. } in paths::named(&source.module, &source.tokens) {
+            if let Some(command) = command_of(&path).filter(|command| Some(*command) != own) {
+                writeln!(faults, "{}:{number}: uses `{command}`", source.path.display()).unwrap();
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
 #[test]
 fn every_module_of_the_library_is_a_row() {
     let library = fs::read_to_string(source_folder().join("lib.rs")).unwrap();

@@ -1,9 +1,9 @@
 //! Two arrays of elements of any length: each is equal to the other's, or not.
 
 use super::super::budget::{BASE_BYTES, Budget};
+use super::super::fault::explain;
 use super::super::options::CommonOptions;
 use super::super::stored::opaque_array;
-use super::super::transcode::fault::explain;
 use crate::array::ChunkSet;
 use crate::array::chunk_set::{ChunkSetBuilder, position};
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};

@@ -2,7 +2,6 @@
 
 use super::chunk;
 use super::histogram::Histogram;
-use super::numbers::CfNumbers;
 use super::preview::{Drawn, Slice};
 use super::stats::Figures;
 use super::suggestion;
@@ -17,10 +16,11 @@ use crate::engine::listing::Listing;
 use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::fault::explain;
 use crate::operation::inspect_result::{ArrayResult, HistogramResult, SuggestionResult};
+use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{InspectOptions, PreviewOptions};
-use crate::operation::transcode::fault::explain;
 
 /// An array whose chunks are read.
 pub(super) struct Contents<'a> {

@@ -1,7 +1,7 @@
 //! A group: what lies below it, node by node.
 
 use super::contents::finding;
-use super::{Chunks, inspect_reading};
+use super::inspect_reading;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;
@@ -11,6 +11,7 @@ use crate::metadata::array::num_elements;
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
+use crate::operation::description::Chunks;
 use crate::operation::error::OperationError;
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy};
 use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeResult, StatsResult};

@@ -1,7 +1,6 @@
 //! `--preview`: a two-dimensional slice, reduced to a picture. Only the chunks that the slice meets are read, and what
 //! is kept of each is its part of the picture.
 
-use super::numbers::CfNumbers;
 use super::picture::{Picture, Reduction};
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
@@ -13,10 +12,11 @@ use crate::engine::listing;
 use crate::engine::progress::Progress;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
+use crate::operation::fault::explain;
 use crate::operation::inspect_result::{PreviewAxis, PreviewIndex, PreviewResult, PreviewRow};
+use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::PictureSize;
-use crate::operation::transcode::fault::explain;
 
 /// Slices of more elements than this are not read whole.
 const MOST_ELEMENTS: u64 = 1 << 26;

@@ -16,15 +16,15 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
+use crate::operation::fault;
 use crate::operation::inspect_result::SuggestionResult;
 use crate::operation::missing;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, Missing, QuantizeOptions};
-use crate::operation::transcode::fault;
-use crate::operation::transcode::quantize::first_pass::FirstPass;
-use crate::operation::transcode::quantize::measure;
-use crate::operation::transcode::quantize::readers;
-use crate::operation::transcode::quantize::request::Request;
+use crate::operation::quantize::first_pass::FirstPass;
+use crate::operation::quantize::measure;
+use crate::operation::quantize::readers;
+use crate::operation::quantize::request::Request;
 
 /// What a suggestion is made from.
 pub(super) struct Suggesting<'a> {

@@ -3,7 +3,6 @@
 
 use std::sync::Mutex;
 
-use super::numbers::CfNumbers;
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::reader::PIECE;
@@ -14,6 +13,7 @@ use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
 use crate::kernel::missing::MissingCount;
 use crate::metadata::array::num_elements;
+use crate::operation::numbers::CfNumbers;
 
 /// What is made of numbers.
 pub(super) trait Scan: Sync {

@@ -1,6 +1,5 @@
 //! The memory that a run needs, held against the budget.
 
-use super::quantize::quantization::Quantization;
 use crate::array::reader::PIECE;
 use crate::array::stored::MOST_OPEN_SHARDS;
 use crate::array::stored::StoredArray;
@@ -9,6 +8,7 @@ use crate::codec::sharding::IndexEntry;
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
 use crate::operation::budget::BASE_BYTES;
+use crate::operation::quantize::quantization::Quantization;
 
 /// What an entry of an index without checksum takes: as it is listed, and encoded three times.
 pub(super) const ENTRY_BYTES: u64 = size_of::<IndexEntry>() as u64 + 3 * 16;

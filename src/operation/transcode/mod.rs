@@ -3,13 +3,12 @@
 //! The plan is settled and proved before DEST is touched; chunks stream; the metadata come last, after the data are
 //! on disk. What a run that fails has done is kept, without metadata, for `--resume`.
 
-pub(super) mod budget;
-pub(super) mod fault;
+mod budget;
+mod fault;
 mod format;
 mod outcome;
-pub(super) mod plan;
+mod plan;
 mod planning;
-pub(super) mod quantize;
 mod room;
 mod run;
 mod sealed;

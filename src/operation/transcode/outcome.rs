@@ -2,9 +2,6 @@
 
 use super::budget::Memory;
 use super::plan::Plan;
-use super::plan::draft::Planned;
-use super::quantize::quantization::Quantization;
-use super::quantize::readers;
 use super::verify::Verification;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::report::ObjectReport;
@@ -15,8 +12,11 @@ use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
+use crate::operation::draft::Planned;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::QuantizeForm;
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{
     ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName,
 };

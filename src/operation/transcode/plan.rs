@@ -3,22 +3,19 @@
 mod change;
 mod check;
 mod described;
-pub(in crate::operation) mod draft;
-pub(in crate::operation) mod lossy_filter;
+pub(super) mod lossy_filter;
 mod normalize;
 pub(super) mod planner;
 mod reader_support;
 mod regrid;
-pub(in crate::operation) mod route;
+pub(super) mod route;
 mod staging;
-pub(in crate::operation) mod unpack;
+pub(super) mod unpack;
 mod work;
 
 use self::described::Described;
-use self::draft::Planned;
 use super::budget::{Memory, of_chunks, unit_bytes};
 use super::format::consolidate::NodeDocuments;
-use super::quantize::quantization::Quantization;
 use crate::array::chunk_set;
 use crate::codec::conversion::ValueChange;
 use crate::diagnostic::Diagnostic;
@@ -28,8 +25,10 @@ use crate::engine::plan::StagingShape;
 use crate::engine::route::Route;
 use crate::engine::route::rechunk::Rechunk;
 use crate::operation::budget::{BASE_BYTES, Budget};
+use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
+use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::RouteName;
 use crate::store::Node;
 

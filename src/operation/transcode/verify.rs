@@ -16,7 +16,6 @@ use self::measured::measured_values;
 use super::fault::explain_job;
 use super::plan::Plan;
 use super::plan::lossy_filter::{self, kept};
-use super::quantize::quantization::Quantization;
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::reader::PIECE;
@@ -34,6 +33,7 @@ use crate::engine::route::Route;
 use crate::engine::transfer::Transfer;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::error::OperationError;
+use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::VerifyResult;
 use crate::store::{Node, ObjectReader};
 

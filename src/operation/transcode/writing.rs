@@ -1,6 +1,6 @@
 //! The chunks of all arrays: written, and read back where that is asked for.
 
-use super::fault::{explain, explain_job};
+use super::fault::explain_job;
 use super::plan::Plan;
 use super::planning::PlannedArray;
 use super::site::{Claim, cannot_write};
@@ -14,6 +14,7 @@ use crate::engine::progress::{Piece, Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
+use crate::operation::fault::explain;
 use crate::operation::new_driver;
 
 /// Why the chunks were not all written.

@@ -17,10 +17,10 @@ use crate::metadata::v2::{
     write_dtype, write_fill_value,
 };
 use crate::operation::document::parse_document;
+use crate::operation::draft::Draft;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, QuantizeForm};
-use crate::operation::transcode::plan::draft::Draft;
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
 use description::Description;
 

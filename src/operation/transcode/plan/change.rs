@@ -1,15 +1,15 @@
 //! `--data-type`: values and the fill value converted by `cast_value`'s rules.
 
-use super::draft::{Draft, codec_names, follow};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::element::{FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
+use crate::operation::draft::{Draft, codec_names, follow};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
-use crate::operation::transcode::quantize::quantization::Quantization;
+use crate::operation::quantize::quantization::Quantization;
 use crate::pipeline::configuration::cast_value::is_lossy;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 

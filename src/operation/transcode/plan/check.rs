@@ -1,9 +1,9 @@
 //! DEST's metadata proved: read as any reader would, and held to the rules for writing.
 
-use super::draft::{Draft, Planned, build};
 use super::{change, normalize};
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::metadata::array::ArrayMetadata;
+use crate::operation::draft::{Draft, Planned, build};
 use crate::operation::error::OperationError;
 use crate::operation::open::{OpenedArray, refusal};
 use crate::operation::options::ChangeOptions;

@@ -1,7 +1,6 @@
 //! DEST as its own documents describe it: read anew from the bytes that will be published, as any reader reads them. The
 //! plan is held against it before DEST is touched, and `--verify` reads DEST back by it.
 
-use super::draft::Planned;
 use crate::codec::Recoding;
 use crate::diagnostic::{Diagnostic, Profile};
 use crate::engine::job::ObjectJob;
@@ -14,6 +13,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::group::NodeKind;
 use crate::metadata::v2::{write_codecs, write_dtype};
 use crate::operation::document::{Documents, parse_document};
+use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
 use crate::operation::open::{ArrayReading, OpenedArray, refusal};
 use crate::operation::place::Place;

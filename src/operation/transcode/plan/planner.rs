@@ -3,7 +3,6 @@
 use super::change::{self, Changed};
 use super::check::check;
 use super::described::Described;
-use super::draft::{Draft, Planned, compress, innermost_element_size, read_chain};
 use super::work::{Ends, Work};
 use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
@@ -18,16 +17,17 @@ use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::operation::budget::Budget;
 use crate::operation::codec_words::complete_typesize;
+use crate::operation::draft::{Draft, Planned, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, QuantizeForm, RunOptions};
+use crate::operation::quantize::first_pass::FirstPass;
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::readers;
+use crate::operation::quantize::request::{Request, refuse_packed};
 use crate::operation::storage::dangling_links;
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
-use crate::operation::transcode::quantize::first_pass::FirstPass;
-use crate::operation::transcode::quantize::quantization::Quantization;
-use crate::operation::transcode::quantize::readers;
-use crate::operation::transcode::quantize::request::{Request, refuse_packed};
 use crate::store::Node;
 
 /// Makes plans.

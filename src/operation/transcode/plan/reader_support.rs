@@ -1,8 +1,8 @@
 //! Data types that a chain makes new and that few programs read (SEMANTICS: B23).
 
-use super::draft::Draft;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
+use crate::operation::draft::Draft;
 use crate::operation::open::OpenedArray;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 

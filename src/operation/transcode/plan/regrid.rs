@@ -1,12 +1,12 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, its chain put inside shards or taken out of them.
 
-use super::draft::{Draft, build};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::spelling::near;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::edit::{codecs_json, set_chunk_shape};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
+use crate::operation::draft::{Draft, build};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest};
 use crate::pipeline::{BoundConfiguration, Pipeline};

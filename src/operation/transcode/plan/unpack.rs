@@ -1,7 +1,6 @@
 //! `--unpack`: plain floats again, by dropping `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use super::change;
-use super::draft::{Draft, codec_names, follow, read_chain};
 use crate::codec::conversion::ValueChange;
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType};
@@ -9,6 +8,7 @@ use crate::kernel::unpack::Unpack;
 use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::Json;
+use crate::operation::draft::{Draft, codec_names, follow, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
@@ -138,7 +138,7 @@ impl Packing {
         let unpack = Unpack::new(self.codes, self.floats, self.scale_factor, self.add_offset, self.missing);
         draft.set_data_type(DataType::Number(self.floats));
         follow_unpacked(draft);
-        let float = crate::operation::transcode::quantize::range::FloatType(self.floats);
+        let float = crate::operation::quantize::range::FloatType(self.floats);
         let not_a_number = FillValue::from_bits(self.floats, float.bits(f64::NAN));
         draft.set_fill_value(not_a_number.clone())?;
         let mut attributes = draft.attributes();

@@ -2,7 +2,6 @@
 
 use super::Blocks;
 use super::change::Changed;
-use super::draft::Planned;
 use super::lossy_filter::kept;
 use super::route::Choice;
 use crate::array::ChunkSet;
@@ -13,6 +12,7 @@ use crate::engine::route::Route;
 use crate::engine::route::rechunk::Rechunk;
 use crate::engine::transfer::Transfer;
 use crate::operation::budget::{BASE_BYTES, Budget};
+use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, RunOptions};

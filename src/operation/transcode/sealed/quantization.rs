@@ -7,8 +7,8 @@ use super::members::{
     read_number_type, required, switch,
 };
 use crate::metadata::json::{Json, Object};
-use crate::operation::transcode::quantize::quantization::Quantization;
-use crate::operation::transcode::quantize::range::{Codes, Scaling};
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::range::{Codes, Scaling};
 
 /// The quantisation as members. Its warnings, which were given when it was settled, are none of it.
 pub(super) fn write(settled: &Quantization) -> Json {

@@ -5,9 +5,9 @@ use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::NotInV2;
+use crate::operation::draft::Draft;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, QuantizeForm};
-use crate::operation::transcode::plan::draft::Draft;
 use crate::operation::xarray::{self, FILL_VALUE};
 
 /// Attributes as v2 has them.

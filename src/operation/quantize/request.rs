@@ -5,10 +5,10 @@ use crate::data_type::{DataType, value_from_json};
 use crate::element::NumberType;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
+use crate::operation::draft::codec_names;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, QuantizeForm, QuantizeOptions};
-use crate::operation::transcode::plan::draft::codec_names;
 
 /// What is asked for, before the range is known.
 #[derive(Debug)]

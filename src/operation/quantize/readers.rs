@@ -3,10 +3,10 @@
 use super::quantization::Quantization;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
+use crate::operation::draft::{Draft, codec_names};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::QuantizeForm;
-use crate::operation::transcode::plan::draft::{Draft, codec_names};
 
 /// Helps zarr-python 3.4.1 and 3.4.2 to open a sharded array whose inner chain cannot encode 0; a warning where that
 /// cannot be done.

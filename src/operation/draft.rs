@@ -16,7 +16,7 @@ use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, co
 
 /// The metadata of DEST in the making.
 #[derive(Debug, Clone)]
-pub(in crate::operation) struct Draft {
+pub(super) struct Draft {
     /// 2 or 3.
     pub zarr_format: u64,
     /// The document, in the form of v3.
@@ -33,7 +33,7 @@ pub(in crate::operation) struct Draft {
 
 /// DEST's metadata.
 #[derive(Debug, Clone)]
-pub(in crate::operation) struct Planned {
+pub(super) struct Planned {
     /// 2 or 3.
     pub zarr_format: u64,
     /// The document, in the form of v3.
@@ -46,7 +46,7 @@ pub(in crate::operation) struct Planned {
 
 impl Draft {
     /// A copy of the source.
-    pub(in crate::operation) fn of(source: &OpenedArray) -> Self {
+    pub(super) fn of(source: &OpenedArray) -> Self {
         Draft {
             zarr_format: source.zarr_format,
             document: source.document.clone(),
@@ -58,7 +58,7 @@ impl Draft {
     }
 
     /// Whether nothing was changed.
-    pub(in crate::operation) fn is_as_read(&self, source: &OpenedArray) -> bool {
+    pub(super) fn is_as_read(&self, source: &OpenedArray) -> bool {
         !self.new_chain
             && self.zarr_format == source.zarr_format
             && self.document == source.document
@@ -68,36 +68,33 @@ impl Draft {
     }
 
     /// Puts another chain in the place of the present one.
-    pub(in crate::operation) fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
+    pub(super) fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
         set_member(&mut self.document, "codecs", codecs_json(&codecs));
         self.codecs = codecs;
         self.new_chain = true;
     }
 
     /// Puts the present chain in another form that means the same: it is not held to the rules for writing.
-    pub(in crate::operation) fn keep_codecs(&mut self, codecs: Vec<CodecMetadata>) {
+    pub(super) fn keep_codecs(&mut self, codecs: Vec<CodecMetadata>) {
         set_member(&mut self.document, "codecs", codecs_json(&codecs));
         self.codecs = codecs;
     }
 
     /// Changes the innermost chain: that of the array, or that of the inner chunks of its shards.
-    pub(in crate::operation) fn edit_innermost(&mut self, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
+    pub(super) fn edit_innermost(&mut self, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
         let mut codecs = self.codecs.clone();
         edit_innermost(&mut codecs, edit);
         self.set_codecs(codecs);
     }
 
     /// Changes the array's data type; `bytes` and `blosc` follow.
-    pub(in crate::operation) fn set_data_type(&mut self, data_type: DataType) {
+    pub(super) fn set_data_type(&mut self, data_type: DataType) {
         set_member(&mut self.document, "data_type", data_type.to_metadata());
         self.data_type = data_type;
     }
 
     /// Changes the fill value.
-    pub(in crate::operation) fn set_fill_value(
-        &mut self,
-        fill_value: FillValue,
-    ) -> Result<(), OperationError> {
+    pub(super) fn set_fill_value(&mut self, fill_value: FillValue) -> Result<(), OperationError> {
         let json = self
             .data_type
             .fill_value_to_json(&fill_value)
@@ -108,21 +105,17 @@ impl Draft {
     }
 
     /// The attributes, to change them.
-    pub(in crate::operation) fn attributes(&self) -> Object {
+    pub(super) fn attributes(&self) -> Object {
         self.document.get("attributes").and_then(Json::as_object).cloned().unwrap_or_default()
     }
 
     /// Replaces the attributes.
-    pub(in crate::operation) fn set_attributes(&mut self, attributes: Object) {
+    pub(super) fn set_attributes(&mut self, attributes: Object) {
         set_member(&mut self.document, "attributes", Json::Object(attributes));
     }
 
     /// Applies `--attributes`, `--attributes-append` and `--dimension-names`.
-    pub(in crate::operation) fn describe(
-        &mut self,
-        options: &ChangeOptions,
-        rank: usize,
-    ) -> Result<(), OperationError> {
+    pub(super) fn describe(&mut self, options: &ChangeOptions, rank: usize) -> Result<(), OperationError> {
         if let Some(attributes) = &options.attributes {
             self.set_attributes(attributes.clone());
         }
@@ -145,10 +138,7 @@ impl Draft {
 }
 
 /// The codecs of `--codecs`, or the errors in their form.
-pub(in crate::operation) fn read_chain(
-    codecs: &[Json],
-    option: &str,
-) -> Result<Vec<CodecMetadata>, OperationError> {
+pub(super) fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetadata>, OperationError> {
     let mut diagnostics = Vec::new();
     let read = read_codecs(&Json::Array(codecs.to_vec()), "", &mut diagnostics);
     diagnostics.retain(Diagnostic::is_error);
@@ -169,7 +159,7 @@ fn edit_innermost(codecs: &mut Vec<CodecMetadata>, edit: impl FnOnce(&mut Vec<Co
 }
 
 /// The names of all codecs of a chain, those inside shards too.
-pub(in crate::operation) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
+pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
     let mut names = Vec::new();
     for codec in codecs {
         names.push(codec.name.clone());
@@ -181,11 +171,7 @@ pub(in crate::operation) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String>
 }
 
 /// Puts the compressor of `--compress` in the place of all bytes->bytes codecs.
-pub(in crate::operation) fn compress(
-    chain: &mut Vec<CodecMetadata>,
-    compression: &Compression,
-    element_size: usize,
-) {
+pub(super) fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression, element_size: usize) {
     chain.retain(|codec| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes));
     chain.extend(compression.0.iter().cloned());
     complete_typesize(chain, element_size);
@@ -193,7 +179,7 @@ pub(in crate::operation) fn compress(
 
 /// Makes `bytes` and `blosc` fit elements of another type: `endian` where it means something (little, where it was
 /// not given), and `typesize`.
-pub(in crate::operation) fn follow_data_type(chain: &mut [CodecMetadata], data_type: &DataType) {
+pub(super) fn follow_data_type(chain: &mut [CodecMetadata], data_type: &DataType) {
     let has_order = data_type.has_byte_order();
     for codec in chain {
         match codec.name.as_str() {
@@ -217,13 +203,13 @@ pub(in crate::operation) fn follow_data_type(chain: &mut [CodecMetadata], data_t
 }
 
 /// Applies a data type change to the parts of the innermost chain that depend on the type.
-pub(in crate::operation) fn follow(draft: &mut Draft) {
+pub(super) fn follow(draft: &mut Draft) {
     let data_type = draft.data_type.clone();
     draft.edit_innermost(|chain| follow_data_type(chain, &data_type));
 }
 
 /// Reads the draft as any reader would.
-pub(in crate::operation) fn build(
+pub(super) fn build(
     draft: &Draft,
     store: &str,
 ) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>), OperationError> {

@@ -10,9 +10,9 @@ use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
+use crate::operation::draft::{Draft, follow_data_type};
 use crate::operation::error::OperationError;
 use crate::operation::options::QuantizeForm;
-use crate::operation::transcode::plan::draft::{Draft, follow_data_type};
 use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset};
 
 /// A quantisation whose every parameter is known.

@@ -14,10 +14,10 @@ use crate::engine::listing::Listing;
 use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
+use crate::operation::fault::explain;
 use crate::operation::missing;
 use crate::operation::new_driver;
 use crate::operation::stored::side;
-use crate::operation::transcode::fault::explain;
 
 /// What a first pass goes over, and with what.
 pub(in crate::operation) struct FirstPass<'a> {

@@ -1,0 +1,122 @@
+//! An array as its documents have it: what `inspect` shows of it, and what `validate --expect` holds it to.
+
+use super::inspect_result::{ArrayResult, Decoded, StageRow};
+use super::open::ArrayReading;
+use crate::data_type::DataType;
+use crate::metadata::array::ChunkGrid;
+use crate::metadata::chunk_key::ChunkKeyEncoding;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+use crate::pipeline::{
+    ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage,
+};
+use crate::store::Location;
+
+/// The members move into the result: a document may be large, and nothing else asks for them.
+pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayResult {
+    let members = std::mem::take(&mut reading.members);
+    let ArrayReading { place, document, pipeline, data_type, diagnostics, .. } = &*reading;
+    let chunks = Chunks::of(members.chunk_grid.as_ref(), document, pipeline.as_ref());
+    let is_rectilinear = matches!(members.chunk_grid, Some(ChunkGrid::Rectilinear { .. }));
+    ArrayResult {
+        store: store.display().to_string(),
+        node_type: "array",
+        path: place.path.clone(),
+        zarr_format: document.get("zarr_format").and_then(Json::as_u64),
+        shape: members.shape,
+        data_type: data_type.as_ref().map(DataType::to_metadata).or(members.data_type),
+        data_type_v2: reading.data_type_v2().cloned(),
+        fill_value: members.fill_value,
+        chunk_shape: chunks.shape,
+        shard_shape: chunks.shard_shape,
+        chunk_grid: chunks.grid,
+        chunk_key_encoding: members.chunk_key_encoding.as_ref().map(ChunkKeyEncoding::to_json),
+        dimension_names: members.dimension_names,
+        codecs: members.codecs.as_ref().map(|codecs| codecs.iter().map(CodecMetadata::to_json).collect()),
+        attributes: Some(members.attributes.unwrap_or_default().into()),
+        decoded: pipeline.as_ref().map(|pipeline| decoded(&pipeline.input, is_rectilinear)),
+        pipeline: pipeline.as_ref().map(|pipeline| rows(pipeline, is_rectilinear)),
+        storage: None,
+        stats: None,
+        histogram: None,
+        suggestion: None,
+        chunk: None,
+        preview: None,
+        image: None,
+        warnings: diagnostics.clone(),
+    }
+}
+
+/// How an array is cut, as documents say it.
+pub(super) struct Chunks {
+    /// Of what can be decoded alone.
+    pub(super) shape: Option<Vec<u64>>,
+    pub(super) shard_shape: Option<Vec<u64>>,
+    /// v3 form.
+    pub(super) grid: Option<Json>,
+}
+
+impl Chunks {
+    /// From the grid of a document, and the way of its largest chunk.
+    pub(super) fn of(grid: Option<&ChunkGrid>, document: &Json, pipeline: Option<&Pipeline>) -> Self {
+        let stored = match grid {
+            Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape),
+            _ => None,
+        };
+        let is_sharded = pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
+        // Shards of several shapes hold inner chunks of one.
+        let inner = pipeline.filter(|_| is_sharded || stored.is_some()).map(Pipeline::innermost_chunk_shape);
+        let as_regular = || {
+            let configuration = Object::new().with("chunk_shape", stored?.clone());
+            Some(Object::new().with("name", "regular").with("configuration", configuration).into())
+        };
+        Chunks {
+            shape: inner.or_else(|| stored.cloned()),
+            shard_shape: stored.filter(|_| is_sharded).cloned(),
+            grid: grid.and_then(|_| document.get("chunk_grid").cloned().or_else(as_regular)),
+        }
+    }
+}
+
+/// A chunk before the first codec; chunks of several shapes have none, and no size.
+fn decoded(array: &ArrayRepresentation, has_many_shapes: bool) -> Decoded {
+    Decoded {
+        data_type: array.data_type.to_metadata(),
+        shape: (!has_many_shapes).then(|| array.shape.clone()),
+        fill_value: fill_value(array),
+        bytes: array.num_bytes().filter(|_| !has_many_shapes),
+    }
+}
+
+fn fill_value(array: &ArrayRepresentation) -> Option<Json> {
+    array.data_type.fill_value_to_json(array.fill_value.as_ref()?).ok()
+}
+
+/// A row for each codec, in encode order. Inner chunks have one shape, whatever their shards have.
+fn rows(pipeline: &Pipeline, has_many_shapes: bool) -> Vec<StageRow> {
+    pipeline.stages.iter().map(|stage| row(stage, has_many_shapes)).collect()
+}
+
+fn row(stage: &Stage, has_many_shapes: bool) -> StageRow {
+    let array = stage.output.as_ref().and_then(Representation::array);
+    let sharding = match &stage.configuration {
+        BoundConfiguration::Sharding(sharding) => Some(sharding),
+        _ => None,
+    };
+    StageRow {
+        codec: stage.name.clone(),
+        kind: stage.kind.map(CodecKind::name),
+        configuration: stage.metadata.configuration.clone().map(Json::from),
+        data_type: array.map(|array| array.data_type.to_metadata()),
+        shape: array.filter(|_| !has_many_shapes).map(|array| array.shape.clone()),
+        fill_value: array.and_then(fill_value),
+        bytes: match &stage.output {
+            _ if has_many_shapes => None,
+            Some(Representation::Array(array)) => array.num_bytes(),
+            Some(Representation::Bytes(BytesSize::Fixed(bytes))) => Some(*bytes),
+            _ => None,
+        },
+        pipeline: sharding.map(|sharding| rows(&sharding.inner, false)),
+        inner_decoded: sharding.map(|sharding| Box::new(decoded(&sharding.inner.input, false))),
+    }
+}

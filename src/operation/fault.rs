@@ -1,0 +1,118 @@
+//! A chunk's fault in the user's terms: the chunk, the element, the value, the bounds, and the way out.
+
+use super::quantize::quantization::Quantization;
+use crate::array::chunk_set::position;
+use crate::array::fault::{ChunkFault, Fault};
+use crate::codec::fault::element_help;
+use crate::codec::{ChainFault, ChainFaultKind};
+use crate::diagnostic::quantity::bytes;
+use crate::kernel::FaultKind;
+use crate::metadata::array::ArrayMetadata;
+use crate::operation::budget::memory_advice;
+use crate::operation::error::OperationError;
+
+/// The error of an operation on `store`, an array of this metadata, that ended at a chunk.
+pub(super) fn explain(
+    fault: ChunkFault,
+    metadata: &ArrayMetadata,
+    store: &str,
+    quantization: Option<&Quantization>,
+) -> OperationError {
+    let position = position(fault.index, metadata);
+    let chunk = format!("chunk {position:?} (`{}`) of `{store}`", metadata.chunk_key_encoding.key(&position));
+    match fault.fault {
+        // Of an object of SOURCE; others are told apart before.
+        Fault::At { index, fault, .. } => {
+            explain(ChunkFault { index, fault: *fault }, metadata, store, quantization)
+        }
+        Fault::Store(error) if !error.is_data_fault() => {
+            OperationError::environment(format!("{chunk} cannot be read or written")).because(error)
+        }
+        Fault::Store(error) => OperationError::data(format!("{chunk} cannot be read")).because(error),
+        Fault::Chain(error) if error.missing_memory().is_some() => {
+            OperationError::environment(format!("{chunk} was not decoded or encoded"))
+                .because(error)
+                .with_help("give fewer `--threads`, or run it where there is more memory")
+        }
+        Fault::Chain(error) => chain(&chunk, error, quantization),
+        Fault::Interrupted(_) => OperationError::interrupted(),
+        fault @ Fault::Panic(_) => OperationError::environment(format!("{chunk} cannot be converted"))
+            .because(fault)
+            .with_help("this is a bug; please report it with the array's zarr.json"),
+        Fault::Memory { needed } => OperationError::environment(format!(
+            "{chunk} needs {} of memory, more than there may be",
+            bytes(needed)
+        ))
+        .with_help(memory_advice(needed)),
+        fault @ Fault::Other(_) => {
+            OperationError::data(format!("{chunk} cannot be converted")).because(fault)
+        }
+    }
+}
+
+fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) -> OperationError {
+    let ChainFaultKind::Element { fault, position, bits, types } = &error.kind else {
+        let help = error
+            .chunk_help()
+            .unwrap_or("the chunk is damaged, or was not written by this chain; restore it and run again");
+        return OperationError::data(format!("{chunk} cannot be decoded or encoded"))
+            .because(error)
+            .with_help(help);
+    };
+    let place = position.as_ref().map_or_else(String::new, |position| format!(", element {position:?}"));
+    let general = error.filter_help().or_else(|| element_help(fault.kind));
+    let help = quantization.and_then(|_| quantize_help(fault.kind)).or(general);
+    let what = match (quantization, types) {
+        (Some(quantization), Some((source, _))) => {
+            quantize_text(quantization, fault.kind, &crate::codec::fault::number_text(*source, *bits))
+        }
+        _ => None,
+    };
+    let failed = OperationError::data(format!("{chunk}{place}"));
+    let failed = match what {
+        Some(what) => failed.because(what),
+        None => failed.because(error),
+    };
+    match help {
+        Some(help) => failed.with_help(help),
+        None => failed,
+    }
+}
+
+/// A value that a quantisation refuses, with the values and codes that it has room for.
+fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> Option<String> {
+    let codes = quantization.codes;
+    let bounds = match (quantization.value_of(codes.first), quantization.value_of(codes.last)) {
+        (Some(lo), Some(hi)) => format!(
+            "{} to {}, codes {} to {} of {}",
+            lo.min(hi),
+            lo.max(hi),
+            codes.first,
+            codes.last,
+            quantization.target
+        ),
+        _ => format!("codes {} to {} of {}", codes.first, codes.last, quantization.target),
+    };
+    Some(match kind {
+        FaultKind::OutOfRange => format!("{value} is out of the range {bounds}"),
+        FaultKind::NotANumber => format!("the value is NaN, and no code is set aside for it ({bounds})"),
+        FaultKind::Infinite => format!("{value} cannot be quantised to the range {bounds}"),
+        FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN ({bounds})"),
+        FaultKind::Overflow => format!(
+            "{value} leaves the arithmetic of {} on its way to the range {bounds}",
+            quantization.source
+        ),
+        FaultKind::Remainder | FaultKind::NotOfType | FaultKind::NotBool => return None,
+    })
+}
+
+fn quantize_help(kind: FaultKind) -> Option<&'static str> {
+    match kind {
+        FaultKind::OutOfRange | FaultKind::ReservedCode => Some(
+            "`--out-of-range clamp` maps such values to the nearest bound; or give a wider `--range LO,HI`",
+        ),
+        FaultKind::NotANumber => Some("`--nan-value CODE` sets a code aside for NaN"),
+        FaultKind::Infinite => Some("count infinities as missing: `--missing Infinity,-Infinity`"),
+        _ => None,
+    }
+}

@@ -1,0 +1,14 @@
+//! A quantisation: what was asked for, what the data hold, the type, scale and offset that follow, and its error.
+
+pub(super) mod first_pass;
+mod fit;
+mod grid;
+pub(super) mod measure;
+pub(super) mod quantization;
+pub(super) mod range;
+pub(super) mod readers;
+pub(super) mod request;
+mod settle;
+pub(super) mod survey;
+mod widest_step;
+mod worst_error;
