@@ -1,6 +1,6 @@
-//! An array as it is stored: where, in which grid, behind which chain.
+//! An array as it is stored: where, in which grid, behind which chain, and which of its chunks are there.
 
-use super::chunk_set::position;
+use super::chunk_set::{ChunkSet, position};
 use super::fault::Fault;
 use super::kept::Kept;
 use super::shard::ShardLayout;
@@ -13,7 +13,7 @@ use crate::store::Node;
 /// Shards that are kept open, with their indexes, at most.
 pub const MOST_OPEN_SHARDS: usize = 16;
 
-/// An array on one side of a job.
+/// An array as it is stored.
 #[derive(Debug, Clone)]
 pub struct StoredArray {
     /// Where it lies.
@@ -24,11 +24,29 @@ pub struct StoredArray {
     pub chain: BoundChain,
     /// Where shards can be streamed: how.
     pub layout: Option<ShardLayout>,
+    /// The objects of its grid that are there; `None` where that is not known, and each is looked for by its key.
+    pub present: Option<ChunkSet>,
     /// Chunks of it that an earlier pass read.
     pub kept: Kept,
 }
 
 impl StoredArray {
+    /// The array with what is known to be there of it.
+    #[must_use]
+    pub fn with_present(self, present: ChunkSet) -> Self {
+        StoredArray { present: Some(present), ..self }
+    }
+
+    /// The objects that are there; all of the grid where that is not known.
+    pub fn objects(&self) -> ChunkSet {
+        self.present.clone().unwrap_or_else(|| ChunkSet::full(self.metadata.num_chunks()))
+    }
+
+    /// Whether an object may be there.
+    pub fn may_hold(&self, object: u64) -> bool {
+        self.present.as_ref().is_none_or(|present| present.contains(object))
+    }
+
     /// Bytes of a decoded object.
     pub fn chunk_bytes(&self) -> u64 {
         self.chain.decoded().num_bytes().unwrap_or(0)

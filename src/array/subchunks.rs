@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::chunk_set::ChunkSet;
 use super::fault::Fault;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::Workspace;
@@ -16,7 +15,6 @@ use crate::store::{ObjectReader, StoreError};
 #[derive(Debug)]
 pub struct SubchunkSource<'a> {
     side: &'a StoredArray,
-    present: Option<&'a ChunkSet>,
     /// Whether entries of shard indexes are read one by one: few of each are wanted.
     reads_entries: bool,
     /// The shards that were used last, the latest first.
@@ -34,10 +32,10 @@ struct OpenedShard {
 }
 
 impl<'a> SubchunkSource<'a> {
-    /// The subchunks of `side`, of which only the objects of `present` are looked for, if it is given.
-    pub fn new(side: &'a StoredArray, present: Option<&'a ChunkSet>) -> Self {
+    /// The subchunks of an array.
+    pub fn new(side: &'a StoredArray) -> Self {
         let (opened, index_bytes) = (Mutex::default(), AtomicU64::new(0));
-        SubchunkSource { side, present, reads_entries: false, opened, index_bytes }
+        SubchunkSource { side, reads_entries: false, opened, index_bytes }
     }
 
     /// The same, reading entries of shard indexes one by one.
@@ -61,14 +59,9 @@ impl<'a> SubchunkSource<'a> {
         self.index_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether an object may be there.
-    pub fn may_hold(&self, object: u64) -> bool {
-        self.present.is_none_or(|present| present.contains(object))
-    }
-
     /// Whether a subchunk may be there.
     pub fn may_hold_subchunk(&self, subchunk: &[u64]) -> bool {
-        self.may_hold(self.side.object_of(subchunk).0)
+        self.side.may_hold(self.side.object_of(subchunk).0)
     }
 
     /// Reads an encoded subchunk into `bytes`; false where it is absent. More than the workspace has room for, or else
@@ -80,7 +73,7 @@ impl<'a> SubchunkSource<'a> {
         workspace: &mut Workspace,
     ) -> Result<bool, Fault> {
         let (object, inside) = self.side.object_of(subchunk);
-        if !self.may_hold(object) {
+        if !self.side.may_hold(object) {
             return Ok(false);
         }
         self.read_of(object, &inside, bytes, workspace).map_err(|fault| fault.of_source(object))
@@ -94,7 +87,7 @@ impl<'a> SubchunkSource<'a> {
         workspace: &mut Workspace,
     ) -> Result<bool, Fault> {
         let (object, inside) = self.side.object_of(subchunk);
-        if !self.may_hold(object) {
+        if !self.side.may_hold(object) {
             return Ok(false);
         }
         let Some(layout) = self.side.layout_of(object).map_err(|fault| fault.of_source(object))? else {
@@ -123,7 +116,7 @@ impl<'a> SubchunkSource<'a> {
                 }
                 error => Fault::Store(error),
             })?;
-            return if found || self.present.is_none() { Ok(found) } else { Err(Fault::vanished(&key)) };
+            return if found || side.present.is_none() { Ok(found) } else { Err(Fault::vanished(&key)) };
         };
         let shard = self.open(object, bytes, workspace)?;
         let Some(reader) = &shard.reader else { return Ok(false) };
@@ -148,12 +141,12 @@ impl<'a> SubchunkSource<'a> {
 
     /// Opens the object of an array without shards, to be read in parts; `None` where it is absent.
     pub fn open_object(&self, object: u64) -> Result<Option<ObjectReader>, Fault> {
-        if !self.may_hold(object) {
+        if !self.side.may_hold(object) {
             return Ok(None);
         }
         let key = self.side.key(object);
         match self.side.node.open(&key)? {
-            None if self.present.is_some() => Err(Fault::vanished(&key)),
+            None if self.side.present.is_some() => Err(Fault::vanished(&key)),
             found => Ok(found),
         }
     }
@@ -173,7 +166,7 @@ impl<'a> SubchunkSource<'a> {
         let reader = self.side.node.open(&key)?;
         let layout = self.side.layout_of(object)?;
         let index = match (&reader, &layout) {
-            (None, _) if self.present.is_some() => return Err(Fault::vanished(&key)),
+            (None, _) if self.side.present.is_some() => return Err(Fault::vanished(&key)),
             _ if self.reads_entries => None,
             (Some(reader), Some(layout)) => Some(layout.read_index(reader, buffer, workspace)?),
             _ => Some(Vec::new()),

@@ -47,10 +47,10 @@ pub(super) struct JobSubchunks<'a> {
 impl<'a> JobSubchunks<'a> {
     /// The subchunks of a job's source that are there.
     pub(super) fn new(transfer: &'a Transfer) -> Self {
-        let source = SubchunkSource::new(&transfer.source, Some(&transfer.present));
+        let source = SubchunkSource::new(&transfer.source);
         let origin = transfer.origin.as_ref();
         let source = if origin.is_some() { source.reading_entries() } else { source };
-        let origin = origin.map(|origin| SubchunkSource::new(&origin.side, Some(&origin.present)));
+        let origin = origin.map(SubchunkSource::new);
         JobSubchunks { source, origin }
     }
 
@@ -133,13 +133,13 @@ impl BlockReader<'_> {
 
     /// Whether one of the objects that overlap a block is there, or is not.
     fn has_object(&self, block: &Block, is_there: bool) -> bool {
-        let side = &self.subchunks.source.side().metadata;
-        let grid = side.chunk_grid_shape();
-        let (first, counts) = side.grid.chunks_in(&block.start, &block.end);
+        let source = self.subchunks.source.side();
+        let grid = source.metadata.chunk_grid_shape();
+        let (first, counts) = source.metadata.grid.chunks_in(&block.start, &block.end);
         let mut place = vec![0; counts.len()];
         loop {
             let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if self.subchunks.source.may_hold(ravel(&object, &grid)) == is_there {
+            if source.may_hold(ravel(&object, &grid)) == is_there {
                 return true;
             }
             if !advance(&mut place, &counts) {

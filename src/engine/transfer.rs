@@ -12,21 +12,10 @@ pub struct Transfer {
     pub source: StoredArray,
     /// What is written.
     pub destination: StoredArray,
-    /// The objects of the source that are there.
-    pub present: ChunkSet,
     /// An element of the destination's type that absent ones become, where they may not stay absent.
     pub absent_element: Option<Vec<u8>>,
-    /// What the source is intermediate data of.
-    pub origin: Option<Origin>,
-}
-
-/// The array that intermediate data are made of.
-#[derive(Debug, Clone)]
-pub struct Origin {
-    /// It.
-    pub side: StoredArray,
-    /// Its objects that are there.
-    pub present: ChunkSet,
+    /// The array that the source is intermediate data of.
+    pub origin: Option<StoredArray>,
 }
 
 impl Transfer {
@@ -39,17 +28,17 @@ impl Transfer {
     ///
     /// A grid may be far larger than what is stored: it is not walked then.
     pub fn overlapped_by(&self, grid: &Grid) -> ChunkSet {
-        let side = &self.source.metadata;
+        let (side, present) = (&self.source.metadata, self.source.objects());
         if self.absent_element.is_none() && grid.has_chunks_of(&side.grid) {
-            return self.present.clone();
+            return present;
         }
         let counts = grid.counts();
         let total = counts.iter().fold(1_u64, |all, length| all.saturating_mul(*length));
-        if self.absent_element.is_some() || self.present.len() == side.num_chunks() {
+        if self.absent_element.is_some() || present.len() == side.num_chunks() {
             return ChunkSet::full(total);
         }
         let mut overlapped = ChunkSetBuilder::default();
-        for object in self.present.iter() {
+        for object in present.iter() {
             let start = self.source.start_of(object);
             let shape = self.source.shape_of(object);
             let ends = start.iter().zip(&*shape).zip(&side.shape);
@@ -72,6 +61,6 @@ impl Transfer {
     /// Objects that are written although the source does not have them, at least.
     pub fn num_filled(&self) -> u64 {
         let total: u64 = self.destination.metadata.num_chunks();
-        if self.absent_element.is_some() { total.saturating_sub(self.present.len()) } else { 0 }
+        if self.absent_element.is_some() { total.saturating_sub(self.source.objects().len()) } else { 0 }
     }
 }

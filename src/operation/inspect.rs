@@ -89,8 +89,10 @@ fn contents(
     let driver = new_driver(threads, interrupt)?;
     let side = side(reading.node.clone(), metadata.clone(), pipeline, &reading.store, 0, false);
     let listing = listing(&reading, metadata, options, &driver)?;
-    result.warnings.extend(storage::dangling_links(&listing));
-    if options.storage {
+    if let Some(listing) = &listing {
+        result.warnings.extend(storage::dangling_links(listing));
+    }
+    if let (true, Some(listing)) = (options.storage, &listing) {
         let array = (&reading.node, metadata, pipeline);
         // The indexes of shards are read whatever the inner chunks hold.
         let unread = match &side {
@@ -98,14 +100,14 @@ fn contents(
             Err(_) => opaque_array(reading.node.clone(), metadata.clone(), pipeline, &reading.store).ok(),
         };
         let shards = side.as_ref().ok().or(unread.as_ref());
-        let census = storage::census(&reading.store, array, &listing, shards, &driver)?;
+        let census = storage::census(&reading.store, array, listing, shards, &driver)?;
         result.storage = Some(census.storage);
         result.warnings.extend(census.findings);
     }
     if !options.asks_for_values() || reading.diagnostics.iter().any(Diagnostic::is_error) {
         return Ok(());
     }
-    let side = match side {
+    let mut side = match side {
         Ok(side) => side,
         Err(error) => {
             // To `validate` it is no fault of the store; here it keeps from what was asked for.
@@ -113,38 +115,38 @@ fn contents(
             return Ok(());
         }
     };
+    side.present = listing.map(|listing| listing.present);
     let budget = Budget::of(&options.common);
-    let threads = budget.threads_of(needed_bytes(&side, &listing, options), || {
-        format!("for the chunks of `{}`", reading.store)
-    })?;
+    let threads = budget
+        .threads_of(needed_bytes(&side, options), || format!("for the chunks of `{}`", reading.store))?;
     let driver = if threads == driver.num_threads() { driver } else { new_driver(threads, interrupt)? };
     let source = opened(reading)?;
-    Contents { source: &source, side: &side, listing: &listing, driver: &driver, progress }
-        .all(options, result)
+    Contents { source: &source, side: &side, driver: &driver, progress }.all(options, result)
 }
 
-/// The chunks that are there, where that is asked for.
+/// What is stored, where that is asked for.
 fn listing(
     reading: &ArrayReading,
     metadata: &ArrayMetadata,
     options: &InspectOptions,
     driver: &Driver,
-) -> Result<Listing, OperationError> {
+) -> Result<Option<Listing>, OperationError> {
     let listing = if options.storage {
         list_with_sizes(&reading.node, metadata, driver)
     } else if options.reads_all_values() {
         list(&reading.node, metadata, driver)
     } else {
-        return Ok(Listing::default());
+        return Ok(None);
     };
-    listing.map_err(|error| {
+    listing.map(Some).map_err(|error| {
         OperationError::environment(format!("`{}` cannot be listed", reading.store)).because(error)
     })
 }
 
 /// Bytes that a thread holds at once.
-fn needed_bytes(side: &StoredArray, listing: &Listing, options: &InspectOptions) -> u64 {
-    let reads_chunks = options.preview.is_some() || !listing.present.is_empty();
+fn needed_bytes(side: &StoredArray, options: &InspectOptions) -> u64 {
+    let reads_chunks =
+        options.preview.is_some() || side.present.as_ref().is_some_and(|present| !present.is_empty());
     let unit = if reads_chunks { unit_bytes(side) } else { 0 };
     // Codes are made of all that was read.
     let codes = options.suggest.map_or(0, |_| side.subchunk_chain().decoded_bytes().min(unit));

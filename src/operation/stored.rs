@@ -34,7 +34,7 @@ pub(in crate::operation) fn side(
         }
         None => None,
     };
-    Ok(StoredArray { node, metadata, chain, layout, kept: Kept::default() })
+    Ok(StoredArray { node, metadata, chain, layout, present: None, kept: Kept::default() })
 }
 
 /// Binds an array whose chunks are not decoded to elements, or only by who knows how.
@@ -49,7 +49,7 @@ pub(in crate::operation) fn opaque_array(
         Some(subchunk) => ShardLayout::new(&chain, bind_opaque(&subchunk, store)?),
         None => None,
     };
-    Ok(StoredArray { node, metadata, chain, layout, kept: Kept::default() })
+    Ok(StoredArray { node, metadata, chain, layout, present: None, kept: Kept::default() })
 }
 
 /// The way of an inner chunk from the array itself, where shards can be streamed.

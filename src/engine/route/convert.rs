@@ -41,11 +41,14 @@ impl ConvertRun<'_> {
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let ConvertRun { transfer, part, progress, .. } = self;
-        let every = ChunkSet::full(transfer.source.metadata.num_chunks());
-        let objects = if transfer.absent_element.is_some() { &every } else { &transfer.present };
-        let object_bytes = transfer.source.chunk_bytes();
+        let source = &transfer.source;
+        let objects = match transfer.absent_element {
+            Some(_) => ChunkSet::full(source.metadata.num_chunks()),
+            None => source.objects(),
+        };
+        let object_bytes = source.chunk_bytes();
         driver.run::<ObjectBuffers, ObjectReport>(
-            objects,
+            &objects,
             |buffers, index| {
                 part.do_once(index, || {
                     let report = self.convert(buffers, index)?;
@@ -135,7 +138,7 @@ impl ConvertRun<'_> {
         };
         let (source, mut report) = (&self.transfer.source, ObjectReport::default());
         let conversion = self.conversion_of(index)?;
-        if !self.transfer.present.contains(index) {
+        if !source.may_hold(index) {
             return self.fill_object(&conversion, buffers, &keys.destination);
         }
         let (start, chain) = (source.start_of(index), conversion.source());

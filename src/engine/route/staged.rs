@@ -15,7 +15,7 @@ use crate::engine::journal::Part;
 use crate::engine::listing::{list, remove_others};
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
-use crate::engine::transfer::{Origin, Transfer};
+use crate::engine::transfer::Transfer;
 use crate::metadata::json::Json;
 use crate::store::{Key, Node, StoreError};
 
@@ -95,7 +95,6 @@ impl Staged {
         Transfer {
             source: transfer.source.clone(),
             destination: self.side(transfer),
-            present: transfer.present.clone(),
             absent_element: None,
             origin: None,
         }
@@ -106,11 +105,10 @@ impl Staged {
         let source = self.side(transfer);
         let present = list(&source.node, &source.metadata, driver)?.present;
         Ok(Transfer {
-            source,
+            source: source.with_present(present),
             destination: transfer.destination.clone(),
-            present,
             absent_element: transfer.absent_element.clone(),
-            origin: Some(Origin { side: transfer.source.clone(), present: transfer.present.clone() }),
+            origin: Some(transfer.source.clone()),
         })
     }
 
@@ -130,7 +128,7 @@ impl Staged {
 fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
     let lengths = transfer.source.metadata.largest_chunk().iter().zip(shape);
     let counts = lengths.map(|(length, of)| u128::from(length.div_ceil(*of)) + 1);
-    counts.fold(transfer.present.len().into(), u128::saturating_mul)
+    counts.fold(transfer.source.objects().len().into(), u128::saturating_mul)
 }
 
 /// A run of a job in two passes.

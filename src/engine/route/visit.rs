@@ -126,7 +126,7 @@ mod tests {
         let codecs = &metadata.codecs;
         let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "", &mut Vec::new());
         let chain = BoundChain::bind(&pipeline).unwrap();
-        StoredArray { node, chain, metadata, layout: None, kept: Kept::default() }
+        StoredArray { node, chain, metadata, layout: None, present: None, kept: Kept::default() }
     }
 
     /// From two chunks of two rows to four of one column, block by block.
@@ -149,8 +149,8 @@ mod tests {
         let schedule = Schedule::new(&plan, 1, 4);
         let rechunk = Rechunk { plan, encoder, schedule };
         let route = Route::Rechunk(Box::new(rechunk.clone()));
-        let present = ChunkSet::full(2);
-        let transfer = Transfer { source, destination, present, absent_element: None, origin: None };
+        let source = source.with_present(ChunkSet::full(2));
+        let transfer = Transfer { source, destination, absent_element: None, origin: None };
         (ObjectJob { transfer, route }, rechunk)
     }
 

@@ -23,7 +23,6 @@ use crate::operation::validate_result::AgainstNode;
 /// An array that is ready to be read, or why it is not.
 pub(super) struct Readable {
     side: StoredArray,
-    present: ChunkSet,
     name: String,
     /// Of the values that are compared.
     data_type: DataType,
@@ -68,11 +67,12 @@ impl Readable {
         let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
         let data_type = data_type.unwrap_or(array.data_type);
         let side = side(array.node, array.metadata, &array.pipeline, &array.store, 0, false)?;
-        Ok(Readable { side, present: listing.present, name: array.store, data_type, decoding })
+        let side = side.with_present(listing.present);
+        Ok(Readable { side, name: array.store, data_type, decoding })
     }
 
     fn reader(&self) -> BlockReader<'_> {
-        BlockReader { side: &self.side, present: &self.present, name: &self.name }
+        BlockReader { side: &self.side, name: &self.name }
     }
 
     /// Bytes of a thread's buffers while it decodes a unit.
@@ -134,7 +134,7 @@ impl<'a> Pair<'a> {
 
     /// Bytes that a thread needs.
     pub(super) fn bytes_per_thread(&self) -> u64 {
-        if self.a.present.is_empty() && self.b.present.is_empty() {
+        if [self.a, self.b].iter().all(|array| array.side.objects().is_empty()) {
             return 0;
         }
         let size = self.a.element_bytes() + self.b.element_bytes();

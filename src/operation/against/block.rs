@@ -33,8 +33,6 @@ pub(super) struct Region {
 #[derive(Debug)]
 pub(super) struct BlockReader<'a> {
     pub(super) side: &'a StoredArray,
-    /// The stored objects that are there.
-    pub(super) present: &'a ChunkSet,
     /// As messages name the store.
     pub(super) name: &'a str,
 }
@@ -98,11 +96,11 @@ impl Blocks {
             let per_object = reader.side.metadata.largest_chunk().iter().zip(&self.block_shape);
             let per_object =
                 per_object.fold(1_u64, |all, (object, block)| all.saturating_mul(object / block + 2));
-            if total <= LISTED || reader.present.len().saturating_mul(per_object) >= total {
+            let objects = reader.side.objects();
+            if total <= LISTED || objects.len().saturating_mul(per_object) >= total {
                 return ChunkSet::full(total);
             }
-            for place in 0..reader.present.len() {
-                let Some(object) = reader.present.nth(place) else { break };
+            for object in objects.iter() {
                 let start = reader.side.start_of(object);
                 let Some(inside) = inside(reader.side, object, &start) else { continue };
                 let region = Region { start, shape: inside };
@@ -204,7 +202,7 @@ impl BlockReader<'_> {
         let grid = self.side.metadata.chunk_grid_shape();
         let mut found = false;
         region.each_chunk(&self.side.metadata.grid, |object| {
-            found = found || self.present.contains(ravel(object, &grid));
+            found = found || self.side.may_hold(ravel(object, &grid));
         });
         found
     }
@@ -223,7 +221,7 @@ impl BlockReader<'_> {
         let grid = self.side.metadata.chunk_grid_shape();
         let mut objects = Vec::new();
         region.each_chunk(&self.side.metadata.grid, |object| objects.push(ravel(object, &grid)));
-        for index in objects.into_iter().filter(|index| self.present.contains(*index)) {
+        for index in objects.into_iter().filter(|index| self.side.may_hold(*index)) {
             self.read_object(index, region, buffers, target).map_err(|fault| self.explain(index, fault))?;
         }
         Ok(())

@@ -43,8 +43,8 @@ pub(super) fn is_comparable(a: &DataType, b: &DataType) -> bool {
     matches!((a, b), (DataType::String, DataType::String) | (DataType::Bytes { .. }, DataType::Bytes { .. }))
 }
 
-/// An array, and the objects of it that are there.
-fn opened(array: &OpenedArray, driver: &Driver) -> Result<(StoredArray, ChunkSet), OperationError> {
+/// An array with what of it is there.
+fn opened(array: &OpenedArray, driver: &Driver) -> Result<StoredArray, OperationError> {
     let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
         OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
     })?;
@@ -52,7 +52,7 @@ fn opened(array: &OpenedArray, driver: &Driver) -> Result<(StoredArray, ChunkSet
     if VlenChain::of(side.subchunk_chain()).is_none() {
         return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
     }
-    Ok((side, listing.present))
+    Ok(side.with_present(listing.present))
 }
 
 /// Compares them. A chunk that cannot be decoded makes them not equal; an error is the machine's.
@@ -73,10 +73,9 @@ pub(super) fn compare(
     let budget = Budget::of(options);
     let allowance = budget.allowance(BASE_BYTES + BETWEEN_SUBCHUNKS);
     let allowance = allowance.map_err(|least| budget.too_small(least, "to compare chunks"))?;
-    let ((from, present), (to, other_present)) = (opened(a, driver)?, opened(b, driver)?);
-    let objects = touched((&from, &present), (&to, &other_present));
-    let sources =
-        (SubchunkSource::new(&from, Some(&present)), SubchunkSource::new(&to, Some(&other_present)));
+    let (from, to) = (opened(a, driver)?, opened(b, driver)?);
+    let objects = touched(&from, &to);
+    let sources = (SubchunkSource::new(&from), SubchunkSource::new(&to));
     let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources.0, 0), ElementReader::new(&sources.1, 1))
     else {
         return Ok(reason("their chunks cannot be decoded".to_owned()));
@@ -119,17 +118,11 @@ pub(super) fn compare(
 }
 
 /// The objects of one side that hold elements which either side stores.
-fn touched(a: (&StoredArray, &ChunkSet), b: (&StoredArray, &ChunkSet)) -> ChunkSet {
-    let from_b = Transfer {
-        source: b.0.clone(),
-        destination: a.0.clone(),
-        present: b.1.clone(),
-        absent_element: None,
-        origin: None,
-    };
+fn touched(a: &StoredArray, b: &StoredArray) -> ChunkSet {
+    let from_b = Transfer { source: b.clone(), destination: a.clone(), absent_element: None, origin: None };
     let mut all = ChunkSetBuilder::default();
-    all.insert_all(a.1.clone());
-    all.insert_all(from_b.overlapped_by(&a.0.metadata.grid));
+    all.insert_all(a.objects());
+    all.insert_all(from_b.overlapped_by(&a.metadata.grid));
     all.finish()
 }
 

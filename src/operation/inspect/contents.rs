@@ -12,7 +12,6 @@ use crate::array::stored::StoredArray;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
-use crate::engine::listing::Listing;
 use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
@@ -26,7 +25,6 @@ use crate::operation::options::{InspectOptions, PreviewOptions};
 pub(super) struct Contents<'a> {
     pub source: &'a OpenedArray,
     pub side: &'a StoredArray,
-    pub listing: &'a Listing,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,
 }
@@ -53,26 +51,29 @@ impl Contents<'_> {
             result.suggestion = Some(suggested.0);
             result.warnings.extend(suggested.1);
         }
+        // Single chunks are looked for by their keys: what stands in the place of one is told of.
+        let side = &StoredArray { present: None, ..self.side.clone() };
         if let Some(chunk) = &options.chunk {
-            let (found, finding) = chunk::inspect_chunk(self.side, &self.source.store, chunk)?;
+            let (found, finding) = chunk::inspect_chunk(side, &self.source.store, chunk)?;
             result.chunk = Some(found);
             result.warnings.extend(finding);
         }
         match (&options.preview, &numbers) {
-            (Some(preview), Some(numbers)) => self.preview(numbers, preview, result),
+            (Some(preview), Some(numbers)) => self.preview(side, numbers, preview, result),
             _ => Ok(()),
         }
     }
 
     fn preview(
         &self,
+        side: &StoredArray,
         numbers: &CfNumbers,
         options: &PreviewOptions,
         result: &mut ArrayResult,
     ) -> Result<(), OperationError> {
         let (source, store) = (self.source, &self.source.store);
         let slice = Slice::of(&source.metadata, store, &options.at)?;
-        let array = Drawn { source, side: self.side, numbers, slice: &slice };
+        let array = Drawn { source, side, numbers, slice: &slice };
         let draw = |size| array.draw(size, self.driver, self.progress);
         for (size, drawn) in [(options.picture, &mut result.preview), (options.image, &mut result.image)] {
             match size.map(draw).transpose() {
@@ -94,7 +95,6 @@ impl Contents<'_> {
         let suggesting = suggestion::Suggesting {
             source: self.source,
             side: self.side,
-            listing: self.listing,
             driver: self.driver,
             progress: self.progress,
             budget: Budget::of(&options.common),
@@ -109,8 +109,7 @@ impl Contents<'_> {
         options: &InspectOptions,
         result: &mut ArrayResult,
     ) -> Result<bool, OperationError> {
-        let (present, driver) = (&self.listing.present, self.driver);
-        let values = Values { side: self.side, numbers, present, driver };
+        let values = Values { side: self.side, numbers, driver: self.driver };
         if values.num_elements().is_none() {
             return Err(OperationError::data(format!(
                 "`{}` has more elements than can be counted: its shape is {:?}",

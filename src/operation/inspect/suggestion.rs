@@ -9,7 +9,6 @@ use crate::data_type::{DataType, value_to_json};
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
-use crate::engine::listing::Listing;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::metadata::extension::CodecMetadata;
@@ -32,8 +31,6 @@ pub(super) struct Suggesting<'a> {
     pub source: &'a OpenedArray,
     /// It, with its chain bound.
     pub side: &'a StoredArray,
-    /// What is stored of it.
-    pub listing: &'a Listing,
     /// Who reads it.
     pub driver: &'a Driver,
     /// Who wants to know how far that is.
@@ -49,17 +46,18 @@ impl Suggesting<'_> {
         target: NumberType,
         missing: Option<&Missing>,
     ) -> Result<(SuggestionResult, Vec<Diagnostic>), OperationError> {
-        let Suggesting { source, side, listing, driver, progress, .. } = *self;
+        let Suggesting { source, side, driver, progress, .. } = *self;
+        let present = &side.objects();
         let missing = missing.filter(|missing| self.has_missing(missing)).cloned();
         let options = ChangeOptions::default();
         let quantize = QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() };
         let request = Request::new(source, &options, &quantize)?;
         let budget = self.budget.narrowed(driver.num_threads());
         let (interrupt, kept) = (Interrupt::default(), Kept::default());
-        let pass = FirstPass { budget, interrupt: &interrupt, listing, progress, kept: &kept };
+        let pass = FirstPass { budget, interrupt: &interrupt, present, progress, kept: &kept };
         let quantization = pass.settle(&request)?;
-        progress.start("measuring", Some(listing.present.len().saturating_mul(side.chunk_bytes())));
-        let figures = measure::figures(side, &listing.present, &quantization, driver, progress);
+        progress.start("measuring", Some(present.len().saturating_mul(side.chunk_bytes())));
+        let figures = measure::figures(side, &quantization, driver, progress);
         progress.finish();
         let figures = figures
             .map_err(|found| fault::explain(found, &side.metadata, &source.store, Some(&quantization)))?;

@@ -44,8 +44,6 @@ pub(super) struct Values<'a> {
     pub side: &'a StoredArray,
     /// Its elements as numbers.
     pub numbers: &'a CfNumbers,
-    /// Its objects that are stored.
-    pub present: &'a ChunkSet,
     /// Who reads them.
     pub driver: &'a Driver,
 }
@@ -76,19 +74,19 @@ impl Values<'_> {
         name: &str,
         progress: &dyn Progress,
     ) -> Result<Found<S::Part>, ChunkFault> {
-        let object_bytes = self.side.chunk_bytes();
-        progress.start(name, Some(self.present.len().saturating_mul(object_bytes)));
+        let (object_bytes, objects) = (self.side.chunk_bytes(), self.side.objects());
+        progress.start(name, Some(objects.len().saturating_mul(object_bytes)));
         let mut all = Found::<S::Part>::default();
         let mut fold = |found: Found<S::Part>| {
             all.add(scan, &found);
             progress.advance(object_bytes);
         };
-        let few = self.present.len() < 2 * self.driver.num_threads() as u64;
+        let few = objects.len() < 2 * self.driver.num_threads() as u64;
         let outcome = if self.side.layout.is_some() && few {
-            self.each_object(|index| self.shared(scan, index), &mut fold)
+            self.each_object(&objects, |index| self.shared(scan, index), &mut fold)
         } else {
             let work = |buffers: &mut ReadBuffers, index| self.object(scan, buffers, index);
-            self.driver.run::<ReadBuffers, _>(self.present, work, |_, found| fold(found))
+            self.driver.run::<ReadBuffers, _>(&objects, work, |_, found| fold(found))
         };
         progress.finish();
         outcome.map(|()| all)
@@ -96,11 +94,11 @@ impl Values<'_> {
 
     fn each_object<P>(
         &self,
+        objects: &ChunkSet,
         work: impl Fn(u64) -> Result<Found<P>, Fault>,
         fold: &mut impl FnMut(Found<P>),
     ) -> Result<(), ChunkFault> {
-        for place in 0..self.present.len() {
-            let Some(index) = self.present.nth(place) else { break };
+        for index in objects.iter() {
             fold(work(index).map_err(|fault| ChunkFault { index, fault })?);
         }
         Ok(())

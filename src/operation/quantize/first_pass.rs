@@ -6,11 +6,11 @@ use super::measure;
 use super::quantization::Quantization;
 use super::request::Request;
 use super::survey::{Survey, Surveyor, scans};
+use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::array::kept::Kept;
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
-use crate::engine::listing::Listing;
 use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
@@ -25,8 +25,8 @@ pub(in crate::operation) struct FirstPass<'a> {
     pub budget: Budget,
     /// What stops it.
     pub interrupt: &'a Interrupt,
-    /// What is stored.
-    pub listing: &'a Listing,
+    /// The objects that are there.
+    pub present: &'a ChunkSet,
     /// Who wants to know how far it is.
     pub progress: &'a dyn Progress,
     /// Where chunks that it read are kept.
@@ -39,7 +39,7 @@ impl FirstPass<'_> {
         let source = request.source;
         let (metadata, pipeline) = (source.metadata.clone(), &source.pipeline);
         let mut side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
-        side.kept = self.kept.clone();
+        (side.present, side.kept) = (Some(self.present.clone()), self.kept.clone());
         let driver = new_driver(self.budget.threads(), self.interrupt)?;
         let survey = self.survey(request, &side, &driver)?;
         request.first_fit(|target, fit| {
@@ -71,9 +71,8 @@ impl FirstPass<'_> {
         if !reads_values && request.fill_is_nan() {
             return Ok(Survey::default());
         }
-        let present = &self.listing.present;
-        let surveyor = Surveyor { source: side, present, reads_values, scan, declared };
-        self.progress.start("first pass", Some(present.len().saturating_mul(side.chunk_bytes())));
+        let surveyor = Surveyor { source: side, reads_values, scan, declared };
+        self.progress.start("first pass", Some(self.present.len().saturating_mul(side.chunk_bytes())));
         let survey = surveyor.run(driver, self.progress);
         self.progress.finish();
         survey.map_err(|fault| explain(fault, &side.metadata, &source.store, None))
@@ -86,9 +85,8 @@ impl FirstPass<'_> {
         quantization: &Quantization,
         driver: &Driver,
     ) -> Result<f64, OperationError> {
-        let present = &self.listing.present;
-        self.progress.start("measuring", Some(present.len().saturating_mul(side.chunk_bytes())));
-        let figures = measure::figures(side, present, quantization, driver, self.progress);
+        self.progress.start("measuring", Some(self.present.len().saturating_mul(side.chunk_bytes())));
+        let figures = measure::figures(side, quantization, driver, self.progress);
         self.progress.finish();
         let store = side.node.name();
         figures

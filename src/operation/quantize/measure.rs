@@ -1,7 +1,6 @@
 //! Error figures of a quantisation over all data, with nothing written: for `--max-error`.
 
 use super::quantization::Quantization;
-use crate::array::ChunkSet;
 use crate::array::fault::ChunkFault;
 use crate::array::reader::{ReadBuffers, SubchunkReader};
 use crate::array::stored::StoredArray;
@@ -16,10 +15,9 @@ struct Buffers {
     codes: Vec<u8>,
 }
 
-/// The figures of all elements of `present`.
+/// The figures of all elements that are stored.
 pub(in crate::operation) fn figures(
     side: &StoredArray,
-    present: &ChunkSet,
     quantization: &Quantization,
     driver: &Driver,
     progress: &dyn Progress,
@@ -28,7 +26,7 @@ pub(in crate::operation) fn figures(
     let mut all = QuantizeFigures::default();
     let (source_size, target_size) = (quantization.source.size(), quantization.target.size());
     driver.run::<Buffers, QuantizeFigures>(
-        present,
+        &side.objects(),
         |buffers, index| {
             let mut figures = QuantizeFigures::default();
             let Buffers { read, codes } = buffers;

@@ -1,6 +1,5 @@
 //! A first pass over an array: the extent of its values, and whether any are absent.
 
-use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::reader::{ReadBuffers, SubchunkReader};
 use crate::array::stored::StoredArray;
@@ -25,8 +24,6 @@ pub(in crate::operation) struct Survey {
 pub(in crate::operation) struct Surveyor<'a> {
     /// The array.
     pub source: &'a StoredArray,
-    /// Its objects.
-    pub present: &'a ChunkSet,
     /// Whether the values are read, or only what is there.
     pub reads_values: bool,
     /// The scan; missing values count as NaN.
@@ -50,9 +47,9 @@ impl Surveyor<'_> {
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<Survey, ChunkFault> {
-        let total: u64 = self.source.metadata.num_chunks();
+        let objects = self.source.objects();
         let mut all = self.nothing();
-        all.absent = self.present.len() < total;
+        all.absent = objects.len() < self.source.metadata.num_chunks();
         let is_sharded = self.source.layout.is_some();
         if self.reads_values || (is_sharded && !all.absent) {
             let work = |buffers: &mut ReadBuffers, index| {
@@ -60,7 +57,7 @@ impl Surveyor<'_> {
                 progress.advance(self.source.chunk_bytes());
                 Ok(found)
             };
-            driver.run::<ReadBuffers, Found>(self.present, work, |_, found| {
+            driver.run::<ReadBuffers, Found>(&objects, work, |_, found| {
                 self.scan.merge(&mut all.extent, &found.extent);
                 self.scan.merge(&mut all.declared, &found.declared);
                 all.absent |= found.absent;

@@ -284,7 +284,7 @@ impl<'a> Comparison<'a> {
         let few = plan.quantization.as_ref().filter(|quantization| quantization.target.bits() <= 16);
         let objects = match transfer.absent_element {
             Some(_) => ChunkSet::full(source.metadata.num_chunks()),
-            None => transfer.present.clone(),
+            None => source.objects(),
         };
         Comparison {
             source,

@@ -33,7 +33,10 @@ fn of_job(plan: &Plan, job: &ObjectJob) -> Option<u64> {
         Route::Convert(_) if job.transfer.absent_element.is_some() => {
             plan.source.metadata.num_chunks().saturating_mul(job.transfer.source.chunk_bytes())
         }
-        Route::Convert(_) => job.transfer.present.len().saturating_mul(job.transfer.source.chunk_bytes()),
+        Route::Convert(_) => {
+            let source = &job.transfer.source;
+            source.objects().len().saturating_mul(source.chunk_bytes())
+        }
         Route::Subchunks(_) => {
             let objects = job.transfer.overlapped_by(&destination.metadata.grid).len();
             objects.saturating_mul(destination.chunk_bytes())

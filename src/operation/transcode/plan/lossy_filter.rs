@@ -26,12 +26,14 @@ pub(in crate::operation) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
 /// bring the fill value back bit for bit.
 pub(in crate::operation) fn loses_fill_value(job: &ObjectJob) -> bool {
     let is_other_grid = matches!(job.route, Route::Rechunk(_) | Route::Staged(_));
-    let chain = job.transfer.destination.subchunk_chain();
+    let (source, chain) = (&job.transfer.source, job.transfer.destination.subchunk_chain());
     let has_filter =
         chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Filter { .. } | Codec::BitRound(_)));
-    let absent = chain.decoded().fill_value.as_ref().filter(|_| {
-        is_other_grid && has_filter && job.transfer.present.len() < job.transfer.source.metadata.num_chunks()
-    });
+    let absent = chain
+        .decoded()
+        .fill_value
+        .as_ref()
+        .filter(|_| is_other_grid && has_filter && source.objects().len() < source.metadata.num_chunks());
     absent.is_some_and(|fill| {
         let mut read = Vec::new();
         let run = round_trip(chain, 0).run(&fill.0, &mut read, &mut Workspace::default().tiles, None);

@@ -96,11 +96,11 @@ impl Planner<'_> {
     ) -> Result<Quantization, OperationError> {
         let none = Kept::default();
         let (budget, interrupt) = (self.budget, self.interrupt);
-        let pass = FirstPass { budget, interrupt, listing, progress, kept: &none };
+        let pass = FirstPass { budget, interrupt, present: &listing.present, progress, kept: &none };
         if !request.reads_data() {
             return pass.settle(request);
         }
-        let open = request.open(listing);
+        let open = request.open(&listing.present);
         if self.run.dry_run {
             return open;
         }

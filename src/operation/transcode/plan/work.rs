@@ -68,8 +68,8 @@ impl Ends<'_> {
         let writes_absent = quantization.is_some_and(|quantization| quantization.writes_absent);
         let absent = changed.absent.as_ref().filter(|_| writes_absent || !keeps_fill);
         let absent_element = absent.map(|fill| fill.0.clone());
-        let present = self.present.clone();
-        let transfer = Transfer { source: from, destination: to, present, absent_element, origin: None };
+        let source = from.with_present(self.present.clone());
+        let transfer = Transfer { source, destination: to, absent_element, origin: None };
         let job = ObjectJob { transfer, route };
         choice.elsewhere = unit_bytes(&job, quantization, false);
         let is_told = depends_on_one_element(job.transfer.destination.subchunk_chain(), kept(&job));
@@ -156,8 +156,8 @@ impl Ends<'_> {
         if absent_element.is_some() && !is_whole && !can_fill {
             return Err(refusal);
         }
-        let present = self.present.clone();
-        let transfer = Transfer { source: from, destination: to, present, absent_element, origin: None };
+        let source = from.with_present(self.present.clone());
+        let transfer = Transfer { source, destination: to, absent_element, origin: None };
         let job = ObjectJob { transfer, route };
         Ok(Work { job: Some(job), comparison: None })
     }

@@ -45,7 +45,7 @@ impl<'a> Comparison<'a> {
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<Compared, ChunkFault> {
-        let written = SubchunkSource::new(self.destination, None);
+        let written = SubchunkSource::new(self.destination);
         let chain = self.destination.subchunk_chain();
         let size = self.destination_fill.len() as u64;
         let visit = |gathered: &GatheredSubchunk<'_>| {

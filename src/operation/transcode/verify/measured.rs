@@ -17,10 +17,8 @@ pub(super) fn measured_values(
     measured: &Measured,
     driver: &Driver,
 ) -> Result<Compared, ChunkFault> {
-    let (source, written) = (
-        SubchunkSource::new(&transfer.source, Some(&transfer.present)),
-        SubchunkSource::new(&transfer.destination, None),
-    );
+    let (source, written) =
+        (SubchunkSource::new(&transfer.source), SubchunkSource::new(&transfer.destination));
     let readers = (ElementReader::new(&source, 0), ElementReader::new(&written, 1));
     let objects = transfer.overlapped_by(&transfer.destination.metadata.grid);
     let mut all = Compared::default();

@@ -37,7 +37,7 @@ impl Comparison<'_> {
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<Compared, ChunkFault> {
-        let source = SubchunkSource::new(self.source, Some(&transfer.present));
+        let source = SubchunkSource::new(self.source);
         let subchunks = SubchunkComparison {
             comparison: self,
             source,
@@ -78,7 +78,7 @@ impl<'a> SubchunkComparison<'a> {
         let side = self.comparison.destination;
         let (first, counts) = side.subchunks_of(index);
         // Of its own, so that no more than the index of one shard is kept.
-        Object { index, first, counts, written: SubchunkSource::new(side, None) }
+        Object { index, first, counts, written: SubchunkSource::new(side) }
     }
 
     /// The subchunks of an object that either side stores, by their numbers in it.
