@@ -1,6 +1,7 @@
 //! The ways from one stored array to another, a file each.
 
 mod convert;
+pub mod copy;
 pub mod measured;
 pub mod rechunk;
 pub mod staged;

@@ -100,7 +100,7 @@ mod tests {
     use crate::codec::BoundChain;
     use crate::codec::conversion::ValueChange;
     use crate::data_type::DataType;
-    use crate::engine::job::ObjectJob;
+    use crate::engine::job::{Job, ObjectJob};
     use crate::engine::journal::{Fingerprint, Journal};
     use crate::engine::plan::{Costs, Grids, RechunkPlan};
     use crate::engine::progress::Progress;
@@ -130,7 +130,7 @@ mod tests {
     }
 
     /// From two chunks of two rows to four of one column, block by block.
-    fn columns(folder: &std::path::Path) -> (ObjectJob, Rechunk) {
+    fn columns(folder: &std::path::Path) -> (Box<ObjectJob>, Rechunk) {
         let source = side(Node::new(folder.join("a")), [2, 4]);
         let destination = side(Node::new(folder.join("b")), [4, 1]);
         for object in 0..2 {
@@ -151,7 +151,7 @@ mod tests {
         let route = Route::Rechunk(Box::new(rechunk.clone()));
         let source = source.with_present(ChunkSet::full(2));
         let transfer = Transfer { source, destination, absent_element: None, origin: None };
-        (ObjectJob { transfer, route }, rechunk)
+        (Box::new(ObjectJob { transfer, route }), rechunk)
     }
 
     #[test]
@@ -193,7 +193,8 @@ mod tests {
         )
         .unwrap();
         let driver = Driver::new(1).unwrap();
-        let fault = job.run(&driver, &Third::default(), &journal.part("/"), |_| {}).unwrap_err();
+        let fault =
+            Job::Objects(job).run(&driver, &Third::default(), &journal.part("/"), |_| {}).unwrap_err();
         let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
         assert_eq!((of, index), (ObjectOf::Destination, 2));
         assert!(fault.to_string().contains("a bug"), "{fault}");

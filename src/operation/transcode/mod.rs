@@ -4,7 +4,6 @@
 //! on disk. What a run that fails has done is kept, without metadata, for `--resume`.
 
 mod budget;
-mod fault;
 mod format;
 mod outcome;
 mod plan;
@@ -18,7 +17,6 @@ mod site;
 mod tests;
 mod tree;
 mod verify;
-mod work_bytes;
 mod writing;
 
 pub use run::{seal, transcode, transcode_sealed};

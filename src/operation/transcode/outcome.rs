@@ -2,15 +2,14 @@
 
 use super::budget::Memory;
 use super::plan::Plan;
+use super::plan::route::name_of;
 use super::verify::Verification;
 use crate::diagnostic::{Diagnostic, code};
+use crate::engine::job::Job;
 use crate::engine::report::ObjectReport;
-use crate::engine::route::Route;
-use crate::engine::route::rechunk::Rechunk;
 use crate::grid::Grid;
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
 use crate::operation::draft::Planned;
 use crate::operation::open::OpenedArray;
@@ -25,49 +24,21 @@ use crate::pipeline::{BytesSize, Pipeline, Representation};
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
 /// fill value are found out later; `None` where compression or absent inner chunks decide.
 pub(super) fn dry_tally(plan: &Plan) -> (ObjectReport, Option<u64>) {
-    let bytes_temporary = plan.bytes_temporary();
+    let bytes_temporary = plan.job.bytes_temporary();
     let mut tally =
         ObjectReport { bytes_read: plan.listing.present_bytes, bytes_temporary, ..ObjectReport::default() };
-    tally.written = num_written(plan);
-    let bytes_written = if plan.job.is_none() { Some(tally.bytes_read) } else { fixed_bytes(plan) };
+    tally.written = plan.job.num_written();
+    let is_copy = matches!(plan.job, Job::Copy(_));
+    let bytes_written = if is_copy { Some(tally.bytes_read) } else { fixed_bytes(plan) };
     (tally, bytes_written)
-}
-
-/// Objects that are written at most.
-fn num_written(plan: &Plan) -> u64 {
-    match &plan.job {
-        Some(job) if job.transfer.absent_element.is_some() => num_objects(&plan.destination.metadata),
-        Some(job) => job.transfer.overlapped_by(&job.transfer.destination.metadata.grid).len(),
-        None => plan.listing.present.len(),
-    }
-}
-
-/// Pieces of work that are done one by one or side by side, at most, in all passes.
-pub(super) fn num_units(plan: &Plan) -> u64 {
-    units_of_passes(plan).into_iter().fold(0, u64::saturating_add)
-}
-
-/// Pieces of work of each pass: stored chunks of DEST, or blocks.
-pub(super) fn units_of_passes(plan: &Plan) -> Vec<u64> {
-    let Some(job) = &plan.job else { return vec![plan.listing.present.len()] };
-    let blocks = |rechunk: &Rechunk| job.transfer.overlapped(&rechunk.plan.group_shape()).len();
-    match &job.route {
-        Route::Rechunk(rechunk) => vec![blocks(rechunk)],
-        Route::Staged(staged) => vec![blocks(&staged.first), blocks(&staged.second)],
-        Route::Convert(_) | Route::Subchunks(_) | Route::Measured(_) => vec![num_written(plan)],
-    }
 }
 
 /// Bytes of the destination's objects at most, where each takes so many; `None` where its contents decide.
 pub(super) fn fixed_bytes(plan: &Plan) -> Option<u64> {
     match plan.destination.pipeline.output() {
-        Some(Representation::Bytes(BytesSize::Fixed(bytes))) => bytes.checked_mul(num_written(plan)),
+        Some(Representation::Bytes(BytesSize::Fixed(bytes))) => bytes.checked_mul(plan.job.num_written()),
         _ => None,
     }
-}
-
-fn num_objects(metadata: &ArrayMetadata) -> u64 {
-    metadata.num_chunks()
 }
 
 /// How a run, or a plan without one, came out.
@@ -91,8 +62,8 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
     let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
     let mut destination = describe_planned(&plan.destination);
     let mut counts = Counts {
-        chunks: Some(num_objects(&plan.destination.metadata)),
-        chunks_absent: Some(num_objects(&plan.source.metadata) - present),
+        chunks: Some(plan.destination.metadata.num_chunks()),
+        chunks_absent: Some(plan.source.metadata.num_chunks() - present),
         chunks_read: Some(present),
         chunks_written: Some(tally.written),
         bytes_read: Some(tally.bytes_read),
@@ -116,13 +87,13 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
     NodeResult {
         path: path.to_owned(),
         node_type: "array",
-        route: plan.route(),
+        route: name_of(&plan.job),
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
         destination: Some(destination),
         counts,
-        passes: Some(if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) { 2 } else { 1 }),
-        units: Some(num_units(plan)),
-        read_amplification: Some(plan.read_amplification()),
+        passes: Some(plan.job.num_passes()),
+        units: Some(plan.job.num_units()),
+        read_amplification: Some(plan.job.read_amplification()),
         memory_bytes: Some(memory.bytes),
         quantization,
         verify: verified.map(|verified| verified.result),

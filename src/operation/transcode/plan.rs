@@ -16,10 +16,10 @@ mod work;
 use self::described::Described;
 use super::budget::{Memory, of_chunks, unit_bytes};
 use super::format::consolidate::NodeDocuments;
-use crate::array::chunk_set;
+use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::codec::conversion::ValueChange;
 use crate::diagnostic::Diagnostic;
-use crate::engine::job::ObjectJob;
+use crate::engine::job::Job;
 use crate::engine::listing::Listing;
 use crate::engine::plan::StagingShape;
 use crate::engine::route::Route;
@@ -27,9 +27,9 @@ use crate::engine::route::rechunk::Rechunk;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
+use crate::operation::fault::explain;
 use crate::operation::open::OpenedArray;
 use crate::operation::quantize::quantization::Quantization;
-use crate::operation::transcode_result::RouteName;
 use crate::store::Node;
 
 /// A settled plan.
@@ -43,8 +43,8 @@ pub(super) struct Plan {
     pub destination: Planned,
     /// Its keys.
     pub listing: Listing,
-    /// The work on the objects; `None` where they are copied as they are, which needs no chain.
-    pub job: Option<ObjectJob>,
+    /// The work on the objects.
+    pub job: Job,
     /// How `--verify` reads SOURCE, where DEST's objects are others.
     pub comparison: Option<Rechunk>,
     /// What happens to the values.
@@ -85,7 +85,7 @@ impl Plan {
         // Where blocks are compared their plan has what that takes.
         let verifies = verifies && self.rechunks().next().is_none();
         let quantization = self.quantization.as_ref();
-        let unit = self.job.as_ref().map_or(BASE_BYTES, |job| unit_bytes(job, quantization, verifies));
+        let unit = self.job.objects().map_or(BASE_BYTES, |job| unit_bytes(job, quantization, verifies));
         let allowed =
             budget.threads_of(unit, || of_chunks(&self.destination.pipeline.innermost_chunk_shape()))?;
         // Blocks are scheduled by their plan, for as many threads as it has room for.
@@ -98,7 +98,7 @@ impl Plan {
     /// How the array is cut, where it is done block by block.
     pub(super) fn blocks(&self) -> Option<Blocks> {
         let shape = |rechunk: &Rechunk| rechunk.plan.block_shape().to_vec();
-        match &self.job.as_ref()?.route {
+        match &self.job.objects()?.route {
             Route::Rechunk(rechunk) => Some(Blocks { shapes: vec![shape(rechunk)], staging: None }),
             Route::Staged(staged) => Some(Blocks {
                 shapes: vec![shape(&staged.first), shape(&staged.second)],
@@ -111,49 +111,30 @@ impl Plan {
         }
     }
 
-    /// The name of its route.
-    pub(super) fn route(&self) -> RouteName {
-        self.job.as_ref().map_or(RouteName::Copy, route::route)
-    }
-
-    /// The keys of an object of the grid in SOURCE and, where DEST has the same grid, there.
-    pub(super) fn keys(&self, index: u64) -> [String; 2] {
-        [&self.source.metadata, &self.destination.metadata]
-            .map(|metadata| metadata.chunk_key_encoding.key(&chunk_set::position(index, metadata)))
-    }
-
-    /// Bytes of a decoded object of SOURCE, which progress counts; `None` where its elements have no fixed size.
-    pub(super) fn object_bytes(&self) -> Option<u64> {
-        self.source.pipeline.input.num_bytes()
-    }
-
     /// The passes over blocks, where the job goes from one grid to another, and the comparison after it.
-    pub(super) fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
-        let passes: [Option<&Rechunk>; 2] = match self.job.as_ref().map(|job| &job.route) {
-            Some(Route::Rechunk(rechunk)) => [Some(rechunk), None],
-            Some(Route::Staged(staged)) => [Some(&staged.first), Some(&staged.second)],
-            _ => [None, None],
+    fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
+        self.job.rechunks().chain(self.comparison.as_ref())
+    }
+    /// The error of the job, or of a comparison of what it has written, that ended at an object of either side.
+    pub(super) fn explain(&self, fault: ChunkFault) -> OperationError {
+        let quantization = self.quantization.as_ref();
+        let of = |index, fault: Box<Fault>, node: &Node, metadata, quantization| {
+            explain(ChunkFault { index, fault: *fault }, metadata, &node.name(), quantization)
         };
-        passes.into_iter().chain([self.comparison.as_ref()]).flatten()
-    }
-
-    /// How often source chunks are read, in the mean.
-    pub(super) fn read_amplification(&self) -> f64 {
-        match self.job.as_ref().map(|job| &job.route) {
-            Some(Route::Rechunk(rechunk)) => rechunk.plan.read_amplification(),
-            Some(Route::Staged(staged)) => staged.read_amplification(),
-            Some(Route::Measured(measured)) => self.job.as_ref().map_or(1.0, |job| {
-                measured.read_amplification(&job.transfer.source, &job.transfer.destination)
-            }),
-            _ => 1.0,
-        }
-    }
-
-    /// Bytes of intermediate data, at most.
-    pub(super) fn bytes_temporary(&self) -> u64 {
-        match self.job.as_ref().map(|job| (job, &job.route)) {
-            Some((job, Route::Staged(staged))) => staged.bytes(&job.transfer),
-            _ => 0,
+        match (fault.fault, self.job.objects()) {
+            (Fault::At { of: ObjectOf::Destination, index, fault }, Some(job)) => {
+                let destination = &job.transfer.destination;
+                of(index, fault, &destination.node, &destination.metadata, quantization)
+            }
+            (Fault::At { of: ObjectOf::Staging, index, fault }, Some(job)) => {
+                let staging = job.staging();
+                let side = staging.as_ref().unwrap_or(&job.transfer.source);
+                of(index, fault, &side.node, &side.metadata, None)
+            }
+            (cause, _) => {
+                let fault = ChunkFault { index: fault.index, fault: cause };
+                explain(fault, &self.source.metadata, &self.source.store, quantization)
+            }
         }
     }
 }

@@ -17,8 +17,8 @@ use crate::store::Room;
 ///
 /// Each takes a block and a file at the least; what they hold may take more.
 pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
-    let filled = plan.job.as_ref().map_or(0, |job| job.transfer.num_filled());
-    let mut temporary = plan.bytes_temporary();
+    let filled = plan.job.num_filled();
+    let mut temporary = plan.job.bytes_temporary();
     // Of a run that is taken up again some are there already.
     if temporary > 0 && matches!(left_document(&plan.target), Ok(Some(_))) {
         temporary = 0;
@@ -68,14 +68,10 @@ pub(super) fn with_missing_space<'a>(
         return error;
     }
     let Some(Ok(room)) = plans.clone().next().map(|plan| plan.target.room()) else { return error };
-    let objects = plans.clone().map(|plan| match &plan.job {
-        Some(job) => job.transfer.overlapped_by(&job.transfer.destination.metadata.grid).len(),
-        None => plan.listing.present.len(),
-    });
-    let total = objects.fold(0, u64::saturating_add);
+    let total = plans.clone().map(|plan| plan.job.num_written()).fold(0, u64::saturating_add);
     let (done, written) = (journal.num_units(), journal.bytes_written());
     let left = u128::from(total.saturating_sub(done).max(1));
-    let decoded = plans.filter_map(|plan| Some(plan.job.as_ref()?.transfer.destination.chunk_bytes())).max();
+    let decoded = plans.filter_map(|plan| Some(plan.job.objects()?.transfer.destination.chunk_bytes())).max();
     let needed = match decoded {
         Some(decoded) if done == 0 => left * u128::from(decoded),
         _ => left * u128::from(written) / u128::from(done.max(1)),

@@ -204,8 +204,7 @@ impl Whole<'_> {
     }
 
     fn remove_staging(&self) -> Result<(), OperationError> {
-        let staged =
-            |array: &&PlannedArray| array.plan.job.as_ref().is_some_and(|job| job.staging().is_some());
+        let staged = |array: &&PlannedArray| array.plan.job.num_passes() > 1;
         for array in self.arrays.iter().filter(staged) {
             staged::remove(&array.plan.target).map_err(cannot_write)?;
             if array.path != "/" {

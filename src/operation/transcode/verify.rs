@@ -13,7 +13,6 @@ use std::sync::{Mutex, PoisonError};
 
 use self::blocks::staged_values;
 use self::measured::measured_values;
-use super::fault::explain_job;
 use super::plan::Plan;
 use super::plan::lossy_filter::{self, kept};
 use crate::array::ChunkSet;
@@ -27,15 +26,16 @@ use crate::codec::conversion::{ValueChange, push_change, round_trip};
 use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::engine::job::ObjectJob;
+use crate::engine::job::{Job, ObjectJob};
 use crate::engine::progress::Progress;
 use crate::engine::route::Route;
+use crate::engine::route::copy::CopyJob;
 use crate::engine::transfer::Transfer;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::error::OperationError;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::VerifyResult;
-use crate::store::{Node, ObjectReader};
+use crate::store::ObjectReader;
 
 /// What `--verify` found.
 #[derive(Debug, Clone)]
@@ -83,17 +83,16 @@ impl Compared {
 /// Reads DEST back. A difference is an error, and leaves no DEST.
 pub(super) fn verify(
     plan: &Plan,
-    destination: &Node,
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
     let present = &plan.listing.present;
-    let passes = if plan.job.as_ref().is_some_and(|job| job.staging().is_some()) { 2 } else { 1 };
-    let bytes = plan.object_bytes().map(|bytes| bytes.saturating_mul(passes));
+    let bytes = plan.source.pipeline.input.num_bytes();
+    let bytes = bytes.map(|bytes| bytes.saturating_mul(plan.job.num_passes()));
     progress.start("verify", bytes.map(|bytes| bytes.saturating_mul(present.len())));
     let verified = match &plan.job {
-        Some(job) => values(plan, job, driver, progress),
-        None => copies(plan, destination, driver, progress),
+        Job::Objects(job) => values(plan, job, driver, progress),
+        Job::Copy(job) => copies(plan, job, driver, progress),
     };
     progress.finish();
     let verification = verified?;
@@ -109,14 +108,14 @@ pub(super) fn verify(
 fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
     let (differing, elements) = (result.differing, result.elements);
     let error = result.max_abs_error.unwrap_or(0.0);
-    if let Some(codec) = plan.job.as_ref().and_then(lossy_filter::of) {
+    if let Some(codec) = plan.job.objects().and_then(lossy_filter::of) {
         let name = &codec.name;
         return OperationError::data(format!(
             "the destination differs from the source in {differing} of {elements} elements, by up to {error}: `{name}` does not give back every float that it encodes anew"
         ))
         .with_help("give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`; nothing was kept");
     }
-    if plan.job.as_ref().is_some_and(lossy_filter::loses_fill_value) {
+    if plan.job.objects().is_some_and(lossy_filter::loses_fill_value) {
         return OperationError::data(format!(
             "the destination differs from the source in {differing} of {elements} elements, by up to {error}: absent elements, whose fill value does not survive the filters of the chain"
         ))
@@ -132,36 +131,36 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
 /// Byte by byte, for objects that were copied.
 fn copies(
     plan: &Plan,
-    destination: &Node,
+    job: &CopyJob,
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
-    let metadata = &plan.source.metadata;
+    let [source, destination] = &job.nodes;
     let mut differing = 0;
     let work = |pieces: &mut [Vec<u8>; 2], index| {
-        let [from, to] = plan.keys(index);
-        let (source, written) = (plan.source.node.open(&from)?, destination.open(&to)?);
+        let [from, to] = job.keys(index);
+        let (source, written) = (source.open(&from)?, destination.open(&to)?);
         match (source, written) {
             (Some(mut source), Some(mut written)) => {
                 let (equal, bytes) = same_bytes(&mut source, &mut written, pieces)?;
-                progress.advance(plan.object_bytes().unwrap_or(bytes));
+                progress.advance(job.decoded_bytes.unwrap_or(bytes));
                 Ok(equal)
             }
             (source, written) => Ok(source.is_none() && written.is_none()),
         }
     };
     driver
-        .run::<[Vec<u8>; 2], bool>(&plan.listing.present, work, |_, equal| {
+        .run::<[Vec<u8>; 2], bool>(&job.present, work, |_, equal| {
             differing += u64::from(!equal);
         })
         .map_err(|fault| match fault.fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
             cause => {
-                let [_, key] = plan.keys(fault.index);
+                let [_, key] = job.keys(fault.index);
                 OperationError::environment(format!("chunk `{key}` cannot be read back")).because(cause)
             }
         })?;
-    let elements = crate::metadata::array::num_elements(&metadata.shape).unwrap_or(u64::MAX);
+    let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape).unwrap_or(u64::MAX);
     let result =
         VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(0.0), bound: None };
     Ok(Verification { result, distinct_codes: None, warning: None })
@@ -219,8 +218,7 @@ fn values(
             .map(|compared| (compared, comparison.distinct_codes())),
         (_, None) => comparison.run(driver, progress).map(|compared| (compared, comparison.distinct_codes())),
     };
-    let (mut compared, distinct_codes) =
-        compared.map_err(|fault| explain_job(fault, job, &plan.source.store, plan.quantization.as_ref()))?;
+    let (mut compared, distinct_codes) = compared.map_err(|fault| plan.explain(fault))?;
     let quantization = plan.quantization.as_ref();
     // What neither side stores is compared by its fill values.
     let all = crate::metadata::array::num_elements(&transfer.source.metadata.shape).unwrap_or(u64::MAX);

@@ -1,11 +1,9 @@
 //! The chunks of all arrays: written, and read back where that is asked for.
 
-use super::fault::explain_job;
 use super::plan::Plan;
 use super::planning::PlannedArray;
 use super::site::{Claim, cannot_write};
 use super::verify::{Verification, verify};
-use super::work_bytes;
 use crate::array::ChunkSet;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
@@ -14,7 +12,6 @@ use crate::engine::progress::{Piece, Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
-use crate::operation::fault::explain;
 use crate::operation::new_driver;
 
 /// Why the chunks were not all written.
@@ -60,7 +57,7 @@ impl Writing<'_> {
         if self.claim.is_published {
             return Some(0);
         }
-        work_bytes::of_writing(&array.plan, self.claim.journal.part(&array.path).done())
+        array.plan.job.bytes_left(self.claim.journal.part(&array.path).done())
     }
 
     /// Reads all arrays back that are to be compared.
@@ -68,12 +65,12 @@ impl Writing<'_> {
         if !self.verifies {
             return Ok(self.arrays.iter().map(|_| None).collect());
         }
-        let bytes = |array: &PlannedArray| work_bytes::of_writing(&array.plan, &ChunkSet::default());
+        let bytes = |array: &PlannedArray| array.plan.job.bytes_left(&ChunkSet::default());
         let known = self.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
         self.progress.start("verify", known);
         let verified = self.each(|array, driver| {
             let share = Share::new(self.progress, bytes(array).unwrap_or(0), 1);
-            verify(&array.plan, &array.plan.target, driver, &share).map(Some)
+            verify(&array.plan, driver, &share).map(Some)
         });
         self.progress.finish();
         verified
@@ -143,23 +140,13 @@ impl Run<'_> {
         if claim.is_resumed {
             self.remove_unfinished(&part)?;
         }
-        self.run(&part, |report| tally.add(&report))?;
-        if let Some(job) = &self.plan.job {
-            // Of objects that an earlier run had written.
-            job.transfer.source.kept.clear();
-        }
+        let Run { plan, driver, progress, .. } = self;
+        plan.job.run(driver, *progress, &part, |report| tally.add(&report)).map_err(|fault| {
+            let is_for_good = fault.fault.is_of_value();
+            Ended { error: plan.explain(fault), is_for_good }
+        })?;
         self.check_error(&tally)?;
         Ok(tally)
-    }
-
-    fn run(&self, part: &Part<'_>, fold: impl FnMut(ObjectReport)) -> Result<(), Ended> {
-        let Run { plan, driver, progress, .. } = self;
-        let Some(job) = &plan.job else { return Ok(self.copy(part, fold)?) };
-        job.run(driver, *progress, part, fold).map_err(|fault| {
-            let is_for_good = fault.fault.is_of_value();
-            let error = explain_job(fault, job, &plan.source.store, plan.quantization.as_ref());
-            Ended { error, is_for_good }
-        })
     }
 
     /// What was written keeps `--max-error`: SOURCE may have changed since it was looked at.
@@ -183,24 +170,5 @@ impl Run<'_> {
     fn remove_unfinished(&self, part: &Part<'_>) -> Result<(), OperationError> {
         let (node, metadata) = (&self.plan.target, &self.plan.destination.metadata);
         listing::remove_others(node, metadata, part.done(), self.driver).map_err(cannot_write)
-    }
-
-    /// Copies objects as they are.
-    fn copy(&self, part: &Part<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), OperationError> {
-        let plan = self.plan;
-        let object_bytes = plan.object_bytes();
-        // Of what an unknown codec wrote nothing is known.
-        let pipeline = &plan.source.pipeline;
-        let bound = pipeline.output().map_or(u64::MAX, |encoded| pipeline.input.max_encoded_bytes(&encoded));
-        let work = |(): &mut (), index| {
-            part.do_once(index, || {
-                let [from, to] = plan.keys(index);
-                let bytes = plan.target.copy_from(&plan.source.node, (&from, &to), bound)?;
-                self.progress.advance(object_bytes.unwrap_or(bytes));
-                Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..Default::default() })
-            })
-        };
-        let copied = self.driver.run(&plan.listing.present, work, |_, report| fold(report));
-        copied.map_err(|fault| explain(fault, &plan.source.metadata, &plan.source.store, None))
     }
 }

@@ -11,7 +11,7 @@ use crate::array::kept::{Kept, Shelf};
 use crate::codec::conversion::ValueChange;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::engine::job::ObjectJob;
+use crate::engine::job::{Job, ObjectJob};
 use crate::engine::listing::{self, Listing};
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
@@ -79,7 +79,7 @@ impl Planner<'_> {
             (None, _) => None,
         };
         let mut plan = self.assemble(source, target, listing, quantization)?;
-        if let Some(job) = &mut plan.job {
+        if let Job::Objects(job) = &mut plan.job {
             job.transfer.source.kept = kept;
         }
         Ok(plan)
@@ -114,8 +114,8 @@ impl Planner<'_> {
         let memory = sketch.allot(budget, self.run.verify)?;
         // What is kept, of this array and of others, takes none of the memory of the passes.
         self.shelf.limit(budget.left_by(memory.bytes));
-        let keeps =
-            sketch.job.is_some_and(|job| job.reads_subchunks_once() && job.transfer.source.is_regular());
+        let keeps = |job: &ObjectJob| job.reads_subchunks_once() && job.transfer.source.is_regular();
+        let keeps = sketch.job.objects().is_some_and(keeps);
         let (budget, kept) = (budget.narrowed(memory.threads), if keeps { kept } else { &none });
         FirstPass { budget, kept, ..pass }.settle(request)
     }
@@ -152,17 +152,17 @@ impl Planner<'_> {
             destination: &destination,
         };
         let Work { job, comparison } = ends.work(changed)?;
-        let lossy = job.as_ref().and_then(lossy_filter::warning);
+        let lossy = job.objects().and_then(lossy_filter::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
         let documents = if draft.zarr_format == 2 {
-            let (documents, found) = self.documents_of_v2(&source, &draft, job.as_ref())?;
+            let (documents, found) = self.documents_of_v2(&source, &draft, &job)?;
             warnings.extend(found);
             documents
         } else {
             vec![document(&source, &destination)]
         };
-        let is_copied =
-            job.is_none() && documents.last().is_some_and(|(_, d)| d.bytes == source.document_bytes);
+        let is_copied = matches!(job, Job::Copy(_))
+            && documents.last().is_some_and(|(_, d)| d.bytes == source.document_bytes);
         let described =
             if is_copied { None } else { Some(Described::read(&documents, &destination, &target, &source)?) };
         let is_exact = options.codecs.is_none();
@@ -250,10 +250,10 @@ impl Planner<'_> {
         &self,
         source: &OpenedArray,
         draft: &Draft,
-        job: Option<&ObjectJob>,
+        job: &Job,
     ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
         // A fill value that readers differ about is said as it was taken, once it is an element like others.
-        let is_settled = job.is_some_and(ObjectJob::makes_elements)
+        let is_settled = job.objects().is_some_and(ObjectJob::makes_elements)
             && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
         let is_fill_given = self.options.fill_value.is_some() || is_settled;
         version_2::documents(source, draft, version_2::Given { options: self.options, is_fill_given })

@@ -7,7 +7,7 @@ use crate::codec::conversion::ValueChange;
 use crate::codec::elements::VlenChain;
 use crate::codec::{BindError, Conversion, Recoding};
 use crate::engine::SubchunkEncoder;
-use crate::engine::job::ObjectJob;
+use crate::engine::job::{Job, ObjectJob};
 use crate::engine::plan::{
     BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, RechunkPlan, StagedCosts, StagedPlan, StagingShape,
 };
@@ -257,7 +257,14 @@ enum Pass {
 }
 
 /// The name of a job's route.
-pub(in crate::operation) fn route(job: &ObjectJob) -> RouteName {
+pub(in crate::operation) fn name_of(job: &Job) -> RouteName {
+    match job {
+        Job::Copy(_) => RouteName::Copy,
+        Job::Objects(job) => name_of_objects(job),
+    }
+}
+
+fn name_of_objects(job: &ObjectJob) -> RouteName {
     match &job.route {
         Route::Convert(_) => RouteName::Recode,
         Route::Subchunks(conversion) if conversion.is_copy() => RouteName::Reshard,

@@ -7,8 +7,9 @@ use super::route::Choice;
 use crate::array::ChunkSet;
 use crate::array::stored::StoredArray;
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
-use crate::engine::job::ObjectJob;
+use crate::engine::job::{Job, ObjectJob};
 use crate::engine::route::Route;
+use crate::engine::route::copy::CopyJob;
 use crate::engine::route::rechunk::Rechunk;
 use crate::engine::transfer::Transfer;
 use crate::operation::budget::{BASE_BYTES, Budget};
@@ -23,8 +24,8 @@ use crate::store::Node;
 
 /// What is done with the stored chunks.
 pub(super) struct Work {
-    /// `None` where they are copied as they are, which needs no chain.
-    pub job: Option<ObjectJob>,
+    /// How they are copied, or made anew.
+    pub job: Job,
     /// How `--verify` reads SOURCE, where DEST's objects are others.
     pub comparison: Option<Rechunk>,
 }
@@ -55,7 +56,7 @@ impl Ends<'_> {
         let (options, destination) = (self.options, self.destination);
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
         if self.is_copy(&changed, keeps_fill) {
-            return Ok(Work { job: None, comparison: None });
+            return Ok(Work { job: Job::Copy(Box::new(self.copy())), comparison: None });
         }
         let (from, to) = match self.sides(&changed) {
             Ok(sides) => sides,
@@ -86,7 +87,22 @@ impl Ends<'_> {
             _ if self.has_same_grid() || !self.run.verify => None,
             _ => Some(choice.rechunk(&job.transfer.source, &job.transfer.destination)?),
         };
-        Ok(Work { job: Some(job), comparison })
+        Ok(Work { job: Job::Objects(Box::new(job)), comparison })
+    }
+
+    /// The copy of stored chunks, which needs no chain.
+    fn copy(&self) -> CopyJob {
+        let pipeline = &self.source.pipeline;
+        CopyJob {
+            nodes: [self.source.node.clone(), self.target.clone()],
+            metadata: [self.source.metadata.clone(), self.destination.metadata.clone()],
+            present: self.present.clone(),
+            // Of what an unknown codec wrote nothing is known.
+            most_bytes: pipeline
+                .output()
+                .map_or(u64::MAX, |encoded| pipeline.input.max_encoded_bytes(&encoded)),
+            decoded_bytes: pipeline.input.num_bytes(),
+        }
     }
 
     /// Whether stored chunks are to be what they are.
@@ -158,7 +174,7 @@ impl Ends<'_> {
         }
         let source = from.with_present(self.present.clone());
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
-        let job = ObjectJob { transfer, route };
-        Ok(Work { job: Some(job), comparison: None })
+        let job = Job::Objects(Box::new(ObjectJob { transfer, route }));
+        Ok(Work { job, comparison: None })
     }
 }

@@ -13,7 +13,7 @@ mod quantization;
 use std::collections::BTreeMap;
 
 use self::members::{PlanFault, list, optional, put, put_switch, read_list, read_text, required, switch};
-use super::outcome::units_of_passes;
+use super::plan::route::name_of;
 use super::plan::{Blocks, Settled};
 use super::planning::PlannedArray;
 use super::tree::Source;
@@ -222,8 +222,8 @@ impl SealedArray {
             path: path.clone(),
             change: change.clone(),
             settled: Settled { quantization: plan.quantization.clone(), blocks: plan.blocks() },
-            route: plan.route().name().to_owned(),
-            units: units_of_passes(plan),
+            route: name_of(&plan.job).name().to_owned(),
+            units: plan.job.units(),
         }
     }
 
