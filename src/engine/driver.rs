@@ -1,10 +1,8 @@
 //! Work over chunks by a pool of threads; the result is the same for any number of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, TryLockError};
 
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
@@ -15,8 +13,10 @@ use crate::array::interrupt::Interrupt;
 const BATCH: usize = 1 << 14;
 const BATCH_OF_A_THREAD: usize = 1 << 10;
 
-/// Into how many parts each thread's share of the work is cut, at least.
-const SHARES: usize = 64;
+/// So many times, at least, a thread comes for more: at the end none has many chunks left while another has none.
+const TURNS: usize = 64;
+/// Chunks that it takes at a time, at most: what is next is known that far ahead.
+const MOST_AT_ONCE: usize = 16;
 
 /// A pool of threads, and what each keeps from chunk to chunk.
 #[derive(Debug)]
@@ -57,15 +57,33 @@ impl Driver {
     }
 
     /// Does `work` for each of `0..count`; the results in order.
-    fn each<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync + Send) -> Vec<R> {
-        match &self.pool {
-            Some(pool) => {
-                // So few at once that at the end no thread has many left while another has none.
-                let most = count / (pool.current_num_threads() * SHARES) + 1;
-                pool.install(|| (0..count).into_par_iter().with_max_len(most).map(work).collect())
+    fn each<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        self.beside(count, work, || ()).0
+    }
+
+    /// Does `work` for each of `0..count` by the threads, to which the numbers are handed out in their order, and meanwhile
+    /// something else here. The results are in order.
+    fn beside<R: Send, B>(
+        &self,
+        count: usize,
+        work: impl Fn(usize) -> R + Sync,
+        meanwhile: impl FnOnce() -> B,
+    ) -> (Vec<R>, B) {
+        let Some(pool) = &self.pool else {
+            let done = meanwhile();
+            return ((0..count).map(work).collect(), done);
+        };
+        let at_once = (count / (pool.current_num_threads() * TURNS)).clamp(1, MOST_AT_ONCE);
+        let turns = pool.current_num_threads().min(count.div_ceil(at_once));
+        let (next, mut shares) = (AtomicUsize::new(0), Vec::new());
+        shares.resize_with(turns, Share::default);
+        let done = pool.in_place_scope(|scope| {
+            for share in &mut shares {
+                scope.spawn(|_| share.take(&next, count, at_once, &work));
             }
-            None => (0..count).map(work).collect(),
-        }
+            meanwhile()
+        });
+        (joined(shares, count), done)
     }
 
     /// What its threads keep from one piece of work to the next, one for each.
@@ -73,9 +91,16 @@ impl Driver {
         (0..self.num_threads()).map(|_| Mutex::default()).collect()
     }
 
-    /// The place of what the thread that calls keeps.
-    fn slot(&self) -> usize {
-        if self.pool.is_some() { rayon::current_thread_index().unwrap_or(0) } else { 0 }
+    /// Does something with what the thread that calls keeps. What it is using already, further up the stack (it may take up
+    /// other work where it waits for some), it does not use twice.
+    fn with_own<W: Default, R>(&self, workspaces: &[Mutex<W>], work: impl FnOnce(&mut W) -> R) -> R {
+        let slot = if self.pool.is_some() { rayon::current_thread_index().unwrap_or(0) } else { 0 };
+        match workspaces[slot % workspaces.len()].try_lock() {
+            Ok(mut workspace) => work(&mut workspace),
+            // A panic leaves a workspace of plain buffers, which any chunk may use again.
+            Err(TryLockError::Poisoned(workspace)) => work(&mut workspace.into_inner()),
+            Err(TryLockError::WouldBlock) => work(&mut W::default()),
+        }
     }
 
     /// Does `work` for each chunk with a workspace of the thread's own, and gives the results to `fold` in the order
@@ -98,12 +123,7 @@ impl Driver {
                     return None;
                 }
                 let index = chunks.nth(place)?;
-                // A panic leaves a workspace of plain buffers, which any chunk may use again.
-                let mut workspace = workspaces[self.slot()].lock().unwrap_or_else(PoisonError::into_inner);
-                let result = guarded(|| {
-                    self.interrupt.check()?;
-                    work(&mut workspace, index)
-                });
+                let result = self.unit(&workspaces, |workspace| work(workspace, index));
                 if result.is_err() {
                     failed_at.fetch_min(place, Ordering::Relaxed);
                 }
@@ -111,7 +131,7 @@ impl Driver {
             };
             // While the threads are at one batch, the one before it is folded.
             let before = std::mem::take(&mut waiting);
-            let (results, folded) = self.beside(|| self.each(count, work), || fold_all(before, &mut fold));
+            let (results, folded) = self.beside(count, work, || fold_all(before, &mut fold));
             folded?;
             waiting = results;
             first += count as u64;
@@ -119,22 +139,18 @@ impl Driver {
         fold_all(waiting, &mut fold)
     }
 
-    /// Does something by the threads, and meanwhile something else here.
-    fn beside<A: Default + Send, B>(
+    /// Does a unit with what the thread that calls keeps, unless the work was asked to stop; a panic becomes a fault.
+    fn unit<W: Default, R>(
         &self,
-        work: impl FnOnce() -> A + Send,
-        meanwhile: impl FnOnce() -> B,
-    ) -> (A, B) {
-        let Some(pool) = &self.pool else {
-            let done = meanwhile();
-            return (work(), done);
-        };
-        let mut result = A::default();
-        let done = pool.in_place_scope(|scope| {
-            scope.spawn(|_| result = work());
-            meanwhile()
-        });
-        (result, done)
+        workspaces: &[Mutex<W>],
+        work: impl FnOnce(&mut W) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        self.with_own(workspaces, |workspace| {
+            guarded(|| {
+                self.interrupt.check()?;
+                work(workspace)
+            })
+        })
     }
 
     /// Does `work` for each chunk, whatever becomes of the others, and gives the results to `fold` in the order of the
@@ -167,14 +183,7 @@ impl Driver {
         count: usize,
         work: impl Fn(&mut W, usize) -> Result<R, Fault> + Sync,
     ) -> Vec<Result<R, Fault>> {
-        self.each(count, |item| {
-            let mut workspace =
-                workspaces[self.slot() % workspaces.len()].lock().unwrap_or_else(PoisonError::into_inner);
-            guarded(|| {
-                self.interrupt.check()?;
-                work(&mut workspace, item)
-            })
-        })
+        self.each(count, |item| self.unit(workspaces, |workspace| work(workspace, item)))
     }
 }
 
@@ -202,6 +211,48 @@ impl Driver {
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
         self.each(items.len(), |item| work(&items[item]))
     }
+}
+
+/// What one thread has done of numbers that are handed out.
+struct Share<R> {
+    results: Vec<R>,
+    /// The stretches of numbers that it took, ascending: the first of each, and how many results stand for it.
+    turns: Vec<(usize, usize)>,
+}
+
+impl<R> Default for Share<R> {
+    fn default() -> Self {
+        Share { results: Vec::new(), turns: Vec::new() }
+    }
+}
+
+impl<R> Share<R> {
+    /// Takes stretches of numbers as long as there are any below `count`.
+    fn take(&mut self, next: &AtomicUsize, count: usize, at_once: usize, work: &impl Fn(usize) -> R) {
+        loop {
+            let first = next.fetch_add(at_once, Ordering::Relaxed);
+            if first >= count {
+                return;
+            }
+            let end = count.min(first + at_once);
+            self.results.extend((first..end).map(work));
+            self.turns.push((first, end - first));
+        }
+    }
+}
+
+/// The results of all shares in the order of their numbers.
+fn joined<R>(shares: Vec<Share<R>>, count: usize) -> Vec<R> {
+    let mut shares: Vec<_> =
+        shares.into_iter().map(|share| (share.turns.into_iter(), share.results.into_iter())).collect();
+    let mut all = Vec::with_capacity(count);
+    while let Some((turns, results)) =
+        shares.iter_mut().min_by_key(|(turns, _)| turns.as_slice().first().map_or(usize::MAX, |turn| turn.0))
+        && let Some((_, length)) = turns.next()
+    {
+        all.extend(results.by_ref().take(length));
+    }
+    all
 }
 
 /// Gives results to `fold` in their order, up to the first fault.
@@ -274,5 +325,58 @@ mod tests {
         let fault = driver.run(&chunks, work, |_, ()| {}).unwrap_err();
         assert_eq!(fault.index, 1234);
         assert!(fault.fault.to_string().contains("a bug"));
+    }
+    #[test]
+    fn driver_hands_out_chunks_in_their_order() {
+        for threads in [1, 2, 5] {
+            let (driver, begun) = (Driver::new(threads).unwrap(), Mutex::new(Vec::new()));
+            let work = |(): &mut (), index: u64| {
+                begun.lock().unwrap().push(index);
+                Ok(())
+            };
+            driver.run(&ChunkSet::full(20_000), work, |_, ()| {}).unwrap();
+            let begun = begun.into_inner().unwrap();
+            let mut sorted = begun.clone();
+            sorted.sort_unstable();
+            assert!(sorted.iter().copied().eq(0..20_000));
+            if threads == 1 {
+                assert_eq!(begun, sorted);
+            }
+        }
+    }
+
+    #[test]
+    fn driver_takes_work_from_its_own_units() {
+        for threads in [1, 3] {
+            let driver = Driver::new(threads).unwrap();
+            let inner = |number: &u64| {
+                let mut sum = 0;
+                driver
+                    .run::<u64, u64>(&ChunkSet::full(100), |_, index| Ok(index), |_, index| sum += index)
+                    .unwrap();
+                sum + number
+            };
+            let outer =
+                |(): &mut (), index: u64| Ok(driver.map_plain(&[index, 1], inner).iter().sum::<u64>());
+            let mut sums = Vec::new();
+            driver.run(&ChunkSet::full(200), outer, |_, sum| sums.push(sum)).unwrap();
+            assert!(sums.into_iter().eq((0..200).map(|index| 2 * 4950 + index + 1)));
+        }
+    }
+
+    #[test]
+    fn driver_stops_once_it_is_asked_to() {
+        let (interrupt, done) = (Interrupt::default(), AtomicU64::new(0));
+        let driver = Driver::new(2).unwrap().heeding(&interrupt);
+        let work = |(): &mut (), index: u64| {
+            if index == 700 {
+                interrupt.raise();
+            }
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        let fault = driver.run(&ChunkSet::full(1 << 20), work, |_, ()| {}).unwrap_err();
+        // No batch is begun after the one in which it was asked.
+        assert!(matches!(fault.fault, Fault::Interrupted(_)) && done.into_inner() <= BATCH as u64);
     }
 }
