@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::{Bytes, BytesMut};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::codec::BoundChain;
@@ -15,6 +16,9 @@ const BESIDE: u64 = 256;
 /// Chunks that are stored as their elements are held up to this size. Larger ones are read again in less time than memory
 /// that no one has used before takes to be had: the system keeps files in memory, too.
 const MOST_PLAIN: u64 = 64 << 10;
+
+/// Chunks lie one after the other in pieces of memory of so many bytes, or of a chunk's size where that is more.
+const SLAB: usize = 32 << 20;
 
 /// Chunks that are kept before it is asked whether that pays.
 const TRIALS: u64 = 4;
@@ -30,6 +34,8 @@ struct Held {
     /// Bytes that they take, and may take.
     bytes: u64,
     most: u64,
+    /// What is left of the memory that was taken last.
+    slab: BytesMut,
     /// Arrays that have a number.
     arrays: usize,
     /// Chunks that were put here, the time that it took to read them, which a later pass does not take again, and the
@@ -45,6 +51,14 @@ impl Held {
     fn pays(&self) -> bool {
         self.count < TRIALS || self.spent <= self.saved
     }
+
+    /// Memory for a chunk.
+    fn piece(&mut self, length: usize) -> BytesMut {
+        if self.slab.len() < length {
+            self.slab = slab(length.max(SLAB));
+        }
+        self.slab.split_to(length)
+    }
 }
 
 /// A chunk that was read. Only its codecs from bytes to bytes are undone: so every pass can go on from it, and a route
@@ -52,14 +66,16 @@ impl Held {
 #[derive(Debug)]
 pub struct KeptChunk {
     /// What the codecs from bytes to bytes were given.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// Bytes of the stored chunk.
     pub stored: u64,
+    /// How many were put on the shelf before it.
+    order: u64,
 }
 
 impl KeptChunk {
     fn size(&self) -> u64 {
-        (self.bytes.capacity() as u64).saturating_add(BESIDE)
+        (self.bytes.len() as u64).saturating_add(BESIDE)
     }
 }
 
@@ -75,18 +91,24 @@ impl Shelf {
         Kept(Some((self.clone(), held.arrays)))
     }
 
-    /// Lets it hold at most so many bytes from now on; what is too much, of whatever array, is forgotten.
+    /// Lets it hold at most so many bytes from now on; what is too much, of whatever array, is forgotten, the latest
+    /// first: memory is given back once nothing is left of what lies together.
     pub fn limit(&self, most: u64) {
         let mut held = self.held();
         held.most = most;
-        if held.bytes > most {
-            let Held { chunks, bytes, .. } = &mut *held;
-            chunks.retain(|_, chunk| {
-                let stays = *bytes <= most;
-                *bytes -= if stays { 0 } else { chunk.size() };
-                stays
-            });
+        if held.bytes <= most {
+            return;
         }
+        let mut orders: Vec<(u64, u64)> =
+            held.chunks.values().map(|chunk| (chunk.order, chunk.size())).collect();
+        orders.sort_unstable();
+        let mut end = u64::MAX;
+        while let Some((order, size)) = orders.pop().filter(|_| held.bytes > most) {
+            held.bytes -= size;
+            end = order;
+        }
+        held.chunks.retain(|_, chunk| chunk.order < end);
+        held.slab = BytesMut::new();
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -152,10 +174,12 @@ impl KeptRoom {
             return;
         }
         let begun = thread_time();
-        let chunk = KeptChunk { bytes: bytes.to_vec(), stored };
+        let mut piece = self.shelf.held().piece(bytes.len());
+        piece.copy_from_slice(bytes);
         let key = (self.array, Box::from(position));
         let spent = thread_time().saturating_sub(begun);
         let mut held = self.shelf.held();
+        let chunk = KeptChunk { bytes: piece.freeze(), stored, order: held.count };
         held.count += 1;
         held.saved += saved;
         held.spent += spent;
@@ -170,6 +194,23 @@ impl Drop for KeptRoom {
     fn drop(&mut self) {
         self.shelf.held().bytes -= self.size;
     }
+}
+
+/// Memory of zeros that nothing has touched yet.
+fn slab(length: usize) -> BytesMut {
+    let mut slab = BytesMut::zeroed(length);
+    #[cfg(target_os = "linux")]
+    {
+        // Pages of 2 MiB: with those of 4 KiB, having the memory costs as much as decoding the chunk again.
+        const PAGE: usize = 1 << 21;
+        let start = slab.as_ptr().align_offset(PAGE).min(length);
+        let advised = &mut slab[start..length - (length - start) % PAGE];
+        // SAFETY: the range is memory of this process, and the advice changes none of its bytes.
+        let _ = unsafe {
+            rustix::mm::madvise(advised.as_mut_ptr().cast(), advised.len(), rustix::mm::Advice::LinuxHugepage)
+        };
+    }
+    slab
 }
 
 /// The time that this thread has been at work.
@@ -224,6 +265,29 @@ mod tests {
         shelf.limit(1000);
         assert!(other.get(&[1, 0]).is_none());
         assert_eq!(shelf.held().bytes, 0);
+    }
+
+    #[test]
+    fn what_was_kept_first_stays_longest_whatever_array_it_is_of() {
+        let shelf = Shelf::default();
+        shelf.limit(u64::MAX);
+        let (one, other) = (shelf.part(), shelf.part());
+        let parts = [&one, &other];
+        assert!((0..10).all(|chunk| put(parts[chunk as usize % 2], &[chunk], 1, 1)));
+        shelf.limit(4 * (1000 + BESIDE));
+        let is_kept = |chunk: &u64| parts[*chunk as usize % 2].get(&[*chunk]).is_some();
+        assert_eq!((0..10).filter(is_kept).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert!(!put(&one, &[9], 1, 1));
+    }
+
+    #[test]
+    fn chunk_of_any_length_has_memory_of_its_own() {
+        let shelf = Shelf::default();
+        for length in [0, 1, SLAB - 2, 3, SLAB, SLAB + 1, 7] {
+            let mut piece = shelf.held().piece(length);
+            assert!(piece.len() == length && piece.iter().all(|byte| *byte == 0));
+            piece.fill(1);
+        }
     }
 
     #[test]
