@@ -22,7 +22,7 @@ const NOT_IN_ZARRS: [&str; 5] =
     ["cast_value", "scale_offset", "numcodecs.delta", "numcodecs.lz4", "numcodecs.fixedscaleoffset"];
 
 /// The arrays that zarrs cannot follow: of these codecs, or of a data type that it does not have.
-const SKIPPED: [&str; 38] = [
+const SKIPPED: [&str; 39] = [
     "numcodecs_0.16.6_named_delta",
     "numcodecs_0.16.6_named_fixedscaleoffset",
     "numcodecs_0.16.6_named_lz4",
@@ -55,6 +55,7 @@ const SKIPPED: [&str; 38] = [
     "zarr-python_3.4.2_group/deeper/packed",
     "zarr-python_3.4.2_group/packed",
     "zarr-python_3.4.2_inside_shards",
+    "zarr-python_3.4.2_rectilinear_as_uint8",
     "zarr-python_3.4.2_registry_float32_scale_offset",
     "zarr-python_3.4.2_registry_float64_as_uint8",
     "zarr-python_3.4.2_registry_numpy_compatibility",

@@ -1,5 +1,7 @@
 //! The rectilinear chunk grid: each chunk has the shape that the grid gives it, in every command.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::support::{CliTest, Run};
@@ -138,6 +140,141 @@ fn shards_of_several_shapes_are_read_and_written() {
     test.run(["transcode", "-c", "3", "a", "refused"]).fails(1, &["several shapes", "--shard-shape"]);
     test.write("b/zarr.json", document(&json!([8]), &json!([[3, 6]]), &sharded));
     assert_eq!(test.run(["validate", "b"]).status, 1);
+}
+
+#[test]
+fn fill_value_changes_and_absent_chunks_keep_their_values() {
+    let test = CliTest::new();
+    array(&test, "a");
+    fs::remove_file(test.path("a/c/0/1")).unwrap();
+    done(test.run(["transcode", "--fill-value", "7", "--verify", "a", "b"]));
+    let result = done(test.run(["inspect", "--json", "--stats", "b"])).json();
+    assert_eq!((&result["fill_value"], &result["stats"]["min"]), (&json!(7), &json!(-1)));
+    done(test.run(["validate", "--level", "data", "b"]));
+    done(test.run(["validate", "b", "--against", "a"]));
+    // The one chunk that holds nothing but the new fill value is not written.
+    test.write("a/c/0/0", bytes([7, 7]));
+    done(test.run(["transcode", "--fill-value", "7", "--verify", "a", "c"]));
+    assert!(!test.exists("c/c/0/0") && test.exists("c/c/0/1"));
+    done(test.run(["validate", "c", "--against", "a"]));
+}
+
+#[test]
+fn histogram_and_suggestion_count_each_element_once() {
+    let test = CliTest::new();
+    array(&test, "a");
+    let result = done(test.run(["inspect", "--json", "--histogram", "4,0,20", "a"])).json();
+    assert_eq!(result["histogram"]["counts"], json!([5, 5, 5, 5]));
+    done(test.run(["transcode", "--data-type", "float32", "a", "b"]));
+    let result = done(test.run(["inspect", "--json", "--stats", "--suggest", "uint8", "b"])).json();
+    assert_eq!(
+        (&result["stats"]["count"], &result["suggestion"]["range"]),
+        (&json!(20), &json!([0.0, 19.0]))
+    );
+    done(test.run(["transcode", "--quantize", "uint8", "--verify", "b", "q"]));
+    let max_abs_error = result["suggestion"]["max_abs_error"].to_string();
+    done(test.run(["validate", "q", "--against", "b", "--atol", &max_abs_error]));
+    done(test.run(["transcode", "--unpack", "--verify", "q", "u"]));
+    done(test.run(["validate", "u", "--against", "q"]));
+}
+
+#[test]
+fn group_with_consolidated_metadata_keeps_the_grid_in_both_places() {
+    let test = CliTest::new();
+    array(&test, "g/a");
+    let member: Value = serde_json::from_slice(&test.read("g/a/zarr.json")).unwrap();
+    let root = json!({"zarr_format": 3, "node_type": "group", "attributes": {}, "consolidated_metadata":
+        {"kind": "inline", "must_understand": false, "metadata": {"a": member}}});
+    test.write("g/zarr.json", root.to_string());
+    done(test.run(["validate", "--level", "data", "g"]));
+    for (name, options) in
+        [("copy", &[][..]), ("recoded", &["--compress", "zstd:1"]), ("cut", &["--chunk-shape", "2,2"])]
+    {
+        done(test.run([&["transcode", "--verify"], options, &["g", name]].concat()));
+        let read =
+            |key: &str| -> Value { serde_json::from_slice(&test.read(&format!("{name}/{key}"))).unwrap() };
+        assert_eq!(read("zarr.json")["consolidated_metadata"]["metadata"]["a"], read("a/zarr.json"));
+        done(test.run(["validate", "--level", "data", name]));
+        done(test.run(["validate", name, "--against", "g"]));
+    }
+}
+
+/// An array of 60 rows in chunks of one or two, of which a part is absent.
+fn rows(test: &CliTest, name: &str, columns: i16) {
+    test.write(
+        &format!("{name}/zarr.json"),
+        document(&json!([60, columns]), &json!([[[1, 20], [2, 20]], [[columns, 1]]]), &little()),
+    );
+    for chunk in (0..40_i16).filter(|chunk| chunk % 7 != 3) {
+        let rows = if chunk < 20 { 0..1 } else { 0..2 };
+        let values = rows.flat_map(|row| (0..columns).map(move |value| value.wrapping_mul(chunk + row)));
+        test.write(&format!("{name}/c/{chunk}/0"), bytes(values));
+    }
+}
+
+#[test]
+fn rechunking_in_two_passes_reads_each_chunk_once() {
+    let test = CliTest::new();
+    rows(&test, "a", 30_000);
+    let options =
+        ["--chunk-shape", "60,200", "--max-memory", "800000", "--threads", "1", "--verify", "--json"];
+    let result = done(test.run([&["transcode"], &options[..], &["a", "b"]].concat())).json();
+    let node = &result["nodes"][0];
+    assert!(node["bytes_temporary"].as_u64().unwrap() > 0, "{node}");
+    assert_eq!(node["verify"]["equal"], json!(true));
+    done(test.run(["validate", "--level", "data", "b"]));
+    done(test.run(["validate", "b", "--against", "a"]));
+}
+
+#[test]
+fn run_that_a_corrupt_chunk_ended_goes_on() {
+    for (options, is_rechunked) in
+        [(&["--compress", "zstd:1"][..], false), (&["--chunk-shape", "7,100"], true)]
+    {
+        let test = CliTest::new();
+        rows(&test, "a", 480);
+        let whole = test.read("a/c/36/0");
+        done(test.run([&["transcode"], options, &["a", "whole"]].concat()));
+        test.write("a/c/36/0", b"torn");
+        let command = [&["transcode", "--threads", "1"], options].concat();
+        let run = test.run([&command[..], &["a", "b"]].concat());
+        assert_eq!(run.status, 1, "{}", run.error);
+        test.write("a/c/36/0", whole);
+        if !is_rechunked {
+            // What is done is not read again: it may be gone.
+            fs::remove_file(test.path("a/c/0/0")).unwrap();
+        }
+        done(test.run([&command[..], &["--resume", "a", "b"]].concat()));
+        assert_eq!(test.all_files("b"), test.all_files("whole"), "{options:?}");
+    }
+}
+
+#[test]
+fn text_has_chunks_of_several_shapes() {
+    let test = CliTest::new();
+    let document = document(&json!([5]), &json!([[2, 3]]), &json!([{"name": "vlen-utf8"}]));
+    let text = document.replace("\"int16\"", "\"string\"").replace("-1", "\"\"");
+    test.write("a/zarr.json", text);
+    let length = |length: usize| u32::try_from(length).unwrap().to_le_bytes();
+    let framed = |words: &[&str]| -> Vec<u8> {
+        let words_framed =
+            words.iter().flat_map(|word| [length(word.len()).as_slice(), word.as_bytes()].concat());
+        length(words.len()).into_iter().chain(words_framed).collect()
+    };
+    test.write("a/c/0", framed(&["one", "zwei"]));
+    test.write("a/c/1", framed(&["", "quatre", "fünf"]));
+    done(test.run(["validate", "--level", "data", "a"]));
+    for (name, options) in
+        [("copy", &[][..]), ("packed", &["--compress", "zstd:1"]), ("cut", &["--chunk-shape", "2"])]
+    {
+        done(test.run([&["transcode", "--verify"], options, &["a", name]].concat()));
+        done(test.run(["validate", "--level", "data", name]));
+        done(test.run(["validate", name, "--against", "a"]));
+    }
+    // As many words as another chunk has.
+    test.write("a/c/1", framed(&["one", "two"]));
+    let run = test.run(["validate", "--level", "data", "a"]);
+    assert!(run.status == 1 && run.text().contains("2 elements found, 3 expected"), "{}", run.text());
 }
 
 #[test]

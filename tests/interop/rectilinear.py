@@ -113,10 +113,13 @@ def check_commands(zarrcast, rng, source, folder):
     zarrcast.ok("validate", "--level", "data", source)
     for number, (options, outcome) in enumerate(commands(rng, values, is_sharded)):
         destination = folder / f"{number}"
-        zarrcast.ok("transcode", source, destination, *options)
+        report = zarrcast.json("transcode", source, destination, *options)
         grid = json.loads((destination / "zarr.json").read_text())["chunk_grid"]
         assert (grid["name"] == "regular") if outcome == "regular" else (grid == document["chunk_grid"]), (options, grid)
         if outcome == "near":
+            bound = report["nodes"][0]["quantization"]["max_abs_error"]
+            difference = np.abs(read(destination)[...].astype("float64") - values)
+            assert np.all(difference <= bound * (1 + 1e-9)), (difference.max(), bound)
             continue
         check_values(destination, values)
         zarrcast.ok("validate", "--level", "data", destination)
