@@ -5,13 +5,16 @@ use super::driver::guarded;
 use super::plan::Block;
 use super::subchunk_encoder::SubchunkEncoder;
 use super::workers::Workers;
+use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::array::stored::{StoredArray, at};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::{Pieces, advance, as_index, ravel, unravel};
 use crate::codec::{BoundChain, ChainFault};
+use crate::engine::ahead::{each_object, reads_of_object};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::transfer::Transfer;
+use crate::store::Part;
 
 /// Bytes of a plain object that are read at a time: the least that is worth a call, and the most, which leaves room in
 /// a level 2 cache.
@@ -91,6 +94,35 @@ impl BlockReader<'_> {
             })?;
         }
         Ok(bytes)
+    }
+
+    /// Gives what of each object will be read for a block, first of all.
+    pub(super) fn reads(&self, block: &Block, each: &mut dyn FnMut(&str, Part)) {
+        let (source, size) = (&self.subchunks.source, self.encoder.element_size() as u64);
+        let side = source.side();
+        if side.layout.is_some() && !source.reads_indexes() {
+            return; // An entry of an index is not worth a hint.
+        }
+        each_object(side, &block.start, &block.end, |object| {
+            let position = position(object, &side.metadata);
+            let plain = side.chain_of_subchunk(&position).ok().filter(|chain| {
+                side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes()))
+            });
+            let Some(chain) = plain else { return reads_of_object(side, object, each) };
+            let (shape, start) = (&chain.decoded().shape, side.start_of(object));
+            let needed = block.inside(&start, shape);
+            let valid = side.cropped(&start, shape);
+            if needed[0].iter().all(|first| *first == 0) && needed[1] == *valid.as_ref().unwrap_or(shape) {
+                return reads_of_object(side, object, each);
+            }
+            if side.may_hold(object) {
+                let key = side.key(object);
+                for (first, extent) in pieces(shape, [&needed[0], &needed[1]], size) {
+                    let length = extent.iter().product::<u64>() * size;
+                    each(&key, Part::Range { offset: ravel(&first, shape) * size, length });
+                }
+            }
+        });
     }
 
     fn read_all(
@@ -217,7 +249,7 @@ impl BlockReader<'_> {
         }
         let [first, end] = decoded.needed(&start, shape);
         let mut bytes = 0;
-        for (first, extent) in Pieces::new(shape, [&first, &end], PIECE_BYTES.map(|bytes| bytes / size)) {
+        for (first, extent) in pieces(shape, [&first, &end], size) {
             let length = extent.iter().product::<u64>() * size;
             reader
                 .read_at(ravel(&first, shape) * size, length, buffer)
@@ -229,6 +261,11 @@ impl BlockReader<'_> {
         }
         Ok(bytes)
     }
+}
+
+/// The pieces in which a part of a plain object is read.
+fn pieces(shape: &[u64], needed: [&[u64]; 2], element_size: u64) -> Pieces {
+    Pieces::new(shape, needed, PIECE_BYTES.map(|bytes| bytes / element_size))
 }
 
 /// Refuses elements of a box of `shape` at `start` that lie inside the array and are no values of its type.

@@ -117,12 +117,8 @@ impl DecodedBlock {
 
     /// Which part of a box of `shape` elements at `start` the block needs: its first element and its end in the box.
     pub(super) fn needed(&self, start: &[u64], shape: &[u64]) -> [Vec<u64>; 2] {
-        let Some(block) = &self.block else { return [(); 2].map(|()| vec![0; shape.len()]) };
-        let inside = |bounds: &[u64]| -> Vec<u64> {
-            let bounds = bounds.iter().zip(start).zip(shape);
-            bounds.map(|((bound, start), length)| bound.saturating_sub(*start).min(*length)).collect()
-        };
-        [inside(&block.start), inside(&block.end)]
+        let nothing = || [(); 2].map(|()| vec![0; shape.len()]);
+        self.block.as_ref().map_or_else(nothing, |block| block.inside(start, shape))
     }
 
     /// Copies elements of the source, a box of `shape` at `start`, into the subchunks that it overlaps.

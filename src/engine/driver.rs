@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, TryLockError};
 
+use super::ahead::{ReadAhead, Reads};
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::interrupt::Interrupt;
@@ -109,8 +110,20 @@ impl Driver {
         &self,
         chunks: &ChunkSet,
         work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
+        fold: impl FnMut(u64, R),
+    ) -> Result<(), ChunkFault> {
+        self.run_ahead(chunks, None, work, fold)
+    }
+
+    /// The same, telling the store ahead of the work what it will read.
+    pub fn run_ahead<W: Default + Send, R: Send>(
+        &self,
+        chunks: &ChunkSet,
+        reads: Option<&dyn Reads>,
+        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
+        let ahead = reads.and_then(|reads| ReadAhead::new(reads, chunks));
         let workspaces: Vec<Mutex<W>> = self.workspaces();
         let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
         let failed_at = AtomicU64::new(u64::MAX);
@@ -123,6 +136,9 @@ impl Driver {
                     return None;
                 }
                 let index = chunks.nth(place)?;
+                if let Some(ahead) = &ahead {
+                    ahead.begin(place);
+                }
                 let result = self.unit(&workspaces, |workspace| work(workspace, index));
                 if result.is_err() {
                     failed_at.fetch_min(place, Ordering::Relaxed);

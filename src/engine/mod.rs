@@ -1,5 +1,6 @@
 //! Chunks in parallel: which there are, what is done with each, and in what order the results count.
 
+pub mod ahead;
 mod block_reader;
 pub mod buffers;
 mod decoded_block;

@@ -12,8 +12,8 @@ use super::entry::{EntryKind, LinkTarget};
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject};
 use super::{
-    Abilities, Depth, Entry, Found, Key, LocalStore, Lock, Log, Node, ObjectReader, ObjectWriter, Part,
-    Receipt, Relation, Room, Site, Spot, Store, StoreError,
+    Abilities, Ahead, Depth, Entry, Found, Key, LocalStore, Lock, Log, Node, ObjectReader, ObjectWriter,
+    Part, Receipt, Relation, Room, Site, Spot, Store, StoreError,
 };
 
 /// A call to a store.
@@ -60,6 +60,15 @@ pub(crate) enum Failure {
     Unsupported,
 }
 
+/// What a store was told that would be read, and what was read then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// This part of the object of this name will be read.
+    Expected(String, Part),
+    /// It is read.
+    Read(String, Part),
+}
+
 /// What fails, and what was called.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
@@ -67,6 +76,9 @@ pub(crate) struct Faults {
     /// A kind of call that always fails.
     kind: Option<(Call, Failure)>,
     calls: Mutex<Vec<Call>>,
+    /// How far ahead stores want to hear what will be read, and all that they heard.
+    ahead: Option<Ahead>,
+    heard: Mutex<Vec<Heard>>,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -82,6 +94,22 @@ impl Faults {
     /// Every call of a kind fails.
     pub(crate) fn of_kind(call: Call, failure: Failure) -> Arc<Self> {
         Arc::new(Faults { kind: Some((call, failure)), ..Faults::default() })
+    }
+
+    /// Nothing fails, and stores want to hear what will be read.
+    pub(crate) fn hearing(ahead: Ahead) -> Arc<Self> {
+        Arc::new(Faults { ahead: Some(ahead), ..Faults::default() })
+    }
+
+    /// What stores heard so far, and what was read of them.
+    pub(crate) fn heard(&self) -> Vec<Heard> {
+        held(&self.heard).clone()
+    }
+
+    fn hear(&self, heard: Heard) {
+        if self.ahead.is_some() {
+            held(&self.heard).push(heard);
+        }
     }
 
     /// The calls so far.
@@ -205,6 +233,7 @@ impl Store for Faulty {
         most: u64,
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
+        self.faults.hear(Heard::Read(object_name(self.inner.name(), key), part));
         self.call(Call::Read, key, || self.inner.read(key, part, most, into))
     }
 
@@ -243,7 +272,14 @@ impl Store for Faulty {
         self.call(Call::Look, key, || self.inner.link_target(key, root))
     }
 
+    fn wants_hints(&self) -> Option<Ahead> {
+        self.faults.ahead.or_else(|| self.inner.wants_hints())
+    }
+
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
+        for (key, part) in soon {
+            self.faults.hear(Heard::Expected(object_name(self.inner.name(), key), *part));
+        }
         self.inner.expect(soon);
     }
 
@@ -352,10 +388,13 @@ impl ReadObject for FaultyPart<ObjectReader> {
     }
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.faults.hear(Heard::Read(self.name.clone(), Part::Range { offset, length }));
         self.faults.call(Call::Read, &self.name, || self.inner.read_at(offset, length, bytes), || ())
     }
 
     fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
+        // From its beginning to its end.
+        self.faults.hear(Heard::Read(self.name.clone(), Part::Whole));
         self.faults.call(Call::Read, &self.name, || self.inner.read_next(piece), || ())
     }
 }

@@ -92,7 +92,13 @@ pub trait Store: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// These parts will be read soon. A hint: it takes no time, and gives no error.
+    /// How far ahead it wants to be told what will be read; `None` where that is of no use to it: then it is not asked for.
+    fn wants_hints(&self) -> Option<Ahead> {
+        None
+    }
+
+    /// These parts will be read soon, in this order. A hint: it takes no time, and gives no error. More may come than it asked
+    /// for, since one piece of work may read more: it goes by its own bounds.
     fn expect(&self, _soon: &[(Key<'_>, Part)]) {}
 
     /// Writes a whole object.
@@ -193,6 +199,15 @@ pub struct Abilities {
     pub copies_itself: bool,
     /// It makes an object only where there is none, also beside other writers.
     pub creates_exclusively: bool,
+}
+
+/// How far ahead of its reading a store is told of it: by so much as is not under way yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ahead {
+    /// Parts of objects.
+    pub requests: usize,
+    /// Bytes, as far as they are known before.
+    pub bytes: u64,
 }
 
 /// A part of an object.

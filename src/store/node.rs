@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::entry::{EntryKind, FolderListing, LinkTarget};
 use super::{
-    Depth, Entry, Key, LocalStore, Log, ObjectReader, ObjectWriter, Part, Receipt, Room, Site, Store,
+    Ahead, Depth, Entry, Key, LocalStore, Log, ObjectReader, ObjectWriter, Part, Receipt, Room, Site, Store,
     StoreError,
 };
 
@@ -133,6 +133,22 @@ impl Node {
     pub fn read_into(&self, key: &str, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<bool, StoreError> {
         let found = self.store.read(&self.prefix.join(key)?, Part::Whole, max_bytes, bytes)?;
         Ok(found.is_some())
+    }
+
+    /// How far ahead its store wants to be told what will be read; `None` where that is of no use to it.
+    pub fn wants_hints(&self) -> Option<Ahead> {
+        self.store.wants_hints()
+    }
+
+    /// Tells the store that these parts of objects will be read soon, in this order.
+    pub fn expect(&self, soon: &[(String, Part)]) {
+        let keys = soon.iter().filter_map(|(key, part)| Some((self.prefix.join(key).ok()?, *part)));
+        self.store.expect(&keys.collect::<Vec<_>>());
+    }
+
+    /// Whether what is copied here from another node never passes through this machine.
+    pub fn copies_by_itself(&self, source: &Node) -> bool {
+        Arc::ptr_eq(&self.store, &source.store) && self.store.abilities().copies_itself
     }
 
     /// Reads a document of at most [`MAX_DOCUMENT_BYTES`]; `None` where it is absent.

@@ -24,6 +24,14 @@ pub struct Block {
 }
 
 impl Block {
+    /// Which part of a box of `shape` elements at `start` the block needs: its first element and its end in the box.
+    pub fn inside(&self, start: &[u64], shape: &[u64]) -> [Vec<u64>; 2] {
+        [&self.start, &self.end].map(|bounds| {
+            let bounds = bounds.iter().zip(start).zip(shape);
+            bounds.map(|((bound, start), length)| bound.saturating_sub(*start).min(*length)).collect()
+        })
+    }
+
     /// The array's indices of an element of it, by its place in C order.
     pub fn position(&self, place: u64) -> Vec<u64> {
         let shape: Vec<u64> = self.start.iter().zip(&self.end).map(|(start, end)| end - start).collect();

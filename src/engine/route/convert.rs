@@ -9,12 +9,14 @@ use crate::codec::chain::OfShape;
 use crate::codec::conversion::{Conversion, Converted, Undone};
 use crate::codec::region::as_index;
 use crate::codec::{ChainFault, ChainFaultKind};
+use crate::engine::ahead::{Reads, reads_of_object};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::transfer::Transfer;
+use crate::store::{self, Node};
 
 /// A run over whole objects.
 pub(in crate::engine) struct ConvertRun<'a> {
@@ -33,6 +35,22 @@ struct Keys {
     destination: String,
 }
 
+impl Reads for ConvertRun<'_> {
+    fn source(&self) -> &Node {
+        &self.transfer.source.node
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.transfer.source.chunk_bytes()
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
+        if !self.part.is_done(object) {
+            reads_of_object(&self.transfer.source, object, each);
+        }
+    }
+}
+
 impl ConvertRun<'_> {
     /// Converts every object.
     pub(in crate::engine) fn run(
@@ -47,8 +65,9 @@ impl ConvertRun<'_> {
             None => source.objects(),
         };
         let object_bytes = source.chunk_bytes();
-        driver.run::<ObjectBuffers, ObjectReport>(
+        driver.run_ahead::<ObjectBuffers, ObjectReport>(
             &objects,
+            Some(self),
             |buffers, index| {
                 part.do_once(index, || {
                     let report = self.convert(buffers, index)?;

@@ -2,12 +2,16 @@
 
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::fault::ChunkFault;
+use crate::engine::ahead::Reads;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::metadata::array::ArrayMetadata;
-use crate::store::Node;
+use crate::store::{self, Node};
+
+/// Bytes that an object is taken to have where nothing is known of it.
+const UNKNOWN_BYTES: u64 = 1 << 20;
 
 /// The copy of every stored object of an array.
 #[derive(Debug, Clone)]
@@ -48,6 +52,31 @@ impl CopyJob {
                 Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..Default::default() })
             })
         };
-        driver.run(&self.present, copy, |_, report| fold(report))
+        // What one store copies by itself is not read here.
+        let reads = CopyReads { job: self, part };
+        let reads = (!destination.copies_by_itself(source)).then_some(&reads as &dyn Reads);
+        driver.run_ahead(&self.present, reads, copy, |_, report| fold(report))
+    }
+}
+
+/// What the copies that are left to make will read.
+struct CopyReads<'a> {
+    job: &'a CopyJob,
+    part: &'a Part<'a>,
+}
+
+impl Reads for CopyReads<'_> {
+    fn source(&self) -> &Node {
+        &self.job.nodes[0]
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.job.decoded_bytes.unwrap_or(UNKNOWN_BYTES)
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
+        if !self.part.is_done(object) {
+            each(&self.job.keys(object)[0], store::Part::Whole);
+        }
     }
 }

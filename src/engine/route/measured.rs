@@ -17,6 +17,7 @@ use crate::codec::Recoding;
 use crate::codec::chain::OfShape;
 use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::region::advance;
+use crate::engine::ahead::{Reads, reads_under};
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
 use crate::engine::plan::Block;
@@ -26,6 +27,7 @@ use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::SubchunkWriter;
 use crate::engine::transfer::Transfer;
 use crate::grid::{Region, lcm};
+use crate::store::{self, Node};
 
 pub use elements::ElementReader;
 pub use room::{BETWEEN_SUBCHUNKS, MeasuredBuffers};
@@ -101,6 +103,18 @@ impl Allowance {
         driver: &Driver,
         objects: &ChunkSet,
         work: impl Fn(&mut MeasuredBuffers, u64) -> Result<R, Fault> + Sync,
+        fold: impl FnMut(R),
+    ) -> Result<(), ChunkFault> {
+        self.run_ahead(driver, objects, None, work, fold)
+    }
+
+    /// The same, telling the store ahead of the work what it will read.
+    fn run_ahead<R: Send>(
+        self,
+        driver: &Driver,
+        objects: &ChunkSet,
+        reads: Option<&dyn Reads>,
+        work: impl Fn(&mut MeasuredBuffers, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
         let too_large = Mutex::new(Vec::new());
@@ -114,7 +128,7 @@ impl Allowance {
                 done => done.map(Some),
             }
         };
-        driver.run::<MeasuredBuffers, Option<R>>(objects, in_share, |_, done| {
+        driver.run_ahead::<MeasuredBuffers, Option<R>>(objects, reads, in_share, |_, done| {
             done.into_iter().for_each(&mut fold);
         })?;
         let too_large = too_large.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -139,6 +153,23 @@ pub(in crate::engine) struct MeasuredRun<'a> {
     pub(in crate::engine) progress: &'a dyn Progress,
 }
 
+impl Reads for MeasuredRun<'_> {
+    fn source(&self) -> &Node {
+        &self.transfer.source.node
+    }
+
+    /// As much as a thread may hold: elements tell nothing.
+    fn object_bytes(&self) -> u64 {
+        self.measured.allowance.share
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
+        if !self.part.is_done(object) {
+            reads_under(self.transfer, object, each);
+        }
+    }
+}
+
 impl MeasuredRun<'_> {
     /// Writes every object of the destination.
     pub(in crate::engine) fn run(
@@ -158,7 +189,7 @@ impl MeasuredRun<'_> {
         };
         // What happened to no object in particular happened to the one that was written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
-        self.measured.allowance.run(driver, &objects, work, fold).map_err(located)
+        self.measured.allowance.run_ahead(driver, &objects, Some(self), work, fold).map_err(located)
     }
 
     fn object(

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use crate::array::fault::{ChunkFault, Fault};
 use crate::codec::region::{advance, as_index, unravel};
+use crate::engine::ahead::{ReadAhead, Reads};
 use crate::engine::block_reader::{BlockReader, JobSubchunks};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::decoded_block::DecodedBlock;
@@ -18,6 +19,7 @@ use crate::engine::subchunk_encoder::{Encoded, SubchunkEncoder};
 use crate::engine::subchunk_writer::SubchunkWriter;
 use crate::engine::transfer::Transfer;
 use crate::engine::workers::Workers;
+use crate::store::{self, Node};
 
 /// How a job is rechunked.
 #[derive(Debug, Clone)]
@@ -78,6 +80,23 @@ pub(in crate::engine) struct RechunkRun<'a> {
     pub(in crate::engine) part: &'a Part<'a>,
 }
 
+impl Reads for RechunkRun<'_> {
+    fn source(&self) -> &Node {
+        &self.transfer.source.node
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.transfer.source.chunk_bytes()
+    }
+
+    fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
+        if self.objects_left(group).is_some() {
+            let plan = &self.rechunk.plan;
+            plan.blocks(&plan.group(group)).iter().for_each(|block| self.reader().reads(block, each));
+        }
+    }
+}
+
 impl<'a> RechunkRun<'a> {
     /// Writes every object of the destination.
     pub(in crate::engine) fn run(
@@ -97,11 +116,15 @@ impl<'a> RechunkRun<'a> {
                 let interrupt = driver.interrupt();
                 self.group(group, block, &mut Workers::One { buffers, interrupt }, progress)
             };
-            return driver.run(&groups, work, |_, report| fold(report)).map_err(located);
+            return driver.run_ahead(&groups, Some(self), work, |_, report| fold(report)).map_err(located);
         }
         let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
         let mut block = DecodedBlock::default();
-        for index in groups.iter() {
+        let ahead = ReadAhead::new(self, &groups);
+        for (place, index) in (0..).zip(groups.iter()) {
+            if let Some(ahead) = &ahead {
+                ahead.begin(place);
+            }
             let mut workers = Workers::All { driver, buffers: &buffers };
             let report = guarded(|| self.group(index, &mut block, &mut workers, progress))
                 .map_err(|fault| located(ChunkFault { index, fault }))?;
@@ -119,16 +142,12 @@ impl<'a> RechunkRun<'a> {
         progress: &dyn Progress,
     ) -> Result<ObjectReport, Fault> {
         let plan = &self.rechunk.plan;
-        let objects =
-            plan.objects(&plan.group(number), &self.transfer.destination.metadata.chunk_grid_shape());
-        if objects.iter().all(|range| range.clone().all(|object| self.part.is_done(object))) {
-            return Ok(ObjectReport::default());
-        }
+        let Some(objects) = self.objects_left(number) else { return Ok(ObjectReport::default()) };
         let mut report = ObjectReport::default();
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
         for block in plan.blocks(&plan.group(number)) {
-            let reader = BlockReader { subchunks: self.subchunks, encoder: &self.rechunk.encoder };
+            let reader = self.reader();
             if self.transfer.absent_element.is_none() && !reader.holds_any(&block) {
                 continue;
             }
@@ -146,6 +165,19 @@ impl<'a> RechunkRun<'a> {
         finish(open, &mut report)?;
         self.note(objects, report)?;
         Ok(report)
+    }
+
+    fn reader(&self) -> BlockReader<'_> {
+        BlockReader { subchunks: self.subchunks, encoder: &self.rechunk.encoder }
+    }
+
+    /// The objects of a group; `None` where all of them are done.
+    fn objects_left(&self, number: u64) -> Option<Vec<Range<u64>>> {
+        let plan = &self.rechunk.plan;
+        let grid = self.transfer.destination.metadata.chunk_grid_shape();
+        let objects = plan.objects(&plan.group(number), &grid);
+        let is_done = |range: &Range<u64>| range.clone().all(|object| self.part.is_done(object));
+        (!objects.iter().all(is_done)).then_some(objects)
     }
 
     /// Notes the objects of a group; what was counted belongs to all of them together.

@@ -9,6 +9,7 @@ use crate::array::subchunks::SubchunkSource;
 use crate::codec::Conversion;
 use crate::codec::conversion::{Converted, Undone};
 use crate::codec::region::advance;
+use crate::engine::ahead::{ReadAhead, Reads, reads_under};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
@@ -18,6 +19,7 @@ use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::SubchunkWriter;
 use crate::engine::transfer::Transfer;
 use crate::engine::workers::Workers;
+use crate::store::{self, Node};
 
 /// The work on the objects of the destination.
 pub(in crate::engine) struct SubchunkMove<'a> {
@@ -31,6 +33,22 @@ pub(in crate::engine) struct SubchunkMove<'a> {
     pub(in crate::engine) part: &'a Part<'a>,
     /// Who is told of each subchunk.
     pub(in crate::engine) progress: &'a dyn Progress,
+}
+
+impl Reads for SubchunkMove<'_> {
+    fn source(&self) -> &Node {
+        &self.transfer.source.node
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.transfer.source.chunk_bytes()
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
+        if !self.part.is_done(object) {
+            reads_under(self.transfer, object, each);
+        }
+    }
 }
 
 impl SubchunkMove<'_> {
@@ -50,11 +68,15 @@ impl SubchunkMove<'_> {
             // What happened to no object in particular happened to the one that was written.
             let located =
                 |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
-            return driver.run(&objects, work, |_, report| fold(report)).map_err(located);
+            return driver.run_ahead(&objects, Some(self), work, |_, report| fold(report)).map_err(located);
         }
         // Too few objects to go round: the threads share the subchunks of each.
         let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
-        for index in objects.iter() {
+        let ahead = ReadAhead::new(self, &objects);
+        for (place, index) in (0..).zip(objects.iter()) {
+            if let Some(ahead) = &ahead {
+                ahead.begin(place);
+            }
             let report = self
                 .part
                 .do_once(index, || self.object(index, &mut Workers::All { driver, buffers: &buffers }))

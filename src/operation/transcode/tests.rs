@@ -1,6 +1,7 @@
 //! Every call to the store of a small run of every route fails once, in every way, in every kind of store: nothing that
 //! existed is lost, nothing unfinished opens, and the run that goes on gives the same bytes.
 
+mod ahead;
 mod sealed;
 mod unlocked;
 

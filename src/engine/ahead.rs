@@ -1,0 +1,229 @@
+//! What will be read, told to the store before it is: one that is far away fetches it meanwhile.
+//!
+//! Stores say whether they want to know ([`Store::wants_hints`](crate::store::Store::wants_hints)); for the others none of this
+//! is done. A wrong hint makes a run slower, never wrong.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use crate::array::chunk_set::{ChunkSet, position};
+use crate::array::stored::StoredArray;
+use crate::codec::region::{advance, ravel};
+use crate::engine::transfer::Transfer;
+use crate::pipeline::IndexLocation;
+use crate::store::{Ahead, Node, Part};
+
+/// What a unit of work (an object of the destination, a block) will read, known before it is run.
+pub trait Reads: Sync {
+    /// What is read.
+    fn source(&self) -> &Node;
+
+    /// Bytes that an object of it has, about.
+    fn object_bytes(&self) -> u64;
+
+    /// Gives each part of an object that a unit will read to `each`, with the key of the object, unless it cannot be known
+    /// yet: where inner chunks lie stands in the index of their shard. What is not there is not given.
+    fn reads(&self, unit: u64, each: &mut dyn FnMut(&str, Part));
+}
+
+/// Parts of one unit that are told of at most: a block may need more than is worth keeping in mind.
+const MOST_OF_A_UNIT: usize = 1 << 12;
+/// Parts that are remembered so as not to be told twice: units that follow each other share some.
+const REMEMBERED: usize = 64;
+
+/// Tells a store what the units of some work will read, a bounded way ahead of them.
+pub struct ReadAhead<'a> {
+    reads: &'a dyn Reads,
+    units: &'a ChunkSet,
+    most: Ahead,
+    told: Mutex<Told>,
+}
+
+/// What was told.
+#[derive(Debug, Default)]
+struct Told {
+    /// The place of the unit after the last that was told of.
+    next: u64,
+    /// Units that have not begun: their places, and how many parts and bytes they will read.
+    waiting: VecDeque<(u64, usize, u64)>,
+    /// Parts and bytes of them all.
+    requests: usize,
+    bytes: u64,
+    /// The last parts.
+    latest: VecDeque<(String, Part)>,
+}
+
+impl<'a> ReadAhead<'a> {
+    /// What `units` will read, in their order; `None` where the store does not want to know.
+    pub fn new(reads: &'a dyn Reads, units: &'a ChunkSet) -> Option<Self> {
+        let most = reads.source().wants_hints()?;
+        Some(ReadAhead { reads, units, most, told: Mutex::default() })
+    }
+
+    /// The unit at a place in the set begins: what it reads is told, and what those after it read as far as that is wanted.
+    pub fn begin(&self, place: u64) {
+        // Held while it is told: another thread's unit does not begin before the store has heard of it.
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        while told.waiting.front().is_some_and(|(waiting, ..)| *waiting <= place)
+            && let Some((_, requests, bytes)) = told.waiting.pop_front()
+        {
+            told.requests -= requests;
+            told.bytes -= bytes;
+        }
+        let mut soon = Vec::new();
+        while let Some(unit) = self.units.nth(told.next)
+            && (told.next <= place || (told.requests < self.most.requests && told.bytes < self.most.bytes))
+        {
+            let (first, mut bytes) = (soon.len(), 0_u64);
+            self.reads.reads(unit, &mut |key, part| {
+                if soon.len() - first < MOST_OF_A_UNIT && told.is_new(key, part) {
+                    soon.push((key.to_owned(), part));
+                    bytes = bytes.saturating_add(match part {
+                        Part::Whole => self.reads.object_bytes(),
+                        Part::Range { length, .. } | Part::Last(length) => length,
+                    });
+                }
+            });
+            told.wait(place, soon.len() - first, bytes);
+        }
+        if !soon.is_empty() {
+            self.reads.source().expect(&soon);
+        }
+    }
+}
+
+impl Told {
+    /// Whether a part was not told of just before; it is remembered.
+    fn is_new(&mut self, key: &str, part: Part) -> bool {
+        if self.latest.iter().any(|(known, of)| known == key && *of == part) {
+            return false;
+        }
+        self.latest.truncate(REMEMBERED - 1);
+        self.latest.push_front((key.to_owned(), part));
+        true
+    }
+
+    /// Counts what the next unit will read, unless it begins: then it waits no more.
+    fn wait(&mut self, begun: u64, requests: usize, bytes: u64) {
+        if self.next > begun {
+            // Sums that are taken apart again do not saturate.
+            let bytes = bytes.min(u64::MAX - self.bytes);
+            self.waiting.push_back((self.next, requests, bytes));
+            self.requests += requests;
+            self.bytes += bytes;
+        }
+        self.next += 1;
+    }
+}
+
+/// Gives what is read first of an object of an array: the index of a shard that is taken apart, else all of it.
+pub fn reads_of_object(array: &StoredArray, object: u64, each: &mut dyn FnMut(&str, Part)) {
+    if !array.may_hold(object) {
+        return;
+    }
+    match array.layout_of(object) {
+        // An earlier pass has it.
+        Ok(None) if array.kept.get(&position(object, &array.metadata)).is_some() => {}
+        Ok(None) => each(&array.key(object), Part::Whole),
+        Ok(Some(layout)) => {
+            let length = layout.sharding.index_bytes();
+            let index = match layout.sharding.index_location() {
+                IndexLocation::Start => Part::Range { offset: 0, length },
+                IndexLocation::End => Part::Last(length),
+            };
+            each(&array.key(object), index);
+        }
+        // The unit itself will say what is wrong.
+        Err(_) => {}
+    }
+}
+
+/// Gives what is read first of the objects of a job's source that overlap an object of its destination.
+pub fn reads_under(transfer: &Transfer, object: u64, each: &mut dyn FnMut(&str, Part)) {
+    let Transfer { source, destination, .. } = transfer;
+    let (start, shape) = (destination.start_of(object), destination.shape_of(object));
+    let ends = start.iter().zip(&*shape).zip(&source.metadata.shape);
+    let end: Vec<u64> = ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
+    each_object(source, &start, &end, |object| reads_of_object(source, object, each));
+}
+
+/// Calls `visit` with each object of the grid of an array that overlaps the elements from `start` up to `end`.
+pub fn each_object(array: &StoredArray, start: &[u64], end: &[u64], mut visit: impl FnMut(u64)) {
+    let grid = array.metadata.chunk_grid_shape();
+    let (first, counts) = array.metadata.grid.chunks_in(start, end);
+    let mut place = vec![0; counts.len()];
+    if counts.contains(&0) {
+        return;
+    }
+    loop {
+        let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+        visit(ravel(&position, &grid));
+        if !advance(&mut place, &counts) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::store::MemoryStore;
+    use crate::store::faulty::{Faults, Heard};
+
+    /// Units that read an object of ten bytes each, and every fourth one that all share.
+    struct Tens(Node);
+
+    impl Reads for Tens {
+        fn source(&self) -> &Node {
+            &self.0
+        }
+
+        fn object_bytes(&self) -> u64 {
+            10
+        }
+
+        fn reads(&self, unit: u64, each: &mut dyn FnMut(&str, Part)) {
+            each(&unit.to_string(), Part::Whole);
+            if unit.is_multiple_of(4) {
+                each("shared", Part::Last(1));
+            }
+        }
+    }
+
+    #[test]
+    fn store_is_told_so_far_ahead_as_it_wants_to_hear() {
+        let units: ChunkSet = (0..100).filter(|unit| unit % 3 != 1).collect();
+        for (most, ahead) in [
+            (Ahead { requests: 5, bytes: u64::MAX }, 4..6),
+            (Ahead { requests: usize::MAX, bytes: 35 }, 4..5),
+            (Ahead { requests: 0, bytes: 0 }, 0..1),
+        ] {
+            let hearing = Faults::hearing(most);
+            let tens = Tens(hearing.wrap(&Node::of(Arc::new(MemoryStore::new("far")))));
+            let read_ahead = ReadAhead::new(&tens, &units).unwrap();
+            let mut expected: Vec<u64> = Vec::new();
+            for place in 0..units.len() {
+                read_ahead.begin(place);
+                let heard = hearing.heard();
+                let numbers = heard.iter().filter_map(|heard| match heard {
+                    Heard::Expected(name, Part::Whole) => name.strip_prefix("far/")?.parse().ok(),
+                    _ => None,
+                });
+                expected = numbers.collect();
+                let told = expected.len() as u64;
+                assert!(expected.iter().copied().eq(units.iter().take(told.try_into().unwrap())));
+                assert!(told == units.len() || ahead.contains(&(told - place - 1)), "{told} at {place}");
+            }
+            assert_eq!(expected.len() as u64, units.len());
+            let shared = hearing
+                .heard()
+                .iter()
+                .filter(|heard| matches!(heard, Heard::Expected(_, Part::Last(_))))
+                .count();
+            assert!(shared < 3, "{shared}");
+        }
+        assert!(ReadAhead::new(&Tens(Node::of(Arc::new(MemoryStore::new("near")))), &units).is_none());
+    }
+}

@@ -1,0 +1,124 @@
+//! What a store is told of before it is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+
+use super::{
+    ChangeOptions, Files, Kind, Scene, changing, plain, plain_v2, planes, shape, sharded, text,
+    text_in_shards, transcode, zstd,
+};
+use crate::array::interrupt::Interrupt;
+use crate::engine::progress::Silent;
+use crate::metadata::json::Json;
+use crate::operation::options::{ShardRequest, TranscodeOptions};
+use crate::store::faulty::{Faults, Heard};
+use crate::store::{Ahead, Part};
+
+/// Carries out a change of an array whose store wants to hear what will be read: whatever is read of a chunk was told of before
+/// it was begun (of a shard that is taken apart its index), and what is not there was not.
+fn try_hearing(route: &str, source: &Files, change: &TranscodeOptions) {
+    for (requests, threads) in [(0, 1), (3, 1), (1000, 3)] {
+        let case = format!("{route}, {requests} ahead, {threads} threads");
+        let scene = Scene::new(Kind::Memory, source, change, false);
+        let hearing = Faults::hearing(Ahead { requests, bytes: u64::MAX });
+        let mut options = scene.options.clone();
+        options.source = hearing.wrap(&scene.node("a")).into();
+        options.run.common.threads = NonZeroUsize::new(threads);
+        transcode(&options, &Silent, &Interrupt::default()).unwrap();
+        check(source, &hearing.heard(), &case);
+    }
+}
+
+fn check(source: &Files, heard: &[Heard], case: &str) {
+    let mut expected: BTreeMap<&str, Vec<Part>> = BTreeMap::new();
+    let mut begun = BTreeSet::new();
+    for heard in heard {
+        match heard {
+            Heard::Expected(name, part) => {
+                let key = name.strip_prefix("memory/a/").unwrap();
+                assert!(source.contains_key(key), "{case}: {name} is not there");
+                expected.entry(key).or_default().push(*part);
+            }
+            Heard::Read(name, part) => {
+                let key = name.strip_prefix("memory/a/").unwrap();
+                if key.contains(".z") || key.contains("zarr.json") || !begun.insert(key) {
+                    continue; // A document; or what follows the index of a shard.
+                }
+                let length = source[key].len() as u64;
+                let is_it = |told: &Part| match (*told, *part) {
+                    (Part::Last(last), Part::Range { offset, length: of }) => {
+                        of == last && offset + of == length
+                    }
+                    (told, part) => told == Part::Whole || told == part,
+                };
+                let told = expected.get(key).map(Vec::as_slice).unwrap_or_default();
+                assert!(told.iter().any(is_it), "{case}: {part:?} of {name} was not told of: {told:?}");
+            }
+        }
+    }
+    assert!(!begun.is_empty(), "{case}: nothing was read");
+    let unread: Vec<_> = expected.keys().filter(|key| !begun.contains(*key)).collect();
+    assert!(unread.is_empty(), "{case}: {unread:?} were told of, and not read");
+}
+
+#[test]
+fn what_every_route_reads_is_told_before() {
+    let change = changing;
+    let none = ChangeOptions::default;
+    let recode = change(ChangeOptions { compress: Some(zstd(1)), ..none() });
+    let into = ShardRequest::Shape(shape(&[4, 2]));
+    let rows = change(ChangeOptions { chunk_shape: Some(shape(&[1, 4])), ..none() });
+    let columns = change(ChangeOptions { chunk_shape: Some(shape(&[4, 1])), ..none() });
+    let single = ChangeOptions {
+        chunk_shape: Some(shape(&[1, 1])),
+        shard_shape: Some(ShardRequest::Shape(shape(&[1, 4]))),
+        ..none()
+    };
+    let fill = Some(Json::parse_str("7").unwrap());
+    let compressed = Scene::new(Kind::Memory, &plain(""), &recode, false);
+    compressed.run(false).unwrap();
+    for (route, source, change) in [
+        ("copy", plain(""), TranscodeOptions::default()),
+        ("copy of shards", sharded(), TranscodeOptions::default()),
+        ("copy of v2", plain_v2(), TranscodeOptions::default()),
+        ("recode", plain(""), recode.clone()),
+        ("recode inside shards", sharded(), recode.clone()),
+        ("fill value", plain(""), change(ChangeOptions { fill_value: fill, ..none() })),
+        ("into shards", plain(""), change(ChangeOptions { shard_shape: Some(into), ..none() })),
+        (
+            "out of shards",
+            sharded(),
+            change(ChangeOptions { shard_shape: Some(ShardRequest::None), ..none() }),
+        ),
+        ("rechunk to rows", plain(""), rows),
+        ("rechunk to columns", plain(""), columns.clone()),
+        ("rechunk of compressed chunks", compressed.destination(), columns),
+        ("rechunk of shards", sharded(), change(single.clone())),
+        ("recode of text", text(), recode.clone()),
+        ("recode of text in shards", text_in_shards(), recode),
+        ("rechunk of text", text(), change(single.clone())),
+        ("rechunk of text in shards", text_in_shards(), change(single)),
+    ] {
+        try_hearing(route, &source, &change);
+    }
+}
+
+#[test]
+fn first_of_two_passes_is_told_before() {
+    let change = |max_memory| {
+        let mut options =
+            changing(ChangeOptions { chunk_shape: Some(shape(&[16, 32, 64])), ..ChangeOptions::default() });
+        options.run.common.max_memory = Some(max_memory);
+        options
+    };
+    let source = planes();
+    let refused = Scene::new(Kind::Memory, &source, &change(1), false).run(false).unwrap_err();
+    let least =
+        refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
+    let scene = Scene::new(Kind::Memory, &source, &change(least.unwrap()), false);
+    let hearing = Faults::hearing(Ahead { requests: 3, bytes: u64::MAX });
+    let mut options = scene.options.clone();
+    options.source = hearing.wrap(&scene.node("a")).into();
+    transcode(&options, &Silent, &Interrupt::default()).unwrap();
+    check(&source, &hearing.heard(), "two passes");
+}
