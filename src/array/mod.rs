@@ -6,6 +6,7 @@ pub mod fault;
 pub mod geometry;
 pub mod interrupt;
 pub mod kept;
+pub mod listing;
 pub mod reader;
 pub mod shard;
 pub mod stored;

@@ -1,37 +1,18 @@
-//! The chunks of an array that are there, from its keys: each folder is walked as it is read, many at a time, and
-//! no more names are kept than are looked at.
+//! The keys of an array held against its grid: each folder is walked as it is read, many at a time, and no more names
+//! are kept than are looked at.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::driver::Driver;
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder, position};
+use crate::array::listing::{DOCUMENT_KEYS, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind};
+use crate::codec::region::unravel;
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{EntryKind, Node, StoreError};
 
-/// The keys of documents, of both formats, which belong to no chunk.
-pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
-
-/// What a listing of an array's keys gives.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Listing {
-    /// Chunks of the grid.
-    pub present: ChunkSet,
-    /// Keys that belong to no chunk of the grid, the first [`Listing::MOST_UNKNOWN`] of them.
-    pub unknown_keys: Vec<String>,
-    /// Keys of chunks that are links which lead nowhere, as many: such chunks are absent.
-    pub dangling_links: Vec<String>,
-    /// Folders where a chunk should be, as many.
-    pub folders: Vec<String>,
-    /// Bytes of the chunks of the grid; 0 where they were not asked for.
-    pub present_bytes: u64,
-}
-
-impl Listing {
-    /// The most unknown keys that are kept.
-    pub const MOST_UNKNOWN: usize = 100;
-}
+/// Strays that are gathered before those that are not kept are left out.
+const MOST_GATHERED: usize = 1 << 12;
 
 /// Objects whose sizes one thread asks for at a time.
 const SIZES_AT_ONCE: usize = 1 << 10;
@@ -39,9 +20,18 @@ const SIZES_AT_ONCE: usize = 1 << 10;
 /// How many such pieces of work may wait.
 const MOST_WAITING: usize = 64;
 
-/// Lists the chunks of an array on a local store.
+/// Lists the chunks of an array, to read them.
 pub fn list(node: &Node, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing, StoreError> {
-    walk(node, metadata, driver, false)
+    scan(node, metadata, Purpose::Reading { with_sizes: false }, driver)
+}
+
+/// Lists them with their bytes.
+pub fn list_with_sizes(
+    node: &Node,
+    metadata: &ArrayMetadata,
+    driver: &Driver,
+) -> Result<Listing, StoreError> {
+    scan(node, metadata, Purpose::Reading { with_sizes: true }, driver)
 }
 
 /// Removes the chunks of an array that are not in `kept`: an unfinished run may have left some that are not whole.
@@ -57,53 +47,54 @@ pub fn remove_others(
     Ok(())
 }
 
-/// Lists them with their bytes.
-pub fn list_with_sizes(
+/// Looks at every folder of an array, many at a time.
+pub fn scan(
     node: &Node,
     metadata: &ArrayMetadata,
+    purpose: Purpose<'_>,
     driver: &Driver,
-) -> Result<Listing, StoreError> {
-    walk(node, metadata, driver, true)
-}
-
-fn walk(
-    node: &Node,
-    metadata: &ArrayMetadata,
-    driver: &Driver,
-    with_sizes: bool,
 ) -> Result<Listing, StoreError> {
     let grid_shape = metadata.chunk_grid_shape();
     let waiting = AtomicUsize::new(0);
-    let walker = Walker { node, metadata, grid_shape, with_sizes, waiting, found: Mutex::default() };
+    let scanner = Scanner { node, metadata, grid_shape, purpose, waiting, found: Mutex::default() };
     let root = Task::Folder { folder: String::new(), depth: 0 };
-    driver.visit_tree(root, |task, visit| walker.run(task, visit));
-    let found = walker.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match found.error {
-        Some((_, error)) => Err(error),
-        None => Ok(Listing {
-            present: found.present.finish(),
-            unknown_keys: found.unknown_keys.into_iter().collect(),
-            dangling_links: found.dangling_links.into_iter().collect(),
-            folders: found.misplaced.into_iter().collect(),
-            present_bytes: found.bytes,
-        }),
+    driver.visit_tree(root, |task, visit| scanner.run(task, visit));
+    let mut found = scanner.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, error)) = found.error {
+        return Err(error);
     }
+    purpose.leave_out(&mut found.strays);
+    found.strays.sort_unstable();
+    Ok(Listing {
+        present: found.present.finish(),
+        unreadable: found.unreadable.finish(),
+        strays: found.strays,
+        present_bytes: found.bytes,
+    })
 }
 
 /// A piece of work.
 enum Task {
     /// A folder is looked through; it lies this deep in the node.
     Folder { folder: String, depth: usize },
-    /// The sizes of some of its files, by name.
-    Sizes { folder: String, names: Vec<String> },
+    /// The sizes of some of its objects.
+    Sizes { folder: String, objects: Vec<Object> },
+}
+
+/// The object of a chunk.
+struct Object {
+    index: u64,
+    /// In its folder.
+    name: String,
+    is_link: bool,
 }
 
 /// An array whose folders are walked.
-struct Walker<'a> {
+struct Scanner<'a> {
     node: &'a Node,
     metadata: &'a ArrayMetadata,
     grid_shape: Vec<u64>,
-    with_sizes: bool,
+    purpose: Purpose<'a>,
     /// Sizes that are to be asked for by whoever has time, in pieces of work.
     waiting: AtomicUsize,
     found: Mutex<Found>,
@@ -113,16 +104,14 @@ struct Walker<'a> {
 #[derive(Default)]
 struct Found {
     present: ChunkSetBuilder,
-    unknown_keys: BTreeSet<String>,
-    dangling_links: BTreeSet<String>,
-    /// Folders where a chunk should be.
-    misplaced: BTreeSet<String>,
+    unreadable: ChunkSetBuilder,
+    strays: Vec<Stray>,
     bytes: u64,
     /// The folder that could not be read, the first by name, and why.
     error: Option<(String, StoreError)>,
 }
 
-impl Walker<'_> {
+impl Scanner<'_> {
     /// Does a piece of work; `visit` gets those that come of it.
     fn run(&self, task: Task, visit: &mut dyn FnMut(Task)) {
         let mut found = Found::default();
@@ -131,15 +120,19 @@ impl Walker<'_> {
                 let outcome = self.look_through(&folder, depth, &mut found, visit);
                 (folder, outcome)
             }
-            Task::Sizes { folder, names } => {
+            Task::Sizes { folder, objects } => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
-                let outcome = self.node.total_size(&folder, &names).map(|bytes| found.add_bytes(bytes));
+                let outcome = self.measure(&folder, objects, &mut found);
                 (folder, outcome)
             }
         };
         found.error = outcome.err().map(|error| (folder, error));
-        let present = std::mem::take(&mut found.present).finish();
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).add(found, present);
+        let sets = [&mut found.present, &mut found.unreadable].map(|set| std::mem::take(set).finish());
+        let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        all.add(found, sets);
+        if all.strays.len() > MOST_GATHERED {
+            self.purpose.leave_out(&mut all.strays);
+        }
     }
 
     fn look_through(
@@ -150,84 +143,138 @@ impl Walker<'_> {
         visit: &mut dyn FnMut(Task),
     ) -> Result<(), StoreError> {
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        // A key has at most the prefix and an index for each dimension: folders deeper than that are not walked.
-        let has_deeper = depth <= self.metadata.shape.len();
-        let mut names = Vec::new();
+        let mut objects = Vec::new();
         let mut outcome = Ok(());
         self.node.each_entry(folder, |key, kind| {
-            let chunk = self.metadata.chunk_key_encoding.linear_index(key, &self.grid_shape);
-            match (kind, chunk) {
-                (EntryKind::Folder, Some(_)) => keep(&mut found.misplaced, key),
-                (EntryKind::Folder, None) if has_deeper => {
+            let index = self.metadata.chunk_key_encoding.linear_index(key, &self.grid_shape);
+            match (kind, index) {
+                (EntryKind::Unnamed, _) => found.push(key, StrayKind::NotUtf8),
+                (EntryKind::Folder, None) if self.may_hold_keys(key, depth) => {
                     visit(Task::Folder { folder: key.to_owned(), depth: depth + 1 });
                 }
-                (EntryKind::Unnamed, _) | (EntryKind::Folder, None) => {}
-                (EntryKind::Link, Some(_)) if matches!(self.node.size(key), Ok(None)) => {
-                    keep(&mut found.dangling_links, key);
+                (EntryKind::Folder, None) => found.push(key, StrayKind::Folder),
+                (EntryKind::Folder, Some(index)) => self.not_a_file(key, FOLDER, Some(index), found),
+                (EntryKind::Other(other), _) if self.purpose.validates() => {
+                    self.not_a_file(key, other, index, found);
                 }
+                (_, None) => self.no_chunk(key, kind, found),
                 (_, Some(index)) => {
-                    found.present.insert(index);
-                    if self.with_sizes {
-                        names.push(key[prefix..].to_owned());
+                    let is_link = kind == EntryKind::Link;
+                    if is_link && self.purpose.validates() {
+                        found.push(key, StrayKind::Link);
                     }
-                    if names.len() >= SIZES_AT_ONCE && outcome.is_ok() {
-                        outcome = self.sizes(folder, std::mem::take(&mut names), found, visit);
+                    if !is_link && !self.purpose.wants_sizes() {
+                        found.present.insert(index);
+                        return;
+                    }
+                    objects.push(Object { index, name: key[prefix..].to_owned(), is_link });
+                    if objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
+                        outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
                     }
                 }
-                (_, None) if DOCUMENT_KEYS.contains(&key) => {}
-                (_, None) => keep(&mut found.unknown_keys, key),
             }
         })?;
         outcome?;
-        if names.is_empty() { Ok(()) } else { self.sizes(folder, names, found, visit) }
+        if objects.is_empty() { Ok(()) } else { self.sizes(folder, objects, found, visit) }
     }
 
-    /// The sizes of some files: later, by whoever has time, unless too much waits already.
+    /// Whether a folder in a folder that lies `depth` deep is looked through.
+    fn may_hold_keys(&self, key: &str, depth: usize) -> bool {
+        let rank = self.metadata.shape.len();
+        match self.purpose {
+            // A key has at most the prefix and an index for each dimension: none lies deeper than that.
+            Purpose::Reading { .. } => depth <= rank,
+            Purpose::Validating(_) => self.metadata.chunk_key_encoding.is_folder_of_chunks(key, rank),
+        }
+    }
+
+    /// Something at a key that is no chunk's of the grid.
+    fn no_chunk(&self, key: &str, kind: EntryKind, found: &mut Found) {
+        if kind == EntryKind::Link && self.purpose.validates() {
+            found.push(key, StrayKind::Link);
+        }
+        match self.chunk(key) {
+            Some(indices) => found.push(key, StrayKind::OutsideGrid(indices)),
+            None if DOCUMENT_KEYS.contains(&key) => {}
+            None => found.push(key, StrayKind::Unknown),
+        }
+    }
+
+    /// Something that is no file, maybe in the place of a chunk of the grid.
+    fn not_a_file(&self, key: &str, what: &'static str, index: Option<u64>, found: &mut Found) {
+        if let Some(index) = index.filter(|_| self.purpose.validates()) {
+            found.present.insert(index);
+            found.unreadable.insert(index);
+        }
+        found.push(key, StrayKind::NotAFile(self.chunk(key), what));
+    }
+
+    /// The chunk of a key, in the grid or not.
+    fn chunk(&self, key: &str) -> Option<Vec<u64>> {
+        self.metadata.chunk_key_encoding.chunk_indices(key, self.metadata.shape.len())
+    }
+
+    /// The sizes of some objects: later, by whoever has time, unless too much waits already.
     fn sizes(
         &self,
         folder: &str,
-        names: Vec<String>,
+        objects: Vec<Object>,
         found: &mut Found,
         visit: &mut dyn FnMut(Task),
     ) -> Result<(), StoreError> {
-        if names.len() >= SIZES_AT_ONCE && self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
+        if objects.len() >= SIZES_AT_ONCE && self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
             self.waiting.fetch_add(1, Ordering::Relaxed);
-            visit(Task::Sizes { folder: folder.to_owned(), names });
+            visit(Task::Sizes { folder: folder.to_owned(), objects });
             return Ok(());
         }
-        self.node.total_size(folder, &names).map(|bytes| found.add_bytes(bytes))
+        self.measure(folder, objects, found)
+    }
+
+    /// Holds the sizes of some objects of a folder against what they may be.
+    fn measure(&self, folder: &str, objects: Vec<Object>, found: &mut Found) -> Result<(), StoreError> {
+        let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
+        let sizes = self.node.sizes(folder, &names)?;
+        for (Object { index, name, is_link }, size) in objects.iter().zip(sizes) {
+            let key = || if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+            let Some(size) = size else {
+                // A link that leads nowhere is as good as absent: that is what readers make of it.
+                if *is_link && !self.purpose.validates() {
+                    found.push(&key(), StrayKind::Link);
+                }
+                continue;
+            };
+            found.present.insert(*index);
+            if self.purpose.wants_sizes() {
+                found.bytes = found.bytes.saturating_add(size);
+            }
+            let Purpose::Validating(rules) = self.purpose else { continue };
+            let chunk = unravel(*index, &self.grid_shape);
+            let SizeRule { exact, least, most } = rules.of(&chunk);
+            if exact.is_some_and(|exact| exact != size) || size < least || size > most {
+                found.unreadable.insert(*index);
+                found.push(&key(), StrayKind::Size(chunk, size));
+            }
+        }
+        Ok(())
     }
 }
 
 impl Found {
-    fn add_bytes(&mut self, bytes: u64) {
-        self.bytes = self.bytes.saturating_add(bytes);
+    fn push(&mut self, key: &str, kind: StrayKind) {
+        self.strays.push(Stray { key: key.to_owned(), kind });
     }
 
     /// Adds what was found in a folder.
-    fn add(&mut self, other: Found, present: ChunkSet) {
+    fn add(&mut self, other: Found, [present, unreadable]: [ChunkSet; 2]) {
         self.present.insert_all(present);
-        self.add_bytes(other.bytes);
-        other.unknown_keys.iter().for_each(|key| keep(&mut self.unknown_keys, key));
-        other.dangling_links.iter().for_each(|key| keep(&mut self.dangling_links, key));
-        other.misplaced.iter().for_each(|key| keep(&mut self.misplaced, key));
+        self.unreadable.insert_all(unreadable);
+        self.strays.extend(other.strays);
+        self.bytes = self.bytes.saturating_add(other.bytes);
         if let Some((folder, _)) = &other.error
             && self.error.as_ref().is_none_or(|(first, _)| folder < first)
         {
             self.error = other.error;
         }
-    }
-}
-
-/// Keeps a key, unless enough that come before it are kept.
-fn keep(keys: &mut BTreeSet<String>, key: &str) {
-    let is_full = keys.len() >= Listing::MOST_UNKNOWN;
-    if is_full && keys.last().is_some_and(|last| last.as_str() <= key) {
-        return;
-    }
-    keys.insert(key.to_owned());
-    if keys.len() > Listing::MOST_UNKNOWN {
-        keys.pop_last();
     }
 }
 
@@ -268,23 +315,10 @@ mod tests {
                 let listing = list_with_sizes(&node, &metadata, &driver).unwrap();
                 assert_eq!(listing.present, chunks);
                 assert_eq!(listing.present_bytes, 7 * chunks.len());
-                assert_eq!(listing.folders, [misplaced.as_str()]);
-                assert_eq!(listing.unknown_keys, ["c/40/0", "notes"]);
+                assert_eq!(listing.misplaced_folder(), Some(misplaced.as_str()));
+                assert_eq!(listing.unknown_keys(), ["c/40/0", "notes"]);
                 assert_eq!(list(&node, &metadata, &driver.alone()).unwrap().present, chunks);
             }
         }
-    }
-
-    #[test]
-    fn keep_keeps_the_first_by_name_whatever_comes_first() {
-        let numbers = |order: &mut dyn Iterator<Item = u32>| {
-            let mut keys = BTreeSet::new();
-            order.for_each(|number| keep(&mut keys, &format!("{number:03}")));
-            keys
-        };
-        let ascending = numbers(&mut (0..300));
-        assert_eq!(ascending.len(), Listing::MOST_UNKNOWN);
-        assert_eq!(ascending.last().map(String::as_str), Some("099"));
-        assert_eq!(numbers(&mut (0..300).rev()), ascending);
     }
 }

@@ -7,7 +7,6 @@ mod decoded_block;
 pub mod driver;
 pub mod job;
 pub mod journal;
-pub mod key_scan;
 pub mod listing;
 pub mod plan;
 pub mod progress;

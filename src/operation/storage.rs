@@ -4,11 +4,11 @@ use super::error::OperationError;
 use super::inspect_result::StorageResult;
 use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
+use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::engine::listing::Listing;
 use crate::metadata::array::{ArrayMetadata, num_elements};
 use crate::pipeline::Pipeline;
 use crate::store::Node;
@@ -102,18 +102,18 @@ pub fn census(
         shards_present: is_sharded.then(|| listing.present.len()),
         bytes_logical: elements.zip(element).and_then(|(n, size)| n.checked_mul(size as u64)),
         bytes_stored: bytes,
-        unknown_keys: listing.unknown_keys.clone(),
+        unknown_keys: listing.unknown_keys(),
     };
     Ok(Census { storage, findings })
 }
 
 /// What is to be said of chunks that are links which lead nowhere: they count as absent, in every command (SEMANTICS D8).
 pub fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
-    let first = listing.dangling_links.first()?;
-    let message = match listing.dangling_links.len() {
+    let first = listing.broken_links().next()?;
+    let message = match listing.broken_links().count() {
         1 => "a link that leads nowhere: readers take the object as absent".to_owned(),
         count => {
-            let least = if count == Listing::MOST_UNKNOWN { "at least " } else { "" };
+            let least = if count == Listing::MOST_STRAYS { "at least " } else { "" };
             format!(
                 "{least}{count} links that lead nowhere, this the first: readers take the objects as absent"
             )
@@ -121,7 +121,7 @@ pub fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
     };
     let found =
         Diagnostic::new(code::LINK_LEADS_AWAY, message).with_help("put what it leads to in its place");
-    Some(found.at_key(first.as_str()))
+    Some(found.at_key(first))
 }
 
 impl Shards<'_> {

@@ -247,8 +247,8 @@ impl Store for Faulty {
         self.call(Call::Look, key, || self.inner.size(key))
     }
 
-    fn total_size(&self, folder: &Key<'_>, names: &[&str]) -> Result<u64, StoreError> {
-        self.call(Call::Look, folder, || self.inner.total_size(folder, names))
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+        self.call(Call::Look, folder, || self.inner.sizes(folder, names))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {

@@ -62,11 +62,9 @@ pub trait Store: Debug + Send + Sync {
     /// The size of an object in bytes; `None` where it is absent.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError>;
 
-    /// The sizes of some objects of one folder, by their names in it, in all; absent ones have none.
-    fn total_size(&self, folder: &Key<'_>, names: &[&str]) -> Result<u64, StoreError> {
-        names.iter().try_fold(0_u64, |total, name| {
-            Ok(total.saturating_add(self.size(&folder.join(name)?)?.unwrap_or(0)))
-        })
+    /// The sizes of some objects of one folder, by their names in it, one after the other; absent ones have none.
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+        names.iter().map(|name| self.size(&folder.join(name)?)).collect()
     }
 
     /// What stands at a key, links not followed.

@@ -312,11 +312,10 @@ impl Node {
         Ok(listing)
     }
 
-    /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, in all; absent ones have
-    /// none, and so have links that lead nowhere or in a circle.
-    pub fn total_size(&self, folder: &str, names: &[impl AsRef<str>]) -> Result<u64, StoreError> {
-        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        self.store.total_size(&self.folder(folder)?, &names)
+    /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, one after the other; absent
+    /// ones have none, and so have links that lead nowhere or in a circle.
+    pub fn sizes(&self, folder: &str, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+        self.store.sizes(&self.folder(folder)?, names)
     }
 
     /// Where a link of the node leads, every link on the way resolved; `None` where it leads nowhere, or in a circle.

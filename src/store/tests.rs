@@ -45,7 +45,7 @@ fn objects_are_written_and_read_by_their_keys() {
         node.replace("c/0", b"xy").unwrap();
         node.publish("zarr.json", b"{}").unwrap();
         assert_eq!((node.size("c/0").unwrap(), node.size("c/1").unwrap()), (Some(2), None));
-        assert_eq!(node.total_size("c", &["0", "1"]).unwrap(), 2);
+        assert_eq!(node.sizes("c", &["0", "1"]).unwrap(), [Some(2), None]);
         assert!(node.remove("c/0").unwrap() && !node.remove("c/0").unwrap());
         node.sync().unwrap();
     }

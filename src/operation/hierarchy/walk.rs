@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use super::{
     Documents, Hierarchy, HierarchyNode, MAX_DEPTH, NodeContent, UnreadFolder, check_name, content, read_node,
 };
+use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::engine::listing::DOCUMENT_KEYS;
 use crate::operation::error::OperationError;
 use crate::operation::place::Place;
 use crate::store::{FolderListing, Node};

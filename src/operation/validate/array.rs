@@ -11,10 +11,11 @@ use super::objects::ObjectsCheck;
 use super::shard::ShardCheck;
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::fault::Fault;
+use crate::array::listing::{Listing, Purpose};
 use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::engine::key_scan::{KeyScan, KeyScanner};
+use crate::engine::listing;
 use crate::engine::progress::Progress;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::budget::Budget;
@@ -67,38 +68,39 @@ impl ArrayCheck<'_> {
             return Ok(0);
         };
         let subject = Subject { reading, metadata, pipeline, chain };
-        let scan = self.scan(&subject, gathered)?;
+        let listing = self.scan(&subject, gathered)?;
         if let Err(error) = &subject.chain {
-            gathered.leave_out(&format!("chunks that are not decoded: {error}"), scan.present.len());
+            gathered.leave_out(&format!("chunks that are not decoded: {error}"), listing.present.len());
         }
-        self.objects(&subject, &scan, gathered)?;
-        Ok(scan.present.len())
+        self.objects(&subject, &listing, gathered)?;
+        Ok(listing.present.len())
     }
 
-    fn scan(&self, subject: &Subject, gathered: &mut Gathered) -> Result<KeyScan, OperationError> {
+    fn scan(&self, subject: &Subject, gathered: &mut Gathered) -> Result<Listing, OperationError> {
         let reading = subject.reading;
         let chain = subject.chain.as_ref().ok();
         let sizes = keys::ArraySizes::new(&subject.metadata.grid, subject.pipeline, chain);
         let sizes = &sizes;
-        let scanner = KeyScanner { node: &reading.node, metadata: subject.metadata, sizes };
-        let scan = scanner.run(self.driver).map_err(|error| {
+        let purpose = Purpose::Validating(sizes);
+        let listing = listing::scan(&reading.node, subject.metadata, purpose, self.driver);
+        let listing = listing.map_err(|error| {
             OperationError::environment(format!("`{}` cannot be listed", reading.store)).because(error)
         })?;
         let array = ArrayKeys { place: &reading.place, root: self.root, metadata: subject.metadata, sizes };
-        keys::array(&array, &scan, gathered);
-        if scan.present.len() < keys::num_chunks(subject.metadata)
+        keys::array(&array, &listing, gathered);
+        if listing.present.len() < keys::num_chunks(subject.metadata)
             && let Some(null) = reading.diagnostics.iter().find(|found| found.is(code::V2_FILL_VALUE_NULL))
         {
             gathered.findings.push(null.clone());
         }
-        Ok(scan)
+        Ok(listing)
     }
 
     /// Levels `index` and `data`.
     fn objects(
         &self,
         subject: &Subject,
-        scan: &KeyScan,
+        listing: &Listing,
         gathered: &mut Gathered,
     ) -> Result<(), OperationError> {
         let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
@@ -120,15 +122,15 @@ impl ArrayCheck<'_> {
                 return Ok(());
             }
         };
-        let unreadable = &scan.unreadable;
-        let readable = scan.present.without(unreadable);
+        let unreadable = &listing.unreadable;
+        let readable = listing.present.without(unreadable);
         if readable.is_empty() {
             return Ok(());
         }
         let (place, node, metadata) = (&reading.place, &reading.node, subject.metadata);
         let check = ObjectsCheck { object: ObjectCheck { place, node, metadata, chain, decodes }, shards };
         let allowed = memory::allot(self.budget, &check, &reading.store)?;
-        self.progress.start(&reading.store, Some(scan.bytes));
+        self.progress.start(&reading.store, Some(listing.present_bytes));
         if allowed < self.driver.num_threads() {
             let driver = new_driver(allowed, self.driver.interrupt())?;
             self.run_objects(&driver, &check, &readable, gathered);

@@ -3,10 +3,10 @@
 use std::convert::Infallible;
 
 use super::gathered::Gathered;
+use crate::array::listing::{Listing, SizeRule, Sizes, Stray, StrayKind};
 use crate::codec::BoundChain;
 use crate::codec::chain::ByShape;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::key_scan::{KeyScan, SizeRule, Sizes, Stray, StrayKind};
 use crate::grid::Grid;
 use crate::metadata::array::{ArrayMetadata, num_elements};
 use crate::operation::hierarchy::HierarchyNode;
@@ -94,17 +94,17 @@ pub(super) fn num_chunks(metadata: &ArrayMetadata) -> u64 {
 }
 
 /// The findings about the keys of an array, in their order, then those about absent chunks.
-pub(super) fn array(keys: &ArrayKeys, scan: &KeyScan, gathered: &mut Gathered) {
+pub(super) fn array(keys: &ArrayKeys, listing: &Listing, gathered: &mut Gathered) {
     let ArrayKeys { place, root, metadata, sizes } = *keys;
-    for stray in &scan.strays {
+    for stray in &listing.strays {
         let key = place.key(&stray.key);
         if let Some(found) = stray_finding(stray, &key, root, sizes) {
             push(gathered, located(found, place, key));
         }
     }
     let total = num_chunks(metadata);
-    gathered.note_absent(place, &scan.present, total);
-    let absent = total.saturating_sub(scan.present.len());
+    gathered.note_absent(place, &listing.present, total);
+    let absent = total.saturating_sub(listing.present.len());
     let found = if absent == 0 {
         return;
     } else if absent == total {

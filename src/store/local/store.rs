@@ -232,18 +232,15 @@ impl Store for LocalStore {
         }
     }
 
-    fn total_size(&self, folder: &Key<'_>, names: &[&str]) -> Result<u64, StoreError> {
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
         let path = self.path(folder);
         let directory = File::open(&path).map_err(io_error("open", &path))?;
-        let mut total = 0_u64;
-        for name in names {
-            match rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty()) {
-                Ok(found) => total = total.saturating_add(u64::try_from(found.st_size).unwrap_or(0)),
-                Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP) => {}
-                Err(error) => return Err(io_error("read", &path.join(name))(error.into())),
-            }
-        }
-        Ok(total)
+        let size = |name: &&str| match rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty()) {
+            Ok(found) => Ok(Some(u64::try_from(found.st_size).unwrap_or(0))),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP) => Ok(None),
+            Err(error) => Err(io_error("read", &path.join(name))(error.into())),
+        };
+        names.iter().map(size).collect()
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {

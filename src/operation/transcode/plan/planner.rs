@@ -8,11 +8,12 @@ use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
 use crate::array::interrupt::Interrupt;
 use crate::array::kept::{Kept, Shelf};
+use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::job::{Job, ObjectJob};
-use crate::engine::listing::{self, Listing};
+use crate::engine::listing;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::operation::budget::Budget;
@@ -64,7 +65,7 @@ impl Planner<'_> {
         // Only a plan that is shown tells how much it would read.
         let list = if self.run.dry_run { listing::list_with_sizes } else { listing::list };
         let listing = list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
-        if let Some(folder) = listing.folders.first() {
+        if let Some(folder) = listing.misplaced_folder() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
             )));
@@ -190,9 +191,7 @@ impl Planner<'_> {
             // What absent chunks hold matters to none, and nothing is made of the null.
             warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
         }
-        if !listing.unknown_keys.is_empty() {
-            warnings.push(unknown_keys(source, listing));
-        }
+        warnings.extend(unknown_keys(source, listing));
         warnings.extend(dangling_links(listing).map(|found| found.in_store(source.store.as_str())));
         warnings
     }
@@ -326,14 +325,16 @@ fn document(source: &OpenedArray, destination: &Planned) -> (String, NodeDocumen
     ("zarr.json".to_owned(), document)
 }
 
-fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Diagnostic {
-    let (first, count) = (&listing.unknown_keys[0], listing.unknown_keys.len());
+fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Option<Diagnostic> {
+    let unknown = listing.unknown_keys();
+    let (first, count) = (unknown.first()?, unknown.len());
     let message = if count == 1 {
         format!("the key `{first}` belongs to no chunk and is not copied")
     } else {
         format!("{count} keys belong to no chunk and are not copied, the first `{first}`")
     };
-    Diagnostic::new(code::KEY_UNKNOWN, message).in_store(source.store.clone()).at_key(first.clone())
+    let found = Diagnostic::new(code::KEY_UNKNOWN, message);
+    Some(found.in_store(source.store.clone()).at_key(first.as_str()))
 }
 
 /// Few readers know `packbits` and the types that are stored by it.
