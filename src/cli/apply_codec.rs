@@ -86,6 +86,10 @@ pub(super) struct ApplyCodecArguments {
     #[arg(long, value_name = "STORE")]
     like: Option<PathBuf>,
 
+    /// The path of the node of --like
+    #[arg(long, value_name = "PATH", requires = "like")]
+    node: Option<String>,
+
     /// Decode this stored chunk of the array instead of INPUT
     #[arg(long, value_name = "I,J,...", value_parser = value::extents, allow_hyphen_values = true, requires = "like")]
     chunk: Option<Extents>,
@@ -156,6 +160,8 @@ impl ApplyCodecArguments {
         if self.common.json && output == Some(Stream::Standard) {
             return Err(OperationError::usage("--json and OUTPUT `-` both want stdout").into());
         }
+        let node = self.node.as_deref();
+        let like = self.like.map(|store| value::node_location("--like", store, node));
         Ok(ApplyCodecOptions {
             common: self.common.options(),
             input: input.map(value::stream),
@@ -166,7 +172,7 @@ impl ApplyCodecArguments {
             shape: self.shape.map(|shape| shape.0),
             fill_value: self.fill_value,
             no_fill_check: self.no_fill_check,
-            like: self.like.map(|store| value::location("--like", store)).transpose()?,
+            like: like.transpose()?,
             chunk: self.chunk.map(|chunk| chunk.0),
             stages: self.stages,
             round_trip: self.round_trip,

@@ -80,13 +80,17 @@ const EXAMPLES: &str = r"Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TranscodeArguments {
-    /// The array or group to read: a local folder, or its file:// URL
+    /// The array or group to read: a local folder or a zip file, or its file:// URL
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
 
     /// The array or group to write: a local folder that does not exist, unless --overwrite or --resume is given
     #[arg(value_name = "DEST")]
     destination: PathBuf,
+
+    /// The path of the node of SOURCE to read
+    #[arg(long, value_name = "PATH")]
+    node: Option<String>,
 
     #[command(flatten)]
     changes: Changes,
@@ -143,7 +147,7 @@ impl TranscodeArguments {
         let change = self.changes.into_options()?;
         let hierarchy = self.hierarchy;
         Ok(TranscodeOptions {
-            source: value::location("SOURCE", self.source)?,
+            source: value::node_location("SOURCE", self.source, self.node.as_deref())?,
             destination: value::location("DEST", self.destination)?,
             run: RunOptions {
                 common: self.common.options(),

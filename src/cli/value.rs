@@ -13,6 +13,7 @@ use crate::operation::codec_words;
 use crate::operation::error::OperationError;
 use crate::operation::options::{Compression, HistogramOptions, Missing, Stream};
 use crate::operation::pattern::PathPattern;
+use crate::operation::place::Place;
 use crate::store::{Location, LocationError, file};
 
 /// A pattern of paths.
@@ -250,9 +251,30 @@ pub(super) fn location(argument: &str, text: PathBuf) -> Result<Location, Operat
                 "give a local folder, by its path or as file:///path; copy what is elsewhere first. A local folder of \
                  such a name is given as ./NAME"
             }
-            LocationError::Chain => "unpack the inner store into a local folder first, and name that",
+            LocationError::Adapter { .. } => {
+                "a zip file is opened by `|zip:path/in/it`; unpack other stores into a local folder first, and name that"
+            }
+            LocationError::Inside { .. } => "give the path of a node in it, such as a.zip|zip:group/temperature",
         };
         OperationError::usage(format!("{argument} `{shown}`: {error}")).with_help(help)
+    })
+}
+
+/// The same, or the node of `--node` in it.
+pub(super) fn node_location(
+    argument: &str,
+    text: PathBuf,
+    node: Option<&str>,
+) -> Result<Location, OperationError> {
+    let store = location(argument, text)?;
+    let place = Place::new(&store, node)?;
+    if place.is_root() {
+        return Ok(store);
+    }
+    store.child(place.relative()).map_err(|error| {
+        OperationError::usage(format!("--node names no node of `{store}`"))
+            .because(error)
+            .with_help("give a path inside the store, such as group/temperature")
     })
 }
 

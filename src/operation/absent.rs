@@ -76,10 +76,6 @@ fn of_file(file: &Node, name: &str) -> OperationError {
         );
     }
     match format {
-        Some(format) if format.name.starts_with("a zip file") => {
-            OperationError::usage(format!("`{name}`: {} is {}", file.name(), format.name))
-                .with_help(format.help)
-        }
         Some(format) => refused(format.name, format.help),
         None if is_reference(file) => OperationError::usage(format!(
             "`{name}`: {} is a kerchunk reference file, which this build does not read",

@@ -32,6 +32,14 @@ pub enum StoreError {
         /// The bound in bytes.
         bound: u64,
     },
+    /// What holds an object, or the object itself, is not as its format has it.
+    #[error("{object} is damaged: {reason}")]
+    Damaged {
+        /// The object, as messages name it.
+        object: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A key that could leave the store.
     #[error("the key {key:?} is not a path inside the store")]
     Key {
@@ -43,7 +51,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the data are at fault (a folder where a chunk should be), not the machine.
     pub fn is_data_fault(&self) -> bool {
-        matches!(self, StoreError::NotAFile { .. } | StoreError::TooLarge { .. } | StoreError::Key { .. })
+        !matches!(self, StoreError::Io { .. })
     }
 
     /// The error of what a store of this kind has not.

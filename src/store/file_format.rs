@@ -35,7 +35,7 @@ const PAGE: FileFormat = stand_in(
     "download the file again from the right address",
 );
 const ZIP: FileFormat =
-    format("a zip file, which this build does not read", "unpack it first: `unzip FILE -d FOLDER`");
+    format("a zip file of another name", "give it a name that ends in `.zip`, or name it as `FILE|zip:`");
 
 /// The signatures; the longest of those that begin alike comes first.
 static SIGNATURES: [Row; 30] = [

@@ -2,16 +2,34 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use super::Node;
+use super::{Key, Node, StoreError, ZipStore};
 
-/// Where a store lies: a local folder, named by its path or by a `file://` URL; or a store that is open already.
+/// Where a store lies: a local folder or zip file, named by its path or by a `file://` URL; or a store that is open
+/// already.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Location {
     /// As the user gave it.
     text: PathBuf,
     target: Target,
+    /// The paths inside zip files, each of which lies at the place before it: `a|zip:b|zip:c`.
+    inside: Vec<String>,
+    opened: Opened,
 }
+
+/// The node of a location once it was asked for: a zip file is read once.
+#[derive(Debug, Clone, Default)]
+struct Opened(Arc<OnceLock<Node>>);
+
+/// It follows from the rest.
+impl PartialEq for Opened {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Opened {}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Target {
@@ -35,9 +53,18 @@ pub enum LocationError {
         /// The scheme, as it was given.
         scheme: String,
     },
-    /// A store inside another one.
-    #[error("this build does not open stores inside other ones (`|`)")]
-    Chain,
+    /// A store inside another one, of a kind that is not built.
+    #[error("this build does not open stores inside other ones by `|{adapter}`")]
+    Adapter {
+        /// What stands behind the `|`.
+        adapter: String,
+    },
+    /// What is named inside a zip file is no key.
+    #[error("{path:?} is not a path inside a zip file")]
+    Inside {
+        /// The path.
+        path: String,
+    },
     /// A `file://` URL that is not one of a local path.
     #[error("{0}")]
     FileUrl(&'static str),
@@ -52,28 +79,38 @@ impl Location {
     pub fn parse(text: impl Into<PathBuf>) -> Result<Self, LocationError> {
         let text = text.into();
         let Some(unicode) = text.to_str() else { return Ok(Self::from(text)) };
-        if let Some((scheme, rest)) = split_scheme(unicode) {
-            if !scheme.eq_ignore_ascii_case("file") {
-                return Err(LocationError::Scheme { scheme: scheme.to_owned() });
+        let (store, adapters) = split_adapters(unicode);
+        let path = match split_scheme(store) {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => {
+                file_path(rest).map_err(LocationError::FileUrl)?
             }
-            if chains(rest) {
-                return Err(LocationError::Chain);
-            }
-            let path = file_path(rest).map_err(LocationError::FileUrl)?;
-            return Ok(Location { text, target: Target::Folder(path) });
-        }
-        if chains(unicode) {
-            return Err(LocationError::Chain);
-        }
-        Ok(Self::from(text))
+            Some((scheme, _)) => return Err(LocationError::Scheme { scheme: scheme.to_owned() }),
+            None => PathBuf::from(store),
+        };
+        let inside = adapters.into_iter().map(path_in_zip).collect::<Result<_, _>>()?;
+        Ok(Location { text, target: Target::Folder(path), inside, opened: Opened::default() })
     }
 
-    /// The node that it names.
+    /// The node that it names. Of a zip file nothing is read yet.
     pub fn node(&self) -> Node {
-        match &self.target {
-            Target::Folder(path) => Node::new(path),
+        self.opened.0.get_or_init(|| self.open()).clone()
+    }
+
+    fn open(&self) -> Node {
+        let start = match &self.target {
+            Target::Folder(path) => match self.zip_on_the_way(path) {
+                Some((zip, inside)) => in_zip(Node::new(zip), &inside),
+                None => Node::new(path),
+            },
             Target::Open(node) => node.clone(),
-        }
+        };
+        self.inside.iter().fold(start, |file, inside| in_zip(file, inside))
+    }
+
+    /// The location of a node below it.
+    pub fn child(&self, path: &str) -> Result<Self, StoreError> {
+        let target = Target::Open(self.node().child(path)?);
+        Ok(Location { text: self.text.join(path), target, ..Location::default() })
     }
 
     /// As the user named it.
@@ -84,15 +121,31 @@ impl Location {
     /// Whether it names a zip file, or something in one, and no folder of such a name is there.
     pub fn is_zip(&self) -> bool {
         let Target::Folder(path) = &self.target else { return false };
-        zip(path).is_some_and(|zip| !zip.is_dir())
+        !self.inside.is_empty() || self.zip_on_the_way(path).is_some()
+    }
+
+    /// Whether it names something in a zip file, not the file itself.
+    pub fn is_inside_zip(&self) -> bool {
+        let Target::Folder(path) = &self.target else { return false };
+        !self.inside.is_empty() || self.zip_on_the_way(path).is_some_and(|(_, inside)| !inside.is_empty())
+    }
+
+    /// The first zip file that a path leads into, and the way on in it. The one that an adapter opens is not meant.
+    fn zip_on_the_way<'p>(&self, path: &'p Path) -> Option<(&'p Path, String)> {
+        let is_zip =
+            |path: &Path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+        let opened_by_adapter = usize::from(!self.inside.is_empty());
+        let zips = path.ancestors().skip(opened_by_adapter).filter(|path| is_zip(path) && !path.is_dir());
+        let zip = zips.last()?;
+        let inside = path.strip_prefix(zip).ok()?.to_str()?;
+        (inside.is_empty() || Key::new(inside).is_ok()).then(|| (zip, inside.to_owned()))
     }
 }
 
-/// The part of a path up to the first name that ends in `.zip`.
-fn zip(path: &Path) -> Option<&Path> {
-    let is_zip =
-        |path: &Path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
-    path.ancestors().filter(|path| is_zip(path)).last()
+/// The node at a path in the zip file that stands at a node's own place.
+fn in_zip(file: Node, inside: &str) -> Node {
+    let store = Arc::new(ZipStore::new(file));
+    Node { store, prefix: Key::new(inside).map_or(Key::ROOT, Key::into_owned) }
 }
 
 impl fmt::Display for Location {
@@ -104,7 +157,7 @@ impl fmt::Display for Location {
 /// A path, taken as it is.
 impl From<PathBuf> for Location {
     fn from(path: PathBuf) -> Self {
-        Location { text: path.clone(), target: Target::Folder(path) }
+        Location { text: path.clone(), target: Target::Folder(path), ..Location::default() }
     }
 }
 
@@ -117,7 +170,7 @@ impl From<&Path> for Location {
 /// A node of a store that is open.
 impl From<Node> for Location {
     fn from(node: Node) -> Self {
-        Location { text: node.name().into(), target: Target::Open(node) }
+        Location { text: node.name().into(), target: Target::Open(node), ..Location::default() }
     }
 }
 
@@ -140,15 +193,36 @@ fn is_scheme_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
-/// Whether an adapter of ZEP 8 follows: `|`, a name, and `:` or the end or the next adapter.
-fn chains(text: &str) -> bool {
+/// A text up to its first adapter of ZEP 8, and the adapters: `|`, a name, and `:` and a path, or the end or the next
+/// adapter.
+fn split_adapters(text: &str) -> (&str, Vec<&str>) {
+    let mut pieces = text.match_indices('|').map(|(at, _)| at);
+    match pieces.find(|at| is_adapter(text[at + 1..].split('|').next().unwrap_or_default())) {
+        Some(at) => (&text[..at], text[at + 1..].split('|').collect()),
+        None => (text, Vec::new()),
+    }
+}
+
+fn is_adapter(text: &str) -> bool {
     const ADAPTERS: [&str; 7] = ["zip", "zarr", "zarr2", "zarr3", "gzip", "zstd", "icechunk"];
-    text.split('|').skip(1).any(|adapter| {
-        let length = adapter.bytes().position(|byte| !is_scheme_byte(byte)).unwrap_or(adapter.len());
-        let (name, rest) = adapter.split_at(length);
-        name.starts_with(|first: char| first.is_ascii_alphabetic())
-            && (rest.starts_with(':') || (rest.is_empty() && ADAPTERS.contains(&name)))
-    })
+    let length = text.bytes().position(|byte| !is_scheme_byte(byte)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(length);
+    name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && (rest.starts_with(':') || (rest.is_empty() && ADAPTERS.contains(&name)))
+}
+
+/// The path that an adapter `zip:path` names; empty for the zip itself.
+fn path_in_zip(adapter: &str) -> Result<String, LocationError> {
+    let (name, path) = adapter.split_once(':').unwrap_or((adapter, ""));
+    if name != "zip" {
+        return Err(LocationError::Adapter { adapter: name.to_owned() });
+    }
+    let path = path.trim_matches('/');
+    if path.is_empty() || Key::new(path).is_ok() {
+        Ok(path.to_owned())
+    } else {
+        Err(LocationError::Inside { path: path.to_owned() })
+    }
 }
 
 /// The path of a `file://` URL (RFC 8089), from what follows `//`.
@@ -236,16 +310,39 @@ mod tests {
 
     #[test]
     fn location_with_an_adapter_is_a_chain() {
-        for text in ["a.zip|zip:inner", "a.zip|zip", "file:///a.zip|zip:", "a|zarr3:|b", "a|gzip|zarr3"] {
-            assert_eq!(path(text), Err(LocationError::Chain), "{text}");
+        for (text, name) in [
+            ("a.zip|zip:inner", "a.zip/inner"),
+            ("a.zip|zip", "a.zip"),
+            ("a|zip:/inner/", "a/inner"),
+            ("file:///a%20b.zip|zip:", "/a b.zip"),
+            ("a.zip|zip:b.zip|zip:c", "a.zip/b.zip/c"),
+            ("a|b|zip:c", "a|b/c"),
+        ] {
+            assert_eq!(path(text).as_deref(), Ok(name), "{text}");
+            assert!(Location::parse(text).unwrap().is_inside_zip());
+        }
+        for (text, adapter) in [("a|zarr3:|b", "zarr3"), ("a|gzip|zarr3", "gzip"), ("a|zip:b|c", "c")] {
+            assert_eq!(path(text), Err(LocationError::Adapter { adapter: adapter.to_owned() }), "{text}");
+        }
+        for text in ["a|zip:../b", "a|zip:b//c"] {
+            assert!(matches!(path(text), Err(LocationError::Inside { .. })), "{text}");
         }
     }
 
     #[test]
     fn zip_is_the_first_name_of_the_path_that_ends_so() {
-        let zip = |text| zip(Path::new(text)).map(|path| path.display().to_string());
-        assert_eq!(zip("a/b.zip/c.zip/d").as_deref(), Some("a/b.zip"));
-        assert_eq!(zip("a/b.ZIP").as_deref(), Some("a/b.ZIP"));
+        let zip = |text| {
+            let location = Location::parse(text).unwrap();
+            let Target::Folder(path) = &location.target else { return None };
+            let (zip, inside) = location.zip_on_the_way(path)?;
+            Some((zip.display().to_string(), inside))
+        };
+        let found = |zip: &str, inside: &str| Some((zip.to_owned(), inside.to_owned()));
+        assert_eq!(zip("a/b.zip/c.zip/d"), found("a/b.zip", "c.zip/d"));
+        assert_eq!(zip("a/b.ZIP"), found("a/b.ZIP", ""));
         assert_eq!(zip("zip/a.zipper"), None);
+        assert_eq!(zip("a.zip/../b"), None);
+        assert_eq!(zip("a.zip|zip:b"), None);
+        assert_eq!(zip("a.zip/b.zip|zip:c"), found("a.zip", "b.zip"));
     }
 }

@@ -19,6 +19,7 @@ mod object;
 mod site;
 #[cfg(test)]
 mod tests;
+mod zip;
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
@@ -34,6 +35,7 @@ pub use memory::MemoryStore;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
 pub use site::{Relation, Site, Spot};
+pub use zip::ZipStore;
 
 /// Objects by key. Calls block; any thread may make them.
 ///
@@ -135,6 +137,11 @@ pub trait Store: Debug + Send + Sync {
 
     /// The node that contains the store itself, where there can be one.
     fn above(&self) -> Option<Node> {
+        None
+    }
+
+    /// The object that the store is in, at the node's own place: a zip file, where the store is what it holds.
+    fn container(&self) -> Option<&Node> {
         None
     }
 

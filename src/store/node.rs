@@ -77,9 +77,12 @@ impl Node {
         Node { store: self.store.clone(), prefix: self.prefix.below(key) }
     }
 
-    /// The path of the node, where it lies in a local folder.
+    /// The path of the node, where it lies in a local folder; of what lies in a local file, that of the file.
     pub(super) fn local_path(&self) -> Option<PathBuf> {
-        self.store.as_local().map(|store| store.path(&self.prefix))
+        match self.store.as_local() {
+            Some(store) => Some(store.path(&self.prefix)),
+            None => self.store.container()?.local_path(),
+        }
     }
 
     /// As messages name it.

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 pub(crate) mod terminal;
+pub(crate) mod zip;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -24,7 +24,7 @@ use crate::operation::new_driver;
 use crate::operation::open::ArrayReading;
 use crate::operation::options::ValidateLevel;
 use crate::pipeline::Pipeline;
-use crate::store::Node;
+use crate::store::{Node, StoreError};
 
 /// Objects whose findings are gathered before they are put in order, for each thread.
 const BATCH: u64 = 64;
@@ -202,6 +202,7 @@ fn without_checksum(reading: &ArrayReading) -> Diagnostic {
 fn fault_finding(fault: Fault, check: &ObjectCheck, chunk: Vec<u64>) -> Result<Diagnostic, OperationError> {
     let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
     let code = match &fault {
+        Fault::Store(StoreError::Damaged { .. }) => code::CHUNK_CORRUPT,
         Fault::Store(error) if error.is_data_fault() => code::OBJECT_NOT_A_FILE,
         Fault::Interrupted(_) => return Err(OperationError::interrupted()),
         Fault::Store(_) => {

@@ -59,7 +59,8 @@ impl Site for LocalSite {
     }
 
     fn link_from(&self, other: &Node) -> Result<Option<String>, StoreError> {
-        let Some(other) = other.local_path() else { return Ok(None) };
+        // There are none in a file.
+        let Some(other) = other.local_path().filter(|path| path.is_dir()) else { return Ok(None) };
         Ok(tree::link_into(&other, &self.place)?.map(|link| link.display().to_string()))
     }
 

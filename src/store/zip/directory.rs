@@ -1,0 +1,360 @@
+//! The central directory of a zip file: which members there are, and where each lies.
+//!
+//! It is read by `rawzip` (with zip64, prefixed and commented files), piece by piece, and kept in one table of names and
+//! one of members: what is kept grows with the entries that are there, never with those that are claimed.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
+
+use super::fault::ZipFault;
+use crate::store::entry::EntryKind;
+use crate::store::{Depth, Entry, Key, ObjectReader, StoreError};
+
+/// The bytes at the end of a file that are read at once: most directories lie in them.
+const TAIL_BYTES: u64 = 128 << 10;
+/// The record at the end, and the longest comment behind it.
+const MOST_END_BYTES: usize = 22 + 65_535;
+/// The bytes of the directory that are read at once; more than an entry can have.
+const PIECE_BYTES: usize = 1 << 20;
+/// So many records that could be the end are tried: a comment may hold what looks like one.
+const MOST_ENDS: usize = 8;
+/// A member begins with a header of so many bytes, its name, and extra fields.
+pub(super) const LOCAL_HEADER_BYTES: u64 = 30;
+/// Names that are no keys which are kept to be shown.
+const MOST_UNNAMED: usize = 100;
+/// What the Finder of macOS puts beside a folder that it packs.
+const BESIDE_A_FOLDER: &str = "__MACOSX";
+
+/// How the bytes of a member are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    Stored,
+    Deflate,
+    Zstd,
+    /// By the number that it has in the format; nothing decodes it here.
+    Other(u16),
+}
+
+/// A member; its name is in the table of names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member {
+    name_start: u64,
+    /// Of its local header.
+    pub header: u64,
+    /// Bytes in the file.
+    pub stored_bytes: u64,
+    /// Bytes of the object.
+    pub bytes: u64,
+    pub crc32: u32,
+    name_bytes: u16,
+    method: u16,
+    pub is_encrypted: bool,
+    pub is_folder: bool,
+    /// Another has the same name.
+    pub is_double: bool,
+}
+
+impl Member {
+    pub(super) fn method(&self) -> Method {
+        match CompressionMethod::new(self.method) {
+            CompressionMethod::STORE => Method::Stored,
+            CompressionMethod::DEFLATE => Method::Deflate,
+            CompressionMethod::ZSTD | CompressionMethod::ZSTD_DEPRECATED => Method::Zstd,
+            _ => Method::Other(self.method),
+        }
+    }
+
+    /// Where its bytes end if its local header has no extra fields: at this byte, or behind it.
+    fn least_end(&self) -> Option<u64> {
+        let header = LOCAL_HEADER_BYTES + u64::from(self.name_bytes);
+        self.header.checked_add(header)?.checked_add(self.stored_bytes)
+    }
+}
+
+/// All members, in the order of their names.
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    names: String,
+    members: Vec<Member>,
+    /// Names that are no keys, as well as they can be shown; the first of them.
+    unnamed: Vec<String>,
+    /// The one folder that holds all, where nothing stands beside it.
+    top: Option<String>,
+    /// Where the directory begins in the file: members end before.
+    pub start: u64,
+}
+
+/// A file as `rawzip` reads it, its end read at once.
+struct Source<'a> {
+    object: &'a ObjectReader,
+    tail: Vec<u8>,
+    tail_start: u64,
+}
+
+impl<'a> Source<'a> {
+    fn new(object: &'a ObjectReader) -> Result<Self, StoreError> {
+        let tail_start = object.length().saturating_sub(TAIL_BYTES);
+        let mut tail = Vec::new();
+        object.read_at(tail_start, object.length() - tail_start, &mut tail)?;
+        Ok(Source { object, tail, tail_start })
+    }
+}
+
+impl ReaderAt for &Source<'_> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let left = self.object.length().saturating_sub(offset);
+        let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        if let Some(start) = offset.checked_sub(self.tail_start) {
+            let start = usize::try_from(start).unwrap_or(usize::MAX).min(self.tail.len());
+            buffer[..length].copy_from_slice(&self.tail[start..start + length]);
+            return Ok(length);
+        }
+        let before_tail = usize::try_from(self.tail_start - offset).unwrap_or(usize::MAX);
+        let length = length.min(before_tail);
+        let mut bytes = Vec::new();
+        self.object.read_at(offset, length as u64, &mut bytes).map_err(io::Error::other)?;
+        buffer[..length].copy_from_slice(&bytes);
+        Ok(length)
+    }
+}
+
+impl Directory {
+    /// Reads the directory of a file; `None` where the file is no zip.
+    pub(super) fn read(object: &ObjectReader) -> Result<Option<Self>, ZipFault> {
+        let source = Source::new(object)?;
+        let (mut end, mut first) = (object.length(), None);
+        for _ in 0..MOST_ENDS {
+            let (fault, end_before) = match Self::read_before(&source, end) {
+                Ok(directory) => return Ok(Some(directory)),
+                Err((fault @ ZipFault::Store(_), _)) => return Err(fault),
+                Err((fault, end_before)) => (fault, end_before),
+            };
+            if end_before.is_some() {
+                first.get_or_insert(fault);
+            }
+            let Some(end_before) = end_before else { break };
+            end = end_before;
+        }
+        match first {
+            Some(fault) => Err(fault),
+            None if is_beginning(&source)? => Err(ZipFault::NoEnd),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the directory whose last record is the last that begins before `end`; with a fault, where that record is, if
+    /// there is one.
+    fn read_before(source: &Source<'_>, end: u64) -> Result<Self, (ZipFault, Option<u64>)> {
+        let mut buffer = vec![0; MOST_END_BYTES];
+        let locator = ZipLocator::new().max_search_space(MOST_END_BYTES as u64);
+        let archive = locator.locate_in_reader(source, &mut buffer, end).map_err(|(_, error)| {
+            let record = error.eocd_offset();
+            (ZipFault::of(error), record)
+        })?;
+        drop(buffer);
+        let record = archive.eocd_offset();
+        Self::read_entries(&archive).map_err(|fault| (fault, Some(record)))
+    }
+
+    fn read_entries(archive: &ZipArchive<&Source<'_>>) -> Result<Self, ZipFault> {
+        let mut directory = Directory { start: archive.directory_offset(), ..Directory::default() };
+        let mut buffer = vec![0; PIECE_BYTES];
+        let mut entries = archive.entries(&mut buffer);
+        let mut count = 0_u64;
+        while let Some(entry) = entries.next_entry().map_err(ZipFault::of)? {
+            directory.push(&entry)?;
+            count += 1;
+        }
+        let claimed = archive.entries_hint();
+        // Without zip64 the count is of 16 bits, and some writers let it wrap.
+        if count != claimed && !(claimed < 1 << 16 && count % (1 << 16) == claimed) {
+            return Err(ZipFault::Count { claimed, found: count });
+        }
+        directory.check_overlaps()?;
+        directory.sort();
+        directory.top = directory.only_folder();
+        Ok(directory)
+    }
+
+    fn push(&mut self, entry: &ZipFileHeaderRecord<'_>) -> Result<(), ZipFault> {
+        let path = entry.file_path();
+        let bytes: &[u8] = path.as_bytes();
+        let shown = || String::from_utf8_lossy(bytes).into_owned();
+        let name = std::str::from_utf8(bytes).unwrap_or_default();
+        let is_folder = name.ends_with('/');
+        let name = name.strip_suffix('/').unwrap_or(name);
+        if bytes.starts_with(b"/") {
+            return Err(ZipFault::Absolute(shown()));
+        }
+        if bytes.split(|byte| *byte == b'/').any(|part| part == b"..") {
+            return Err(ZipFault::LeadsOut(shown()));
+        }
+        if Key::new(name).is_err() {
+            if self.unnamed.len() < MOST_UNNAMED {
+                self.unnamed.push(shown());
+            }
+            return Ok(());
+        }
+        let name_start = self.names.len() as u64;
+        self.names.push_str(name);
+        self.members.push(Member {
+            name_start,
+            name_bytes: u16::try_from(name.len()).unwrap_or(u16::MAX),
+            header: entry.local_header_offset(),
+            stored_bytes: entry.compressed_size_hint(),
+            bytes: entry.uncompressed_size_hint(),
+            crc32: entry.crc32(),
+            method: entry.compression_method().as_u16(),
+            is_encrypted: entry.flags().is_encrypted(),
+            is_folder,
+            is_double: false,
+        });
+        Ok(())
+    }
+
+    /// Members that lie in each other make little bytes into many; none that a writer means do.
+    fn check_overlaps(&mut self) -> Result<(), ZipFault> {
+        self.members.sort_unstable_by_key(|member| member.header);
+        for (index, member) in self.members.iter().enumerate() {
+            let next = self.members.get(index + 1);
+            let most = next.map_or(self.start, |next| next.header);
+            if member.least_end().is_none_or(|end| end > most) {
+                let name = self.name(member).to_owned();
+                return Err(match next {
+                    Some(next) => ZipFault::Overlap(name, self.name(next).to_owned()),
+                    None => ZipFault::BeyondEnd(name),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        let mut members = std::mem::take(&mut self.members);
+        members.sort_unstable_by(|a, b| self.name(a).cmp(self.name(b)));
+        for index in 1..members.len() {
+            if self.name(&members[index - 1]) == self.name(&members[index]) {
+                let is_double = !members[index].is_folder || !members[index - 1].is_folder;
+                members[index - 1].is_double |= is_double;
+                members[index].is_double = is_double;
+            }
+        }
+        self.members = members;
+    }
+
+    /// The folder that holds all members, if there is one.
+    fn only_folder(&self) -> Option<String> {
+        let mut only: Option<&str> = None;
+        for member in &self.members {
+            let (top, rest) = match self.name(member).split_once('/') {
+                Some((top, rest)) => (top, rest),
+                None if member.is_folder => (self.name(member), ""),
+                None => return None,
+            };
+            if top == BESIDE_A_FOLDER {
+                continue;
+            }
+            if only.is_some_and(|only| only != top) {
+                return None;
+            }
+            if only.is_none() || !rest.is_empty() {
+                only = Some(top);
+            }
+        }
+        only.map(str::to_owned)
+    }
+
+    pub(super) fn name(&self, member: &Member) -> &str {
+        let start = usize::try_from(member.name_start).unwrap_or(usize::MAX);
+        self.names.get(start..start + usize::from(member.name_bytes)).unwrap_or_default()
+    }
+
+    /// The key in the file of a key of the store: below the one folder that holds all, if there is one.
+    ///
+    /// Who names that folder means it itself, unless there is another of its name in it.
+    pub(super) fn resolve<'k>(&self, key: &'k Key<'_>) -> Key<'k> {
+        let borrowed = || Key::new(key.as_str()).unwrap_or(Key::ROOT);
+        let Some(top) = self.top.as_deref() else { return borrowed() };
+        let Ok(top_key) = Key::new(top) else { return borrowed() };
+        let begins = |key: &str| key.split('/').next() == Some(top);
+        let has_another = || top_key.join(top).is_ok_and(|key| self.kind(&key).is_some());
+        if begins(key.as_str()) && !has_another() { borrowed() } else { top_key.below(key) }
+    }
+
+    /// The member of a key of the file.
+    pub(super) fn find(&self, key: &str) -> Option<&Member> {
+        let index = self.members.partition_point(|member| self.name(member) < key);
+        self.members.get(index).filter(|member| self.name(member) == key)
+    }
+
+    /// The first member whose name is not less than a text.
+    fn first_from(&self, text: &str) -> usize {
+        self.members.partition_point(|member| self.name(member) < text)
+    }
+
+    fn holds_below(&self, folder: &str) -> bool {
+        let prefix = format!("{folder}/");
+        self.members.get(self.first_from(&prefix)).is_some_and(|first| self.name(first).starts_with(&prefix))
+    }
+
+    /// What stands at a key of the file.
+    pub(super) fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
+        if key.is_root() {
+            return Some(EntryKind::Folder);
+        }
+        match self.find(key.as_str()) {
+            Some(member) if !member.is_folder => Some(EntryKind::File),
+            Some(_) => Some(EntryKind::Folder),
+            None => self.holds_below(key.as_str()).then_some(EntryKind::Folder),
+        }
+    }
+
+    /// Gives what lies below a key of the file to `each`, until that breaks off.
+    pub(super) fn list(
+        &self,
+        below: &Key<'_>,
+        depth: Depth,
+        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) {
+        let prefix = if below.is_root() { String::new() } else { format!("{}/", below.as_str()) };
+        if prefix.is_empty() {
+            for name in &self.unnamed {
+                if each(Entry { name, kind: EntryKind::Unnamed }).is_break() {
+                    return;
+                }
+            }
+        }
+        let mut index = self.first_from(&prefix);
+        while let Some(member) = self.members.get(index) {
+            let Some(name) = self.name(member).strip_prefix(&prefix) else { return };
+            index += 1;
+            let entry = match name.split_once('/').filter(|_| depth == Depth::Folder) {
+                Some((folder, _)) => {
+                    // `0` follows `/`: behind all that lies in the folder.
+                    index = self.first_from(&format!("{prefix}{folder}0"));
+                    Entry { name: folder, kind: EntryKind::Folder }
+                }
+                None if member.is_folder => {
+                    // One that holds something is found by that.
+                    if depth == Depth::All || self.holds_below(self.name(member)) {
+                        continue;
+                    }
+                    Entry { name, kind: EntryKind::Folder }
+                }
+                None => Entry { name, kind: EntryKind::File },
+            };
+            if each(entry).is_break() {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether a file begins as a zip does.
+fn is_beginning(source: &Source<'_>) -> Result<bool, ZipFault> {
+    let mut first = [0; 4];
+    let length = source.read_at(&mut first, 0).map_err(|error| ZipFault::of(ErrorKind::IO(error).into()))?;
+    Ok(matches!(&first[..length], b"PK\x03\x04" | b"PK\x05\x06"))
+}
