@@ -279,6 +279,9 @@ impl ReadObject for MemberReader {
             found: length,
             bound: self.member.bytes,
         })?;
+        if length == self.member.bytes {
+            return self.archive.read_whole(&self.member, bytes);
+        }
         if self.member.method() == Method::Stored {
             return self.archive.object.read_at(self.start()? + offset, length, bytes);
         }
@@ -293,7 +296,7 @@ impl ReadObject for MemberReader {
 
     /// The last bytes come only if the checksum of all is right.
     fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        let left = self.member.bytes - self.next;
+        let left = self.member.bytes.saturating_sub(self.next);
         let length = left.min(piece.len() as u64);
         if length == 0 {
             return Ok(0);
