@@ -57,7 +57,7 @@ impl ZipStore {
         Ok(self.opened()?.and_then(Option::as_ref))
     }
 
-    /// The member of a key, which can be read; `None` where there is none.
+    /// The member of a key; `None` where there is none.
     fn member(&self, key: &Key<'_>) -> Result<Option<(&Arc<Archive>, Member)>, StoreError> {
         let Some(archive) = self.archive()? else { return Ok(None) };
         let key = archive.directory.resolve(key);
@@ -70,7 +70,6 @@ impl ZipStore {
                 None => Ok(None),
             };
         };
-        archive.check(member)?;
         Ok(Some((archive, *member)))
     }
 
@@ -106,6 +105,7 @@ impl Store for ZipStore {
             into.clear();
             return Ok(None);
         };
+        archive.check(&member)?;
         let object_bytes = member.bytes;
         let (offset, length) = match part {
             Part::Whole => (0, object_bytes),
@@ -128,10 +128,12 @@ impl Store for ZipStore {
         if key.is_root() && matches!(self.opened()?, Some(None)) {
             return self.outer.store.open(&self.outer.prefix);
         }
-        let member = self.member(key)?;
-        Ok(member.map(|(archive, member)| ObjectReader::new(MemberReader::new(archive.clone(), member))))
+        let Some((archive, member)) = self.member(key)? else { return Ok(None) };
+        archive.check(&member)?;
+        Ok(Some(ObjectReader::new(MemberReader::new(archive.clone(), member))))
     }
 
+    /// Also of a member that cannot be read.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
         Ok(self.member(key)?.map(|(_, member)| member.bytes))
     }
