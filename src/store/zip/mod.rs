@@ -138,16 +138,6 @@ impl Store for ZipStore {
         Ok(self.member(key)?.map(|(_, member)| member.bytes))
     }
 
-    /// In the zip: of compressed members less than they hold.
-    fn total_size(&self, folder: &Key<'_>, names: &[&str]) -> Result<u64, StoreError> {
-        let Some(archive) = self.archive()? else { return Ok(0) };
-        names.iter().try_fold(0_u64, |total, name| {
-            let key = folder.join(name)?;
-            let member = archive.directory.find(archive.directory.resolve(&key).as_str());
-            Ok(total.saturating_add(member.map_or(0, |member| member.stored_bytes)))
-        })
-    }
-
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
         Ok(match self.opened()? {
             Some(Some(archive)) => archive.directory.kind(&archive.directory.resolve(key)),

@@ -107,7 +107,7 @@ fn members_are_listed_as_in_folders() {
     );
     assert_eq!((kind("c/2"), kind("c/1/x"), kind("zarr")), (None, None, None));
     assert!(matches!(node.open("c"), Err(StoreError::NotAFile { .. })));
-    assert_eq!(node.total_size("", &["zarr.json", "none"]).unwrap(), 0);
+    assert_eq!(node.sizes("", &["zarr.json", "none"]).unwrap(), [Some(0), None]);
 }
 
 #[test]
