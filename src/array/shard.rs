@@ -1,6 +1,7 @@
 //! Shards as streams of inner chunks: read by range, written in order, never whole in memory.
 
 use crate::codec::chain::{ByShape, OfShape};
+use crate::codec::kinds::Role;
 use crate::codec::region::{advance, as_index, ravel};
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, Workspace};
@@ -46,8 +47,8 @@ impl ShardLayout {
         let Codec::Sharding(sharding) = &chain.codecs()[place].codec else { return None };
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
         for codec in &chain.codecs()[..place] {
-            if let Codec::Transpose(transpose) = &codec.codec {
-                order = transpose.order().iter().map(|dimension| order[*dimension]).collect();
+            if let Role::Transpose(permutation) = codec.codec.role() {
+                order = permutation.iter().map(|dimension| order[*dimension]).collect();
             }
         }
         let by_shape = ByShape::default();

@@ -7,27 +7,17 @@ mod by_shape;
 mod rounding;
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::element_bytes::ElementBytes;
 use super::fault::{ChainFault, ChainFaultKind};
-use super::kinds::{BytesCodec, Contexts};
-use super::packbits::PackBits;
-use super::pcodec::Pcodec;
+use super::kinds::{ArrayCodec, BytesCodec, Contexts, Role};
 use super::sharding::BoundSharding;
-use super::transpose::Transpose;
 use super::value_program::Tiles;
-use super::vlen::Vlen;
-use super::zfp::Zfp;
-use crate::kernel::bit_round::BitRound;
-use crate::kernel::cast::Cast;
-use crate::kernel::numcodecs::{Delta, ElementFilter};
-use crate::kernel::scale_offset::ScaleOffset;
 use crate::metadata::extension::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Pipeline, Representation};
 use crate::store::file_format::FileFormat;
 use bind::{bind_codec, check_size};
 use bound_codec::expect_size;
-pub(super) use bound_codec::zeroed;
 pub use by_shape::{ByShape, OfShape};
 
 pub(super) use bind::ElementSize;
@@ -35,60 +25,24 @@ pub(super) use bind::ElementSize;
 /// What a codec does to a chunk.
 #[derive(Debug, Clone)]
 pub enum Codec {
-    /// `scale_offset`.
-    ScaleOffset(ScaleOffset),
-    /// `cast_value`, both directions.
-    Cast {
-        /// Array to encoded type.
-        encode: Box<Cast>,
-        /// And back.
-        decode: Box<Cast>,
-    },
-    /// `transpose`.
-    Transpose(Transpose),
-    /// `bytes`.
-    Bytes {
-        /// Component size, where the byte order is not this machine's.
-        swap: Option<usize>,
-        /// Holds the values of types with unused bits to their range.
-        check: Option<Box<Cast>>,
-    },
-    /// `bytes` of structs, and of types of less than a byte.
-    ElementBytes(ElementBytes),
-    /// `bitround`.
-    BitRound(BitRound),
-    /// `numcodecs.fixedscaleoffset`, `numcodecs.quantize`, `numcodecs.astype`.
-    Filter {
-        /// What it does to each element.
-        filter: Box<ElementFilter>,
-        /// Bytes of an element that are swapped before it.
-        swap: Option<usize>,
-    },
-    /// `numcodecs.delta`.
-    Delta {
-        /// What it does to the elements of a chunk.
-        delta: Box<Delta>,
-        /// Bytes of an element that are swapped before it.
-        swap: Option<usize>,
-    },
-    /// `numcodecs.packbits`.
-    PackBooleans,
-    /// `reshape`, which moves nothing.
-    Reshape,
-    /// `packbits`.
-    PackBits(PackBits),
-    /// `numcodecs.pcodec`.
-    Pcodec(Pcodec),
-    /// `zfp`.
-    Zfp(Zfp),
-    /// `vlen-utf8` or `vlen-bytes`, of which chunks are only proved right.
-    Vlen(Vlen),
-    /// What cannot be run: chunks are left as it has encoded them.
-    Unread,
+    /// A codec that takes an array.
+    Array(Arc<dyn ArrayCodec>),
     /// `sharding_indexed`.
     Sharding(Box<BoundSharding>),
     /// A bytes->bytes codec.
     BytesToBytes(BytesCodec),
+    /// What cannot be run: chunks are left as it has encoded them.
+    Unread,
+}
+
+impl Codec {
+    /// What it does to the elements of a chunk, as far as others make use of it.
+    pub fn role(&self) -> Role<'_> {
+        match self {
+            Codec::Array(codec) => codec.role(),
+            Codec::Sharding(_) | Codec::BytesToBytes(_) | Codec::Unread => Role::Other,
+        }
+    }
 }
 
 /// A codec in its place.
@@ -254,14 +208,14 @@ impl BoundChain {
     pub fn num_array_to_array(&self) -> usize {
         self.codecs
             .iter()
-            .take_while(|c| {
+            .take_while(|codec| {
                 matches!(
-                    c.codec,
-                    Codec::ScaleOffset(_)
-                        | Codec::Cast { .. }
-                        | Codec::Transpose(_)
-                        | Codec::BitRound(_)
-                        | Codec::Filter { .. }
+                    codec.codec.role(),
+                    Role::ScaleOffset(_)
+                        | Role::Cast { .. }
+                        | Role::Transpose(_)
+                        | Role::BitRound(_)
+                        | Role::Filter { .. }
                 )
             })
             .count()
@@ -281,7 +235,8 @@ impl BoundChain {
     /// How many codecs at the front change nothing: 1 where that is a `bytes` in the byte order of this machine, else 0.
     /// What they are given to decode is the elements, if it has the right size.
     pub fn num_noop_codecs(&self) -> usize {
-        let is_moot = |codec: &BoundCodec| matches!(codec.codec, Codec::Bytes { swap: None, check: None });
+        let is_moot =
+            |codec: &BoundCodec| matches!(codec.codec.role(), Role::Bytes { swap: None, check: None });
         usize::from(self.codecs.first().is_some_and(is_moot))
     }
 

@@ -7,6 +7,7 @@ mod steps;
 use super::chain::{BindError, BoundChain, ByShape, Codec, OfShape, Workspace};
 use super::fault::{ChainFault, ChainFaultKind};
 use super::is_filled_with;
+use super::kinds::Role;
 use super::region::{RegionCopy, as_index, unravel};
 use super::value_program::{ProgramFault, StepOrigin, ValueProgram};
 use crate::kernel::cast::Cast;
@@ -332,7 +333,7 @@ pub struct ConversionBuffers {
 fn check_applied(chain: &BoundChain, applied: usize) -> Result<(), BindError> {
     let mut places = (0..applied).map(|place| (place, chain.codecs().get(place)));
     let is_other = |(_, codec): &(usize, Option<&super::BoundCodec>)| {
-        !matches!(codec.map(|codec| &codec.codec), Some(Codec::ScaleOffset(_) | Codec::Cast { .. }))
+        !matches!(codec.map(|codec| codec.codec.role()), Some(Role::ScaleOffset(_) | Role::Cast { .. }))
     };
     places.find(is_other).map_or(Ok(()), |(place, codec)| {
         let name = codec.map_or_else(|| "-".to_owned(), |codec| codec.name.clone());
@@ -343,10 +344,10 @@ fn check_applied(chain: &BoundChain, applied: usize) -> Result<(), BindError> {
 
 /// Whether the codecs from `first` on take any value there may be, whatever stands beyond the edge of the array.
 fn changes_no_value(chain: &BoundChain, first: usize) -> bool {
-    chain.codecs().iter().skip(first).all(|codec| match &codec.codec {
-        Codec::Bytes { check, .. } => check.is_none(),
-        Codec::Transpose(_) | Codec::Reshape | Codec::BytesToBytes(_) => true,
-        _ => false,
+    chain.codecs().iter().skip(first).all(|codec| match codec.codec.role() {
+        Role::Bytes { check, .. } => check.is_none(),
+        Role::Transpose(_) | Role::Reshape => true,
+        _ => matches!(codec.codec, Codec::BytesToBytes(_)),
     })
 }
 

@@ -2,8 +2,9 @@
 
 use super::chain::{BoundChain, Codec, Workspace};
 use super::fault::{ChainFault, ChainFaultKind};
+use super::kinds::Role;
+use super::kinds::vlen::framing::Vlen;
 use super::region::{advance, as_index, ravel};
-use super::vlen::Vlen;
 
 /// Where an element lies in bytes, and how long it is.
 pub type ElementPlace = (usize, u32);
@@ -49,14 +50,14 @@ pub struct VlenChain {
 impl VlenChain {
     /// The chain, if it is one.
     pub fn of(chain: &BoundChain) -> Option<Self> {
-        let place = chain.codecs().iter().position(|codec| matches!(codec.codec, Codec::Vlen(_)))?;
+        let place = chain.codecs().iter().position(|codec| matches!(codec.codec.role(), Role::Vlen(_)))?;
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
         for codec in &chain.codecs()[..place] {
-            let Codec::Transpose(transpose) = &codec.codec else { return None };
-            order = transpose.order().iter().map(|dimension| order[*dimension]).collect();
+            let Role::Transpose(permutation) = codec.codec.role() else { return None };
+            order = permutation.iter().map(|dimension| order[*dimension]).collect();
         }
         let is_run = |codec: &super::BoundCodec| matches!(codec.codec, Codec::BytesToBytes(_));
-        let Codec::Vlen(vlen) = chain.codecs()[place].codec else { return None };
+        let Role::Vlen(vlen) = chain.codecs()[place].codec.role() else { return None };
         let rest_is_run = chain.codecs()[place + 1..].iter().all(is_run);
         rest_is_run.then(|| VlenChain { chain: chain.clone(), place, vlen, order })
     }

@@ -1,5 +1,6 @@
 //! Why a chunk cannot be encoded or decoded: which codec, which element, what was expected and what was found.
 
+use super::kinds::array::ArrayFault;
 use crate::diagnostic::quantity::bytes;
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
@@ -73,6 +74,19 @@ pub enum ChainFaultKind {
     /// A store failed under a shard.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<ArrayFault> for ChainFaultKind {
+    fn from(fault: ArrayFault) -> Self {
+        match fault {
+            ArrayFault::Element { fault, bits, types } => {
+                ChainFaultKind::Element { fault, position: None, bits, types }
+            }
+            ArrayFault::Bytes(reason) => ChainFaultKind::Bytes(reason),
+            ArrayFault::Length(reason) => ChainFaultKind::Length(reason),
+            ArrayFault::Memory { needed } => ChainFaultKind::Memory { needed },
+        }
+    }
 }
 
 impl ChainFault {

@@ -20,13 +20,12 @@ impl BoundChain {
         self.codecs().iter().fold(0, |sum, codec| {
             let bytes = match &codec.codec {
                 Codec::BytesToBytes(bytes_codec) => bytes_codec.context_bytes(size_of(&codec.decoded)),
-                Codec::Pcodec(pcodec) => pcodec.context_bytes(size_of(&codec.decoded)),
-                Codec::Zfp(zfp) => zfp.context_bytes(size_of(&codec.decoded)),
+                Codec::Array(array_codec) => array_codec.context_bytes(size_of(&codec.decoded)),
                 Codec::Sharding(sharding) => {
                     let inner = sharding.inner();
                     inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs().len()))
                 }
-                _ => 0,
+                Codec::Unread => 0,
             };
             sum.saturating_add(bytes)
         })

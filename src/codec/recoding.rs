@@ -3,6 +3,7 @@
 
 use super::chain::{BoundChain, BoundCodec, Codec, Workspace};
 use super::fault::{ChainFault, ChainFaultKind};
+use super::kinds::Role;
 use crate::pipeline::Representation;
 
 /// A way from one chain to another.
@@ -54,8 +55,8 @@ impl Recoding {
         chain.decode_to(self.keep, encoded, kept, workspace)?;
         let place = self.keep - 1;
         let codec = &chain.codecs()[place];
-        match &codec.codec {
-            Codec::Vlen(vlen) => {
+        match codec.codec.role() {
+            Role::Vlen(vlen) => {
                 vlen.check(kept).map_err(|error| codec.fault(place, ChainFaultKind::Bytes(error.to_string())))
             }
             _ => Ok(()),

@@ -1,10 +1,14 @@
 //! The one list of codecs, a row each: the name, how v2 has it, what it turns into what, whether the core specification or
 //! the zarr-extensions registry has the name (the registry's `codecs` folder as of 2026-07-14), and whether this program
-//! decodes it. Of bytes->bytes codecs the row has all that the program knows, from a file in `kinds`.
+//! decodes it. What the program knows beside comes from a file in `kinds`. The array->bytes codecs `sharding_indexed` and
+//! `n5_default` have none: they hold chains, and stand above them, with the pipelines.
 //!
 //! The names of numcodecs are those that zarr-python writes; no registry has them.
 
-use super::kinds::{self, BytesCodec, BytesCodecError, BytesKind, CodecSource, InnerKind, Parsed, Shorthand};
+use super::kinds::{
+    self, ArrayKind, BytesCodec, BytesCodecError, BytesKind, CodecSource, InnerKind, Parsed, Shorthand,
+    V2Form,
+};
 use crate::diagnostic::spelling;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
@@ -67,37 +71,72 @@ pub struct Entry {
     pub is_decoded: bool,
     /// Why not, where there is more to say than that it does not.
     pub reason: Option<&'static str>,
+    /// The codec itself, where it takes an array.
+    pub array: Option<&'static ArrayKind>,
     /// The codec itself, where it turns bytes into bytes and runs.
     pub bytes: Option<&'static BytesKind>,
+    /// What to do about it where an array is written as v2, which has no such codec.
+    pub without_v2: &'static str,
 }
 
 impl Entry {
-    const fn new(
-        name: &'static str,
-        v2: V2Id,
-        kind: CodecKind,
-        is_registered: bool,
-        is_decoded: bool,
-    ) -> Self {
-        Entry { name, v2, kind, is_registered, is_decoded, reason: None, bytes: None }
+    /// What to do about a codec that v2 has not.
+    pub const CHAIN_WITHOUT_IT: &str = "give a chain without it with --codecs";
+
+    /// How v2 writes its configuration; `None` where that is not known to differ.
+    pub fn v2_form(&self) -> Option<V2Form> {
+        self.array.map(|kind| kind.v2).or_else(|| self.bytes.map(|kind| kind.v2))
+    }
+
+    const fn new(name: &'static str, v2: V2Id, kind: CodecKind, is_registered: bool) -> Self {
+        Entry {
+            name,
+            v2,
+            kind,
+            is_registered,
+            is_decoded: true,
+            reason: None,
+            array: None,
+            bytes: None,
+            without_v2: Self::CHAIN_WITHOUT_IT,
+        }
+    }
+
+    const fn not_decoded(mut self) -> Self {
+        self.is_decoded = false;
+        self
     }
 
     const fn because(mut self, reason: &'static str) -> Self {
         self.reason = Some(reason);
         self
     }
+
+    const fn without_v2(mut self, help: &'static str) -> Self {
+        self.without_v2 = help;
+        self
+    }
 }
 
-const fn to_array(name: &'static str, v2: V2Id, is_registered: bool) -> Entry {
-    Entry::new(name, v2, CodecKind::ArrayToArray, is_registered, true)
+const fn to_array(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static ArrayKind) -> Entry {
+    let mut entry = Entry::new(name, v2, CodecKind::ArrayToArray, is_registered);
+    entry.array = Some(kind);
+    entry
 }
 
-const fn to_bytes(name: &'static str, v2: V2Id, is_registered: bool, is_decoded: bool) -> Entry {
-    Entry::new(name, v2, CodecKind::ArrayToBytes, is_registered, is_decoded)
+const fn to_bytes(
+    name: &'static str,
+    v2: V2Id,
+    is_registered: bool,
+    kind: Option<&'static ArrayKind>,
+) -> Entry {
+    let mut entry = Entry::new(name, v2, CodecKind::ArrayToBytes, is_registered);
+    entry.array = kind;
+    entry
 }
 
 const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static BytesKind) -> Entry {
-    let mut entry = Entry::new(name, v2, CodecKind::BytesToBytes, is_registered, true);
+    let mut entry = Entry::new(name, v2, CodecKind::BytesToBytes, is_registered);
     entry.bytes = Some(kind);
     entry
 }
@@ -105,35 +144,47 @@ const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static
 const NO_ZFPY: &str = "its chunks begin with a header of the library zfp, which is not read here";
 const NO_GDEFLATE: &str = "the library gdeflate is not built in: it reads beyond the end of a damaged chunk";
 
-/// Name, v2, registered.
+const V2_QUANTIZES: &str =
+    "`--unpack` gives plain floats, `--quantize TYPE --as cf` integers with CF attributes";
+const V2_TRANSPOSES: &str = "give a chain without it with --codecs: v2 transposes before its filters";
+const V2_SHARDS: &str = "`--shard-shape none` takes the chunks out of their shards";
+
+/// Name, v2, registered, the codec.
 static ARRAY_TO_ARRAY: [Entry; 11] = [
-    to_array("bitround", V2Id::None, true),
-    to_array("cast_value", V2Id::None, true),
-    to_array("numcodecs.astype", V2Id::Filter("astype"), false),
-    to_array("numcodecs.bitround", V2Id::Filter("bitround"), false),
-    to_array("numcodecs.delta", V2Id::Filter("delta"), false),
-    to_array("numcodecs.fixedscaleoffset", V2Id::Filter("fixedscaleoffset"), false),
-    to_array("numcodecs.packbits", V2Id::Filter("packbits"), false),
-    to_array("numcodecs.quantize", V2Id::Filter("quantize"), false),
-    to_array("reshape", V2Id::None, true),
-    to_array("scale_offset", V2Id::None, true),
-    to_array("transpose", V2Id::None, true),
+    to_array("bitround", V2Id::None, true, &kinds::bitround::BITROUND),
+    to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE).without_v2(V2_QUANTIZES),
+    to_array("numcodecs.astype", V2Id::Filter("astype"), false, &kinds::astype::ASTYPE),
+    to_array("numcodecs.bitround", V2Id::Filter("bitround"), false, &kinds::bitround::BITROUND),
+    to_array("numcodecs.delta", V2Id::Filter("delta"), false, &kinds::delta::DELTA),
+    to_array(
+        "numcodecs.fixedscaleoffset",
+        V2Id::Filter("fixedscaleoffset"),
+        false,
+        &kinds::fixedscaleoffset::FIXED_SCALE_OFFSET,
+    ),
+    to_array("numcodecs.packbits", V2Id::Filter("packbits"), false, &kinds::pack_booleans::PACK_BOOLEANS),
+    to_array("numcodecs.quantize", V2Id::Filter("quantize"), false, &kinds::quantize::QUANTIZE),
+    to_array("reshape", V2Id::None, true, &kinds::reshape::RESHAPE),
+    to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET).without_v2(V2_QUANTIZES),
+    to_array("transpose", V2Id::None, true, &kinds::transpose::TRANSPOSE).without_v2(V2_TRANSPOSES),
 ];
 
-/// Name, v2, registered, decoded.
+/// Name, v2, registered, the codec.
 static ARRAY_TO_BYTES: [Entry; 12] = [
-    to_bytes("bytes", V2Id::None, true, true),
-    to_bytes("n5_default", V2Id::None, true, false),
-    to_bytes("numcodecs.pcodec", V2Id::Compressor("pcodec"), false, true),
-    to_bytes("numcodecs.zfpy", V2Id::Compressor("zfpy"), false, false).because(NO_ZFPY),
-    to_bytes("packbits", V2Id::None, true, true),
-    to_bytes("sharding_indexed", V2Id::None, true, true),
-    to_bytes("vlen-array", V2Id::Filter("vlen-array"), false, false),
-    to_bytes("vlen-bytes", V2Id::Filter("vlen-bytes"), true, true),
-    to_bytes("vlen-utf8", V2Id::Filter("vlen-utf8"), true, true),
-    to_bytes("zarrs.vlen", V2Id::None, false, false),
-    to_bytes("zarrs.vlen_v2", V2Id::None, false, true),
-    to_bytes("zfp", V2Id::None, true, true),
+    to_bytes("bytes", V2Id::None, true, Some(&kinds::bytes::BYTES)),
+    to_bytes("n5_default", V2Id::None, true, None).not_decoded(),
+    to_bytes("numcodecs.pcodec", V2Id::Compressor("pcodec"), false, Some(&kinds::pcodec::PCODEC)),
+    to_bytes("numcodecs.zfpy", V2Id::Compressor("zfpy"), false, Some(&kinds::zfpy::ZFPY))
+        .not_decoded()
+        .because(NO_ZFPY),
+    to_bytes("packbits", V2Id::None, true, Some(&kinds::packbits::PACKBITS)),
+    to_bytes("sharding_indexed", V2Id::None, true, None).without_v2(V2_SHARDS),
+    to_bytes("vlen-array", V2Id::Filter("vlen-array"), false, None).not_decoded(),
+    to_bytes("vlen-bytes", V2Id::Filter("vlen-bytes"), true, Some(&kinds::vlen::VLEN)),
+    to_bytes("vlen-utf8", V2Id::Filter("vlen-utf8"), true, Some(&kinds::vlen::VLEN)),
+    to_bytes("zarrs.vlen", V2Id::None, false, None).not_decoded(),
+    to_bytes("zarrs.vlen_v2", V2Id::None, false, Some(&kinds::vlen::VLEN)),
+    to_bytes("zfp", V2Id::None, true, Some(&kinds::zfp::ZFP)),
 ];
 
 /// Name, v2, registered, the codec.
@@ -160,7 +211,9 @@ static BYTES_TO_BYTES: [Entry; 19] = [
     bytes("numcodecs.shuffle", V2Id::Filter("shuffle"), false, &kinds::shuffle::SHUFFLE),
     bytes("numcodecs.zlib", V2Id::Compressor("zlib"), false, &kinds::zlib::ZLIB),
     bytes("numcodecs.zstd", V2Id::None, false, &kinds::zstd::NUMCODECS),
-    Entry::new("zarrs.gdeflate", V2Id::None, CodecKind::BytesToBytes, false, false).because(NO_GDEFLATE),
+    Entry::new("zarrs.gdeflate", V2Id::None, CodecKind::BytesToBytes, false)
+        .not_decoded()
+        .because(NO_GDEFLATE),
     bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD),
 ];
 

@@ -2,9 +2,10 @@
 //!
 //! Whole shards in memory here; the engine streams them inner chunk by inner chunk with the same pieces.
 
-use super::chain::{BindError, BoundChain, ElementSize, Workspace, zeroed};
+use super::chain::{BindError, BoundChain, ElementSize, Workspace};
 use super::fault::ChainFaultKind;
 use super::is_filled_with;
+use super::kinds::array::zeroed;
 use super::region::{RegionCopy, advance, as_index};
 use crate::metadata::array::num_elements;
 use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representation, ShardingStage};

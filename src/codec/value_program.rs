@@ -3,13 +3,14 @@
 //! The steps run over tiles that stay in the level 1 cache, from one scratch tile to the other, the first from the
 //! source and the last into the target: however many codecs there are, memory is read and written once.
 
-use crate::element::NumberType;
+use crate::element::{NumberType, element_bits};
 use crate::kernel::ElementFault;
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::ElementFilter;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::scale_offset::ScaleOffset;
+use crate::kernel::swap::swap;
 use crate::kernel::unpack::Unpack;
 
 /// Elements of a tile: two tiles of 8-byte elements fill half of a level 1 cache of 48 KiB, or spill a little.
@@ -232,42 +233,15 @@ impl ValueProgram {
         first: usize,
     ) -> ProgramFault {
         let bytes = input.get(fault.index * size..(fault.index + 1) * size).unwrap_or_default();
-        let bits = super::element_bits(bytes);
+        let bits = element_bits(bytes);
         let fault = ElementFault { index: first + fault.index, ..fault };
         ProgramFault { fault, origin, bits, types: step.types() }
-    }
-}
-
-/// Reverses the bytes of each component of `width` bytes.
-pub fn swap(source: &[u8], target: &mut [u8], width: usize) {
-    fn words<const N: usize>(source: &[u8], target: &mut [u8]) {
-        let (source, target) = (source.as_chunks::<N>().0, target.as_chunks_mut::<N>().0);
-        for (from, to) in source.iter().zip(target) {
-            *to = *from;
-            to.reverse();
-        }
-    }
-    match width {
-        2 => words::<2>(source, target),
-        4 => words::<4>(source, target),
-        8 => words::<8>(source, target),
-        _ => {
-            let length = source.len().min(target.len());
-            target[..length].copy_from_slice(&source[..length]);
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn swap_reverses_each_component() {
-        let mut target = [0; 8];
-        swap(&[1, 2, 3, 4, 5, 6, 7, 8], &mut target, 4);
-        assert_eq!(target, [4, 3, 2, 1, 8, 7, 6, 5]);
-    }
 
     #[test]
     fn program_of_two_swaps_is_the_identity_over_many_tiles() {

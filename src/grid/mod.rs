@@ -6,6 +6,7 @@
 
 mod axis;
 mod divisor;
+mod shape;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 pub use axis::Axis;
 pub use divisor::{gcd, lcm};
+pub use shape::{MAX_RANK, num_elements};
 
 /// The chunk grid of an array of known shape.
 #[derive(Debug, Clone, PartialEq, Eq)]

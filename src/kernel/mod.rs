@@ -32,7 +32,9 @@ pub mod scale_offset;
 mod small_float;
 pub mod statistics;
 pub mod summary;
+pub mod swap;
 mod tile;
+pub mod transpose;
 pub mod unpack;
 
 /// How a value between two representable ones is rounded (`cast_value`'s `rounding`).

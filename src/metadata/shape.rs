@@ -3,17 +3,7 @@
 use super::extension::fault;
 use super::json::{Json, Number};
 use crate::diagnostic::{Code, Diagnostic, code};
-
-/// The most dimensions of an array (as numpy has).
-pub const MAX_RANK: usize = 64;
-
-/// The product of a shape; `None` where it does not fit into 64 bits (a zero anywhere makes it 0).
-pub fn num_elements(shape: &[u64]) -> Option<u64> {
-    if shape.contains(&0) {
-        return Some(0);
-    }
-    shape.iter().try_fold(1_u64, |product, &size| product.checked_mul(size))
-}
+pub use crate::grid::{MAX_RANK, num_elements};
 
 /// A list of integers from 0 to 2^64-1, at most [`MAX_RANK`] of them; a list that is no such one is of code `fault_code`.
 pub(super) fn read_sizes(

@@ -1,22 +1,11 @@
 //! One codec of a chain bound to the chunk that reaches it.
 
-use super::configuration::{
-    BitRoundConfiguration, BoundPackBits, BytesConfiguration, CodecConfiguration, Endian,
-    N5DefaultConfiguration, PaddingEncoding, ShardingIndexedConfiguration,
-};
-use super::fill::{through_bitround, through_cast_value, through_scale_offset};
-use super::size::shard_size;
-use super::{
-    ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Completeness, Pipeline, Representation,
-    ShardingStage,
-};
-use crate::codec::kinds::{BytesCodec, Parsed};
+use super::{BoundConfiguration, BytesSize, CodecKind, Representation, n5_default, sharding_indexed};
+use crate::codec::kinds::BytesCodec;
+use crate::codec::kinds::array::{BoundArray, keep};
 use crate::codec::registry::{self, Entry};
-use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
-use crate::element::{ElementType, NumberType};
-use crate::kernel::scale_offset::ScaleOffset;
-use crate::metadata::extension::{CodecMetadata, View};
+use crate::metadata::extension::CodecMetadata;
 
 /// A codec's configuration and the chunk after it; `None` for the latter after a fault.
 pub(super) fn bind(
@@ -30,19 +19,21 @@ pub(super) fn bind(
     if kind == Some(CodecKind::BytesToBytes) {
         return bind_bytes(codec, entry, before, diagnostics);
     }
-    let configuration = CodecConfiguration::parse(codec).map(|parsed| keep(parsed, diagnostics));
-    let pointer = codec.pointer.as_str();
-    match (kind, before) {
-        (Some(kind), Some(Representation::Array(array))) => {
-            let reported = diagnostics.len();
-            let binding = Binding { codec, array, pointer, diagnostics };
-            let bound = configuration.flatten().and_then(|configuration| binding.bind(configuration));
-            let is_faulty = || diagnostics[reported..].iter().any(|found| Profile::Read.forbids(found));
-            let (configuration, output) = bound.unwrap_or((BoundConfiguration::Other, None));
-            let guess = || if is_faulty() { None } else { unsupported_output(codec, array) };
-            (configuration, output.or_else(|| bytes_of(kind)).or_else(guess))
+    let array = before.and_then(Representation::array);
+    let (configuration, output) = match (codec.name.as_str(), entry.and_then(|entry| entry.array)) {
+        // These hold chains of codecs, which only a pipeline can follow.
+        ("sharding_indexed", _) => sharding_indexed::bind(codec, array, diagnostics),
+        ("n5_default", _) => (BoundConfiguration::Other, n5_default::bind(codec, array, diagnostics)),
+        (_, Some(kind)) => {
+            let BoundArray { codec, output } = (kind.bind)(codec, array, diagnostics);
+            (codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), output)
         }
-        (Some(kind), None) => (BoundConfiguration::Other, bytes_of(kind)),
+        (_, None) => (BoundConfiguration::Other, None),
+    };
+    match (kind, before) {
+        (Some(kind), None | Some(Representation::Array(_))) => {
+            (configuration, output.or_else(|| bytes_of(kind)))
+        }
         (None, _) | (Some(_), Some(Representation::Bytes(_))) => (BoundConfiguration::Other, None),
     }
 }
@@ -134,29 +125,9 @@ pub(super) fn report_passed_over(codec: &CodecMetadata, diagnostics: &mut Vec<Di
     diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));
 }
 
-/// Keeps the diagnostics, and what was parsed.
-fn keep<T>((parsed, found): Parsed<T>, diagnostics: &mut Vec<Diagnostic>) -> Option<T> {
-    diagnostics.extend(found);
-    parsed
-}
-
 /// Bytes of any size, which is what an array->bytes codec gives however faulty it is.
 fn bytes_of(kind: CodecKind) -> Option<Representation> {
     (kind == CodecKind::ArrayToBytes).then_some(Representation::Bytes(BytesSize::Unbounded))
-}
-
-/// The array after a value codec that is right, but not decoded for its types.
-fn unsupported_output(codec: &CodecMetadata, array: &ArrayRepresentation) -> Option<Representation> {
-    let data_type = match codec.name.as_str() {
-        "scale_offset" => array.data_type.clone(),
-        "cast_value" => DataType::from_metadata(codec.member("data_type")?).ok()?,
-        _ => return None,
-    };
-    Some(Representation::Array(ArrayRepresentation {
-        data_type,
-        shape: array.shape.clone(),
-        fill_value: None,
-    }))
 }
 
 /// The size after a codec that holds codecs, of which a chunk may have passed each or not: the header, and what any of
@@ -175,206 +146,4 @@ fn size_of_inner(
         bound = bound.zip(after).map(|(before, after)| before.max(after));
     }
     BytesSize::at_most(bound.and_then(|bound| bound.checked_add(header_bytes)))
-}
-
-/// A codec that takes an array, and the array.
-struct Binding<'a> {
-    codec: &'a CodecMetadata,
-    array: &'a ArrayRepresentation,
-    pointer: &'a str,
-    diagnostics: &'a mut Vec<Diagnostic>,
-}
-
-type Bound = Option<(BoundConfiguration, Option<Representation>)>;
-
-impl Binding<'_> {
-    fn bind(self, configuration: CodecConfiguration) -> Bound {
-        let needs_elements = !matches!(
-            configuration,
-            CodecConfiguration::Transpose(_)
-                | CodecConfiguration::Reshape(_)
-                | CodecConfiguration::Bytes(_)
-                | CodecConfiguration::ShardingIndexed(_)
-        );
-        if needs_elements && matches!(self.array.data_type, DataType::Other(_)) {
-            return None; // The type has its own finding.
-        }
-        match configuration {
-            CodecConfiguration::ScaleOffset(_)
-            | CodecConfiguration::CastValue(_)
-            | CodecConfiguration::BitRound(_) => self.value_codec(configuration),
-            CodecConfiguration::Transpose(_) | CodecConfiguration::Reshape(_) => {
-                self.shape_codec(configuration)
-            }
-            CodecConfiguration::Numcodecs(configuration) => {
-                let bound = configuration.bind(&self.array.data_type, &self.array.shape, self.codec);
-                let bound = keep(bound, self.diagnostics)?;
-                let output =
-                    ArrayRepresentation { data_type: bound.data_type, shape: bound.shape, fill_value: None };
-                let configuration = bound.options.map_or(BoundConfiguration::Other, |options| {
-                    BoundConfiguration::Filter { options, swap: bound.swap }
-                });
-                Some((configuration, Some(Representation::Array(output))))
-            }
-            CodecConfiguration::Bytes(configuration) => self.bytes(configuration),
-            CodecConfiguration::PackBits(configuration) => {
-                let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
-                let size = self.array.num_elements().and_then(|count| packed_size(&bound, count));
-                let size = size.map_or(BytesSize::Unbounded, BytesSize::Fixed);
-                Some((BoundConfiguration::PackBits(bound), Some(Representation::Bytes(size))))
-            }
-            CodecConfiguration::Pcodec(configuration) => {
-                let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
-                let size = self.array.num_elements().and_then(|count| bound.max_encoded_bytes(count));
-                let size = size.map_or(BytesSize::Unbounded, BytesSize::Bounded);
-                Some((BoundConfiguration::Pcodec(bound), Some(Representation::Bytes(size))))
-            }
-            CodecConfiguration::ShardingIndexed(configuration) => self.sharding(&configuration),
-            CodecConfiguration::Vlen(configuration) => {
-                let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
-                Some((BoundConfiguration::Vlen(bound), None))
-            }
-            CodecConfiguration::Zfp(configuration) => {
-                let ArrayRepresentation { data_type, shape, .. } = self.array;
-                let bound = keep(configuration.bind(data_type, shape, self.pointer), self.diagnostics)?;
-                let size = BytesSize::at_most(bound.max_encoded_bytes());
-                Some((BoundConfiguration::Zfp(bound), Some(Representation::Bytes(size))))
-            }
-            CodecConfiguration::N5Default(configuration) => {
-                let size = self.n5_default(&configuration);
-                Some((BoundConfiguration::Other, Some(Representation::Bytes(size))))
-            }
-        }
-    }
-
-    /// A codec that changes values.
-    fn value_codec(mut self, configuration: CodecConfiguration) -> Bound {
-        let data_type = &self.array.data_type;
-        let (bound, data_type, fill_value) = match configuration {
-            CodecConfiguration::ScaleOffset(configuration) => {
-                let bound = keep(configuration.bind(data_type, self.pointer), self.diagnostics)?;
-                let kernel = ScaleOffset::new(bound.number_type, bound.offset, bound.scale);
-                let fill_value = self.fill(|fill, pointer, diagnostics| {
-                    through_scale_offset(&kernel, fill, pointer, diagnostics)
-                });
-                let (number_type, offset, scale) = (bound.number_type, bound.offset, bound.scale);
-                let bound = BoundConfiguration::ScaleOffset { number_type, offset, scale };
-                (bound, data_type.clone(), fill_value)
-            }
-            CodecConfiguration::CastValue(configuration) => {
-                let bound = keep(configuration.bind(data_type, self.pointer), self.diagnostics)?;
-                let (encode, decode) = (bound.encode_options(), bound.decode_options());
-                let fill_value = self.fill(|fill, pointer, diagnostics| {
-                    through_cast_value(&encode, &decode, fill, pointer, diagnostics)
-                });
-                let data_type = DataType::from(encode.target);
-                (BoundConfiguration::CastValue { encode, decode }, data_type, fill_value)
-            }
-            CodecConfiguration::BitRound(configuration) => return self.bitround(configuration),
-            _ => return None,
-        };
-        let output = ArrayRepresentation { data_type, fill_value, shape: self.array.shape.clone() };
-        Some((bound, Some(Representation::Array(output))))
-    }
-
-    fn bitround(mut self, configuration: BitRoundConfiguration) -> Bound {
-        let bound = keep(configuration.bind(&self.array.data_type, self.pointer), self.diagnostics)?;
-        let data_type = self.array.data_type.clone();
-        let fill_value = self.fill(|fill, pointer, diagnostics| {
-            Some(through_bitround(bound, &data_type, fill, pointer, diagnostics))
-        });
-        let output = ArrayRepresentation { fill_value, ..self.array.clone() };
-        Some((BoundConfiguration::BitRound(bound), Some(Representation::Array(output))))
-    }
-
-    /// A codec that changes the shape alone.
-    fn shape_codec(self, configuration: CodecConfiguration) -> Bound {
-        let (bound, shape) = match configuration {
-            CodecConfiguration::Transpose(configuration) => {
-                let order = keep(configuration.bind(self.array.shape.len(), self.pointer), self.diagnostics)?;
-                let shape = order.iter().map(|dimension| self.array.shape[*dimension]).collect();
-                (BoundConfiguration::Transpose { order }, shape)
-            }
-            CodecConfiguration::Reshape(configuration) => {
-                let shape = keep(configuration.bind(&self.array.shape, self.pointer), self.diagnostics)?;
-                (BoundConfiguration::Reshape, shape)
-            }
-            _ => return None,
-        };
-        let output = ArrayRepresentation { shape, ..self.array.clone() };
-        Some((bound, Some(Representation::Array(output))))
-    }
-
-    fn fill(
-        &mut self,
-        through: impl FnOnce(&FillValue, &str, &mut Vec<Diagnostic>) -> Option<FillValue>,
-    ) -> Option<FillValue> {
-        through(self.array.fill_value.as_ref()?, self.pointer, self.diagnostics)
-    }
-
-    fn bytes(self, configuration: BytesConfiguration) -> Bound {
-        let size = self.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
-        if let Some(View::BigEndianFields(fields)) = &self.codec.view {
-            let bound = BoundConfiguration::MixedBytes { big_endian: fields.clone() };
-            return Some((bound, Some(Representation::Bytes(size))));
-        }
-        let (endian, found) = configuration.bind(&self.array.data_type, self.pointer);
-        let is_faulty = found.iter().any(|found| Profile::Read.forbids(found));
-        self.diagnostics.extend(found);
-        if is_faulty {
-            return None;
-        }
-        let bound = BoundConfiguration::Bytes { big_endian: endian == Some(Endian::Big) };
-        Some((bound, Some(Representation::Bytes(size))))
-    }
-
-    /// A header of mode, rank and shape, and the chain inside; a block at the edge may be cut off.
-    fn n5_default(self, configuration: &N5DefaultConfiguration) -> BytesSize {
-        let found = configuration.bind(&self.array.data_type, &self.array.shape, self.pointer);
-        self.diagnostics.extend(found);
-        let pointer = format!("{}/configuration/codecs", self.pointer);
-        let (codecs, complete) = (&configuration.codecs, Completeness::ToBytes);
-        let inner = Pipeline::build(self.array.clone(), codecs, complete, &pointer, self.diagnostics);
-        let header = 4 + 4 * self.array.shape.len() as u64;
-        let bound = inner.output().and_then(|output| output.max_bytes()?.checked_add(header));
-        bound.map_or(BytesSize::Unbounded, BytesSize::Bounded)
-    }
-
-    fn sharding(self, configuration: &ShardingIndexedConfiguration) -> Bound {
-        let mut grid_shape = keep(configuration.bind(&self.array.shape, self.pointer), self.diagnostics)?;
-        let inner_pointer = format!("{}/configuration/codecs", self.pointer);
-        let index_pointer = format!("{}/configuration/index_codecs", self.pointer);
-        let inner = ArrayRepresentation { shape: configuration.chunk_shape.clone(), ..self.array.clone() };
-        let complete = Completeness::ToBytes;
-        let inner = Pipeline::build(inner, &configuration.codecs, complete, &inner_pointer, self.diagnostics);
-        grid_shape.push(2);
-        let index = ArrayRepresentation {
-            data_type: DataType::Number(NumberType::of(ElementType::UInt64)),
-            shape: grid_shape,
-            fill_value: None,
-        };
-        let index =
-            Pipeline::build(index, &configuration.index_codecs, complete, &index_pointer, self.diagnostics);
-        let size = shard_size(&inner, &index);
-        if !matches!(index.output(), None | Some(Representation::Bytes(BytesSize::Fixed(_)))) {
-            self.diagnostics.push(
-                Diagnostic::new(
-                    code::SHARDING_INDEX_CODECS,
-                    format!("the index codecs of `{}` do not give a fixed size", self.codec.name),
-                )
-                .with_help("use [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, {\"name\": \"crc32c\"}]")
-                .at_pointer(index_pointer),
-            );
-        }
-        let index_location = configuration.index_location;
-        let bound = BoundConfiguration::Sharding(ShardingStage { inner, index, index_location });
-        Some((bound, Some(Representation::Bytes(size))))
-    }
-}
-
-/// The bytes of `count` elements after `packbits`, the padding byte included.
-fn packed_size(bound: &BoundPackBits, count: u64) -> Option<u64> {
-    let bits = u64::from(bound.last_bit - bound.first_bit + 1) * bound.num_components as u64;
-    let padding_byte = u64::from(bound.padding_encoding != PaddingEncoding::None);
-    count.checked_mul(bits)?.div_ceil(8).checked_add(padding_byte)
 }

@@ -5,76 +5,25 @@
 
 mod binding;
 mod checksum;
-pub mod configuration;
-mod fill;
-pub mod representation;
-mod size;
+mod n5_default;
+mod sharding_indexed;
 
+pub use crate::codec::kinds::{ArrayRepresentation, BytesSize, Representation};
 pub use crate::codec::registry::{CodecKind, codec_kind};
-pub use representation::{ArrayRepresentation, BytesSize, Representation};
+pub use sharding_indexed::IndexLocation;
 
-use crate::codec::kinds::BytesCodec;
+use std::sync::Arc;
+
+use crate::codec::kinds::{ArrayCodec, BytesCodec, Role};
 use crate::codec::registry;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::NumberType;
-use crate::kernel::bit_round::BitRound;
-use crate::kernel::cast::CastOptions;
-use crate::kernel::numcodecs::FilterOptions;
 use crate::metadata::extension::CodecMetadata;
 
 /// A codec's configuration, bound to the chunk that reaches it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum BoundConfiguration {
-    /// `scale_offset`: bits of both parameters in the type.
-    ScaleOffset {
-        /// The type on both sides.
-        number_type: NumberType,
-        /// Subtracted first; absent: nothing.
-        offset: Option<u64>,
-        /// Multiplied then; absent: nothing.
-        scale: Option<u64>,
-    },
-    /// `cast_value`: both directions.
-    CastValue {
-        /// From the array's type.
-        encode: CastOptions,
-        /// And back.
-        decode: CastOptions,
-    },
-    /// `transpose`.
-    Transpose {
-        /// `encoded_shape[i] = decoded_shape[order[i]]`.
-        order: Vec<usize>,
-    },
-    /// `bitround`.
-    BitRound(BitRound),
-    /// An array->array codec of numcodecs.
-    Filter {
-        /// What it does.
-        options: FilterOptions,
-        /// Bytes of an element that are swapped before it is filtered.
-        swap: Option<usize>,
-    },
-    /// `reshape`: the shapes on both sides say all.
-    Reshape,
-    /// `bytes`.
-    Bytes {
-        /// Whether the stored elements are big endian.
-        big_endian: bool,
-    },
-    /// `bytes` of a struct of v2 whose fields are not all of one byte order.
-    MixedBytes {
-        /// Which fields are big endian, those of a nested struct in its place.
-        big_endian: Vec<bool>,
-    },
-    /// `packbits`.
-    PackBits(configuration::BoundPackBits),
-    /// `numcodecs.pcodec`.
-    Pcodec(configuration::BoundPcodec),
-    /// `zfp`.
-    Zfp(configuration::BoundZfp),
-    /// `vlen-utf8`, `vlen-bytes` or `zarrs.vlen_v2`.
-    Vlen(configuration::VlenConfiguration),
+    /// A codec that takes an array.
+    Array(Arc<dyn ArrayCodec>),
     /// `sharding_indexed`.
     Sharding(ShardingStage),
     /// A bytes->bytes codec.
@@ -83,8 +32,18 @@ pub enum BoundConfiguration {
     Other,
 }
 
+impl BoundConfiguration {
+    /// What the codec does to the elements of a chunk, as far as others make use of it.
+    pub fn role(&self) -> Role<'_> {
+        match self {
+            BoundConfiguration::Array(codec) => codec.role(),
+            _ => Role::Other,
+        }
+    }
+}
+
 /// What is inside a shard.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct ShardingStage {
     /// The chain of an inner chunk.
     pub inner: Pipeline,
@@ -94,10 +53,8 @@ pub struct ShardingStage {
     pub index_location: IndexLocation,
 }
 
-pub use configuration::IndexLocation;
-
 /// A codec in the chain, and the chunk after it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Stage {
     /// The codec's name.
     pub name: String,
@@ -112,7 +69,7 @@ pub struct Stage {
 }
 
 /// A chunk's way through a chain.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Pipeline {
     /// The chunk as an array.
     pub input: ArrayRepresentation,
@@ -204,7 +161,7 @@ impl Pipeline {
         let Some((place, sharding)) = self.sharding() else { return self.input.shape.clone() };
         let mut shape = sharding.inner.innermost_chunk_shape();
         for stage in self.stages[..place].iter().rev() {
-            if let BoundConfiguration::Transpose { order } = &stage.configuration {
+            if let Role::Transpose(order) = stage.configuration.role() {
                 let encoded = shape.clone();
                 for (length, dimension) in encoded.iter().zip(order) {
                     shape[*dimension] = *length;

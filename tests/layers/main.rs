@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rows, from the top. `metadata::json` is a row of its own: data types are read from it, and documents hold types.
-/// So are the bytes->bytes codecs and the list of all codecs: documents of v2 and pipelines ask them, while a chain that
+/// So are the codecs and the list of them: documents of v2 and pipelines ask them, while a chain that
 /// runs stands above both. `metadata::extension` is what a codec is read from.
 const ROWS: [&str; 18] = [
     "cli",

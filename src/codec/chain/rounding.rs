@@ -1,15 +1,14 @@
 //! How the values of an array that has been quantised before are encoded again.
 
 use super::{BoundChain, BoundCodec, ByShape, Codec};
-use crate::kernel::Rounding;
-use crate::kernel::cast::{Cast, CastOptions};
+use crate::codec::kinds::Role;
 
 impl BoundChain {
     /// Whether both chains take values through the same `scale_offset` and `cast_value`, so that what one decodes has a
     /// code in the other.
     pub fn casts_like(&self, other: &Self) -> bool {
         let is_value =
-            |codec: &&BoundCodec| matches!(codec.codec, Codec::ScaleOffset(_) | Codec::Cast { .. });
+            |codec: &&BoundCodec| matches!(codec.codec.role(), Role::ScaleOffset(_) | Role::Cast { .. });
         let (mut one, mut two) = (self.codecs.iter().filter(is_value), other.codecs.iter().filter(is_value));
         one.by_ref().zip(two.by_ref()).all(|(a, b)| a.metadata.same_value(&b.metadata))
             && one.next().is_none()
@@ -23,12 +22,13 @@ impl BoundChain {
         (self.is_to_nearest, self.by_shape) = (true, ByShape::default());
         for codec in &mut self.codecs {
             match &mut codec.codec {
-                Codec::Cast { encode, .. } if !encode.options().rounding.is_to_nearest() => {
-                    let options = CastOptions { rounding: Rounding::default(), ..encode.options().clone() };
-                    **encode = Cast::new(options);
+                Codec::Array(codec) => {
+                    if let Some(nearest) = codec.to_nearest() {
+                        *codec = nearest;
+                    }
                 }
                 Codec::Sharding(sharding) => sharding.encode_to_nearest(),
-                _ => {}
+                Codec::BytesToBytes(_) | Codec::Unread => {}
             }
         }
     }

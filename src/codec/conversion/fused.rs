@@ -2,14 +2,15 @@
 
 use super::steps::{apply, array_before, array_order, push_change, swapped, undo};
 use super::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, Way};
-use crate::codec::chain::{BindError, BoundChain, BoundCodec, Codec};
+use crate::codec::chain::{BindError, BoundChain, BoundCodec};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
 use crate::codec::is_filled_with;
+use crate::codec::kinds::Role;
 use crate::codec::region::as_index;
-use crate::codec::transpose::Transpose;
 use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::QuantizeFigures;
+use crate::kernel::transpose::Transpose;
 
 /// The pass, and where it stands in both chains.
 #[derive(Debug, Clone)]
@@ -31,11 +32,12 @@ pub(super) struct Fused {
 /// The first codec of a chain that is run by itself: what stands behind its array->bytes codec at `place`, or this too
 /// where it is not `bytes`, which alone is part of the pass.
 pub(super) fn pass_end(chain: &BoundChain, place: usize) -> usize {
-    place + usize::from(matches!(chain.codecs()[place].codec, Codec::Bytes { .. }))
+    place + usize::from(matches!(chain.codecs()[place].codec.role(), Role::Bytes { .. }))
 }
 
 impl Fused {
-    /// A fused pass, where both chains are made of value codecs, transposes and `bytes`, `packbits` or `numcodecs.pcodec`.
+    /// A fused pass, where both chains are made of value codecs, transposes, and `bytes` or another codec that gives
+    /// elements of a fixed size.
     pub(super) fn plan(
         source: &BoundChain,
         destination: &BoundChain,
@@ -45,29 +47,27 @@ impl Fused {
         let (source_bytes, destination_bytes) =
             (source.num_array_to_array(), destination.num_array_to_array());
         let fusible = |chain: &BoundChain, place: usize| {
-            matches!(
-                chain.codecs().get(place).map(|c| &c.codec),
-                Some(Codec::Bytes { .. } | Codec::PackBits(_) | Codec::Pcodec(_) | Codec::Zfp(_))
-            )
+            let role = chain.codecs().get(place).map(|codec| codec.codec.role());
+            matches!(role, Some(Role::Bytes { .. } | Role::Compress))
         };
         if !fusible(source, source_bytes) || !fusible(destination, destination_bytes) {
             return Ok(None);
         }
         // What holds nothing but the fill value is told before a filter: its codes may stand for other values too.
-        let is_filter = |codec: &BoundCodec| matches!(codec.codec, Codec::Filter { .. });
+        let is_filter = |codec: &BoundCodec| matches!(codec.codec.role(), Role::Filter { .. });
         if destination.codecs().iter().skip(keep).any(is_filter) {
             return Ok(None);
         }
         let rank = source.decoded().shape.len();
         let encoded = array_before(source, source_bytes);
         let mut program = ValueProgram::new(encoded.data_type.size().unwrap_or(1));
-        if let Codec::Bytes { swap, check } = &source.codecs()[source_bytes].codec {
+        if let Role::Bytes { swap, check } = source.codecs()[source_bytes].codec.role() {
             let size = encoded.data_type.size().unwrap_or(1);
             if let Some(width) = swap {
-                program.push(ValueStep::Swap(*width), StepOrigin::Source(source_bytes), size);
+                program.push(ValueStep::Swap(width), StepOrigin::Source(source_bytes), size);
             }
             if let Some(check) = check {
-                program.push(ValueStep::Check((**check).clone()), StepOrigin::Source(source_bytes), size);
+                program.push(ValueStep::Check(check.clone()), StepOrigin::Source(source_bytes), size);
             }
         }
         // Dimension i of the current frame stands at order[i] of the source's encoded array.
@@ -84,13 +84,13 @@ impl Fused {
         let written = array_before(destination, destination_bytes);
         let size = written.data_type.size().unwrap_or(1);
         let mut fill = written.fill_value.as_ref().map(|fill| fill.0.clone());
-        if let Codec::Bytes { swap: width, .. } = &destination.codecs()[destination_bytes].codec {
+        if let Role::Bytes { swap: width, .. } = destination.codecs()[destination_bytes].codec.role() {
             if let Some(check) = written.data_type.number().and_then(Cast::range_check) {
                 program.push(ValueStep::Check(check), StepOrigin::Destination(destination_bytes), size);
             }
             if let Some(width) = width {
-                program.push(ValueStep::Swap(*width), StepOrigin::Destination(destination_bytes), size);
-                fill = fill.map(|fill| swapped(&fill, *width));
+                program.push(ValueStep::Swap(width), StepOrigin::Destination(destination_bytes), size);
+                fill = fill.map(|fill| swapped(&fill, width));
             }
         }
         let identity = order.iter().copied().eq(0..rank);
@@ -124,7 +124,7 @@ impl Conversion {
     pub fn streams(&self) -> Option<(usize, usize)> {
         let Way::Fused(fused) = &self.way else { return None };
         let plain = |chain: &BoundChain| {
-            chain.codecs().last().is_some_and(|codec| matches!(codec.codec, Codec::Bytes { .. }))
+            chain.codecs().last().is_some_and(|codec| matches!(codec.codec.role(), Role::Bytes { .. }))
         };
         let straight = fused.transpose.is_none() && plain(&self.source) && plain(&self.destination);
         straight.then(|| fused.program.sizes()).filter(|(source, _)| source.is_power_of_two())
@@ -171,7 +171,7 @@ impl Conversion {
     ) -> Result<Converted, ChainFault> {
         let ConversionBuffers { first, second, third, workspace } = buffers;
         let at = fused.source_bytes;
-        let plain = matches!(self.source.codecs()[at].codec, Codec::Bytes { .. });
+        let plain = matches!(self.source.codecs()[at].codec.role(), Role::Bytes { .. });
         let undone_to = pass_end(&self.source, at);
         let encoded: &[u8] = if undone_to == source.place {
             source.bytes

@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use super::ValueChange;
-use crate::codec::chain::{BoundChain, BoundCodec, Codec};
-use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep, swap};
+use crate::codec::chain::{BoundChain, BoundCodec};
+use crate::codec::kinds::Role;
+use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
+use crate::kernel::swap::swap;
 use crate::pipeline::Representation;
 
 /// Appends the change of values between two chains.
@@ -31,7 +33,7 @@ pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     let array = array_before(chain, first);
     let size = array.data_type.size().unwrap_or(1);
     let fill = array.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| fill.0.clone());
-    let is_filter = |place: usize| matches!(chain.codecs()[place].codec, Codec::Filter { .. });
+    let is_filter = |place: usize| matches!(chain.codecs()[place].codec.role(), Role::Filter { .. });
     let Some(places) = value_places(chain, first).filter(|places| places.clone().any(is_filter)) else {
         return fill;
     };
@@ -52,7 +54,7 @@ pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
 /// first `kept` codecs before, and no other since, come as they are.
 pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
     let mut program = ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1));
-    let moves = |codec: &BoundCodec| matches!(codec.codec, Codec::Transpose(_) | Codec::Reshape);
+    let moves = |codec: &BoundCodec| matches!(codec.codec.role(), Role::Transpose(_) | Role::Reshape);
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
     if kept > 0 && chain.codecs().iter().skip(kept).take_while(is_array).all(moves) {
         return program;
@@ -67,20 +69,20 @@ pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
 /// depend on all before it, and so does what is rounded after differences were taken.
 pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
-    let mut codecs = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| &codec.codec);
-    let exact = |codec: &Codec| match codec {
-        Codec::Delta { delta, .. } => delta.is_exact(),
+    let mut codecs = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| codec.codec.role());
+    let exact = |role: Role<'_>| match role {
+        Role::Delta(delta) => delta.is_exact(),
         _ => true,
     };
-    let keeps = |codec: &Codec| matches!(codec, Codec::Transpose(_) | Codec::Reshape | Codec::PackBooleans);
-    codecs.by_ref().find(|codec| matches!(codec, Codec::Delta { .. })).is_none_or(exact)
-        && codecs.all(|codec| keeps(codec) || (matches!(codec, Codec::Delta { .. }) && exact(codec)))
+    let keeps = |role: Role<'_>| matches!(role, Role::Transpose(_) | Role::Reshape | Role::Packs);
+    codecs.by_ref().find(|role| matches!(role, Role::Delta(_))).is_none_or(exact)
+        && codecs.all(|role| keeps(role) || (matches!(role, Role::Delta(_)) && exact(role)))
 }
 
 /// The array->array codecs from `first` on, up to one that does not take each element by itself.
 fn value_places(chain: &BoundChain, first: usize) -> Option<Range<usize>> {
     let goes_on = |codec: &&BoundCodec| {
-        let is_by_element = !matches!(codec.codec, Codec::Delta { .. } | Codec::PackBooleans);
+        let is_by_element = !matches!(codec.codec.role(), Role::Delta(_) | Role::Packs);
         codec.encoded.array().is_some() && is_by_element
     };
     let count = chain.codecs().iter().skip(first).take_while(goes_on).count();
@@ -97,9 +99,9 @@ pub(super) fn array_before(chain: &BoundChain, place: usize) -> &crate::pipeline
 
 /// Appends the inverse of an array->array codec.
 pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
-    if let Codec::Transpose(codec) = &chain.codecs()[place].codec {
+    if let Role::Transpose(permutation) = chain.codecs()[place].codec.role() {
         let mut decoded = order.clone();
-        for (current, dimension) in order.iter().zip(codec.order()) {
+        for (current, dimension) in order.iter().zip(permutation) {
             decoded[*dimension] = *current;
         }
         *order = decoded;
@@ -110,18 +112,18 @@ pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram,
 /// What it does to values.
 fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
     let origin = StepOrigin::Source(place);
-    match &chain.codecs()[place].codec {
-        Codec::ScaleOffset(codec) => {
+    match chain.codecs()[place].codec.role() {
+        Role::ScaleOffset(codec) => {
             program.push(ValueStep::ScaleDecode(codec.clone()), origin, codec.number_type().size());
         }
-        Codec::Cast { decode, .. } => {
-            program.push(ValueStep::Cast((**decode).clone()), origin, decode.options().target.size());
+        Role::Cast { decode, .. } => {
+            program.push(ValueStep::Cast(decode.clone()), origin, decode.options().target.size());
         }
-        Codec::Filter { filter, swap } => {
+        Role::Filter { filter, swap } => {
             let size = filter.types().0.size();
-            program.push(ValueStep::FilterDecode(filter.clone()), origin, size);
+            program.push(ValueStep::FilterDecode(Box::new(filter.clone())), origin, size);
             if let Some(width) = swap {
-                program.push(ValueStep::Swap(*width), origin, size);
+                program.push(ValueStep::Swap(width), origin, size);
             }
         }
         _ => {}
@@ -130,8 +132,8 @@ fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
 
 /// Appends an array->array codec.
 pub(super) fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
-    if let Codec::Transpose(codec) = &chain.codecs()[place].codec {
-        *order = codec.order().iter().map(|dimension| order[*dimension]).collect();
+    if let Role::Transpose(permutation) = chain.codecs()[place].codec.role() {
+        *order = permutation.iter().map(|dimension| order[*dimension]).collect();
     }
     apply_values(chain, place, program);
 }
@@ -139,23 +141,23 @@ pub(super) fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram
 /// What it does to values.
 fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
     let origin = StepOrigin::Destination(place);
-    match &chain.codecs()[place].codec {
-        Codec::ScaleOffset(codec) => {
+    match chain.codecs()[place].codec.role() {
+        Role::ScaleOffset(codec) => {
             program.push(ValueStep::ScaleEncode(codec.clone()), origin, codec.number_type().size());
         }
-        Codec::Cast { encode, .. } => {
-            program.push(ValueStep::Cast((**encode).clone()), origin, encode.options().target.size());
+        Role::Cast { encode, .. } => {
+            program.push(ValueStep::Cast(encode.clone()), origin, encode.options().target.size());
         }
-        Codec::Filter { filter, swap } => {
+        Role::Filter { filter, swap } => {
             let (decoded, encoded) = filter.types();
             if let Some(width) = swap {
-                program.push(ValueStep::Swap(*width), origin, decoded.size());
+                program.push(ValueStep::Swap(width), origin, decoded.size());
             }
-            program.push(ValueStep::FilterEncode(filter.clone()), origin, encoded.size());
+            program.push(ValueStep::FilterEncode(Box::new(filter.clone())), origin, encoded.size());
         }
-        Codec::BitRound(codec) => {
+        Role::BitRound(codec) => {
             let size = program.sizes().1;
-            program.push(ValueStep::BitRound(*codec), origin, size);
+            program.push(ValueStep::BitRound(codec), origin, size);
         }
         _ => {}
     }

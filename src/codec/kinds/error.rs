@@ -143,6 +143,17 @@ pub enum Fault {
     },
 }
 
+impl DecodedSize {
+    /// Refuses a size that does not fit.
+    pub(super) const fn check(self, found: usize) -> Result<(), Fault> {
+        let fits = match self {
+            DecodedSize::Exact(size) => found == size,
+            DecodedSize::AtMost(limit) => found <= limit,
+        };
+        if fits { Ok(()) } else { Err(Fault::Length { expected: self, found: found as u64 }) }
+    }
+}
+
 impl Fault {
     pub(super) fn of_codec(self, codec: &str) -> BytesCodecError {
         BytesCodecError::Data { codec: codec.to_owned(), fault: self }

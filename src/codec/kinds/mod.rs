@@ -1,24 +1,47 @@
-//! The codecs that turn bytes into bytes, a file each: its configuration, what it encodes to at most, encoding and
-//! decoding, the memory that it takes, its form in v2, and the word that stands for it on the command line.
+//! The codecs, a file each: the configuration, what it encodes to, encoding and decoding, the memory that it takes, its
+//! form in v2, and the word that stands for it on the command line.
 //!
-//! A new codec is a file here that gives a [`BytesKind`], and a row in [`registry`](super::registry). It needs to know
-//! of no document, chain or array: bytes come in, bytes go out.
+//! A new codec is a file here that gives a [`BytesKind`] or an [`ArrayKind`], and a row in
+//! [`registry`](super::registry). It needs to know of no document and no chain: what reaches it comes in, what it makes
+//! of it goes out.
 //!
 //! A decoder writes at most what the chain expects of it: a header that claims more is an error before anything is
-//! allocated, a stream that turns out longer is one as soon as it passes the bound. What a compressor sets up for a
-//! chunk is kept by the thread for the next one ([`Contexts`]).
+//! allocated, a stream that turns out longer is one as soon as it passes the bound. What a compressor of bytes sets up
+//! for a chunk is kept by the thread for the next one ([`Contexts`]).
 
 // What every codec is made with.
+pub mod array;
 mod contexts;
 mod error;
 pub(crate) mod members;
 pub(crate) mod numcodecs;
+mod representation;
 mod size;
 // What several codecs share.
 mod c_blosc;
 mod checksum;
 mod deflate;
-// The codecs.
+mod fill;
+mod filter;
+mod scalar;
+// The codecs that take an array.
+pub mod astype;
+pub mod bitround;
+pub mod bytes;
+pub mod cast_value;
+pub mod delta;
+pub mod fixedscaleoffset;
+pub mod pack_booleans;
+pub mod packbits;
+pub mod pcodec;
+pub mod quantize;
+pub mod reshape;
+pub mod scale_offset;
+pub mod transpose;
+pub mod vlen;
+pub mod zfp;
+pub mod zfpy;
+// The codecs that turn bytes into bytes.
 pub mod adler32;
 pub mod blosc;
 pub mod bz2;
@@ -34,8 +57,10 @@ pub mod shuffle;
 pub mod zlib;
 pub mod zstd;
 
+pub use array::{ArrayCodec, ArrayKind, Role};
 pub use contexts::Contexts;
 pub use error::{BytesCodecError, Fault};
+pub use representation::{ArrayRepresentation, Representation};
 pub use size::{BytesSize, DecodedSize, SizeRule};
 
 use std::fmt::Debug;

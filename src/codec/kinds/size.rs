@@ -1,7 +1,5 @@
 //! Sizes before and after a codec.
 
-use super::error::Fault;
-
 /// What a decoder's output must measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodedSize {
@@ -17,15 +15,6 @@ impl DecodedSize {
         match self {
             DecodedSize::Exact(size) | DecodedSize::AtMost(size) => size,
         }
-    }
-
-    /// Refuses a size that does not fit.
-    pub(super) const fn check(self, found: usize) -> Result<(), Fault> {
-        let fits = match self {
-            DecodedSize::Exact(size) => found == size,
-            DecodedSize::AtMost(limit) => found <= limit,
-        };
-        if fits { Ok(()) } else { Err(Fault::Length { expected: self, found: found as u64 }) }
     }
 }
 

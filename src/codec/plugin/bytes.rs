@@ -21,8 +21,8 @@ use zarrs::plugin::{PluginCreateError, ZarrVersion};
 use super::elementwise::element_error;
 use super::odd_integer::OddIntegerDataType;
 use super::{checked, members};
+use crate::codec::kinds::bytes::{self, Endian};
 use crate::element::NumberType;
-use crate::pipeline::configuration::{Endian, bytes};
 
 /// `bytes` as zarrs has it, for data types of any other crate.
 #[derive(Debug)]

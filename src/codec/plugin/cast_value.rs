@@ -3,12 +3,12 @@
 use super::checked;
 use super::elementwise::{BoundElementwise, ElementwiseCodec, ElementwiseConfiguration, describe};
 use crate::codec::fault::number_text;
+use crate::codec::kinds::cast_value::{self, CastValueConfiguration};
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
 use crate::kernel::cast::Cast;
 use crate::metadata::json::Object;
-use crate::pipeline::configuration::{CastValueConfiguration, cast_value};
 
 /// `cast_value` as zarrs has it.
 pub(super) type CastValueCodec = ElementwiseCodec<CastValueConfiguration>;
@@ -29,7 +29,7 @@ impl ElementwiseConfiguration for CastValueConfiguration {
     }
 
     fn bind(&self, data_type: &DataType) -> Result<BothCasts, String> {
-        let bound = checked(self.bind(data_type, ""))?;
+        let bound = checked(self.bind_type(data_type, ""))?;
         Ok(BothCasts { encode: Cast::new(bound.encode_options()), decode: Cast::new(bound.decode_options()) })
     }
 }

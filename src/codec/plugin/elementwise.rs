@@ -17,7 +17,7 @@ use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 
 use super::binding::Bindings;
-use super::elementwise_partial::ElementwisePartial;
+use super::elementwise_partial::{ConvertElements, Direction, ElementwisePartial};
 use super::{data_type, members};
 use crate::codec::element_bits;
 use crate::codec::fault::ChainFaultKind;
@@ -52,13 +52,6 @@ pub(super) trait BoundElementwise: Debug + Send + Sync + 'static {
     fn encode_fill_value(&self, bits: u64) -> Result<u64, String>;
 }
 
-/// A direction through a codec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    Encode,
-    Decode,
-}
-
 /// The codec as zarrs has it.
 #[derive(Debug)]
 pub(super) struct ElementwiseCodec<C: ElementwiseConfiguration> {
@@ -76,9 +69,10 @@ impl<C: ElementwiseConfiguration> ElementwiseCodec<C> {
                 .map_err(|reason| format!("`{}` on `{data_type}`: {reason}", C::NAME))
         })
     }
+}
 
-    /// Converts `num_elements` elements of an array whose decoded elements are of `data_type`.
-    pub(super) fn convert<'a>(
+impl<C: ElementwiseConfiguration> ConvertElements for ElementwiseCodec<C> {
+    fn convert<'a>(
         &self,
         direction: Direction,
         bytes: ArrayBytes<'a>,

@@ -11,17 +11,34 @@ use zarrs::array::{
 };
 use zarrs::storage::StorageError;
 
-use super::elementwise::{Direction, ElementwiseCodec, ElementwiseConfiguration};
+/// A direction through a codec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Encode,
+    Decode,
+}
+
+/// A codec that converts elements, wherever they stand in their chunk.
+pub(super) trait ConvertElements: Send + Sync + 'static {
+    /// Converts `num_elements` elements of an array whose decoded elements are of `data_type`.
+    fn convert<'a>(
+        &self,
+        direction: Direction,
+        bytes: ArrayBytes<'a>,
+        num_elements: Option<u64>,
+        data_type: &DataType,
+    ) -> Result<ArrayBytes<'a>, CodecError>;
+}
 
 /// A codec in front of the handle that holds the encoded elements.
-pub(super) struct ElementwisePartial<T: ?Sized, C: ElementwiseConfiguration> {
+pub(super) struct ElementwisePartial<T: ?Sized, C: ConvertElements> {
     handle: Arc<T>,
-    codec: Arc<ElementwiseCodec<C>>,
+    codec: Arc<C>,
     data_type: DataType,
 }
 
-impl<T: ?Sized, C: ElementwiseConfiguration> ElementwisePartial<T, C> {
-    pub(super) fn new(handle: Arc<T>, codec: Arc<ElementwiseCodec<C>>, data_type: DataType) -> Self {
+impl<T: ?Sized, C: ConvertElements> ElementwisePartial<T, C> {
+    pub(super) fn new(handle: Arc<T>, codec: Arc<C>, data_type: DataType) -> Self {
         ElementwisePartial { handle, codec, data_type }
     }
 }
@@ -29,7 +46,7 @@ impl<T: ?Sized, C: ElementwiseConfiguration> ElementwisePartial<T, C> {
 impl<T, C> ArrayPartialDecoderTraits for ElementwisePartial<T, C>
 where
     T: ArrayPartialDecoderTraits + ?Sized,
-    C: ElementwiseConfiguration,
+    C: ConvertElements,
 {
     fn data_type(&self) -> &DataType {
         &self.data_type
@@ -60,7 +77,7 @@ where
 impl<T, C> ArrayPartialEncoderTraits for ElementwisePartial<T, C>
 where
     T: ArrayPartialEncoderTraits + ?Sized,
-    C: ElementwiseConfiguration,
+    C: ConvertElements,
 {
     fn into_dyn_decoder(self: Arc<Self>) -> Arc<dyn ArrayPartialDecoderTraits> {
         self

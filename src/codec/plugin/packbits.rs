@@ -20,10 +20,9 @@ use zarrs::plugin::{PluginCreateError, ZarrVersion};
 
 use super::binding::Bindings;
 use super::{checked, data_type, members};
-use crate::codec::packbits::{PackBits, PackBitsError};
+use crate::codec::kinds::packbits::bits::{PackBits, PackBitsError};
+use crate::codec::kinds::packbits::{self, BoundPackBits, Components, PackBitsConfiguration};
 use crate::data_type::DataType;
-use crate::pipeline::configuration::packbits::Components;
-use crate::pipeline::configuration::{BoundPackBits, PackBitsConfiguration, packbits};
 
 /// `packbits` as zarrs has it.
 #[derive(Debug)]
@@ -61,7 +60,7 @@ fn too_large(shape: &[NonZeroU64]) -> CodecError {
 fn bind(configuration: PackBitsConfiguration, data_type: &ZarrsDataType) -> Result<BoundPackBits, String> {
     let known = data_type::from_zarrs(data_type);
     if !matches!(known, DataType::Other(_)) {
-        return checked(configuration.bind(&known, ""));
+        return checked(configuration.bind_type(&known, ""));
     }
     let traits = data_type.codec_packbits().map_err(|error| error.to_string())?;
     let unsupported = || "the data type is not supported".to_owned();

@@ -2,12 +2,12 @@
 
 use super::checked;
 use super::elementwise::{BoundElementwise, ElementwiseCodec, ElementwiseConfiguration};
+use crate::codec::kinds::scale_offset::{self, BoundScaleOffset, ScaleOffsetConfiguration};
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::metadata::json::Object;
-use crate::pipeline::configuration::{BoundScaleOffset, ScaleOffsetConfiguration, scale_offset};
 
 /// `scale_offset` as zarrs has it.
 pub(super) type ScaleOffsetCodec = ElementwiseCodec<ScaleOffsetConfiguration>;
@@ -21,7 +21,7 @@ impl ElementwiseConfiguration for ScaleOffsetConfiguration {
     }
 
     fn bind(&self, data_type: &DataType) -> Result<ScaleOffset, String> {
-        let BoundScaleOffset { number_type, offset, scale } = checked(self.bind(data_type, ""))?;
+        let BoundScaleOffset { number_type, offset, scale } = checked(self.bind_type(data_type, ""))?;
         Ok(ScaleOffset::new(number_type, offset, scale))
     }
 }

@@ -21,8 +21,8 @@ use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::{PluginCreateError, ZarrVersion};
 
 use super::{checked, members};
-use crate::codec::transpose::{Transpose, inverse};
-use crate::pipeline::configuration::{TransposeConfiguration, TransposeOrder, transpose};
+use crate::codec::kinds::transpose::{self, TransposeConfiguration, TransposeOrder};
+use crate::kernel::transpose::{Transpose, inverse};
 
 /// `transpose` by a letter or by the empty permutation, as zarrs has it.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ zarrs::plugin::impl_extension_aliases!(TransposeCodec, v3: "transpose");
 
 impl TransposeCodec {
     fn order(&self, dimensions: usize) -> Result<Vec<usize>, CodecError> {
-        checked(self.configuration.bind(dimensions, "")).map_err(CodecError::Other)
+        checked(self.configuration.bind_rank(dimensions, "")).map_err(CodecError::Other)
     }
 
     /// The codec of zarrs; `None` where nothing moves.
@@ -200,7 +200,7 @@ impl ArrayToArrayCodecTraits for TransposeCodec {
 fn permute(
     bytes: ArrayBytes<'_>,
     is_identity: bool,
-    run: impl FnOnce(&[u8], &mut [u8]) -> Result<(), crate::codec::transpose::TransposeError>,
+    run: impl FnOnce(&[u8], &mut [u8]) -> Result<(), crate::kernel::transpose::TransposeError>,
 ) -> Result<ArrayBytes<'_>, CodecError> {
     if is_identity {
         return Ok(bytes);

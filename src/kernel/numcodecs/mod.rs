@@ -45,16 +45,9 @@ pub enum PythonNumber {
     Float(f64),
 }
 
-/// A filter and its configuration; `decoded` is the array's side.
+/// A filter that takes each element by itself, and its configuration; `decoded` is the array's side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FilterOptions {
-    /// `delta`.
-    Delta {
-        /// `dtype`.
-        decoded: NumberType,
-        /// `astype`.
-        encoded: NumberType,
-    },
     /// `fixedscaleoffset`.
     FixedScaleOffset {
         /// `dtype`.
@@ -82,8 +75,6 @@ pub enum FilterOptions {
         /// `encode_dtype`.
         encoded: NumpyType,
     },
-    /// `packbits`, of `bool`.
-    PackBits,
 }
 
 /// A bound filter that takes each element by itself.
@@ -108,9 +99,9 @@ impl NumpyType {
 }
 
 impl ElementFilter {
-    /// Binds a filter; `None` for one that does not take each element by itself.
-    pub fn new(options: FilterOptions) -> Option<Self> {
-        Some(match options {
+    /// Binds a filter.
+    pub fn new(options: FilterOptions) -> Self {
+        match options {
             FilterOptions::FixedScaleOffset { decoded, encoded, offset, scale } => {
                 let types = (decoded, encoded);
                 ElementFilter::FixedScaleOffset(FixedScaleOffset::new(types, offset, scale))
@@ -121,8 +112,7 @@ impl ElementFilter {
             FilterOptions::AsType { decoded, encoded } => {
                 ElementFilter::AsType(AsType::new(decoded, encoded))
             }
-            FilterOptions::Delta { .. } | FilterOptions::PackBits => return None,
-        })
+        }
     }
 
     /// The types of decoded and encoded elements.

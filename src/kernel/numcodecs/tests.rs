@@ -42,16 +42,16 @@ fn decoded<S: Element, T: Element>(filter: &ElementFilter, encoded: &[S]) -> Res
 fn scale_offset<S: Element, T: Element>(offset: PythonNumber, scale: PythonNumber) -> ElementFilter {
     let options =
         FilterOptions::FixedScaleOffset { decoded: of(S::TYPE), encoded: of(T::TYPE), offset, scale };
-    ElementFilter::new(options).unwrap()
+    ElementFilter::new(options)
 }
 
 fn quantize<S: Element, T: Element>(digits: i32) -> ElementFilter {
     let options = FilterOptions::Quantize { decoded: of(S::TYPE), encoded: of(T::TYPE), digits };
-    ElementFilter::new(options).unwrap()
+    ElementFilter::new(options)
 }
 
 fn as_type(decoded: NumpyType, encoded: NumpyType) -> ElementFilter {
-    ElementFilter::new(FilterOptions::AsType { decoded, encoded }).unwrap()
+    ElementFilter::new(FilterOptions::AsType { decoded, encoded })
 }
 
 fn delta<S: Element, T: Element>(values: &[S]) -> Result<Vec<T>, ElementFault> {

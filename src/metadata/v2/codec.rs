@@ -55,11 +55,11 @@ pub(super) fn read(
     let mut configuration = object.clone();
     configuration.remove("id");
     let dtype = |names: &[&str]| read_dtype(names.iter().find_map(|name| configuration.get(name))?);
-    let (decoded, encoded) = match id {
-        "packbits" => (Dtype::simple("|b1").ok(), Dtype::simple("|u1").ok()),
-        _ => (dtype(&["dtype", "decode_dtype"]), dtype(&["astype", "encode_dtype", "dtype"])),
-    };
     let entry = registry::of_v2(id);
+    let (decoded, encoded) = match entry.and_then(|entry| entry.array?.v2_types) {
+        Some((decoded, encoded)) => (Dtype::simple(decoded).ok(), Dtype::simple(encoded).ok()),
+        None => (dtype(&["dtype", "decode_dtype"]), dtype(&["astype", "encode_dtype", "dtype"])),
+    };
     let alone = || OF_V2_ALONE.iter().find(|row| row.0 == id).map(|row| row.1);
     let kind = entry.map(|entry| entry.kind).or_else(alone).unwrap_or_else(|| {
         diagnostics.push(unknown_id(id).at_pointer(pointer));
@@ -99,9 +99,8 @@ fn convert(
     item_size: u64,
 ) -> (String, Option<Object>) {
     let Some(entry) = entry else { return (format!("numcodecs.{id}"), Some(configuration)) };
-    let (name, configuration) = match entry.bytes {
-        Some(kind) => (kind.v2.read)(configuration, item_size),
-        None if matches!(id, "vlen-utf8" | "vlen-bytes") => (None, None),
+    let (name, configuration) = match entry.v2_form() {
+        Some(form) => (form.read)(configuration, item_size),
         None => (None, Some(configuration)),
     };
     (name.unwrap_or(entry.name).to_owned(), configuration)
@@ -110,8 +109,9 @@ fn convert(
 /// numcodecs gives elements to these codecs as they lie in memory, and takes what comes back for elements of the same
 /// order: of big-endian ones it writes no chunk, and reads other numbers than any that was written.
 pub(super) fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<Diagnostic> {
-    let takes_numbers = matches!(codec.name.as_str(), "numcodecs.pcodec" | "numcodecs.zfpy");
-    (takes_numbers && stored.order == ByteOrder::Big).then(|| {
+    let kind = registry::find(&codec.name).and_then(|entry| entry.array);
+    let is_little = kind.is_some_and(|kind| kind.is_little_endian_in_v2);
+    (is_little && stored.order == ByteOrder::Big).then(|| {
         let message = format!("`{}` takes no big-endian elements", codec.name);
         Diagnostic::new(code::V2_CODEC, message)
             .with_help("a `dtype` or `astype` that starts with `<` is what it can have been written for")

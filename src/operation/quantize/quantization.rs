@@ -1,6 +1,8 @@
 //! What a quantisation will do: codes, scaling, NaN, fill value (CLI.md, "Quantising").
 
 use super::range::{Codes, FloatType, RangeFinder, Scaling};
+use crate::codec::kinds::cast_value::BoundCastValue;
+use crate::codec::kinds::scale_offset::BoundScaleOffset;
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
@@ -13,7 +15,6 @@ use crate::metadata::json::{Json, Number};
 use crate::operation::draft::{Draft, follow_data_type};
 use crate::operation::error::OperationError;
 use crate::operation::options::QuantizeForm;
-use crate::pipeline::configuration::{BoundCastValue, BoundScaleOffset};
 
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone)]

@@ -4,7 +4,8 @@ use super::findings::Findings;
 use super::window::Window;
 use crate::array::fault::Fault;
 use crate::codec::chain::{OfShape, Workspace};
-use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec};
+use crate::codec::kinds::Role;
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::place::Place;
@@ -120,8 +121,9 @@ fn code_of(fault: &ChainFault) -> Code {
 /// values, after nothing but transposes. Then the bytes need not be turned into elements to prove the chunk right.
 pub(super) fn skips_values(chain: &BoundChain) -> bool {
     let (front, rest) = chain.codecs().split_at(chain.num_array_to_array());
-    let transposes = front.iter().all(|codec| matches!(codec.codec, Codec::Transpose(_)));
-    let takes_all = matches!(rest.first().map(|codec| &codec.codec), Some(Codec::Bytes { check: None, .. }));
+    let transposes = front.iter().all(|codec| matches!(codec.codec.role(), Role::Transpose(_)));
+    let takes_all =
+        matches!(rest.first().map(|codec| codec.codec.role()), Some(Role::Bytes { check: None, .. }));
     transposes && takes_all && !chain.checks_values()
 }
 
@@ -133,7 +135,7 @@ pub(super) fn decode(
     workspace: &mut Workspace,
 ) -> Result<(), ChainFault> {
     let place = chain.num_array_to_array();
-    if matches!(chain.codecs().get(place).map(|codec| &codec.codec), Some(Codec::Vlen(_))) {
+    if matches!(chain.codecs().get(place).map(|codec| codec.codec.role()), Some(Role::Vlen(_))) {
         // Elements of any length are proved where they are encoded, in whatever order.
         return chain.decode_to(place, encoded, decoded, workspace);
     }

@@ -6,6 +6,7 @@
 use super::object::{Buffers, Object, decode, skips_values};
 use super::window::Window;
 use crate::array::fault::Fault;
+use crate::codec::kinds::Role;
 use crate::codec::region::unravel;
 use crate::codec::sharding::ABSENT;
 use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec};
@@ -140,8 +141,8 @@ impl Level<'_> {
     fn order_inside(&self) -> Vec<usize> {
         let mut order = self.order.clone();
         for codec in self.chain.codecs() {
-            if let Codec::Transpose(transpose) = &codec.codec {
-                order = transpose.order().iter().map(|dimension| order[*dimension]).collect();
+            if let Role::Transpose(permutation) = codec.codec.role() {
+                order = permutation.iter().map(|dimension| order[*dimension]).collect();
             }
         }
         order

@@ -1,9 +1,8 @@
 //! The `order`, `filters` and `compressor` of a v2 array.
 
 use super::NotInV2;
-use crate::codec::registry::{self, V2Id};
+use crate::codec::registry::{self, Entry, V2Id};
 use crate::data_type::DataType;
-use crate::element::NumberType;
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::{Json, Object};
 
@@ -102,13 +101,14 @@ fn convert(codec: &CodecMetadata, data_type: &DataType) -> Result<Object, NotInV
     if let Some(id) = name.strip_prefix("numcodecs.") {
         return Ok(with_id(id, configuration));
     }
-    match registry::find(name).map(|entry| (entry.v2.id(), entry.bytes)) {
-        Some((Some(id), Some(kind))) => Ok(with_id(id, (kind.v2.write)(configuration))),
-        Some((Some(id), None)) => Ok(with_id(id, configuration)),
-        _ if name == "bitround" && data_type.number().is_some_and(NumberType::is_float) => {
-            Ok(with_id("bitround", configuration))
+    let entry = registry::find(name);
+    let by_type = |entry: Entry| (entry.array?.v2_id)(data_type);
+    match entry.and_then(|entry| entry.v2.id().or_else(|| by_type(entry))) {
+        Some(id) => {
+            let form = entry.and_then(|entry| entry.v2_form());
+            Ok(with_id(id, form.map_or(configuration.clone(), |form| (form.write)(configuration))))
         }
-        _ => Err(refused(name)),
+        None => Err(refused(name, entry)),
     }
 }
 
@@ -117,18 +117,9 @@ fn is_compressor(id: &str) -> bool {
     id == "zstandard" || registry::of_v2(id).is_some_and(|entry| matches!(entry.v2, V2Id::Compressor(_)))
 }
 
-fn refused(name: &str) -> NotInV2 {
-    let refused = NotInV2::new(format!("the codec `{name}`"));
-    match name {
-        "sharding_indexed" => refused.with_help("`--shard-shape none` takes the chunks out of their shards"),
-        "scale_offset" | "cast_value" => refused.with_help(
-            "`--unpack` gives plain floats, `--quantize TYPE --as cf` integers with CF attributes",
-        ),
-        "transpose" => {
-            refused.with_help("give a chain without it with --codecs: v2 transposes before its filters")
-        }
-        _ => refused.with_help("give a chain without it with --codecs"),
-    }
+fn refused(name: &str, entry: Option<Entry>) -> NotInV2 {
+    let help = entry.map_or(Entry::CHAIN_WITHOUT_IT, |entry| entry.without_v2);
+    NotInV2::new(format!("the codec `{name}`")).with_help(help)
 }
 
 /// Gives the types of filters the byte order of what is stored, where theirs is another: in v2 it is they that say

@@ -1,6 +1,8 @@
 //! `--data-type`: values and the fill value converted by `cast_value`'s rules.
 
 use crate::codec::conversion::ValueChange;
+use crate::codec::kinds::Role;
+use crate::codec::kinds::cast_value::is_lossy;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::element::{FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
@@ -10,7 +12,6 @@ use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
 use crate::operation::quantize::quantization::Quantization;
-use crate::pipeline::configuration::cast_value::is_lossy;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// Codecs whose configuration was made for one data type.
@@ -130,12 +131,14 @@ fn lossy(from: NumberType, to: NumberType) -> OperationError {
 /// Refuses to write a chain that encodes integers as floats that do not hold them all (SEMANTICS: B1).
 pub(in crate::operation) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationError> {
     for stage in &pipeline.stages {
-        match &stage.configuration {
-            BoundConfiguration::CastValue { encode, .. } if is_lossy(encode.source, encode.target) => {
-                return Err(lossy(encode.source, encode.target));
+        if let Role::Cast { encode, .. } = stage.configuration.role() {
+            let (source, target) = (encode.options().source, encode.options().target);
+            if is_lossy(source, target) {
+                return Err(lossy(source, target));
             }
-            BoundConfiguration::Sharding(sharding) => refuse_lossy_casts(&sharding.inner)?,
-            _ => {}
+        }
+        if let BoundConfiguration::Sharding(sharding) = &stage.configuration {
+            refuse_lossy_casts(&sharding.inner)?;
         }
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! Filters that do not give back the floats that they encode, where chunks are encoded anew (SEMANTICS: D15).
 
-use crate::codec::chain::{BoundCodec, Codec, Workspace};
+use crate::codec::chain::{BoundCodec, Workspace};
 use crate::codec::conversion::round_trip;
+use crate::codec::kinds::Role;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
@@ -19,7 +20,7 @@ pub(in crate::operation) fn kept(job: &ObjectJob) -> usize {
 /// back as they are.
 pub(in crate::operation) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
     let mut codecs = job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job));
-    codecs.find(|codec| matches!(&codec.codec, Codec::Delta { delta, .. } if !delta.is_exact()))
+    codecs.find(|codec| matches!(codec.codec.role(), Role::Delta(delta) if !delta.is_exact()))
 }
 
 /// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
@@ -27,8 +28,10 @@ pub(in crate::operation) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
 pub(in crate::operation) fn loses_fill_value(job: &ObjectJob) -> bool {
     let is_other_grid = matches!(job.route, Route::Rechunk(_) | Route::Staged(_));
     let (source, chain) = (&job.transfer.source, job.transfer.destination.subchunk_chain());
-    let has_filter =
-        chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Filter { .. } | Codec::BitRound(_)));
+    let has_filter = chain
+        .codecs()
+        .iter()
+        .any(|codec| matches!(codec.codec.role(), Role::Filter { .. } | Role::BitRound(_)));
     let absent = chain
         .decoded()
         .fill_value

@@ -1,5 +1,6 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, its chain put inside shards or taken out of them.
 
+use crate::codec::kinds::Role;
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::spelling::near;
 use crate::metadata::array::ArrayMetadata;
@@ -9,7 +10,7 @@ use crate::metadata::json::{Json, Object};
 use crate::operation::draft::{Draft, build};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest};
-use crate::pipeline::{BoundConfiguration, Pipeline};
+use crate::pipeline::Pipeline;
 
 const SHARDING: &str = "sharding_indexed";
 
@@ -189,7 +190,7 @@ impl Shards {
         }
         let mut order: Vec<usize> = (0..pipeline.input.shape.len()).collect();
         for stage in &pipeline.stages[..place] {
-            if let BoundConfiguration::Transpose { order: permutation } = &stage.configuration {
+            if let Role::Transpose(permutation) = stage.configuration.role() {
                 order = permutation.iter().map(|dimension| order[*dimension]).collect();
             }
         }

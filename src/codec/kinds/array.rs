@@ -1,0 +1,301 @@
+//! What every codec that takes an array is made with: how its configuration is read and bound to the chunk that reaches
+//! it, how it runs, and what the chain around it may know of it.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::vlen::framing::Vlen;
+use super::{ArrayRepresentation, BytesSize, Parsed, Representation, V2Form};
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, Profile, code};
+use crate::element::{NumberType, element_bits};
+use crate::kernel::ElementFault;
+use crate::kernel::bit_round::BitRound;
+use crate::kernel::cast::Cast;
+use crate::kernel::numcodecs::{Delta, ElementFilter};
+use crate::kernel::scale_offset::ScaleOffset;
+use crate::kernel::swap::swap;
+use crate::metadata::extension::CodecMetadata;
+
+/// Everything that the program knows of a codec that takes an array.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrayKind {
+    /// Reads the configuration and binds it to the array that reaches the codec, where one does. Every fault is
+    /// collected, whatever else is wrong.
+    pub bind: fn(&CodecMetadata, Option<&ArrayRepresentation>, &mut Vec<Diagnostic>) -> BoundArray,
+    /// How v2 writes the configuration.
+    pub v2: V2Form,
+    /// The id in v2 where it depends on the type of the elements, and the registry's row has none.
+    pub v2_id: fn(&DataType) -> Option<&'static str>,
+    /// What numpy calls the elements before and after the codec in v2, where its configuration does not say it.
+    pub v2_types: Option<(&'static str, &'static str)>,
+    /// Whether v2 has it for elements of the machine's byte order alone, and machines are little endian.
+    pub is_little_endian_in_v2: bool,
+}
+
+impl ArrayKind {
+    /// A codec whose configuration is the same in v2.
+    pub(crate) const fn new<C: ArrayConfiguration>() -> Self {
+        ArrayKind {
+            bind: bind::<C>,
+            v2: V2Form::SAME,
+            v2_id: |_| None,
+            v2_types: None,
+            is_little_endian_in_v2: false,
+        }
+    }
+
+    /// The kind with a form of its own in v2.
+    pub(crate) const fn with_v2(mut self, v2: V2Form) -> Self {
+        self.v2 = v2;
+        self
+    }
+
+    /// The kind with an id that depends on the type.
+    pub(crate) const fn with_v2_id(mut self, v2_id: fn(&DataType) -> Option<&'static str>) -> Self {
+        self.v2_id = v2_id;
+        self
+    }
+
+    /// The kind with types that v2 does not write.
+    pub(crate) const fn with_v2_types(mut self, decoded: &'static str, encoded: &'static str) -> Self {
+        self.v2_types = Some((decoded, encoded));
+        self
+    }
+
+    /// The kind of a codec that takes no big-endian elements in v2.
+    pub(crate) const fn little_endian_in_v2(mut self) -> Self {
+        self.is_little_endian_in_v2 = true;
+        self
+    }
+}
+
+/// The configuration of a codec that takes an array.
+pub(crate) trait ArrayConfiguration: Sized {
+    /// Whether it may be bound to elements of a type that this program does not know.
+    const TAKES_ANY_TYPE: bool = false;
+
+    /// Reads it; the codec's name tells codecs apart that share it.
+    fn parse(codec: &CodecMetadata) -> Parsed<Self>;
+
+    /// Binds it to the array that reaches the codec; `None` after a fault.
+    fn bind(
+        self,
+        codec: &CodecMetadata,
+        array: &ArrayRepresentation,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<BoundArray>;
+
+    /// The array after the codec, where nothing is wrong but it was not bound: as far as its metadata tell.
+    fn output_unbound(_: &CodecMetadata, _: &ArrayRepresentation) -> Option<ArrayRepresentation> {
+        None
+    }
+}
+
+/// A codec bound to the array that reaches it.
+#[derive(Debug, Clone, Default)]
+pub struct BoundArray {
+    /// What it does; `None` after a fault, and where it does not run here.
+    pub codec: Option<Arc<dyn ArrayCodec>>,
+    /// The chunk after it; `None` after a fault, and where only its kind tells.
+    pub output: Option<Representation>,
+}
+
+impl BoundArray {
+    /// A codec that gives an array.
+    pub(crate) fn to_array(codec: impl ArrayCodec + 'static, output: ArrayRepresentation) -> Self {
+        BoundArray { codec: Some(Arc::new(codec)), output: Some(Representation::Array(output)) }
+    }
+
+    /// A codec that gives bytes.
+    pub(crate) fn to_bytes(codec: impl ArrayCodec + 'static, size: BytesSize) -> Self {
+        BoundArray { codec: Some(Arc::new(codec)), output: Some(Representation::Bytes(size)) }
+    }
+}
+
+fn bind<C: ArrayConfiguration>(
+    codec: &CodecMetadata,
+    array: Option<&ArrayRepresentation>,
+    found: &mut Vec<Diagnostic>,
+) -> BoundArray {
+    let configuration = keep(C::parse(codec), found);
+    let Some(array) = array else { return BoundArray::default() };
+    let reported = found.len();
+    // A type that is not known has its own finding.
+    let is_known = C::TAKES_ANY_TYPE || !matches!(array.data_type, DataType::Other(_));
+    let configuration = configuration.filter(|_| is_known);
+    let bound = configuration.and_then(|configuration| configuration.bind(codec, array, found));
+    let mut bound = bound.unwrap_or_default();
+    let is_faulty = found[reported..].iter().any(|found| Profile::Read.forbids(found));
+    if bound.output.is_none() && !is_faulty {
+        bound.output = C::output_unbound(codec, array).map(Representation::Array);
+    }
+    bound
+}
+
+/// Keeps the diagnostics, and gives what was made.
+pub(crate) fn keep<T>((made, diagnostics): Parsed<T>, found: &mut Vec<Diagnostic>) -> Option<T> {
+    found.extend(diagnostics);
+    made
+}
+
+/// A registered use of a codec that this program does not decode.
+pub(super) fn unsupported(codec: &str, data_type: &DataType, pointer: &str) -> Diagnostic {
+    let message = format!("`{codec}` of `{data_type}` is not decoded by this program");
+    Diagnostic::new(code::CODEC_UNSUPPORTED, message).at_pointer(pointer)
+}
+
+/// A codec that takes an array, bound to a chunk: elements lie in C order, in the byte order of this machine.
+pub trait ArrayCodec: Debug + Send + Sync {
+    /// Encodes a chunk of the bound shape into `encoded`, whose contents are replaced.
+    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault>;
+
+    /// Decodes a chunk into `decoded`, whose contents are replaced, and gives it no more memory than the bound shape has.
+    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault>;
+
+    /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, a chunk of so many.
+    fn context_bytes(&self, _decoded: u64) -> u64 {
+        0
+    }
+
+    /// What the chain around it may know: neighbours are joined into one pass, dimensions followed.
+    fn role(&self) -> Role<'_> {
+        Role::Other
+    }
+
+    /// Why it cannot run for this chunk, where it cannot.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
+    /// Its metadata as they are written, without what says nothing; `None` where they stay as they are.
+    fn written(&self) -> Option<CodecMetadata> {
+        None
+    }
+
+    /// The codec that takes the nearest code for a value whatever its rounding says; `None` where it does anyway.
+    fn to_nearest(&self) -> Option<Arc<dyn ArrayCodec>> {
+        None
+    }
+}
+
+/// What a codec does to the elements of a chunk, as far as others make use of it.
+#[derive(Debug, Clone, Copy)]
+pub enum Role<'a> {
+    /// Takes each element by itself: `scale_offset`.
+    ScaleOffset(&'a ScaleOffset),
+    /// Takes each element by itself: `cast_value`.
+    Cast {
+        /// Array to encoded type.
+        encode: &'a Cast,
+        /// And back.
+        decode: &'a Cast,
+    },
+    /// Rounds each element by itself; decoding changes nothing.
+    BitRound(BitRound),
+    /// Takes each element by itself, as numcodecs does.
+    Filter {
+        /// What it does to each element.
+        filter: &'a ElementFilter,
+        /// Bytes of an element that are swapped before it.
+        swap: Option<usize>,
+    },
+    /// Takes differences between neighbours.
+    Delta(&'a Delta),
+    /// Puts several elements into one.
+    Packs,
+    /// Permutes the dimensions: `encoded_shape[i] = decoded_shape[order[i]]`.
+    Transpose(&'a [usize]),
+    /// Gives the elements another shape and moves none.
+    Reshape,
+    /// Gives the elements as they are.
+    Bytes {
+        /// Component size, where the byte order is not this machine's.
+        swap: Option<usize>,
+        /// Holds the values of types with unused bits to their range.
+        check: Option<&'a Cast>,
+    },
+    /// Gives bytes that are no elements, and decodes to elements of a fixed size.
+    Compress,
+    /// Frames elements of any length.
+    Vlen(Vlen),
+    /// Anything else: it is run by itself.
+    Other,
+}
+
+/// Why a chunk cannot be encoded or decoded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ArrayFault {
+    /// An element cannot be converted.
+    Element {
+        /// Why, and where in the buffer.
+        fault: ElementFault,
+        /// The value's bits.
+        bits: u64,
+        /// The types on both sides.
+        types: Option<(NumberType, NumberType)>,
+    },
+    /// Bytes that are no encoded chunk.
+    Bytes(String),
+    /// Bytes that decode to another number of elements.
+    Length(String),
+    /// The machine has no memory for the outcome.
+    Memory {
+        /// Bytes that were asked for.
+        needed: u64,
+    },
+}
+
+impl ArrayFault {
+    /// Bytes that are no encoded chunk.
+    pub(super) fn bytes(error: &impl ToString) -> Self {
+        ArrayFault::Bytes(error.to_string())
+    }
+
+    /// The fault of an element of `source`.
+    pub(super) fn element(
+        fault: ElementFault,
+        types: Option<(NumberType, NumberType)>,
+        source: &[u8],
+    ) -> Self {
+        let size = types.map_or(1, |(source, _)| source.size());
+        let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
+        ArrayFault::Element { fault, bits, types }
+    }
+}
+
+/// Makes a buffer so many bytes long; those that are new are zeros. What a document claims may be more than the machine
+/// has: then that is an error.
+pub(crate) fn zeroed(buffer: &mut Vec<u8>, size: usize) -> Result<(), ArrayFault> {
+    reserve(buffer, size.saturating_sub(buffer.len()))?;
+    buffer.resize(size, 0);
+    Ok(())
+}
+
+/// Copies elements, the bytes of each component of `width` swapped where there is one.
+pub(super) fn copy_swapped(
+    source: &[u8],
+    target: &mut Vec<u8>,
+    width: Option<usize>,
+) -> Result<(), ArrayFault> {
+    if let Some(width) = width {
+        zeroed(target, source.len())?;
+        swap(source, target, width);
+    } else {
+        target.clear();
+        reserve(target, source.len())?;
+        target.extend_from_slice(source);
+    }
+    Ok(())
+}
+
+fn reserve(buffer: &mut Vec<u8>, more: usize) -> Result<(), ArrayFault> {
+    buffer.try_reserve_exact(more).map_err(|_| ArrayFault::Memory { needed: more as u64 })
+}
+
+/// Casts every element.
+pub(super) fn cast(cast: &Cast, source: &[u8], target: &mut Vec<u8>) -> Result<(), ArrayFault> {
+    let (from, to) = (cast.options().source, cast.options().target);
+    zeroed(target, source.len() / from.size() * to.size())?;
+    cast.convert(source, target).map_err(|fault| ArrayFault::element(fault, Some((from, to)), source))
+}

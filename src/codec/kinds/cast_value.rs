@@ -1,0 +1,288 @@
+//! `cast_value`: the type of the encoded values, and how values that it does not have are treated.
+//!
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>
+
+mod lossy;
+pub use lossy::is_lossy;
+mod scalar_map;
+mod write;
+
+use std::sync::Arc;
+
+use super::array::{ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, cast, keep};
+use super::fill::Passage;
+use super::members::Members;
+use super::{ArrayRepresentation, Parsed};
+use crate::data_type::{DataType, FillValue, meant_types};
+use crate::diagnostic::spelling::alternatives;
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
+use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+
+/// `cast_value`, which v2 has not.
+pub(crate) static CAST_VALUE: ArrayKind = ArrayKind::new::<CastValueConfiguration>();
+
+/// The configuration of `cast_value`, without the type that it casts from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CastValueConfiguration {
+    /// The type of the encoded values.
+    pub data_type: NumberType,
+    /// How values between two of the target are rounded, in both directions.
+    pub rounding: Rounding,
+    /// What becomes of values outside of the target's range, in both directions.
+    pub out_of_range: OutOfRange,
+    /// `scalar_map.encode`: entries whose value is of `data_type`.
+    encode: Vec<HalfRead>,
+    /// `scalar_map.decode`: entries whose key is of `data_type`.
+    decode: Vec<HalfRead>,
+}
+
+/// An entry of `scalar_map` of which only the side of `data_type` has been read.
+#[derive(Debug, Clone, PartialEq)]
+struct HalfRead {
+    /// Its position in the list.
+    index: usize,
+    /// The bits of the side that has been read.
+    bits: u64,
+    /// The side whose type is not known yet.
+    unread: Json,
+}
+
+/// `cast_value` from one data type to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundCastValue {
+    /// The type of the decoded values.
+    pub decoded: NumberType,
+    /// The type of the encoded values.
+    pub encoded: NumberType,
+    /// How values between two of the target are rounded, in both directions.
+    pub rounding: Rounding,
+    /// What becomes of values outside of the target's range, in both directions.
+    pub out_of_range: OutOfRange,
+    /// `scalar_map.encode`: decoded bits, encoded bits; no key twice.
+    pub encode: Vec<(u64, u64)>,
+    /// `scalar_map.decode`: encoded bits, decoded bits; no key twice.
+    pub decode: Vec<(u64, u64)>,
+}
+
+const ROUNDINGS: [(&str, Rounding); 5] = [
+    ("nearest-even", Rounding::NearestEven),
+    ("towards-zero", Rounding::TowardsZero),
+    ("towards-positive", Rounding::TowardsPositive),
+    ("towards-negative", Rounding::TowardsNegative),
+    ("nearest-away", Rounding::NearestAway),
+];
+const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
+
+/// Parses the configuration of the codec at `pointer`.
+pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<CastValueConfiguration> {
+    let known = &["data_type", "rounding", "out_of_range", "scalar_map"];
+    let mut members = Members::of_codec("cast_value", configuration, pointer, known);
+    let data_type = members.require("data_type").and_then(|json| target(&mut members, json));
+    let rounding = match members.get("rounding") {
+        Some(json) => members.choice("rounding", json, &ROUNDINGS),
+        None => Some(Rounding::default()),
+    };
+    let mut out_of_range = match members.get("out_of_range") {
+        Some(json) => members.choice("out_of_range", json, &OUT_OF_RANGE),
+        None => Some(OutOfRange::Error),
+    };
+    if out_of_range == Some(OutOfRange::Wrap) && data_type.is_some_and(NumberType::is_float) {
+        let message =
+            "`out_of_range` of `cast_value` is \"wrap\", which only an integer `data_type` may have";
+        members.report(code::CAST_VALUE_WRAP, "out_of_range", message);
+        out_of_range = None;
+    }
+    let (encode, decode) = scalar_map::parse(&mut members, data_type);
+    let configuration = (|| {
+        Some(CastValueConfiguration {
+            data_type: data_type?,
+            rounding: rounding?,
+            out_of_range: out_of_range?,
+            encode,
+            decode,
+        })
+    })();
+    members.finish(configuration)
+}
+
+/// The type that is cast to.
+fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
+    let pointer = members.pointer_to("data_type");
+    let read = match DataType::read(json) {
+        Ok(read) => read,
+        Err(error) => {
+            members.report(
+                code::DATA_TYPE_INVALID,
+                "data_type",
+                format!("`data_type` of `cast_value`: {error}"),
+            );
+            return None;
+        }
+    };
+    let notes = read.notes.iter().map(|note| note.diagnostic().at_pointer(pointer.as_str()));
+    members.diagnostics.extend(notes);
+    let number_type = read.value.real_number();
+    if number_type.is_none() {
+        let name = read.value.name();
+        let meant = meant_types(&name);
+        let question = match (&read.value, meant.as_slice()) {
+            (DataType::Other(_), [_, ..]) => format!("; did you mean {}?", alternatives(&meant)),
+            _ => String::new(),
+        };
+        let message = format!("`cast_value` casts to integers and real floats, not to `{name}`{question}");
+        members.report(code::CAST_VALUE_DATA_TYPE, "data_type", message);
+    }
+    number_type
+}
+
+impl CastValueConfiguration {
+    /// Binds the codec at `pointer` to the data type that reaches it.
+    ///
+    /// A type that this program does not decode gives nothing, not even a finding: the type has its own.
+    pub fn bind_type(&self, data_type: &DataType, pointer: &str) -> Parsed<BoundCastValue> {
+        let decoded = match (data_type.real_number(), data_type) {
+            (Some(number_type), _) => number_type,
+            (None, DataType::Other(_)) => return (None, Vec::new()),
+            _ => {
+                let message =
+                    format!("`cast_value` casts from integers and real floats, but `{data_type}` reaches it");
+                let diagnostic = Diagnostic::new(code::CAST_VALUE_DATA_TYPE, message).at_pointer(pointer);
+                return (None, vec![diagnostic]);
+            }
+        };
+        let mut diagnostics = Vec::new();
+        let encode = scalar_map::bind_encode(&self.encode, decoded, pointer, &mut diagnostics);
+        let decode = scalar_map::bind_decode(&self.decode, decoded, pointer, &mut diagnostics);
+        let (Some(encode), Some(decode)) = (encode, decode) else {
+            return (None, diagnostics);
+        };
+        let bound = BoundCastValue {
+            decoded,
+            encoded: self.data_type,
+            rounding: self.rounding,
+            out_of_range: self.out_of_range,
+            encode,
+            decode,
+        };
+        diagnostics.extend(bound.lossy_diagnostic(pointer));
+        (Some(bound), diagnostics)
+    }
+}
+
+impl BoundCastValue {
+    /// What encoding does.
+    pub fn encode_options(&self) -> CastOptions {
+        CastOptions {
+            source: self.decoded,
+            target: self.encoded,
+            rounding: self.rounding,
+            out_of_range: self.out_of_range,
+            scalar_map: self.encode.clone(),
+        }
+    }
+
+    /// What decoding does.
+    pub fn decode_options(&self) -> CastOptions {
+        CastOptions {
+            source: self.encoded,
+            target: self.decoded,
+            rounding: self.rounding,
+            out_of_range: self.out_of_range,
+            scalar_map: self.decode.clone(),
+        }
+    }
+}
+
+impl ArrayConfiguration for CastValueConfiguration {
+    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
+        parse(codec.configuration.as_ref(), &codec.pointer)
+    }
+
+    fn bind(
+        self,
+        codec: &CodecMetadata,
+        array: &ArrayRepresentation,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<BoundArray> {
+        let bound = keep(self.bind_type(&array.data_type, &codec.pointer), found)?;
+        let casts = BothCasts::new(bound);
+        let fill_value = array.fill_value.as_ref();
+        let fill_value =
+            fill_value.and_then(|fill_value| casts.encoded_fill_value(fill_value, &codec.pointer, found));
+        let data_type = DataType::from(casts.bound.encoded);
+        let shape = array.shape.clone();
+        Some(BoundArray::to_array(casts, ArrayRepresentation { data_type, shape, fill_value }))
+    }
+
+    fn output_unbound(codec: &CodecMetadata, array: &ArrayRepresentation) -> Option<ArrayRepresentation> {
+        let data_type = DataType::from_metadata(codec.member("data_type")?).ok()?;
+        Some(ArrayRepresentation { data_type, shape: array.shape.clone(), fill_value: None })
+    }
+}
+
+/// `cast_value` of one type, and what calculates it.
+#[derive(Debug, Clone)]
+struct BothCasts {
+    bound: BoundCastValue,
+    encode: Cast,
+    decode: Cast,
+}
+
+impl BothCasts {
+    fn new(bound: BoundCastValue) -> Self {
+        let (encode, decode) = (Cast::new(bound.encode_options()), Cast::new(bound.decode_options()));
+        BothCasts { bound, encode, decode }
+    }
+
+    /// The fill value after the codec.
+    fn encoded_fill_value(
+        &self,
+        fill_value: &FillValue,
+        pointer: &str,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<FillValue> {
+        Passage {
+            name: "cast_value",
+            types: (self.bound.decoded, self.bound.encoded),
+            refused: code::CAST_VALUE_FILL_VALUE,
+            lost: code::CAST_VALUE_FILL_VALUE_LOST,
+            pointer,
+        }
+        .run(
+            fill_value,
+            |bits| self.encode.convert_one(bits),
+            |bits| self.decode.convert_one(bits),
+            found,
+        )
+    }
+}
+
+impl ArrayCodec for BothCasts {
+    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
+        cast(&self.encode, decoded, encoded)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
+        cast(&self.decode, encoded, decoded)
+    }
+
+    fn role(&self) -> Role<'_> {
+        Role::Cast { encode: &self.encode, decode: &self.decode }
+    }
+
+    fn written(&self) -> Option<CodecMetadata> {
+        Some(self.bound.to_metadata())
+    }
+
+    fn to_nearest(&self) -> Option<Arc<dyn ArrayCodec>> {
+        if self.bound.rounding.is_to_nearest() {
+            return None;
+        }
+        let options = CastOptions { rounding: Rounding::default(), ..self.encode.options().clone() };
+        Some(Arc::new(BothCasts { encode: Cast::new(options), ..self.clone() }))
+    }
+}

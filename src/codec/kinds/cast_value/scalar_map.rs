@@ -1,0 +1,152 @@
+//! `scalar_map`: values that are replaced before anything else is looked at.
+//!
+//! The side of an entry that is of `data_type` is read without knowing what reaches the codec, the other when it is
+//! bound. Of a repeated key the first entry counts.
+
+use std::collections::HashSet;
+
+use super::HalfRead;
+use crate::codec::kinds::members::{Members, shown};
+use crate::codec::kinds::scalar::scalar;
+use crate::data_type::value_from_json;
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
+use crate::metadata::extension::MAX_FAULTS;
+use crate::metadata::json::Json;
+
+/// Errors are still kept where so many warnings are that no more of those are.
+const MOST_ERRORS: usize = 2 * MAX_FAULTS;
+
+/// Parses both lists; the entries that are wrong are left out.
+pub(super) fn parse(members: &mut Members<'_>, target: Option<NumberType>) -> (Vec<HalfRead>, Vec<HalfRead>) {
+    let Some(json) = members.get("scalar_map") else { return (Vec::new(), Vec::new()) };
+    let Some(object) = json.as_object() else {
+        members.report_found(code::CONFIGURATION_TYPE, "scalar_map", "an object", json);
+        return (Vec::new(), Vec::new());
+    };
+    let pointer = members.pointer_to("scalar_map");
+    let mut map = Members::of_object("scalar_map", Some(object), pointer, &["encode", "decode"]);
+    let encode = parse_list(&mut map, "encode", target, |[unread, read]| (read, unread));
+    let decode = parse_list(&mut map, "decode", target, |[read, unread]| (read, unread));
+    members.diagnostics.append(&mut map.diagnostics);
+    (encode, decode)
+}
+
+/// Parses one list; `sides` tells the side that is of `target` from the other.
+fn parse_list(
+    map: &mut Members<'_>,
+    name: &str,
+    target: Option<NumberType>,
+    sides: fn(&[Json; 2]) -> (&Json, &Json),
+) -> Vec<HalfRead> {
+    let Some(json) = map.get(name) else { return Vec::new() };
+    let Some(list) = json.as_array() else {
+        map.report_found(code::CONFIGURATION_TYPE, name, "an array of pairs", json);
+        return Vec::new();
+    };
+    let mut entries = Vec::new();
+    for (index, json) in list.iter().enumerate() {
+        let pointer = format!("{}/{index}", map.pointer_to(name));
+        let pair = json.as_array().and_then(|pair| <&[Json; 2]>::try_from(pair).ok());
+        let Some(pair) = pair else {
+            let found = json.as_array().map_or_else(|| shown(json), |pair| format!("{} values", pair.len()));
+            let message =
+                format!("entry {index} of `scalar_map.{name}`: expected a key and a value, found {found}");
+            if map.diagnostics.len() < MOST_ERRORS {
+                map.diagnostics.push(Diagnostic::new(code::CAST_VALUE_SCALAR, message).at_pointer(pointer));
+            }
+            continue;
+        };
+        let (read, unread) = sides(pair);
+        let Some(target) = target else { continue };
+        let what = format!("entry {index} of `scalar_map.{name}`");
+        if let Some(bits) = side((target, read), &what, &pointer, (0, &mut map.diagnostics)) {
+            entries.push(HalfRead { index, bits, unread: unread.clone() });
+        }
+    }
+    entries
+}
+
+/// Reads the keys of `scalar_map.encode`; `None` where one is no value of `decoded`.
+pub(super) fn bind_encode(
+    entries: &[HalfRead],
+    decoded: NumberType,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<(u64, u64)>> {
+    let entries = read_rest(("encode", entries), decoded, pointer, diagnostics)?;
+    let entries = entries.into_iter().map(|(index, encoded, decoded)| (index, decoded, encoded));
+    Some(first_of_each(("encode", pointer), entries, diagnostics))
+}
+
+/// Reads the values of `scalar_map.decode`; `None` where one is no value of `decoded`.
+pub(super) fn bind_decode(
+    entries: &[HalfRead],
+    decoded: NumberType,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<(u64, u64)>> {
+    let entries = read_rest(("decode", entries), decoded, pointer, diagnostics)?;
+    Some(first_of_each(("decode", pointer), entries, diagnostics))
+}
+
+/// Reads one side of an entry; `None`, and an error among the findings, where it is no value. Of the findings after
+/// the first `before` no more are kept than a reader looks at; an error is always among them.
+fn side(
+    (number_type, json): (NumberType, &Json),
+    what: &str,
+    pointer: &str,
+    (before, diagnostics): (usize, &mut Vec<Diagnostic>),
+) -> Option<u64> {
+    let read = value_from_json(number_type, json);
+    let limit = before + if read.is_ok() { MAX_FAULTS } else { MOST_ERRORS };
+    if diagnostics.len() < limit {
+        scalar((code::CAST_VALUE_SCALAR, what), read, pointer, diagnostics)
+    } else {
+        read.ok().map(|read| read.value)
+    }
+}
+
+/// `(index, bits of data_type, bits of decoded)` of every entry.
+fn read_rest(
+    (name, entries): (&str, &[HalfRead]),
+    decoded: NumberType,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<(usize, u64, u64)>> {
+    let before = diagnostics.len();
+    let mut read = Vec::with_capacity(entries.len());
+    for HalfRead { index, bits, unread } in entries {
+        let pointer = format!("{pointer}/configuration/scalar_map/{name}/{index}");
+        let what = format!("entry {index} of `scalar_map.{name}`");
+        let rest = side((decoded, unread), &what, &pointer, (before, diagnostics));
+        read.extend(rest.map(|rest| (*index, *bits, rest)));
+    }
+    (read.len() == entries.len()).then_some(read)
+}
+
+/// Keeps the first entry of each key; the others are reported.
+fn first_of_each(
+    (name, pointer): (&str, &str),
+    entries: impl IntoIterator<Item = (usize, u64, u64)>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<(u64, u64)> {
+    let before = diagnostics.len();
+    let mut seen = HashSet::new();
+    let mut kept = Vec::new();
+    for (index, key, value) in entries {
+        if seen.insert(key) {
+            kept.push((key, value));
+            continue;
+        }
+        if diagnostics.len() - before >= MAX_FAULTS {
+            continue;
+        }
+        let message = format!("entry {index} of `scalar_map.{name}` repeats a key; the first entry counts");
+        let diagnostic = Diagnostic::new(code::CAST_VALUE_SCALAR_REPEATED, message)
+            .with_help("remove it: zarr-python takes the last entry of a key")
+            .at_pointer(format!("{pointer}/configuration/scalar_map/{name}/{index}"));
+        diagnostics.push(diagnostic);
+    }
+    kept
+}

@@ -1,0 +1,236 @@
+//! `reshape`: another shape for the same elements in the same order.
+//!
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/reshape>
+
+use super::array::{
+    ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, copy_swapped, keep,
+};
+use super::members::{Members, shown};
+use super::{ArrayRepresentation, Parsed};
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+
+/// `reshape`, which v2 has not.
+pub(crate) static RESHAPE: ArrayKind = ArrayKind::new::<ReshapeConfiguration>();
+
+/// One dimension of the encoded shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReshapeDimension {
+    /// So many elements.
+    Size(u64),
+    /// The product of these dimensions of the decoded shape.
+    Dimensions(Vec<usize>),
+    /// What is left: -1.
+    Rest,
+}
+
+/// The configuration of `reshape`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReshapeConfiguration {
+    /// The encoded shape.
+    pub shape: Vec<ReshapeDimension>,
+}
+
+/// Parses the configuration of the codec at `pointer`.
+pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<ReshapeConfiguration> {
+    let mut members = Members::of_codec("reshape", configuration, pointer, &["shape"]);
+    let shape = members.require("shape").and_then(|json| shape(&mut members, json));
+    members.finish(shape.map(|shape| ReshapeConfiguration { shape }))
+}
+
+fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>> {
+    let Some(entries) = json.as_array() else {
+        members.report_found(code::CONFIGURATION_TYPE, "shape", "an array of dimensions", json);
+        return None;
+    };
+    let mut shape = Vec::with_capacity(entries.len());
+    let mut last_dimension = None;
+    for (index, entry) in entries.iter().enumerate() {
+        match dimension(entry) {
+            Some(ReshapeDimension::Rest) if shape.contains(&ReshapeDimension::Rest) => {
+                fault(members, index, "-1 is given twice");
+            }
+            Some(ReshapeDimension::Dimensions(dimensions)) => {
+                for dimension in &dimensions {
+                    if last_dimension >= Some(*dimension) {
+                        let message = format!("dimension {dimension} of the input does not come in order");
+                        fault(members, index, &message);
+                    }
+                    last_dimension = last_dimension.max(Some(*dimension));
+                }
+                shape.push(ReshapeDimension::Dimensions(dimensions));
+            }
+            Some(dimension) => shape.push(dimension),
+            None => {
+                let message = format!(
+                    "expected a positive integer, -1 or an array of dimensions, found {}",
+                    shown(entry)
+                );
+                fault(members, index, &message);
+            }
+        }
+    }
+    let is_valid = members.diagnostics.iter().all(|found| !found.is(code::RESHAPE_SHAPE));
+    (is_valid && shape.len() == entries.len()).then_some(shape)
+}
+
+fn fault(members: &mut Members<'_>, index: usize, message: &str) {
+    let pointer = format!("{}/{index}", members.pointer_to("shape"));
+    let message = format!("`shape` of `reshape`, dimension {index}: {message}");
+    members.diagnostics.push(Diagnostic::new(code::RESHAPE_SHAPE, message).at_pointer(pointer));
+}
+
+fn dimension(json: &Json) -> Option<ReshapeDimension> {
+    if let Some(dimensions) = json.as_array() {
+        let dimensions = dimensions.iter().map(|json| usize::try_from(json.as_u64()?).ok());
+        return dimensions.collect::<Option<_>>().map(ReshapeDimension::Dimensions);
+    }
+    match json.as_i128()? {
+        -1 => Some(ReshapeDimension::Rest),
+        size => u64::try_from(size).ok().filter(|size| *size > 0).map(ReshapeDimension::Size),
+    }
+}
+
+impl ReshapeConfiguration {
+    /// The encoded shape of a chunk of `decoded`, for the codec at `pointer`.
+    pub fn bind_shape(&self, decoded: &[u64], pointer: &str) -> Parsed<Vec<u64>> {
+        match self.encoded_shape(decoded) {
+            Ok(shape) => (Some(shape), Vec::new()),
+            Err(message) => {
+                let pointer = format!("{pointer}/configuration/shape");
+                let message = format!("`reshape` of a chunk of {decoded:?}: {message}");
+                (None, vec![Diagnostic::new(code::RESHAPE_SHAPE, message).at_pointer(pointer)])
+            }
+        }
+    }
+
+    fn encoded_shape(&self, decoded: &[u64]) -> Result<Vec<u64>, String> {
+        let too_many = || "the number of elements does not fit into 64 bits".to_owned();
+        let total = product(decoded).ok_or_else(too_many)?;
+        let mut shape: Vec<Option<u64>> = Vec::with_capacity(self.shape.len());
+        for dimension in &self.shape {
+            shape.push(match dimension {
+                ReshapeDimension::Size(size) => Some(*size),
+                ReshapeDimension::Rest => None,
+                ReshapeDimension::Dimensions(dimensions) => {
+                    let sizes: Option<Vec<u64>> =
+                        dimensions.iter().map(|dimension| decoded.get(*dimension).copied()).collect();
+                    let sizes = sizes.ok_or_else(|| {
+                        format!("{dimensions:?} are not among its {} dimensions", decoded.len())
+                    })?;
+                    Some(product(&sizes).ok_or_else(too_many)?)
+                }
+            });
+        }
+        let known: Vec<u64> = shape.iter().flatten().copied().collect();
+        let known = product(&known).ok_or_else(too_many)?;
+        let rest = total.checked_div(known).unwrap_or(0);
+        let encoded: Vec<u64> = shape.into_iter().map(|size| size.unwrap_or(rest)).collect();
+        if product(&encoded) != Some(total) {
+            return Err(format!("the encoded shape {encoded:?} has another number of elements"));
+        }
+        self.check_positions(decoded, &encoded)?;
+        Ok(encoded)
+    }
+
+    /// Where a dimension is made of some of the input's, what stands before and behind it must be of one size on both
+    /// sides: else its coordinates would not be theirs.
+    fn check_positions(&self, decoded: &[u64], encoded: &[u64]) -> Result<(), String> {
+        for (place, dimension) in self.shape.iter().enumerate() {
+            let ReshapeDimension::Dimensions(dimensions) = dimension else { continue };
+            let (Some(first), Some(last)) = (dimensions.first(), dimensions.last()) else { continue };
+            let is_aligned = product(&encoded[..place]) == product(&decoded[..*first])
+                && product(&encoded[place + 1..]) == product(&decoded[*last + 1..]);
+            if !is_aligned {
+                return Err(format!("dimension {place} does not lie where {dimensions:?} of the input do"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn product(shape: &[u64]) -> Option<u64> {
+    crate::grid::num_elements(shape)
+}
+
+impl ArrayConfiguration for ReshapeConfiguration {
+    const TAKES_ANY_TYPE: bool = true;
+
+    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
+        parse(codec.configuration.as_ref(), &codec.pointer)
+    }
+
+    fn bind(
+        self,
+        codec: &CodecMetadata,
+        array: &ArrayRepresentation,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<BoundArray> {
+        let shape = keep(self.bind_shape(&array.shape, &codec.pointer), found)?;
+        Some(BoundArray::to_array(Reshaped, ArrayRepresentation { shape, ..array.clone() }))
+    }
+}
+
+/// A bound `reshape`: elements stay where they are, and the shapes on both sides say all.
+#[derive(Debug)]
+struct Reshaped;
+
+impl ArrayCodec for Reshaped {
+    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
+        copy_swapped(decoded, encoded, None)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
+        copy_swapped(encoded, decoded, None)
+    }
+
+    fn role(&self) -> Role<'_> {
+        Role::Reshape
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(shape: &str, decoded: &[u64]) -> Option<Vec<u64>> {
+        let configuration = Json::parse_str(&format!(r#"{{"shape":{shape}}}"#)).unwrap();
+        let (parsed, diagnostics) = parse(configuration.as_object(), "");
+        assert_eq!(parsed.is_none(), !diagnostics.is_empty(), "{shape}");
+        let (bound, diagnostics) = parsed?.bind_shape(decoded, "");
+        assert_eq!(bound.is_none(), !diagnostics.is_empty(), "{shape}");
+        bound
+    }
+
+    #[test]
+    fn reshape_takes_sizes_dimensions_and_a_rest() {
+        assert_eq!(encoded("[[0, 1], [2], 3]", &[100, 50, 64, 3]), Some(vec![5000, 64, 3]));
+        assert_eq!(encoded("[-1]", &[4, 5]), Some(vec![20]));
+        assert_eq!(encoded("[2, -1, [2]]", &[4, 5, 7]), Some(vec![2, 10, 7]));
+        assert_eq!(encoded("[]", &[]), Some(vec![]));
+        assert_eq!(encoded("[[], [0]]", &[4]), Some(vec![1, 4]));
+    }
+
+    #[test]
+    fn reshape_that_the_page_does_not_allow_is_refused() {
+        for (shape, decoded) in [
+            ("[3]", &[4][..]),
+            ("[-1, -1]", &[4]),
+            ("[0]", &[4]),
+            ("[-2]", &[4]),
+            ("[1.0]", &[1]),
+            ("[[1], [0]]", &[2, 3]),
+            ("[[1, 0]]", &[2, 3]),
+            ("[[0, 0]]", &[2, 2]),
+            ("[[2]]", &[2, 3]),
+            ("[6, [2]]", &[2, 3]),
+            ("[3, [1], 2]", &[6, 1, 1]),
+            ("[3, -1]", &[4]),
+            ("[18446744073709551615, 2]", &[4]),
+            ("[[\"0\"]]", &[4]),
+        ] {
+            assert_eq!(encoded(shape, decoded), None, "{shape} {decoded:?}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! `transpose`: the order of the dimensions.
+//!
+//! It reads "C" and "F", which version 1.0 of the specification had, and the empty permutation of an array without
+//! dimensions; it writes permutations.
+//!
+//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>
+
+use super::array::{ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, keep, zeroed};
+use super::members::{Members, shown};
+use super::{ArrayRepresentation, Parsed};
+use crate::diagnostic::{Diagnostic, code};
+use crate::grid::MAX_RANK;
+use crate::kernel::transpose::{Transpose, TransposeError};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+
+/// `transpose`. v2 has an `order` of its own instead, which knows of two permutations.
+pub(crate) static TRANSPOSE: ArrayKind = ArrayKind::new::<TransposeConfiguration>();
+
+/// `order` as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum TransposeOrder {
+    /// "C": nothing moves.
+    C,
+    /// "F": the dimensions are reversed.
+    F,
+    /// A permutation of 0 to n-1.
+    Permutation(Vec<usize>),
+}
+
+/// The configuration of `transpose`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransposeConfiguration {
+    /// The order.
+    pub order: TransposeOrder,
+}
+
+/// Parses the configuration of the codec at `pointer`.
+pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<TransposeConfiguration> {
+    let mut members = Members::of_codec("transpose", configuration, pointer, &["order"]);
+    let order = members.require("order").and_then(|json| match json {
+        Json::Array(entries) => permutation(&mut members, entries),
+        Json::String(letter) => self::letter(&mut members, letter, json),
+        other => {
+            members.report_found(code::CONFIGURATION_TYPE, "order", "a permutation of the dimensions", other);
+            None
+        }
+    });
+    members.finish(order.map(|order| TransposeConfiguration { order }))
+}
+
+fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<TransposeOrder> {
+    let order = match letter {
+        "C" => TransposeOrder::C,
+        "F" => TransposeOrder::F,
+        _ => {
+            members.report_found(code::TRANSPOSE_ORDER, "order", "a permutation of the dimensions", json);
+            return None;
+        }
+    };
+    let message = format!("`order` of `transpose` is {letter:?}, which the specification no longer has");
+    let diagnostic = Diagnostic::new(code::TRANSPOSE_ORDER_LETTER, message)
+        .with_help("write it as a permutation: zarr-python and zarrs reject the letter")
+        .at_pointer(members.pointer_to("order"));
+    members.diagnostics.push(diagnostic);
+    Some(order)
+}
+
+fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<TransposeOrder> {
+    if entries.len() > MAX_RANK {
+        let message = format!(
+            "`order` of `transpose` permutes {} dimensions, at most {MAX_RANK} are read",
+            entries.len()
+        );
+        members.report(code::TRANSPOSE_ORDER, "order", message);
+        return None;
+    }
+    let mut order = Vec::with_capacity(entries.len());
+    let mut seen = vec![false; entries.len()];
+    let mut is_valid = true;
+    for (position, entry) in entries.iter().enumerate() {
+        let dimension = entry.as_u64().and_then(|value| usize::try_from(value).ok());
+        let fault = match dimension.and_then(|dimension| seen.get_mut(dimension)) {
+            Some(seen) if !*seen => {
+                *seen = true;
+                order.extend(dimension);
+                continue;
+            }
+            Some(_) => "given before".to_owned(),
+            None if entries.len() == 1 => "expected 0".to_owned(),
+            None => format!("expected an integer from 0 to {}", entries.len() - 1),
+        };
+        is_valid = false;
+        let message = format!("`order` of `transpose` has {} at position {position}: {fault}", shown(entry));
+        let pointer = format!("{}/{position}", members.pointer_to("order"));
+        members.diagnostics.push(Diagnostic::new(code::TRANSPOSE_ORDER, message).at_pointer(pointer));
+    }
+    is_valid.then_some(TransposeOrder::Permutation(order))
+}
+
+impl TransposeConfiguration {
+    /// The permutation for an array of `dimensions` dimensions, for the codec at `pointer`.
+    pub fn bind_rank(&self, dimensions: usize, pointer: &str) -> Parsed<Vec<usize>> {
+        match &self.order {
+            TransposeOrder::C => (Some((0..dimensions).collect()), Vec::new()),
+            TransposeOrder::F => (Some((0..dimensions).rev().collect()), Vec::new()),
+            TransposeOrder::Permutation(order) if order.len() == dimensions => {
+                (Some(order.clone()), Vec::new())
+            }
+            TransposeOrder::Permutation(order) => {
+                let message = format!(
+                    "`order` of `transpose` permutes {} dimensions, but the array that reaches it has {dimensions}",
+                    order.len()
+                );
+                let pointer = format!("{pointer}/configuration/order");
+                (None, vec![Diagnostic::new(code::TRANSPOSE_ORDER, message).at_pointer(pointer)])
+            }
+        }
+    }
+}
+
+/// The metadata of a `transpose` with this permutation.
+fn to_metadata(order: &[usize]) -> CodecMetadata {
+    let order: Vec<u64> = order.iter().map(|&dimension| dimension as u64).collect();
+    CodecMetadata::new("transpose", Some(Object::new().with("order", order)))
+}
+
+impl ArrayConfiguration for TransposeConfiguration {
+    const TAKES_ANY_TYPE: bool = true;
+
+    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
+        parse(codec.configuration.as_ref(), &codec.pointer)
+    }
+
+    fn bind(
+        self,
+        codec: &CodecMetadata,
+        array: &ArrayRepresentation,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<BoundArray> {
+        let order = keep(self.bind_rank(array.shape.len(), &codec.pointer), found)?;
+        let shape = order.iter().map(|dimension| array.shape[*dimension]).collect();
+        // Of elements that are not looked at, or lie in no fixed places, only the order counts.
+        let size = array.data_type.size().unwrap_or(1);
+        let plan = Transpose::new(&array.shape, &order, size);
+        Some(BoundArray::to_array(Permuted { order, plan }, ArrayRepresentation { shape, ..array.clone() }))
+    }
+}
+
+/// A bound `transpose`.
+#[derive(Debug)]
+struct Permuted {
+    order: Vec<usize>,
+    /// How elements are moved; an error for a chunk that no memory holds.
+    plan: Result<Transpose, TransposeError>,
+}
+
+impl Permuted {
+    fn plan(&self) -> Result<&Transpose, ArrayFault> {
+        self.plan.as_ref().map_err(|error| ArrayFault::bytes(error))
+    }
+}
+
+impl ArrayCodec for Permuted {
+    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
+        zeroed(encoded, decoded.len())?;
+        self.plan()?.encode(decoded, encoded).map_err(|error| ArrayFault::bytes(&error))
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
+        zeroed(decoded, encoded.len())?;
+        self.plan()?.decode(encoded, decoded).map_err(|error| ArrayFault::bytes(&error))
+    }
+
+    fn role(&self) -> Role<'_> {
+        Role::Transpose(&self.order)
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.plan.as_ref().err().map(ToString::to_string)
+    }
+
+    fn written(&self) -> Option<CodecMetadata> {
+        Some(to_metadata(&self.order))
+    }
+}

@@ -1,0 +1,356 @@
+//! `zfp`: blocks of up to four dimensions, of which each keeps its most significant bits, or all.
+//!
+//! Through `zfp-rs`, which is written in Rust: it reads nothing beyond the end of a stream. A chunk is a stream without a
+//! header, in words of 64 bits, little endian; integers of 8 and 16 bits lie in the upper bits of 32, as zfp's own
+//! functions put them there.
+//!
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zfp>
+
+use std::borrow::Cow;
+
+use bytemuck::Pod;
+use thiserror::Error;
+use zfp_rs::{ZfpBitStream, ZfpField, ZfpFieldMut, ZfpScalar};
+
+use super::BoundZfp;
+use crate::element::ElementType;
+
+/// Bytes of a word of a stream.
+const WORD: usize = 8;
+
+/// The most elements of a block, which takes a bit at least.
+const GREATEST_BLOCK: usize = 256;
+
+/// Why numbers cannot be compressed or decompressed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ZfpError {
+    /// The library says so.
+    #[error("{0}")]
+    Library(String),
+    /// Something that is no stream.
+    #[error("{found} bytes are not a whole number of words of {WORD}")]
+    Words {
+        /// Bytes of the chunk.
+        found: usize,
+    },
+    /// Too little for so many elements, whatever they are.
+    #[error("{found} bytes cannot hold {elements} elements")]
+    Short {
+        /// Bytes of the chunk.
+        found: usize,
+        /// Elements of the chunk.
+        elements: usize,
+    },
+    /// Something behind the end.
+    #[error("{count} bytes follow the compressed numbers")]
+    Trailing {
+        /// How many.
+        count: usize,
+    },
+    /// No memory for the numbers.
+    #[error("{size} bytes do not fit in memory")]
+    Memory {
+        /// Bytes that were needed.
+        size: usize,
+    },
+}
+
+/// Compresses and decompresses numbers of one type and shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zfp {
+    bound: BoundZfp,
+}
+
+impl Zfp {
+    /// Compresses as `bound` says.
+    pub const fn new(bound: BoundZfp) -> Self {
+        Zfp { bound }
+    }
+
+    /// Bytes beside the buffers: the elements in 32 bits where they are smaller, and the stream.
+    pub fn context_bytes(&self, decoded: u64) -> u64 {
+        let stream = self.bound.max_encoded_bytes().unwrap_or(u64::MAX);
+        decoded.saturating_mul(4).saturating_add(stream)
+    }
+
+    /// Compresses native-endian elements into `encoded`, whose contents are replaced.
+    pub fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ZfpError> {
+        encoded.clear();
+        match self.bound.element {
+            ElementType::Int8 => self.encode_wide(decoded, encoded, |value: i8| i32::from(value) << 23),
+            ElementType::UInt8 => {
+                self.encode_wide(decoded, encoded, |value: u8| (i32::from(value) - 0x80) << 23)
+            }
+            ElementType::Int16 => self.encode_wide(decoded, encoded, |value: i16| i32::from(value) << 15),
+            ElementType::UInt16 => {
+                self.encode_wide(decoded, encoded, |value: u16| (i32::from(value) - 0x8000) << 15)
+            }
+            ElementType::Int32 => self.encode_as::<i32>(&numbers(decoded), encoded),
+            ElementType::Int64 => self.encode_as::<i64>(&numbers(decoded), encoded),
+            ElementType::Float32 => self.encode_as::<f32>(&numbers(decoded), encoded),
+            ElementType::Float64 => self.encode_as::<f64>(&numbers(decoded), encoded),
+            element @ (ElementType::UInt32 | ElementType::UInt64 | ElementType::Float16) => {
+                Err(not_of_its(element))
+            }
+        }
+    }
+
+    fn encode_wide<T: Pod>(
+        &self,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+        widen: impl Fn(T) -> i32,
+    ) -> Result<(), ZfpError> {
+        let wide: Vec<i32> = numbers::<T>(decoded).iter().map(|value| widen(*value)).collect();
+        self.encode_as(&wide, encoded)
+    }
+
+    fn encode_as<T: ZfpScalar>(&self, numbers: &[T], encoded: &mut Vec<u8>) -> Result<(), ZfpError> {
+        let size = self.bound.max_encoded_bytes().and_then(|size| usize::try_from(size).ok());
+        let size = size.ok_or(ZfpError::Memory { size: usize::MAX })?;
+        let mut stream = ZfpBitStream::new(size).map_err(|error| ZfpError::Memory { size: error.bytes })?;
+        let field = ZfpField::new(numbers, self.bound.lengths).map_err(library)?;
+        let written = stream.compress(&self.bound.config, &field).map_err(library)?;
+        encoded.try_reserve_exact(written).map_err(|_| ZfpError::Memory { size: written })?;
+        encoded.extend_from_slice(stream.as_bytes().get(..written).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Decompresses into `decoded`, whose contents are replaced.
+    pub fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ZfpError> {
+        decoded.clear();
+        match self.bound.element {
+            ElementType::Int8 => self.decode_wide(encoded, decoded, |value| (value >> 23).clamp(-0x80, 0x7f)),
+            ElementType::UInt8 => {
+                self.decode_wide(encoded, decoded, |value| ((value >> 23) + 0x80).clamp(0, 0xff))
+            }
+            ElementType::Int16 => {
+                self.decode_wide(encoded, decoded, |value| (value >> 15).clamp(-0x8000, 0x7fff))
+            }
+            ElementType::UInt16 => {
+                self.decode_wide(encoded, decoded, |value| ((value >> 15) + 0x8000).clamp(0, 0xffff))
+            }
+            ElementType::Int32 => self.decode_as::<i32>(encoded).and_then(|found| append(&found, decoded)),
+            ElementType::Int64 => self.decode_as::<i64>(encoded).and_then(|found| append(&found, decoded)),
+            ElementType::Float32 => self.decode_as::<f32>(encoded).and_then(|found| append(&found, decoded)),
+            ElementType::Float64 => self.decode_as::<f64>(encoded).and_then(|found| append(&found, decoded)),
+            element @ (ElementType::UInt32 | ElementType::UInt64 | ElementType::Float16) => {
+                Err(not_of_its(element))
+            }
+        }
+    }
+
+    /// Decodes 32 bits, and keeps the low bytes of what `narrow` makes of them.
+    fn decode_wide(
+        &self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        narrow: impl Fn(i32) -> i32,
+    ) -> Result<(), ZfpError> {
+        let wide = self.decode_as::<i32>(encoded)?;
+        let size = self.bound.element.size();
+        let total = wide.len().saturating_mul(size);
+        decoded.try_reserve_exact(total).map_err(|_| ZfpError::Memory { size: total })?;
+        for value in wide {
+            let bytes = narrow(value).to_ne_bytes();
+            let low = if cfg!(target_endian = "big") { &bytes[4 - size..] } else { &bytes[..size] };
+            decoded.extend_from_slice(low);
+        }
+        Ok(())
+    }
+
+    fn decode_as<T: ZfpScalar + Pod>(&self, encoded: &[u8]) -> Result<Vec<T>, ZfpError> {
+        let elements = self.bound.lengths.iter().filter(|length| **length > 0).product::<usize>();
+        let found = encoded.len();
+        if !found.is_multiple_of(WORD) {
+            return Err(ZfpError::Words { found });
+        }
+        // Memory is given for what the stream can hold alone.
+        if elements / GREATEST_BLOCK > found.saturating_mul(8) {
+            return Err(ZfpError::Short { found, elements });
+        }
+        let mut stream =
+            ZfpBitStream::from_bytes(encoded).map_err(|error| ZfpError::Memory { size: error.bytes })?;
+        let mut numbers = Vec::new();
+        let size = elements.saturating_mul(size_of::<T>());
+        numbers.try_reserve_exact(elements).map_err(|_| ZfpError::Memory { size })?;
+        numbers.resize(elements, T::zeroed());
+        let mut field = ZfpFieldMut::new(&mut numbers, self.bound.lengths).map_err(library)?;
+        let read = stream.decompress(&self.bound.config, &mut field).map_err(library)?;
+        match found.checked_sub(read) {
+            Some(count) if count > 0 => Err(ZfpError::Trailing { count }),
+            _ => Ok(numbers),
+        }
+    }
+}
+
+fn library(error: impl std::fmt::Display) -> ZfpError {
+    ZfpError::Library(error.to_string())
+}
+
+fn not_of_its(element: ElementType) -> ZfpError {
+    ZfpError::Library(format!("{element:?} is no type of its"))
+}
+
+/// Bytes as numbers; a copy where they do not lie as numbers do.
+fn numbers<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
+    bytemuck::try_cast_slice(bytes)
+        .map_or_else(|_| Cow::Owned(bytemuck::pod_collect_to_vec(bytes)), Cow::Borrowed)
+}
+
+fn append<T: Pod>(numbers: &[T], decoded: &mut Vec<u8>) -> Result<(), ZfpError> {
+    let bytes: &[u8] = bytemuck::cast_slice(numbers);
+    decoded.try_reserve_exact(bytes.len()).map_err(|_| ZfpError::Memory { size: bytes.len() })?;
+    decoded.extend_from_slice(bytes);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+    use crate::data_type::DataType;
+    use crate::metadata::json::Json;
+
+    fn zfp(data_type: &str, shape: &[u64], configuration: &str) -> Zfp {
+        let json = Json::parse_str(configuration).unwrap();
+        let parsed = parse(json.as_object(), "").0.unwrap();
+        Zfp::new(parsed.bind_array(&DataType::from_name(data_type).unwrap(), shape, "").0.unwrap())
+    }
+
+    fn noise(length: usize) -> Vec<u8> {
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        std::iter::repeat_with(|| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[0]
+        })
+        .take(length)
+        .collect()
+    }
+
+    const SHAPES: [&[u64]; 5] = [&[1], &[77], &[5, 9], &[3, 4, 5], &[2, 3, 5, 1]];
+
+    #[test]
+    fn reversible_gives_every_bit_back_within_its_bound() {
+        for name in ["int8", "uint8", "int16", "uint16", "int32", "int64", "float32", "float64"] {
+            for shape in SHAPES {
+                let codec = zfp(name, shape, r#"{"mode":"reversible"}"#);
+                let count = usize::try_from(shape.iter().product::<u64>()).unwrap();
+                let elements = noise(count * codec.bound.element.size());
+                let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+                codec.encode(&elements, &mut encoded).unwrap();
+                assert!(encoded.len() as u64 <= codec.bound.max_encoded_bytes().unwrap(), "{name} {shape:?}");
+                codec.decode(&encoded, &mut decoded).unwrap();
+                assert_eq!(decoded, elements, "{name} {shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn accuracy_is_kept() {
+        let codec = zfp("float32", &[8, 9], r#"{"mode":"fixed_accuracy","tolerance":0.25}"#);
+        let elements: Vec<f32> = (0_u8..72).map(|n| (f32::from(n) * 0.3).sin() * 40.0).collect();
+        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+        codec.encode(bytemuck::cast_slice(&elements), &mut encoded).unwrap();
+        assert!(encoded.len() < 72 * 4 / 2, "{}", encoded.len());
+        codec.decode(&encoded, &mut decoded).unwrap();
+        let found: Vec<f32> = bytemuck::pod_collect_to_vec(&decoded);
+        assert!(elements.iter().zip(&found).all(|(one, two)| (one - two).abs() <= 0.25), "{found:?}");
+    }
+
+    #[test]
+    fn damaged_streams_are_errors_or_other_numbers() {
+        let configurations = [
+            r#"{"mode":"reversible"}"#,
+            r#"{"mode":"fixed_rate","rate":6.5}"#,
+            r#"{"mode":"fixed_precision","precision":9}"#,
+            r#"{"mode":"expert","minbits":1,"maxbits":400,"maxprec":19,"minexp":-20}"#,
+        ];
+        for configuration in configurations {
+            let codec = zfp("float64", &[6, 5, 4], configuration);
+            let elements = noise(6 * 5 * 4 * 8);
+            let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+            codec.encode(&elements, &mut encoded).unwrap();
+            for end in 0..encoded.len() {
+                assert!(codec.decode(&encoded[..end], &mut decoded).is_err(), "{configuration} {end}");
+            }
+            let longer = [&encoded[..], &[0; WORD]].concat();
+            assert_eq!(codec.decode(&longer, &mut decoded), Err(ZfpError::Trailing { count: WORD }));
+            for place in 0..encoded.len() {
+                let mut damaged = encoded.clone();
+                damaged[place] ^= 0x55;
+                if codec.decode(&damaged, &mut decoded).is_ok() {
+                    assert_eq!(decoded.len(), elements.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stream_that_cannot_hold_the_chunk_takes_no_memory() {
+        let codec = zfp("float32", &[1 << 40], r#"{"mode":"reversible"}"#);
+        let mut decoded = Vec::new();
+        let found = codec.decode(&[0; 64], &mut decoded);
+        assert_eq!(found, Err(ZfpError::Short { found: 64, elements: 1 << 40 }));
+    }
+
+    fn bytes(hexadecimal: &str) -> Vec<u8> {
+        let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16).unwrap()).unwrap();
+        hexadecimal.as_bytes().as_chunks::<2>().0.iter().map(|[a, b]| digit(*a) << 4 | digit(*b)).collect()
+    }
+
+    /// By zfpy 1.0.1 without a header: `arange(30)` of float32 as `[5, 6]`, squared and divided by 7, to within 0.01;
+    /// the same in the reversible mode; and `arange(24) * 1000 - 7000` of int32 as `[2, 3, 4]`, 20 bits each.
+    #[test]
+    fn streams_of_the_c_library_are_read_and_written() {
+        let squares: Vec<f32> = (0_u8..30).map(|n| f32::from(n) * f32::from(n) / 7.0).collect();
+        let squares: &[u8] = bytemuck::cast_slice(&squares);
+        let near = bytes(concat!(
+            "0000c0390020123e0038123f0094a43f00441240009c64400091a44000fbdf40804612418023394100936441804a8a41c091a4",
+            "414023c141c0fedf412092004240491242c0242542a0243942e0484e422092644260007c42e0488a42202497422092a4426092",
+            "b242a024c142e048d0420000e0420049f042"
+        ));
+        let steps: Vec<i32> = (0..24).map(|n| n * 1000 - 7000).collect();
+        let steps: &[u8] = bytemuck::cast_slice(&steps);
+        for (codec, elements, expected, stream) in [
+            (
+                zfp("float32", &[5, 6], r#"{"mode":"fixed_accuracy","tolerance":0.01}"#),
+                squares,
+                &near[..],
+                concat!(
+                    "0b6dd192aa354a2062805c0c818801720d49058444211740420601440741420601d4d0ca940da66810a0408a06a1a141",
+                    "a3080000208a002002a2080000000000"
+                )
+                .to_owned(),
+            ),
+            (
+                zfp("float32", &[5, 6], r#"{"mode":"reversible"}"#),
+                squares,
+                squares,
+                concat!(
+                    "fff8e1c7ff1f00000000280cab5fd382ee8e34977184275f0b0c5dd5a4408290698d2646cb194dcba4568290698d2646",
+                    "cb194dcba4568290698d2646cb144fc42e3d438f4448c4d624c6f60030f600c6f60030f600c6f64070016d51815a0c58",
+                    "cd12840094086498ad3244a5080022208a002002a2080062946136184900000090040812004980200190044900000000"
+                )
+                .to_owned(),
+            ),
+            (
+                zfp("int32", &[2, 3, 4], r#"{"mode":"fixed_rate","rate":20}"#),
+                steps,
+                steps,
+                format!(
+                    "0000020840011138400201540040040010300003013420400502701000010044{}",
+                    "0".repeat(256)
+                ),
+            ),
+        ] {
+            let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+            codec.decode(&bytes(&stream), &mut decoded).unwrap();
+            assert_eq!(decoded, expected);
+            codec.encode(elements, &mut encoded).unwrap();
+            assert_eq!(encoded, bytes(&stream));
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! Permuting the dimensions of an array of fixed-size elements, as the codec `transpose` does.
+//!
+//! A permutation is planned once for a shape: dimensions that stay neighbours are merged, a run of elements that stays
+//! together becomes one larger element, and what is left is a set of two-dimensional transpositions that run in tiles,
+//! so that both sides use whole cache lines.
+//!
+//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>
+
+use thiserror::Error;
+
+/// Why elements cannot be permuted.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TransposeError {
+    /// The order is no permutation of the dimensions.
+    #[error("order {order:?} is not a permutation of the {dimensions} dimensions")]
+    Order {
+        /// What was asked for.
+        order: Vec<usize>,
+        /// The rank of the shape.
+        dimensions: usize,
+    },
+    /// The array does not fit the address space.
+    #[error("an array of shape {shape:?} with elements of {element_size} bytes does not fit in memory")]
+    TooLarge {
+        /// The shape.
+        shape: Vec<u64>,
+        /// Bytes of an element.
+        element_size: usize,
+    },
+    /// A buffer has another length than the shape.
+    #[error("expected {expected} bytes, found {found}")]
+    Length {
+        /// Bytes of the shape.
+        expected: usize,
+        /// Bytes of the buffer.
+        found: usize,
+    },
+}
+
+/// A permutation of the dimensions of arrays of one shape and element size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transpose {
+    order: Vec<usize>,
+    encoded_shape: Vec<u64>,
+    length: usize,
+    encode: Plan,
+    decode: Plan,
+}
+
+impl Transpose {
+    /// Plans `encoded[i] = decoded[order[i]]` in every dimension for decoded arrays of `shape` and elements of
+    /// `element_size` bytes.
+    pub fn new(shape: &[u64], order: &[usize], element_size: usize) -> Result<Self, TransposeError> {
+        let Some(inverse) = inverse(order).filter(|inverse| inverse.len() == shape.len()) else {
+            return Err(TransposeError::Order { order: order.to_vec(), dimensions: shape.len() });
+        };
+        let too_large = || TransposeError::TooLarge { shape: shape.to_vec(), element_size };
+        let extents: Vec<usize> = shape
+            .iter()
+            .map(|&extent| usize::try_from(extent))
+            .collect::<Result<_, _>>()
+            .map_err(|_| too_large())?;
+        let length = extents
+            .iter()
+            .try_fold(element_size, |product, &extent| product.checked_mul(extent))
+            .filter(|&length| isize::try_from(length).is_ok())
+            .ok_or_else(too_large)?;
+        let encoded: Vec<usize> = order.iter().map(|&dimension| extents[dimension]).collect();
+        Ok(Transpose {
+            order: order.to_vec(),
+            encoded_shape: order.iter().map(|&dimension| shape[dimension]).collect(),
+            length,
+            encode: Plan::new(&extents, order, element_size),
+            decode: Plan::new(&encoded, &inverse, element_size),
+        })
+    }
+
+    /// The dimension of the decoded array at each dimension of the encoded one.
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// The shape after encoding.
+    pub fn encoded_shape(&self) -> &[u64] {
+        &self.encoded_shape
+    }
+
+    /// Whether both sides are the same bytes, as with an identity or with permuted dimensions of extent 1.
+    pub fn is_identity(&self) -> bool {
+        self.encode.dimensions.is_empty()
+    }
+
+    /// Permutes the elements of `decoded` into `encoded`; both have the length of the shape.
+    pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), TransposeError> {
+        self.check(decoded, encoded)?;
+        self.encode.run(decoded, encoded);
+        Ok(())
+    }
+
+    /// Permutes the elements of `encoded` back into `decoded`; both have the length of the shape.
+    pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), TransposeError> {
+        self.check(encoded, decoded)?;
+        self.decode.run(encoded, decoded);
+        Ok(())
+    }
+
+    fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), TransposeError> {
+        for found in [source.len(), destination.len()] {
+            if found != self.length {
+                return Err(TransposeError::Length { expected: self.length, found });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The inverse of a permutation; `None` where `order` is none.
+pub fn inverse(order: &[usize]) -> Option<Vec<usize>> {
+    let mut inverse = vec![usize::MAX; order.len()];
+    for (position, &dimension) in order.iter().enumerate() {
+        let entry = inverse.get_mut(dimension)?;
+        if *entry != usize::MAX {
+            return None;
+        }
+        *entry = position;
+    }
+    Some(inverse)
+}
+
+/// A dimension of the destination, outermost first; strides are in elements of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Dimension {
+    extent: usize,
+    source_stride: usize,
+    destination_stride: usize,
+}
+
+/// What is left of a permutation after merging.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Plan {
+    /// Bytes of what moves as one.
+    element_size: usize,
+    /// The loops around the transpositions.
+    outer: Vec<Dimension>,
+    /// The dimension along which the source is contiguous, then the one along which the destination is; none where
+    /// everything moves as one.
+    dimensions: Vec<Dimension>,
+}
+
+impl Plan {
+    fn new(source: &[usize], order: &[usize], element_size: usize) -> Self {
+        let empty = Plan { element_size, outer: Vec::new(), dimensions: Vec::new() };
+        if source.contains(&0) || element_size == 0 {
+            return empty;
+        }
+        let source_strides = strides(source);
+        let mut merged: Vec<(usize, usize)> = Vec::with_capacity(order.len());
+        for &dimension in order.iter().filter(|&&dimension| source[dimension] != 1) {
+            let (extent, stride) = (source[dimension], source_strides[dimension]);
+            match merged.last_mut() {
+                Some(last) if last.1 == stride * extent => *last = (last.0 * extent, stride),
+                _ => merged.push((extent, stride)),
+            }
+        }
+        let mut run = 1;
+        if let Some(&(extent, 1)) = merged.last() {
+            run = extent;
+            merged.pop();
+        }
+        let extents: Vec<usize> = merged.iter().map(|dimension| dimension.0).collect();
+        let mut outer: Vec<Dimension> = merged
+            .iter()
+            .zip(strides(&extents))
+            .map(|(&(extent, stride), destination_stride)| Dimension {
+                extent,
+                source_stride: stride / run,
+                destination_stride,
+            })
+            .collect();
+        let Some(innermost) = outer.pop() else {
+            return Plan { element_size: element_size * run, ..empty };
+        };
+        // The innermost dimension is not contiguous in the source, else it would be in the run: one outside it is.
+        let contiguous = (0..outer.len()).min_by_key(|&index| outer[index].source_stride);
+        let first = contiguous
+            .map_or(Dimension { extent: 1, source_stride: 0, destination_stride: 0 }, |index| {
+                outer.remove(index)
+            });
+        Plan { element_size: element_size * run, outer, dimensions: vec![first, innermost] }
+    }
+
+    fn run(&self, source: &[u8], destination: &mut [u8]) {
+        let &[first, innermost] = self.dimensions.as_slice() else {
+            destination.copy_from_slice(source);
+            return;
+        };
+        let mut index = vec![0_usize; self.outer.len()];
+        let (mut read, mut write) = (0, 0);
+        loop {
+            self.transpose(first, innermost, (source, read), (&mut *destination, write));
+            let mut dimension = self.outer.len();
+            loop {
+                let Some(previous) = dimension.checked_sub(1) else { return };
+                dimension = previous;
+                let Dimension { extent, source_stride, destination_stride } = self.outer[dimension];
+                index[dimension] += 1;
+                read += source_stride;
+                write += destination_stride;
+                if index[dimension] < extent {
+                    break;
+                }
+                index[dimension] = 0;
+                read -= source_stride * extent;
+                write -= destination_stride * extent;
+            }
+        }
+    }
+
+    /// One two-dimensional transposition, whose first element stands at the given offsets.
+    fn transpose(
+        &self,
+        rows: Dimension,
+        columns: Dimension,
+        (source, read): (&[u8], usize),
+        (destination, write): (&mut [u8], usize),
+    ) {
+        let sides = (&source[read * self.element_size..], &mut destination[write * self.element_size..]);
+        match self.element_size {
+            1 => transpose_fixed::<1, 16>(rows, columns, sides),
+            2 => transpose_fixed::<2, 16>(rows, columns, sides),
+            4 => transpose_fixed::<4, 16>(rows, columns, sides),
+            8 => transpose_fixed::<8, 8>(rows, columns, sides),
+            16 => transpose_fixed::<16, 4>(rows, columns, sides),
+            size => transpose_any(size, rows, columns, sides),
+        }
+    }
+}
+
+/// Strides of a C-contiguous array, in elements.
+fn strides(extents: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; extents.len()];
+    for dimension in (1..extents.len()).rev() {
+        strides[dimension - 1] = strides[dimension] * extents[dimension];
+    }
+    strides
+}
+
+/// Bytes of a cache line; a tile is at least so wide on both sides.
+const LINE: usize = 64;
+
+/// Transposes elements of `SIZE` bytes: `BLOCK` x `BLOCK` of them in registers, tiles of them in the nearest cache.
+///
+/// The rows are contiguous in the source, the columns in the destination.
+fn transpose_fixed<const SIZE: usize, const BLOCK: usize>(
+    rows: Dimension,
+    columns: Dimension,
+    (source, destination): (&[u8], &mut [u8]),
+) {
+    let (source, _) = source.as_chunks::<SIZE>();
+    let (destination, _) = destination.as_chunks_mut::<SIZE>();
+    let tile = (LINE / SIZE).max(BLOCK);
+    for column_tile in (0..columns.extent).step_by(tile) {
+        let column_end = (column_tile + tile).min(columns.extent);
+        for row_tile in (0..rows.extent).step_by(tile) {
+            let row_end = (row_tile + tile).min(rows.extent);
+            for column in (column_tile..column_end).step_by(BLOCK) {
+                for row in (row_tile..row_end).step_by(BLOCK) {
+                    let read = column * columns.source_stride + row;
+                    let write = row * rows.destination_stride + column;
+                    let block = Block {
+                        source: &source[read..],
+                        source_stride: columns.source_stride,
+                        destination: &mut destination[write..],
+                        destination_stride: rows.destination_stride,
+                    };
+                    let (width, height) = (BLOCK.min(column_end - column), BLOCK.min(row_end - row));
+                    if width == BLOCK && height == BLOCK {
+                        block.transpose_whole::<BLOCK>();
+                    } else {
+                        block.transpose_part(width, height);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A block of elements on both sides.
+struct Block<'a, const SIZE: usize> {
+    source: &'a [[u8; SIZE]],
+    source_stride: usize,
+    destination: &'a mut [[u8; SIZE]],
+    destination_stride: usize,
+}
+
+impl<const SIZE: usize> Block<'_, SIZE> {
+    #[inline]
+    #[expect(clippy::needless_range_loop, reason = "a row is gathered from every column")]
+    fn transpose_whole<const BLOCK: usize>(self) {
+        let mut elements = [[[0_u8; SIZE]; BLOCK]; BLOCK];
+        for (column, line) in elements.iter_mut().enumerate() {
+            line.copy_from_slice(&self.source[column * self.source_stride..][..BLOCK]);
+        }
+        for row in 0..BLOCK {
+            let line: [[u8; SIZE]; BLOCK] = std::array::from_fn(|column| elements[column][row]);
+            self.destination[row * self.destination_stride..][..BLOCK].copy_from_slice(&line);
+        }
+    }
+
+    #[inline]
+    fn transpose_part(self, width: usize, height: usize) {
+        for row in 0..height {
+            let line = &mut self.destination[row * self.destination_stride..][..width];
+            for (column, element) in line.iter_mut().enumerate() {
+                *element = self.source[column * self.source_stride + row];
+            }
+        }
+    }
+}
+
+/// Elements of any other size, as runs that stay together are.
+fn transpose_any(
+    size: usize,
+    rows: Dimension,
+    columns: Dimension,
+    (source, destination): (&[u8], &mut [u8]),
+) {
+    let tile = (LINE / size).max(1);
+    for row_tile in (0..rows.extent).step_by(tile) {
+        for column in 0..columns.extent {
+            for row in row_tile..(row_tile + tile).min(rows.extent) {
+                let read = (row * rows.source_stride + column * columns.source_stride) * size;
+                let write = (row * rows.destination_stride + column * columns.destination_stride) * size;
+                destination[write..write + size].copy_from_slice(&source[read..read + size]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Element by element, as the specification has it: `encoded[position permuted] = decoded[position]`.
+    fn naive(shape: &[usize], order: &[usize], size: usize, decoded: &[u8]) -> Vec<u8> {
+        let mut encoded = vec![0; decoded.len()];
+        let encoded_shape: Vec<usize> = order.iter().map(|&dimension| shape[dimension]).collect();
+        for (index, element) in decoded.chunks_exact(size).enumerate() {
+            let (mut rest, mut position) = (index, vec![0; shape.len()]);
+            for dimension in (0..shape.len()).rev() {
+                position[dimension] = rest % shape[dimension];
+                rest /= shape[dimension];
+            }
+            let target = order
+                .iter()
+                .zip(&encoded_shape)
+                .fold(0, |sum, (&dimension, &extent)| sum * extent + position[dimension]);
+            encoded[target * size..][..size].copy_from_slice(element);
+        }
+        encoded
+    }
+
+    fn check(shape: &[usize], order: &[usize], size: usize) {
+        let length = shape.iter().product::<usize>() * size;
+        let sample = |byte: usize| u8::try_from(byte * 31 % 251).unwrap() ^ byte.to_le_bytes()[1];
+        let decoded: Vec<u8> = (0..length).map(sample).collect();
+        let wide: Vec<u64> = shape.iter().map(|&extent| extent as u64).collect();
+        let transpose = Transpose::new(&wide, order, size).unwrap();
+        let (mut encoded, mut back) = (vec![0; length], vec![0; length]);
+        transpose.encode(&decoded, &mut encoded).unwrap();
+        assert_eq!(encoded, naive(shape, order, size, &decoded), "{shape:?} {order:?} {size}");
+        transpose.decode(&encoded, &mut back).unwrap();
+        assert_eq!(back, decoded, "{shape:?} {order:?} {size}");
+    }
+
+    proptest! {
+        #[test]
+        fn transpose_equals_the_definition(
+            (shape, order) in proptest::collection::vec(1_usize..7, 0..6)
+                .prop_flat_map(|shape| {
+                    let order: Vec<usize> = (0..shape.len()).collect();
+                    (Just(shape), Just(order).prop_shuffle())
+                }),
+            size in prop::sample::select(vec![1_usize, 2, 3, 4, 8, 12, 16, 24]),
+        ) {
+            check(&shape, &order, size);
+        }
+
+        #[test]
+        fn transpose_of_large_planes_equals_the_definition(
+            height in 1_usize..150, width in 1_usize..150, depth in 1_usize..4,
+            size in prop::sample::select(vec![1_usize, 2, 4, 8, 16, 5]),
+        ) {
+            check(&[height, depth, width], &[2, 1, 0], size);
+            check(&[height, depth, width], &[2, 0, 1], size);
+            check(&[height, depth, width], &[1, 0, 2], size);
+        }
+    }
+
+    #[test]
+    fn transpose_of_an_identity_moves_everything_as_one() {
+        assert!(Transpose::new(&[3, 4], &[0, 1], 4).unwrap().is_identity());
+        assert!(Transpose::new(&[3, 1, 4], &[1, 0, 2], 4).unwrap().is_identity());
+        assert!(Transpose::new(&[], &[], 4).unwrap().is_identity());
+        assert!(!Transpose::new(&[3, 4], &[1, 0], 4).unwrap().is_identity());
+    }
+
+    #[test]
+    fn transpose_orders_that_are_no_permutations_are_errors() {
+        for order in [vec![0], vec![0, 0], vec![0, 2], vec![0, 1, 2]] {
+            assert!(
+                matches!(Transpose::new(&[2, 2], &order, 1), Err(TransposeError::Order { .. })),
+                "{order:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn transpose_of_what_memory_cannot_hold_is_an_error() {
+        assert!(matches!(
+            Transpose::new(&[1 << 40, 1 << 40], &[1, 0], 8),
+            Err(TransposeError::TooLarge { .. })
+        ));
+        let transpose = Transpose::new(&[2, 3], &[1, 0], 2).unwrap();
+        let error = transpose.encode(&[0; 11], &mut [0; 12]).unwrap_err();
+        assert_eq!(error, TransposeError::Length { expected: 12, found: 11 });
+    }
+}

@@ -1,0 +1,431 @@
+//! Each configuration against what its specification says of it.
+
+use crate::codec::kinds::Parsed;
+use crate::codec::kinds::array::ArrayConfiguration;
+use crate::codec::kinds::bytes::{self, BytesConfiguration, Endian};
+use crate::codec::kinds::cast_value::{self, BoundCastValue, CastValueConfiguration};
+use crate::codec::kinds::numcodecs::numpy_data_type;
+use crate::codec::kinds::packbits::{self, PackBitsConfiguration, PaddingEncoding};
+use crate::codec::kinds::scale_offset::{self, BoundScaleOffset, ScaleOffsetConfiguration};
+use crate::codec::kinds::transpose::{self, TransposeConfiguration};
+use crate::codec::registry;
+use crate::data_type::DataType;
+use crate::diagnostic::{Code, Diagnostic, Profile, code};
+use crate::element::{ElementType, NumberType};
+use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+use crate::pipeline::ArrayRepresentation;
+use crate::pipeline::sharding_indexed::{self, IndexLocation};
+
+fn object(text: &str) -> Option<Object> {
+    let json = Json::from(&serde_json::from_str::<serde_json::Value>(text).unwrap());
+    json.as_object().cloned()
+}
+
+fn codes(diagnostics: &[Diagnostic]) -> Vec<(&str, &str)> {
+    diagnostics
+        .iter()
+        .map(|found| (found.code, found.location.pointer.as_deref().unwrap_or("none")))
+        .collect()
+}
+
+fn number(name: &str) -> NumberType {
+    DataType::from_name(name).unwrap().number().unwrap()
+}
+
+fn data_type(name: &str) -> DataType {
+    DataType::from_name(name).unwrap()
+}
+
+/// The code of the only finding, where there is one.
+fn only<T>((_, diagnostics): &Parsed<T>) -> Option<&'static str> {
+    assert!(diagnostics.len() <= 1, "{diagnostics:?}");
+    diagnostics.first().map(|found| found.code)
+}
+
+/// Whether a codec of any kind has a configuration, and what is wrong with it.
+fn parse(codec: &CodecMetadata) -> Parsed<()> {
+    fn of_array<C: ArrayConfiguration>(codec: &CodecMetadata) -> Parsed<()> {
+        let (parsed, found) = C::parse(codec);
+        (parsed.map(drop), found)
+    }
+    match codec.name.as_str() {
+        "scale_offset" => of_array::<ScaleOffsetConfiguration>(codec),
+        "cast_value" => of_array::<CastValueConfiguration>(codec),
+        "transpose" => of_array::<TransposeConfiguration>(codec),
+        "bytes" => of_array::<BytesConfiguration>(codec),
+        "packbits" => of_array::<PackBitsConfiguration>(codec),
+        "sharding_indexed" => {
+            let (parsed, found) = sharding_indexed::parse(codec.configuration.as_ref(), &codec.pointer);
+            (parsed.map(drop), found)
+        }
+        _ => {
+            let (parsed, found) = registry::parse_bytes_codec(codec).unwrap();
+            (parsed.map(drop), found)
+        }
+    }
+}
+
+#[test]
+fn every_unknown_member_is_found_with_its_pointer() {
+    let text = r#"{"data_type": "uint8", "a": 1, "b/c": 2, "scalar_map": {"x": []}}"#;
+    let (_, diagnostics) = cast_value::parse(object(text).as_ref(), "/codecs/1");
+    let unknown = code::CONFIGURATION_UNKNOWN.code;
+    assert_eq!(
+        codes(&diagnostics),
+        [
+            (unknown, "/codecs/1/configuration/a"),
+            (unknown, "/codecs/1/configuration/b~1c"),
+            (unknown, "/codecs/1/configuration/scalar_map/x"),
+        ]
+    );
+    assert!(diagnostics.iter().all(Diagnostic::is_error));
+    for (name, text) in [
+        ("scale_offset", r#"{"x": 1}"#),
+        ("transpose", r#"{"order": [0], "x": 1}"#),
+        ("bytes", r#"{"x": 1}"#),
+        ("packbits", r#"{"x": 1}"#),
+        ("crc32c", r#"{"x": 1}"#),
+        ("zstd", r#"{"level": 1, "x": 1}"#),
+        ("gzip", r#"{"level": 1, "x": 1}"#),
+        ("blosc", r#"{"cname": "lz4", "clevel": 1, "shuffle": "noshuffle", "blocksize": 0, "x": 1}"#),
+        (
+            "sharding_indexed",
+            r#"{"chunk_shape": [1], "codecs": [{"name": "bytes"}],
+            "index_codecs": [{"name": "bytes"}], "x": 1}"#,
+        ),
+    ] {
+        let parsed = parse(&CodecMetadata::new(name, object(text)));
+        assert_eq!(only(&parsed), Some(unknown), "{name}");
+        assert!(parsed.0.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn configuration_that_is_absent_is_one_fault_where_a_member_is_required() {
+    for (name, expected) in [
+        ("scale_offset", None),
+        ("bytes", None),
+        ("packbits", None),
+        ("crc32c", None),
+        ("cast_value", Some(code::CONFIGURATION_MISSING)),
+        ("transpose", Some(code::CONFIGURATION_MISSING)),
+        ("zstd", Some(code::CONFIGURATION_MISSING)),
+        ("gzip", Some(code::CONFIGURATION_MISSING)),
+        ("blosc", Some(code::CONFIGURATION_MISSING)),
+        ("sharding_indexed", Some(code::CONFIGURATION_MISSING)),
+    ] {
+        let mut codec = CodecMetadata::new(name, None);
+        codec.pointer = "/codecs/0".to_owned();
+        let parsed = parse(&codec);
+        assert_eq!(only(&parsed), expected.map(|code: Code| code.code), "{name}");
+        assert_eq!(parsed.0.is_some(), expected.is_none(), "{name}");
+        assert!(parsed.1.iter().all(|found| found.location.pointer.as_deref() == Some("/codecs/0")));
+    }
+}
+
+#[test]
+fn scale_offset_scalars_are_those_of_the_data_type() {
+    let bind = |text: &str, name: &str| {
+        let (configuration, diagnostics) = scale_offset::parse(object(text).as_ref(), "");
+        assert_eq!(diagnostics, []);
+        configuration.unwrap().bind_type(&data_type(name), "")
+    };
+    let (bound, diagnostics) = bind(r#"{"offset": "0x3fc00000", "scale": 0.1}"#, "float32");
+    let bound = bound.unwrap();
+    assert_eq!((bound.offset, bound.scale), (Some(0x3fc0_0000), Some(u64::from(0.1_f32.to_bits()))));
+    assert_eq!(diagnostics, []);
+    assert_eq!(bind(r#"{"offset": -1}"#, "int8").0.unwrap().offset, Some(0xff));
+    assert_eq!(bind(r#"{"offset": 1023}"#, "uint10").0.unwrap().offset, Some(1023));
+    for (text, name, expected) in [
+        (r#"{"offset": 200}"#, "int8", code::SCALE_OFFSET_SCALAR),
+        (r#"{"offset": 1024}"#, "uint10", code::SCALE_OFFSET_SCALAR),
+        (r#"{"scale": 0.1}"#, "int8", code::SCALE_OFFSET_SCALAR),
+        (r#"{"scale": "2"}"#, "int8", code::SCALE_OFFSET_SCALAR),
+        (r#"{"scale": "0.1"}"#, "float32", code::SCALE_OFFSET_SCALAR),
+        (r#"{"scale": "0x80000000"}"#, "float32", code::SCALE_OFFSET_SCALE_ZERO),
+        ("{}", "bool", code::SCALE_OFFSET_DATA_TYPE),
+        ("{}", "complex64", code::SCALE_OFFSET_DATA_TYPE),
+        ("{}", "r16", code::SCALE_OFFSET_DATA_TYPE),
+    ] {
+        let parsed = bind(text, name);
+        assert_eq!(only(&parsed), Some(expected.code), "{text} {name}");
+        assert!(parsed.0.is_none(), "{text} {name}");
+    }
+    // Read with a warning.
+    let parsed = bind(r#"{"scale": 2.0}"#, "int8");
+    assert_eq!(only(&parsed), Some(code::INTEGER_WITH_FRACTION.code));
+    assert!(!Profile::Read.forbids(&parsed.1[0]));
+    assert_eq!(parsed.0.unwrap().scale, Some(2));
+}
+
+#[test]
+fn scale_offset_of_zero_is_refused_without_a_data_type() {
+    for text in [r#"{"scale": 0}"#, r#"{"scale": -0.0}"#, r#"{"scale": 0e5}"#] {
+        let parsed = scale_offset::parse(object(text).as_ref(), "");
+        assert_eq!(only(&parsed), Some(code::SCALE_OFFSET_SCALE_ZERO.code), "{text}");
+    }
+}
+
+#[test]
+fn scale_offset_is_written_without_what_says_nothing() {
+    let written = |offset, scale, name| {
+        let bound = BoundScaleOffset { number_type: number(name), offset, scale };
+        bound.to_metadata().configuration.map(|members| Json::from(members).to_string_compact())
+    };
+    let f32_bits = |value: f32| Some(u64::from(value.to_bits()));
+    assert_eq!(written(f32_bits(0.0), f32_bits(1.0), "float32"), None);
+    assert_eq!(written(f32_bits(-0.0), None, "float32"), None);
+    assert_eq!(written(None, Some(1), "int16"), None);
+    assert_eq!(written(f32_bits(1.5), f32_bits(1.0), "float32").as_deref(), Some(r#"{"offset":1.5}"#));
+    assert_eq!(written(Some(0xff), Some(2), "int8").as_deref(), Some(r#"{"offset":-1,"scale":2}"#));
+}
+
+#[test]
+fn cast_value_binds_both_directions() {
+    let text = r#"{"data_type": "uint8", "rounding": "towards-zero", "out_of_range": "wrap", "scalar_map": {
+        "encode": [["NaN", 0], ["+Infinity", 1], ["0x7fc00001", 2], [1.5, 7], [1.5, 9]],
+        "decode": [[0, "NaN"], [2, "0x7fc00001"]]}}"#;
+    let (configuration, diagnostics) = cast_value::parse(object(text).as_ref(), "");
+    assert_eq!(diagnostics, []);
+    let (bound, diagnostics) = configuration.unwrap().bind_type(&data_type("float32"), "/codecs/0");
+    let map = "/codecs/0/configuration/scalar_map/encode";
+    assert_eq!(
+        codes(&diagnostics),
+        [
+            (code::PLUS_INFINITY.code, format!("{map}/1").as_str()),
+            (code::CAST_VALUE_SCALAR_REPEATED.code, format!("{map}/4").as_str()),
+        ]
+    );
+    assert!(!diagnostics.iter().any(Diagnostic::is_error));
+    let bound = bound.unwrap();
+    let encode = bound.encode_options();
+    assert_eq!((encode.source, encode.target), (number("float32"), number("uint8")));
+    assert_eq!((encode.rounding, encode.out_of_range), (Rounding::TowardsZero, OutOfRange::Wrap));
+    assert_eq!(
+        encode.scalar_map,
+        [(0x7fc0_0000, 0), (0x7f80_0000, 1), (0x7fc0_0001, 2), (u64::from(1.5_f32.to_bits()), 7)]
+    );
+    let decode = bound.decode_options();
+    assert_eq!((decode.source, decode.target), (number("uint8"), number("float32")));
+    assert_eq!(decode.scalar_map, [(0, 0x7fc0_0000), (2, 0x7fc0_0001)]);
+    let written = Json::from(bound.to_metadata().configuration.unwrap()).to_string_compact();
+    assert_eq!(
+        written,
+        concat!(
+            r#"{"data_type":"uint8","rounding":"towards-zero","out_of_range":"wrap","scalar_map":{"#,
+            r#""encode":[["NaN",0],["Infinity",1],["0x7fc00001",2],[1.5,7]],"#,
+            r#""decode":[[0,"NaN"],[2,"0x7fc00001"]]}}"#
+        )
+    );
+}
+
+#[test]
+fn cast_value_is_written_without_what_says_nothing() {
+    let bound = BoundCastValue {
+        decoded: NumberType::of(ElementType::Float64),
+        encoded: number("uint10"),
+        rounding: Rounding::NearestEven,
+        out_of_range: OutOfRange::Error,
+        encode: Vec::new(),
+        decode: Vec::new(),
+    };
+    let written = Json::from(bound.to_metadata().configuration.unwrap()).to_string_compact();
+    assert_eq!(written, r#"{"data_type":"uint10"}"#);
+}
+
+#[test]
+fn cast_value_finds_every_entry_that_is_no_value() {
+    let text = r#"{"data_type": "int8", "scalar_map": {
+        "encode": [["NaN", 128], [1], "x", ["NaN", 1.5]], "decode": [[-129, 0], ["NaN", 0]]}}"#;
+    let (_, diagnostics) = cast_value::parse(object(text).as_ref(), "");
+    let map = "/configuration/scalar_map";
+    let scalar = code::CAST_VALUE_SCALAR.code;
+    let expected = ["encode/0", "encode/1", "encode/2", "encode/3", "decode/0", "decode/1"];
+    let expected: Vec<String> = expected.iter().map(|entry| format!("{map}/{entry}")).collect();
+    let found = codes(&diagnostics);
+    assert!(found.iter().all(|entry| entry.0 == scalar), "{found:?}");
+    assert_eq!(found.iter().map(|entry| entry.1).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn cast_value_takes_integers_and_real_floats_only() {
+    let parse = |text: &str| cast_value::parse(object(text).as_ref(), "");
+    for (text, expected) in [
+        (r#"{"data_type": "bool"}"#, code::CAST_VALUE_DATA_TYPE),
+        (r#"{"data_type": "complex64"}"#, code::CAST_VALUE_DATA_TYPE),
+        (r#"{"data_type": "r8"}"#, code::CAST_VALUE_DATA_TYPE),
+        (r#"{"data_type": 8}"#, code::DATA_TYPE_INVALID),
+        (r#"{"data_type": "float32", "out_of_range": "wrap"}"#, code::CAST_VALUE_WRAP),
+        (r#"{"data_type": "uint8", "rounding": "up"}"#, code::CONFIGURATION_VALUE),
+        (r#"{"data_type": "uint8", "rounding": 1}"#, code::CONFIGURATION_TYPE),
+        (r#"{"data_type": "uint8", "out_of_range": null}"#, code::CONFIGURATION_TYPE),
+        (r#"{"data_type": "uint8", "scalar_map": []}"#, code::CONFIGURATION_TYPE),
+    ] {
+        assert_eq!(only(&parse(text)), Some(expected.code), "{text}");
+    }
+    // An integer array and its inverse: `data_type` decides, not the array.
+    let configuration = parse(r#"{"data_type": {"name": "uint8"}, "out_of_range": "wrap"}"#);
+    assert_eq!(only(&configuration), None);
+    let configuration = configuration.0.unwrap();
+    assert!(configuration.bind_type(&data_type("float32"), "").0.is_some());
+    assert_eq!(only(&configuration.bind_type(&data_type("bool"), "")), Some(code::CAST_VALUE_DATA_TYPE.code));
+    // An integer that the float does not hold: a warning.
+    let configuration = parse(r#"{"data_type": "float32"}"#).0.unwrap();
+    let bound = configuration.bind_type(&data_type("int32"), "");
+    assert_eq!(only(&bound), Some(code::CAST_VALUE_LOSSY.code));
+    assert!(bound.0.unwrap().is_encode_lossy());
+    assert_eq!(only(&configuration.bind_type(&data_type("int16"), "")), None);
+}
+
+#[test]
+fn transpose_takes_permutations_and_letters() {
+    let parse = |order: &str| transpose::parse(object(&format!(r#"{{"order": {order}}}"#)).as_ref(), "");
+    for order in ["[0, 0]", "[1, 2]", "[-1, 0]", "[0.0]", "[true]", "[\"0\"]", "\"f\""] {
+        let parsed = parse(order);
+        assert!(
+            parsed.0.is_none() && parsed.1.iter().all(|found| found.is(code::TRANSPOSE_ORDER)),
+            "{order}"
+        );
+    }
+    assert_eq!(only(&parse("{}")), Some(code::CONFIGURATION_TYPE.code));
+    for (order, dimensions, expected) in
+        [("[]", 0, Some(vec![])), ("[1, 2, 0]", 3, Some(vec![1, 2, 0])), ("[0]", 2, None), ("[]", 1, None)]
+    {
+        let parsed = parse(order);
+        assert_eq!(only(&parsed), None);
+        let bound = parsed.0.unwrap().bind_rank(dimensions, "");
+        assert_eq!(only(&bound).is_none(), expected.is_some(), "{order}");
+        assert_eq!(bound.0, expected, "{order}");
+    }
+    for (order, expected) in [("\"C\"", vec![0, 1, 2]), ("\"F\"", vec![2, 1, 0])] {
+        let parsed = parse(order);
+        assert_eq!(only(&parsed), Some(code::TRANSPOSE_ORDER_LETTER.code));
+        assert_eq!(parsed.0.unwrap().bind_rank(3, "").0, Some(expected));
+    }
+}
+
+#[test]
+fn bytes_without_a_byte_order_is_little_with_a_warning() {
+    let configuration = bytes::parse(None, "").0.unwrap();
+    let bound = configuration.bind_type(&data_type("uint10"), "/codecs/0");
+    assert_eq!((bound.0, only(&bound)), (Some(Endian::Little), Some(code::ENDIAN_MISSING.code)));
+    assert!(!Profile::Read.forbids(&bound.1[0]));
+    for name in ["uint8", "bool", "r16"] {
+        let bound = configuration.bind_type(&data_type(name), "");
+        assert_eq!((bound.0, only(&bound)), (None, None), "{name}");
+    }
+}
+
+#[test]
+fn packbits_keeps_the_bits_of_the_data_type() {
+    let bind = |text: &str, name: &str| {
+        packbits::parse(object(text).as_ref(), "").0.unwrap().bind_type(&data_type(name), "")
+    };
+    let bound = bind(r#"{"first_bit": null, "padding_encoding": "last_byte"}"#, "uint10").0.unwrap();
+    assert_eq!((bound.component_size, bound.bits, bound.first_bit, bound.last_bit), (2, 10, 0, 9));
+    assert_eq!(bound.padding_encoding, PaddingEncoding::LastByte);
+    assert_eq!(bind("{}", "complex128").0.unwrap().num_components, 2);
+    assert_eq!(bind("{}", "float16").0.unwrap().bits, 16);
+    assert_eq!(bind("{}", "bool").0.unwrap().bits, 1);
+    for (text, name, expected) in [
+        (r#"{"last_bit": 10}"#, "uint10", code::CONFIGURATION_VALUE),
+        (r#"{"first_bit": 10}"#, "uint10", code::CONFIGURATION_VALUE),
+        ("{}", "r16", code::CODEC_DATA_TYPE),
+    ] {
+        assert_eq!(only(&bind(text, name)), Some(expected.code), "{text} {name}");
+    }
+    let parsed = packbits::parse(object(r#"{"first_bit": 4, "last_bit": 3}"#).as_ref(), "");
+    assert_eq!(only(&parsed), Some(code::CONFIGURATION_VALUE.code));
+}
+
+#[test]
+fn sharding_indexed_divides_the_shard() {
+    let text =
+        r#"{"chunk_shape": [2, 3], "codecs": [{"name": "bytes"}], "index_codecs": [{"name": "bytes"}]}"#;
+    let (configuration, diagnostics) = sharding_indexed::parse(object(text).as_ref(), "/codecs/0");
+    assert_eq!(diagnostics, []);
+    let configuration = configuration.unwrap();
+    assert_eq!(configuration.index_location, IndexLocation::End);
+    assert_eq!(configuration.codecs[0].pointer, "/codecs/0/configuration/codecs/0");
+    assert_eq!(configuration.grid_shape(&[4, 9], "").0, Some(vec![2, 3]));
+    for shape in [&[4, 8][..], &[4], &[4, 9, 1]] {
+        assert_eq!(only(&configuration.grid_shape(shape, "")), Some(code::SHARDING_SHAPE.code), "{shape:?}");
+    }
+    let text = r#"{"chunk_shape": [0, 1.0, "1", -1], "codecs": [{"name": "bytes"}], "index_codecs": [],
+        "index_location": "middle"}"#;
+    let (configuration, diagnostics) = sharding_indexed::parse(object(text).as_ref(), "");
+    assert!(configuration.is_none());
+    let pointers: Vec<&str> = codes(&diagnostics).iter().map(|found| found.1).collect();
+    for pointer in ["chunk_shape/0", "chunk_shape/1", "chunk_shape/2", "chunk_shape/3", "index_location"] {
+        assert!(pointers.contains(&format!("/configuration/{pointer}").as_str()), "{pointers:?}");
+    }
+}
+
+#[test]
+fn compressors_are_within_their_bounds() {
+    for (name, text, expected) in [
+        ("zstd", r#"{"level": 22}"#, None),
+        ("zstd", r#"{"level": -131072, "checksum": true}"#, None),
+        ("zstd", r#"{"level": 23}"#, Some(code::CONFIGURATION_VALUE)),
+        ("zstd", r#"{"level": "1"}"#, Some(code::CONFIGURATION_TYPE)),
+        ("zstd", r#"{"level": 1, "checksum": 1}"#, Some(code::CONFIGURATION_TYPE)),
+        ("gzip", r#"{"level": 9}"#, None),
+        ("gzip", r#"{"level": 10}"#, Some(code::CONFIGURATION_VALUE)),
+        ("gzip", r#"{"level": -1}"#, Some(code::CONFIGURATION_VALUE)),
+        ("blosc", r#"{"cname": "lz4", "clevel": 9, "shuffle": "noshuffle", "blocksize": 0}"#, None),
+        (
+            "blosc",
+            r#"{"cname": "lz4", "clevel": 9, "shuffle": "shuffle", "blocksize": 0}"#,
+            Some(code::CONFIGURATION_MISSING),
+        ),
+        (
+            "blosc",
+            r#"{"cname": "lz5", "clevel": 9, "shuffle": "noshuffle", "blocksize": 0}"#,
+            Some(code::CONFIGURATION_VALUE),
+        ),
+        (
+            "blosc",
+            r#"{"cname": "lz4", "clevel": 9, "shuffle": "bitshuffle", "typesize": 0, "blocksize": 0}"#,
+            Some(code::CONFIGURATION_VALUE),
+        ),
+    ] {
+        let parsed = parse(&CodecMetadata::new(name, object(text)));
+        assert_eq!(only(&parsed), expected.map(|code| code.code), "{name} {text}");
+    }
+}
+
+#[test]
+fn configurations_of_numcodecs_are_checked() {
+    for (name, configuration, expected) in [
+        ("delta", r#"{"dtype":"<i2"}"#, vec![]),
+        ("delta", r#"{"dtype":"uint32","astype":null}"#, vec![]),
+        ("delta", r#"{"dtype":"x"}"#, vec!["ZC114"]),
+        ("delta", r#"{"astype":"<i2"}"#, vec!["ZC112"]),
+        ("fixedscaleoffset", r#"{"offset":0,"scale":10.5,"dtype":"<f8","astype":"|u1"}"#, vec![]),
+        ("fixedscaleoffset", r#"{"offset":"0","scale":1}"#, vec!["ZC113"]),
+        ("zlib", "{}", vec![]),
+        ("zlib", r#"{"level":10}"#, vec!["ZC114"]),
+        ("lz4", r#"{"acceleration":1,"level":1}"#, vec!["ZC111"]),
+        ("crc32", r#"{"location":"end"}"#, vec![]),
+        ("crc32", r#"{"location":"middle"}"#, vec!["ZC114"]),
+        ("blosc", r#"{"cname":"zstd","clevel":5,"shuffle":1,"blocksize":0}"#, vec![]),
+    ] {
+        let codec = CodecMetadata::new(format!("numcodecs.{name}"), object(configuration));
+        let (is_made, found) = if let Some(kind) = registry::find(&codec.name).unwrap().array {
+            let own = codec.member("dtype").and_then(|json| numpy_data_type(json.as_str()?));
+            let data_type = own.unwrap_or_else(|| data_type("float64"));
+            let array = ArrayRepresentation { data_type, shape: vec![3], fill_value: None };
+            let mut found = Vec::new();
+            let bound = (kind.bind)(&codec, Some(&array), &mut found);
+            (bound.codec.is_some() && bound.output.is_some(), found)
+        } else {
+            let (parsed, found) = registry::parse_bytes_codec(&codec).unwrap();
+            (parsed.is_some(), found)
+        };
+        assert!(is_made || !found.is_empty(), "{name} {configuration}");
+        let found: Vec<_> = found.iter().map(|found| found.code).collect();
+        assert_eq!(found, expected, "{name} {configuration}");
+    }
+}
