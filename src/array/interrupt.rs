@@ -13,7 +13,23 @@ pub struct Interrupt {
 struct Shared {
     raised: AtomicBool,
     /// What would be left unfinished now, where there is anything.
-    unfinished: Mutex<Option<String>>,
+    unfinished: Mutex<Option<Left>>,
+}
+
+/// What is left where work is stopped at once.
+struct Left {
+    /// A sentence for the user, with the next step.
+    what: String,
+    clearing: Option<Clearing>,
+}
+
+/// Removes what unfinished work has made, whoever is still at it.
+pub type Clearing = Box<dyn Fn() + Send>;
+
+impl std::fmt::Debug for Left {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.what.fmt(f)
+    }
 }
 
 /// The work was asked to stop.
@@ -33,7 +49,15 @@ impl Interrupt {
         // Under the lock: whoever begins something from now on sees the request.
         let unfinished = self.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.raised.store(true, Ordering::SeqCst);
-        unfinished.clone()
+        unfinished.as_ref().map(|left| left.what.clone())
+    }
+
+    /// Removes what the work has made, where that is of no use unfinished: before the process ends without it.
+    pub fn clear(&self) {
+        let unfinished = self.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(clearing) = unfinished.as_ref().and_then(|left| left.clearing.as_ref()) {
+            clearing();
+        }
     }
 
     /// An error once the request has been made.
@@ -41,11 +65,16 @@ impl Interrupt {
         if self.shared.raised.load(Ordering::SeqCst) { Err(Interrupted) } else { Ok(()) }
     }
 
-    /// Begins something that must be finished or cleared away; an error where the request came first.
-    pub fn begin(&self, what: impl Into<String>) -> Result<Unfinished, Interrupted> {
+    /// Begins something that must be finished or cleared away; an error where the request came first. The sentence says
+    /// what is left where it is not.
+    pub fn begin(
+        &self,
+        what: impl Into<String>,
+        clearing: Option<Clearing>,
+    ) -> Result<Unfinished, Interrupted> {
         let mut unfinished = self.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
         self.check()?;
-        *unfinished = Some(what.into());
+        *unfinished = Some(Left { what: what.into(), clearing });
         Ok(Unfinished { interrupt: self.clone() })
     }
 }
@@ -64,11 +93,11 @@ mod tests {
     fn interrupt_tells_what_is_unfinished_and_lets_nothing_begin() {
         let interrupt = Interrupt::default();
         assert!(interrupt.check().is_ok());
-        let begun = interrupt.begin("`a`").unwrap();
+        let begun = interrupt.begin("`a`", None).unwrap();
         assert_eq!(interrupt.clone().raise().as_deref(), Some("`a`"));
         assert_eq!(interrupt.check(), Err(Interrupted));
         drop(begun);
         assert_eq!(interrupt.raise(), None);
-        assert!(interrupt.begin("`b`").is_err());
+        assert!(interrupt.begin("`b`", None).is_err());
     }
 }

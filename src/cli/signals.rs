@@ -65,11 +65,10 @@ impl Signal {
             // It has said itself what it leaves; or it was done just then.
             return if status == ExitStatus::Interrupted { self.status() } else { status };
         }
+        session.interrupt().clear();
         session.progress().finish();
-        let help = match unfinished {
-            None => "nothing unfinished is left; run the command again".to_owned(),
-            Some(what) => format!("{what} is unfinished: the same command with `--resume` goes on with it"),
-        };
+        let nothing = || "nothing unfinished is left; run the command again".to_owned();
+        let help = unfinished.unwrap_or_else(nothing);
         let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {}", self.name()));
         session.report_error(&error.with_help(help).into());
         self.status()

@@ -99,8 +99,9 @@ fn write(
     match stream {
         Stream::Standard => Ok((Some(written("-".to_owned())), Some(contents))),
         Stream::File(path) => {
-            let unfinished = format!("a temporary file beside `{}`", path.display());
-            let _unfinished = interrupt.begin(unfinished).map_err(|_| OperationError::interrupted())?;
+            let unfinished =
+                format!("a temporary file beside `{}` is left; run the command again", path.display());
+            let _unfinished = interrupt.begin(unfinished, None).map_err(|_| OperationError::interrupted())?;
             file::write(path, &contents).map_err(|error| {
                 OperationError::environment(format!("OUTPUT `{}` is not written", path.display()))
                     .because(error)

@@ -343,6 +343,10 @@ impl Store for Faulty {
         self.inner.above()
     }
 
+    fn container(&self) -> Option<&Node> {
+        self.inner.container()
+    }
+
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         self.inner.identity(below)
     }
@@ -479,6 +483,10 @@ impl Site for FaultyPart<Box<dyn Site>> {
 
     fn is_fixed(&self) -> bool {
         self.inner.is_fixed()
+    }
+
+    fn keeps_unfinished(&self) -> bool {
+        self.inner.keeps_unfinished()
     }
 
     fn link_from(&self, other: &Node) -> Result<Option<String>, StoreError> {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::{Key, Node, StoreError, ZipStore};
+use super::zip::node_of_file;
+use super::{Key, Node, StoreError};
 
 /// Where a store lies: a local folder or zip file, named by its path or by a `file://` URL; or a store that is open
 /// already.
@@ -144,8 +145,8 @@ impl Location {
 
 /// The node at a path in the zip file that stands at a node's own place.
 fn in_zip(file: Node, inside: &str) -> Node {
-    let store = Arc::new(ZipStore::new(file));
-    Node { store, prefix: Key::new(inside).map_or(Key::ROOT, Key::into_owned) }
+    let prefix = Key::new(inside).map_or(Key::ROOT, Key::into_owned);
+    node_of_file(file).below(&prefix)
 }
 
 impl fmt::Display for Location {

@@ -15,6 +15,12 @@ pub trait Site: Debug + Send + Sync {
     /// Whether the place cannot be given to something else: another file system is mounted there.
     fn is_fixed(&self) -> bool;
 
+    /// Whether what an unfinished run has written is kept for another. Then it is written where it will stay; else beside
+    /// that, whether it replaces something or not.
+    fn keeps_unfinished(&self) -> bool {
+        true
+    }
+
     /// A link somewhere in another node that leads into the place, as messages name it.
     fn link_from(&self, other: &Node) -> Result<Option<String>, StoreError>;
 

@@ -68,20 +68,6 @@ fn file_url_is_percent_decoded_and_names_no_host() {
 }
 
 #[test]
-fn zip_is_refused_and_a_folder_of_that_name_is_a_folder() {
-    let test = with_array();
-    for name in ["b.zip", "b.ZIP", "b.zip/inner"] {
-        test.run(["transcode", "a.zarr", name]).fails(2, &["this build does not write zip files"]);
-    }
-    test.write("real.zip", b"PK\x03\x04rest");
-    test.run(["transcode", "a.zarr", "real.zip", "--overwrite"]).fails(2, &["does not write zip files"]);
-    assert_eq!(test.names(), ["a.zarr", "real.zip"]);
-    test.write("folder.zip/zarr.json", GROUP);
-    test.run(["transcode", "a.zarr", "folder.zip/b"]).succeeds();
-    test.run(["inspect", "folder.zip"]).succeeds();
-}
-
-#[test]
 fn chain_of_other_stores_than_zip_is_refused() {
     let test = with_array();
     for name in ["a.zip|zip:inner|zstd", "a.zarr|zarr3:"] {

@@ -54,3 +54,4 @@ mod version_2_and_3;
 mod version_2_codecs;
 mod version_2_types;
 mod zip;
+mod zip_write;

@@ -48,11 +48,57 @@ fn transcode_interrupted_as_it_begins_says_what_it_leaves() {
     }
 }
 
+#[test]
+fn transcode_interrupted_leaves_no_zip_and_the_old_one_as_it_was() {
+    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+        let test = CliTest::new();
+        write_work(&test);
+        test.write_float32("old", "0", &[Some([1.0; 4])]);
+        test.run(["transcode", "old", "b.zip"]).succeeds();
+        let old = test.read("b.zip");
+        let words = ["transcode", "--compress", "zstd:19", "a", "b.zip", "--overwrite"];
+        let error = interrupt(&test, &words, (signal, status), ".b.zip.zarrcast/zip");
+        assert!(error.contains("nothing unfinished is left"), "{error}");
+        assert_eq!(
+            (test.names(), test.read("b.zip")),
+            (["a", "b.zip", "old"].map(str::to_owned).to_vec(), old)
+        );
+    }
+}
+
+#[test]
+fn transcode_that_does_not_stop_in_time_leaves_no_zip_either() {
+    let test = CliTest::new();
+    let length = 64 << 20;
+    test.write(
+        "a/zarr.json",
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[{length}],"data_type":"uint8","fill_value":0,
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{length}]}}}},
+            "chunk_key_encoding":{{"name":"default"}},"codecs":[{{"name":"bytes"}}]}}"#
+        ),
+    );
+    let noise = noise().take(length).collect::<Vec<u8>>();
+    test.write("a/c/0", noise);
+    let words = ["transcode", "--compress", "zstd:19", "--max-memory", "2GiB", "a", "b.zip"];
+    let error = interrupt(&test, &words, ("-INT", 130), ".b.zip.zarrcast/.zarrcast/journal");
+    assert!(error.contains("nothing of `b.zip` is kept"), "{error}");
+    assert_eq!(test.names(), ["a"]);
+}
+
 /// Ends a transcode from `a` to `b` as soon as a path stands; gives the folder and what was said.
 fn interrupt_transcode(signal: &str, status: i32, awaited: &str) -> (CliTest, String) {
     let test = CliTest::new();
     write_work(&test);
-    let mut child = spawn(&test, &["transcode", "--compress", "zstd:19", "a", "b"]);
+    let words = ["transcode", "--compress", "zstd:19", "a", "b"];
+    let error = interrupt(&test, &words, (signal, status), awaited);
+    assert!(!test.exists("b/zarr.json"));
+    (test, error)
+}
+
+/// Ends a command by a signal as soon as a path stands; gives what was said.
+fn interrupt(test: &CliTest, words: &[&str], (signal, status): (&str, i32), awaited: &str) -> String {
+    let mut child = spawn(test, words);
     while !test.exists(awaited) {
         assert_eq!(child.try_wait().unwrap(), None, "it ended before `{awaited}` was there");
         std::thread::yield_now();
@@ -60,8 +106,16 @@ fn interrupt_transcode(signal: &str, status: i32, awaited: &str) -> (CliTest, St
     let (code, error) = end(child, signal);
     assert_eq!(code, Some(status), "{error}");
     assert!(error.starts_with("error: interrupted"), "{error}");
-    assert!(!test.exists("b/zarr.json"));
-    (test, error)
+    error
+}
+
+/// Bytes that take long to compress.
+fn noise() -> impl Iterator<Item = u8> {
+    let mut state = 1_u32;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0] >> 3
+    })
 }
 
 /// Far more work than can be done between the creation of DEST and a signal.
@@ -76,12 +130,7 @@ fn write_work(test: &CliTest) {
             CHUNKS << 16
         ),
     );
-    let mut state = 1_u32;
-    let mut noise = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        state.to_be_bytes()[0] >> 3
-    };
-    let chunk: Vec<u8> = std::iter::repeat_with(&mut noise).take(1 << 16).collect();
+    let chunk: Vec<u8> = noise().take(1 << 16).collect();
     for index in 0..CHUNKS {
         test.write(&format!("a/c/{index}"), &chunk);
     }

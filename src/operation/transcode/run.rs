@@ -71,8 +71,9 @@ fn carry_out(
     }
     let sealed = SealedPlan::seal(options, &source, &arrays, documents);
     given.map_or(Ok(()), |given| given.check_same(&sealed))?;
-    let _unfinished =
-        interrupt.begin(format!("`{}`", site.shown())).map_err(|_| OperationError::interrupted())?;
+    let _unfinished = interrupt
+        .begin(site.left_when_stopped(), site.clearing())
+        .map_err(|_| OperationError::interrupted())?;
     let claim = site.claim(&sealed.fingerprint())?;
     let unlocked = claim.unlocked_warning();
     let outcomes = whole.write(claim, &sealed, &driver, budget, progress)?;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::array::interrupt::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::journal::{Fingerprint, Journal, JournalError};
@@ -75,19 +76,26 @@ impl Site {
     /// Finds out what a run would do. Nothing is touched.
     pub(super) fn find(source: &Node, options: &TranscodeOptions) -> Result<Self, OperationError> {
         let shown = options.destination.display().to_string();
-        refuse_zip(&options.destination)?;
+        refuse_inside_zip(&options.destination)?;
         let destination = options.destination.node();
         refuse_file_above(&destination, &shown)?;
         let site = destination.site().map_err(unreadable)?;
         check_apart(site.relation(source).map_err(unreadable)?, &shown)?;
         let place = site.node(Spot::Place);
+        let keeps_unfinished = site.keeps_unfinished();
         let standing = match standing(&place)? {
             // A name may be taken by what is not to be found behind it.
             Standing::Nothing if destination.exists().map_err(unreadable)? => Standing::Other,
+            Standing::Unfinished if !keeps_unfinished => Standing::Other,
+            Standing::HierarchyNode { .. } if !keeps_unfinished => Standing::HierarchyNode { is_left: false },
             standing => standing,
         };
         if options.run.overwrite {
-            return Self::replacing(source, site, shown, standing, options.run.resume);
+            let resumes = options.run.resume && keeps_unfinished;
+            return Self::replacing(source, site, shown, standing, resumes);
+        }
+        if standing == Standing::Nothing && !keeps_unfinished {
+            return Self::beside(site, shown, standing, (false, false));
         }
         let start = match (standing, options.run.resume) {
             (Standing::Nothing, _) => {
@@ -146,6 +154,16 @@ impl Site {
                 .with_help("copy what the link leads to first"));
             }
         }
+        Self::beside(site, shown, standing, (true, resumes))
+    }
+
+    /// The site where all is written beside the place, which it is given at the end.
+    fn beside(
+        site: Box<dyn StoreSite>,
+        shown: String,
+        standing: Standing,
+        (replaces, resumes): (bool, bool),
+    ) -> Result<Self, OperationError> {
         let (place, staging) = (site.node(Spot::Place), site.node(Spot::Staging));
         let start = match self::standing(&staging)? {
             Standing::Nothing => match standing {
@@ -172,14 +190,14 @@ impl Site {
             }
             Standing::HierarchyNode { is_left: false } | Standing::Other => {
                 return Err(OperationError::environment(format!(
-                    "`{}` stands where `{shown}` would be written before it is replaced",
+                    "`{}` stands where `{shown}` would be written before it has its place",
                     staging.name()
                 ))
                 .with_help("it is not an unfinished run: move it away"));
             }
         };
         let spot = if start == Start::Finish { Spot::Place } else { Spot::Staging };
-        Ok(Site { shown, work: site.node(spot), spots: site, spot, replaces: true, start })
+        Ok(Site { shown, work: site.node(spot), spots: site, spot, replaces, start })
     }
 
     /// The node that is written, with the permissions that `cp` would give it.
@@ -191,6 +209,22 @@ impl Site {
     /// As the user named it.
     pub(super) fn shown(&self) -> &str {
         &self.shown
+    }
+
+    /// What is left where the run is stopped at once, and what to do about it.
+    pub(super) fn left_when_stopped(&self) -> String {
+        let shown = &self.shown;
+        if self.spots.keeps_unfinished() {
+            return format!("`{shown}` is unfinished: the same command with `--resume` goes on with it");
+        }
+        format!("nothing of `{shown}` is kept; run the command again")
+    }
+
+    /// What removes what was written, where nothing of an unfinished run is kept.
+    pub(super) fn clearing(&self) -> Option<Clearing> {
+        let work = self.work.clone();
+        // Where that fails, the next run does it.
+        (!self.spots.keeps_unfinished()).then(|| Box::new(move || drop(work.remove_root())) as Clearing)
     }
 
     /// Takes the place: what is written from now on is this run's.
@@ -288,10 +322,13 @@ impl Claim {
             }
             site.work.publish(key, document).map_err(cannot_write)?;
         }
-        if site.spot != Spot::Place {
-            site.exchange().map_err(|error| {
-                OperationError::environment(format!("`{}` cannot be replaced", site.shown)).because(error)
-            })?;
+        if site.spot != Spot::Place
+            && let Err(error) = site.exchange()
+        {
+            let done = if site.replaces { "replaced" } else { "put into its place" };
+            let error =
+                OperationError::environment(format!("`{}` cannot be {done}", site.shown)).because(error);
+            return Err(if site.spots.keeps_unfinished() { error } else { site.give_up(error) });
         }
         let cleared = site.clear(journal);
         cleared.map_err(|error| {
@@ -300,7 +337,11 @@ impl Claim {
                 site.shown
             ))
             .because(error)
-            .with_help("the same command with `--resume` tries again")
+            .with_help(if site.spots.keeps_unfinished() {
+                "the same command with `--resume` tries again".to_owned()
+            } else {
+                format!("remove `{}` by hand", site.work.name())
+            })
         })
     }
 
@@ -309,7 +350,7 @@ impl Claim {
         let Claim { site, journal, is_published, .. } = self;
         // What has no line yet is done again.
         let _ = journal.flush();
-        if journal.num_units() == 0 && !is_published {
+        if (journal.num_units() == 0 && !is_published) || !site.spots.keeps_unfinished() {
             return site.give_up(error);
         }
         let overwrite = if site.replaces { "--overwrite " } else { "" };
@@ -344,7 +385,8 @@ impl Site {
     /// The written tree takes DEST's place, and the old one the written tree's.
     fn exchange(&self) -> Result<(), StoreError> {
         let site = &*self.spots;
-        if !site.node(Spot::Place).exists()? {
+        // What came to stand there meanwhile is nobody's to replace.
+        if !self.replaces || !site.node(Spot::Place).exists()? {
             site.rename(Spot::Staging, Spot::Place)?;
         } else if !site.exchange(Spot::Staging, Spot::Place)? {
             site.node(Spot::Aside).remove_root()?;
@@ -359,7 +401,9 @@ impl Site {
 
     /// Removes the old tree, if DEST was replaced, and then the journal.
     fn clear(&self, journal: Journal) -> Result<(), StoreError> {
-        if self.replaces {
+        if !self.spots.keeps_unfinished() {
+            self.spots.node(Spot::Staging).remove_root()?;
+        } else if self.replaces {
             self.spots.node(Spot::Staging).remove_root()?;
             self.spots.node(Spot::Aside).remove_root()?;
         }
@@ -423,7 +467,11 @@ fn refuse_half_exchanged(site: &dyn StoreSite, shown: &str) -> Result<(), Operat
 
 /// Nothing can be made below what is not a folder.
 fn refuse_file_above(destination: &Node, shown: &str) -> Result<(), OperationError> {
-    let (existing, missing) = nearest_existing(destination).map_err(unreadable)?;
+    let (existing, missing) = match nearest_existing(destination) {
+        // A zip file that is none stands at the place itself.
+        Err(error) if error.is_data_fault() => return Ok(()),
+        found => found.map_err(unreadable)?,
+    };
     let what = match existing.kind_behind_links().map_err(unreadable)? {
         Some(EntryKind::Folder) | None => return Ok(()),
         Some(EntryKind::Other(what)) => what,
@@ -439,20 +487,24 @@ fn refuse_file_above(destination: &Node, shown: &str) -> Result<(), OperationErr
     .with_help("name a place in a folder"))
 }
 
-/// A zip cannot be written, and a DEST of that name is meant to be one; but what is a folder already is a folder.
-fn refuse_zip(destination: &Location) -> Result<(), OperationError> {
-    if !destination.is_zip() {
+/// A zip file is written as a whole; but what is a folder already is a folder.
+fn refuse_inside_zip(destination: &Location) -> Result<(), OperationError> {
+    if !destination.is_inside_zip() {
         return Ok(());
     }
-    Err(OperationError::usage(format!("DEST `{destination}`: this build does not write zip files"))
-        .with_help("name a folder (without `.zip`), and zip it afterwards"))
+    Err(OperationError::usage(format!(
+        "DEST `{destination}` lies in a zip file, which is written as a whole"
+    ))
+    .with_help("name a zip file of its own, or a folder"))
 }
 
 fn standing(node: &Node) -> Result<Standing, OperationError> {
-    match node.kind().map_err(unreadable)? {
-        Some(EntryKind::Folder) => {}
-        Some(_) => return Ok(Standing::Other),
-        None => return Ok(Standing::Nothing),
+    match node.kind() {
+        Ok(Some(EntryKind::Folder)) => {}
+        Ok(Some(_)) => return Ok(Standing::Other),
+        Ok(None) => return Ok(Standing::Nothing),
+        Err(error) if error.is_data_fault() => return Ok(Standing::Other),
+        Err(error) => return Err(unreadable(error)),
     }
     let is_left = Journal::is_at(node);
     for key in NODE_KEYS {

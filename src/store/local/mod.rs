@@ -8,5 +8,6 @@ mod site;
 mod store;
 mod tree;
 
+pub(super) use site::LocalSite;
 pub use store::LocalStore;
-use store::io_error;
+pub(super) use store::io_error;

@@ -9,18 +9,18 @@ use crate::store::{Node, StoreError};
 
 /// A folder, and `.NAME.zarrcast` and `.NAME.zarrcast-old` beside it.
 #[derive(Debug)]
-pub(super) struct LocalSite {
+pub(in crate::store) struct LocalSite {
     /// With every link resolved.
     place: PathBuf,
 }
 
 impl LocalSite {
     /// The site of a folder, which need not be there yet. Nothing is touched.
-    pub(super) fn new(path: &Path) -> Result<Self, StoreError> {
+    pub(in crate::store) fn new(path: &Path) -> Result<Self, StoreError> {
         Ok(LocalSite { place: tree::resolved(path)? })
     }
 
-    fn path(&self, spot: Spot) -> PathBuf {
+    pub(in crate::store) fn path(&self, spot: Spot) -> PathBuf {
         let suffix = match spot {
             Spot::Place => return self.place.clone(),
             Spot::Staging => "",
@@ -31,6 +31,13 @@ impl LocalSite {
         name.push(".zarrcast");
         name.push(suffix);
         self.place.with_file_name(name)
+    }
+}
+
+impl LocalSite {
+    /// Moves a file to the place, at once: over the one that is there if it is to replace that, else where nothing is.
+    pub(in crate::store) fn move_file_to_place(&self, file: &Path, replaces: bool) -> Result<(), StoreError> {
+        if replaces { tree::rename(file, &self.place) } else { tree::rename_to_nothing(file, &self.place) }
     }
 }
 

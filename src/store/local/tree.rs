@@ -42,6 +42,31 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     std::fs::rename(from, to).map_err(io_error("rename", from))
 }
 
+/// Gives a file another name, which nothing may have.
+pub(super) fn rename_to_nothing(from: &Path, to: &Path) -> Result<(), StoreError> {
+    match rename_without_replacing(from, to) {
+        // The file system cannot tell at once.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            if std::fs::symlink_metadata(to).is_ok() {
+                return Err(io_error("create", to)(io::ErrorKind::AlreadyExists.into()));
+            }
+            rename(from, to)
+        }
+        other => other.map_err(io_error("create", to)),
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn rename_without_replacing(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Makes the names in a folder durable.
 pub(super) fn sync_folder(path: &Path) -> Result<(), StoreError> {
     let folder = File::open(path).map_err(io_error("open", path))?;

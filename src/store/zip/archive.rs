@@ -1,12 +1,15 @@
 //! An open zip file, and the members that are read from it, as a whole or in parts.
 
 use std::io::{self, BufReader, Read};
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use flate2::Crc;
 
 use super::directory::{Directory, LOCAL_HEADER_BYTES, Member, Method};
-use crate::store::{ObjectReader, ReadObject, StoreError};
+use crate::store::entry::EntryKind;
+use crate::store::node::object_name;
+use crate::store::{Depth, Entry, Found, Key, ObjectReader, Part, ReadObject, StoreError};
 
 /// Members of at most so many bytes are read together with the header before them.
 const READ_WITH_HEADER: u64 = 1 << 20;
@@ -30,20 +33,81 @@ pub(super) struct Archive {
 
 impl Archive {
     fn shown(&self, member: &Member) -> String {
-        crate::store::node::object_name(&self.name, &self.key(member))
+        let key = Key::new(self.directory.name(member)).unwrap_or(Key::ROOT);
+        object_name(&self.name, &key)
     }
 
-    fn key(&self, member: &Member) -> crate::store::Key<'_> {
-        crate::store::Key::new(self.directory.name(member)).unwrap_or(crate::store::Key::ROOT)
+    /// The member of a key; `None` where there is none.
+    fn member(&self, key: &Key<'_>) -> Result<Option<Member>, StoreError> {
+        let key = self.directory.resolve(key);
+        let Some(member) = self.directory.find(key.as_str()) else {
+            return match self.directory.kind(&key) {
+                Some(_) => {
+                    Err(StoreError::NotAFile { object: object_name(&self.name, &key), found: "a folder" })
+                }
+                None => Ok(None),
+            };
+        };
+        Ok(Some(*member))
+    }
+
+    /// As [`Store::read`](crate::store::Store::read) has it.
+    pub(super) fn read(
+        self: &Arc<Self>,
+        key: &Key<'_>,
+        part: Part,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Found>, StoreError> {
+        let Some(member) = self.member(key)? else {
+            into.clear();
+            return Ok(None);
+        };
+        self.check(&member)?;
+        let object_bytes = member.bytes;
+        let (offset, length) = match part {
+            Part::Whole => (0, object_bytes),
+            Part::Range { offset, length } => (offset, length),
+            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
+        };
+        if length > most {
+            return Err(StoreError::TooLarge { object: self.shown(&member), found: length, bound: most });
+        }
+        MemberReader::new(self.clone(), member).read_at(offset, length, into)?;
+        Ok(Some(Found { object_bytes }))
+    }
+
+    pub(super) fn open(self: &Arc<Self>, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+        let Some(member) = self.member(key)? else { return Ok(None) };
+        self.check(&member)?;
+        Ok(Some(ObjectReader::new(MemberReader::new(self.clone(), member))))
+    }
+
+    /// The bytes of an object, also of one that cannot be read.
+    pub(super) fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+        Ok(self.member(key)?.map(|member| member.bytes))
+    }
+
+    pub(super) fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
+        self.directory.kind(&self.directory.resolve(key))
+    }
+
+    pub(super) fn list(
+        &self,
+        below: &Key<'_>,
+        depth: Depth,
+        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) {
+        self.directory.list(&self.directory.resolve(below), depth, each);
     }
 
     /// The fault of a member.
-    pub(super) fn damaged(&self, member: &Member, reason: impl Into<String>) -> StoreError {
+    fn damaged(&self, member: &Member, reason: impl Into<String>) -> StoreError {
         StoreError::Damaged { object: self.shown(member), reason: reason.into() }
     }
 
     /// A member that can be read: one that is not encrypted, and of a name and a method that tell what it is.
-    pub(super) fn check(&self, member: &Member) -> Result<(), StoreError> {
+    fn check(&self, member: &Member) -> Result<(), StoreError> {
         if member.is_folder {
             return Err(StoreError::NotAFile { object: self.shown(member), found: "a folder" });
         }
@@ -91,11 +155,7 @@ impl Archive {
     }
 
     /// Reads a whole member into `bytes` (replaced), and proves its checksum.
-    pub(super) fn read_whole(
-        self: &Arc<Self>,
-        member: &Member,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), StoreError> {
+    fn read_whole(self: &Arc<Self>, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
         if member.method() == Method::Stored {
             self.read_stored(member, bytes)?;
         } else {
@@ -193,7 +253,7 @@ impl Decoding {
 }
 
 /// A member that is open.
-pub(super) struct MemberReader {
+struct MemberReader {
     archive: Arc<Archive>,
     member: Member,
     /// Where the bytes of one that is stored begin.
@@ -214,7 +274,7 @@ impl std::fmt::Debug for MemberReader {
 }
 
 impl MemberReader {
-    pub(super) fn new(archive: Arc<Archive>, member: Member) -> Self {
+    fn new(archive: Arc<Archive>, member: Member) -> Self {
         MemberReader {
             archive,
             member,

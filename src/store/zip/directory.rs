@@ -74,7 +74,7 @@ impl Member {
 }
 
 /// All members, in the order of their names.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Directory {
     names: String,
     members: Vec<Member>,
@@ -242,6 +242,55 @@ impl Directory {
             }
         }
         self.members = members;
+    }
+
+    /// Adds a member that is stored as it is. The names are in no order then.
+    pub(super) fn push_stored(&mut self, key: &Key<'_>, header: u64, bytes: u64, crc32: u32) {
+        let name = key.as_str();
+        self.members.push(Member {
+            name_start: self.names.len() as u64,
+            name_bytes: u16::try_from(name.len()).unwrap_or(u16::MAX),
+            header,
+            stored_bytes: bytes,
+            bytes,
+            crc32,
+            method: CompressionMethod::STORE.as_u16(),
+            is_encrypted: false,
+            is_folder: false,
+            is_double: false,
+        });
+        self.names.push_str(name);
+    }
+
+    /// Forgets a member, and all that lie below it; whether there were any.
+    pub(super) fn forget(&mut self, key: &Key<'_>) -> bool {
+        let mut members = std::mem::take(&mut self.members);
+        let before = members.len();
+        members.retain(|member| {
+            let rest = self.name(member).strip_prefix(key.as_str());
+            !rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        self.members = members;
+        self.members.len() < before
+    }
+
+    /// The members that were added, in the order of their names; of one name the last that came. They end at `start`.
+    pub(super) fn settled(&self, start: u64) -> Directory {
+        let mut settled = Directory { start, ..self.clone() };
+        let mut members = std::mem::take(&mut settled.members);
+        members.sort_by(|a, b| self.name(a).cmp(self.name(b)).then(b.header.cmp(&a.header)));
+        members.dedup_by(|next, kept| self.name(next) == self.name(kept));
+        settled.members = members;
+        settled
+    }
+
+    /// All members with their names.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&str, &Member)> {
+        self.members.iter().map(|member| (self.name(member), member))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
     }
 
     /// The folder that holds all members, if there is one.

@@ -3,19 +3,23 @@
 mod archive;
 mod directory;
 mod fault;
+mod format;
+mod staged;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use archive::{Archive, MemberReader};
-use directory::{Directory, Member};
+use archive::Archive;
+use directory::Directory;
 
 use super::entry::EntryKind;
 use super::node::object_name;
 use super::{
-    Abilities, Depth, Entry, Found, Key, Node, ObjectReader, ObjectWriter, Part, Receipt, Store, StoreError,
+    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Receipt, Site, Store,
+    StoreError,
 };
 
 /// A zip file, which is an object of another store. Nothing is read before it is asked for.
@@ -29,6 +33,11 @@ pub struct ZipStore {
     name: String,
     opened: OnceLock<Option<Arc<Archive>>>,
     opening: Mutex<()>,
+}
+
+/// The node that is what the zip file at a node's own place holds.
+pub(super) fn node_of_file(file: Node) -> Node {
+    Node::of(Arc::new(ZipStore::new(file)))
 }
 
 impl ZipStore {
@@ -55,22 +64,6 @@ impl ZipStore {
 
     fn archive(&self) -> Result<Option<&Arc<Archive>>, StoreError> {
         Ok(self.opened()?.and_then(Option::as_ref))
-    }
-
-    /// The member of a key; `None` where there is none.
-    fn member(&self, key: &Key<'_>) -> Result<Option<(&Arc<Archive>, Member)>, StoreError> {
-        let Some(archive) = self.archive()? else { return Ok(None) };
-        let key = archive.directory.resolve(key);
-        let Some(member) = archive.directory.find(key.as_str()) else {
-            return match archive.directory.kind(&key) {
-                Some(_) => {
-                    let object = object_name(&self.name, &key);
-                    Err(StoreError::NotAFile { object, found: "a folder" })
-                }
-                None => Ok(None),
-            };
-        };
-        Ok(Some((archive, *member)))
     }
 
     fn refused<T>(&self, action: &'static str, key: &Key<'_>) -> Result<T, StoreError> {
@@ -101,49 +94,34 @@ impl Store for ZipStore {
         most: u64,
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
-        let Some((archive, member)) = self.member(key)? else {
-            into.clear();
-            return Ok(None);
-        };
-        archive.check(&member)?;
-        let object_bytes = member.bytes;
-        let (offset, length) = match part {
-            Part::Whole => (0, object_bytes),
-            Part::Range { offset, length } => (offset, length),
-            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
-        };
-        if length > most {
-            let object = object_name(&self.name, key);
-            return Err(StoreError::TooLarge { object, found: length, bound: most });
+        match self.archive()? {
+            Some(archive) => archive.read(key, part, most, into),
+            None => {
+                into.clear();
+                Ok(None)
+            }
         }
-        if (offset, length) == (0, object_bytes) {
-            archive.read_whole(&member, into)?;
-        } else {
-            ObjectReader::new(MemberReader::new(archive.clone(), member)).read_at(offset, length, into)?;
-        }
-        Ok(Some(Found { object_bytes }))
     }
 
     fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
         if key.is_root() && matches!(self.opened()?, Some(None)) {
             return self.outer.store.open(&self.outer.prefix);
         }
-        let Some((archive, member)) = self.member(key)? else { return Ok(None) };
-        archive.check(&member)?;
-        Ok(Some(ObjectReader::new(MemberReader::new(archive.clone(), member))))
+        self.archive()?.map_or(Ok(None), |archive| archive.open(key))
     }
 
-    /// Also of a member that cannot be read.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        Ok(self.member(key)?.map(|(_, member)| member.bytes))
+        self.archive()?.map_or(Ok(None), |archive| archive.size(key))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        Ok(match self.opened()? {
-            Some(Some(archive)) => archive.directory.kind(&archive.directory.resolve(key)),
-            Some(None) if key.is_root() => Some(EntryKind::File),
-            _ => None,
-        })
+        match self.opened()? {
+            Some(Some(archive)) => Ok(archive.kind(key)),
+            Some(None) if key.is_root() => Ok(Some(EntryKind::File)),
+            // A link that leads nowhere.
+            None if key.is_root() => self.outer.kind(),
+            _ => Ok(None),
+        }
     }
 
     fn list(
@@ -153,7 +131,7 @@ impl Store for ZipStore {
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         if let Some(archive) = self.archive()? {
-            archive.directory.list(&archive.directory.resolve(below), depth, each);
+            archive.list(below, depth, each);
         }
         Ok(())
     }
@@ -206,7 +184,12 @@ impl Store for ZipStore {
         identity
     }
 
-    fn open_log(&self, _key: &Key<'_>) -> Result<Option<Box<dyn super::Log>>, StoreError> {
+    fn open_log(&self, _key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
         Ok(None)
+    }
+
+    /// The file is written anew; nothing is put into one that is there.
+    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
+        staged::site_of(self, below)
     }
 }

@@ -283,3 +283,29 @@ fn zip_in_a_zip_is_read_by_ranges() {
         assert_eq!(node.name(), "memory/a.zip/b.zip");
     }
 }
+
+#[test]
+fn writer_knows_zip64_and_keeps_the_last_of_a_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zip");
+    let node = Node::of(Arc::new(ZipStore::new(Node::new(&path))));
+    let site = node.site().unwrap();
+    let staging = site.node(crate::store::Spot::Staging);
+    staging.create_root().unwrap();
+    for index in 0..70_000 {
+        staging.write(&format!("c/{index}"), b"").unwrap();
+    }
+    for text in ["old", "new"] {
+        staging.write("zarr.json", text.as_bytes()).unwrap();
+        assert_eq!(staging.read_document("zarr.json").unwrap().unwrap(), text.as_bytes());
+    }
+    staging.write("gone/x", b"").unwrap();
+    assert!(staging.remove("gone/x").unwrap() && !staging.remove("gone/x").unwrap());
+    site.rename(crate::store::Spot::Staging, crate::store::Spot::Place).unwrap();
+    staging.remove_root().unwrap();
+    assert_eq!(node.read_document("zarr.json").unwrap().unwrap(), b"new");
+    assert_eq!(node.list("c").unwrap().files.len(), 70_000);
+    assert_eq!(node.kind_of("gone").unwrap(), None);
+    assert!(site.rename(crate::store::Spot::Staging, crate::store::Spot::Place).is_err());
+    assert_eq!(Node::new(folder.path()).list("").unwrap().files, ["a.zip"]);
+}
