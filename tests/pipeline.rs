@@ -18,11 +18,19 @@ use zarrs::array::{BytesRepresentation, Codec, DataType as ZarrsDataType, FillVa
 use zarrs::metadata::v3::MetadataV3;
 
 /// Codecs that zarrs 0.23.14 does not have, or has in another form (`fixedscaleoffset` by other type strings).
-const NOT_IN_ZARRS: [&str; 5] =
-    ["cast_value", "scale_offset", "numcodecs.delta", "numcodecs.lz4", "numcodecs.fixedscaleoffset"];
+/// `zfp` and `numcodecs.zfpy` are features of zarrs that want cmake.
+const NOT_IN_ZARRS: [&str; 7] = [
+    "cast_value",
+    "scale_offset",
+    "numcodecs.delta",
+    "numcodecs.lz4",
+    "numcodecs.fixedscaleoffset",
+    "numcodecs.zfpy",
+    "zfp",
+];
 
 /// The arrays that zarrs cannot follow: of these codecs, or of a data type that it does not have.
-const SKIPPED: [&str; 39] = [
+const SKIPPED: [&str; 44] = [
     "numcodecs_0.16.6_named_delta",
     "numcodecs_0.16.6_named_fixedscaleoffset",
     "numcodecs_0.16.6_named_lz4",
@@ -62,6 +70,11 @@ const SKIPPED: [&str; 39] = [
     "zarr-python_3.4.2_registry_uint16_as_uint8",
     "zarr-python_3.4.2_scale_offset_int32",
     "zarr-python_3.4.2_scale_offset_no_configuration",
+    "zfpy_1.0.1_named_zfpy",
+    "zfpy_1.0.1_zfp_fixed_accuracy",
+    "zfpy_1.0.1_zfp_fixed_precision",
+    "zfpy_1.0.1_zfp_fixed_rate",
+    "zfpy_1.0.1_zfp_reversible",
 ];
 
 /// How zarrs sees a chunk.

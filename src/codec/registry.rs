@@ -141,7 +141,6 @@ const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static
     entry
 }
 
-const NO_ZFPY: &str = "its chunks begin with a header of the library zfp, which is not read here";
 const NO_GDEFLATE: &str = "the library gdeflate is not built in: it reads beyond the end of a damaged chunk";
 
 const V2_QUANTIZES: &str =
@@ -174,9 +173,7 @@ static ARRAY_TO_BYTES: [Entry; 12] = [
     to_bytes("bytes", V2Id::None, true, Some(&kinds::bytes::BYTES)),
     to_bytes("n5_default", V2Id::None, true, None).not_decoded(),
     to_bytes("numcodecs.pcodec", V2Id::Compressor("pcodec"), false, Some(&kinds::pcodec::PCODEC)),
-    to_bytes("numcodecs.zfpy", V2Id::Compressor("zfpy"), false, Some(&kinds::zfpy::ZFPY))
-        .not_decoded()
-        .because(NO_ZFPY),
+    to_bytes("numcodecs.zfpy", V2Id::Compressor("zfpy"), false, Some(&kinds::zfpy::ZFPY)),
     to_bytes("packbits", V2Id::None, true, Some(&kinds::packbits::PACKBITS)),
     to_bytes("sharding_indexed", V2Id::None, true, None).without_v2(V2_SHARDS),
     to_bytes("vlen-array", V2Id::Filter("vlen-array"), false, None).not_decoded(),

@@ -54,10 +54,12 @@ pub struct BoundZfp {
     pub lengths: [usize; 4],
     /// The parameters of the library.
     pub config: ZfpConfig,
+    /// Whether a stream begins with the library's full header, which says all of this again.
+    pub has_header: bool,
 }
 
 /// The most dimensions that zfp takes.
-const MAX_DIMENSIONS: usize = 4;
+pub(super) const MAX_DIMENSIONS: usize = 4;
 
 /// Each mode and its members, `mode` first.
 const MODES: [(&str, &[&str]); 5] = [
@@ -145,7 +147,12 @@ impl ZfpConfiguration {
         }
         match self.bound(data_type, shape) {
             Ok(Some(bound)) => (Some(bound), found),
-            Ok(None) => (None, vec![unsupported("zfp", data_type, pointer)]),
+            Ok(None) => {
+                let found = unsupported("zfp", data_type, pointer);
+                let number = data_type.number().filter(|number| number.is_whole() && number.bits() >= 32);
+                let is_wide = number.is_some_and(|number| !number.is_float());
+                (None, vec![if is_wide { found.with_help(UNSIGNED) } else { found }])
+            }
             Err(error) => {
                 let message = format!("the parameters of `zfp` are not taken together: {error}");
                 (None, vec![Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(pointer)])
@@ -154,10 +161,6 @@ impl ZfpConfiguration {
     }
 
     /// The codec for this type and shape; `None` where it is not decoded here.
-    ///
-    /// zarrs clamps unsigned integers of 32 and 64 bits to the greatest signed one, and counts the bits of a rate for a
-    /// block of three dimensions whatever the chunk has; neither is what the page of the codec says, and so nobody knows
-    /// what such a chunk holds.
     fn bound(self, data_type: &DataType, shape: &[u64]) -> Result<Option<BoundZfp>, ZfpConfigError> {
         let number = data_type.number().filter(|number| number.is_whole() && number.small_float().is_none());
         let element = match data_type {
@@ -165,35 +168,59 @@ impl ZfpConfiguration {
             _ => number.map(NumberType::element),
         };
         let scalar = element.and_then(scalar_type);
-        let mut lengths = [0; 4];
-        let is_counted = shape.iter().rev().zip(&mut lengths).all(|(length, own)| {
-            let length = usize::try_from(*length).unwrap_or(0);
-            *own = length;
-            length > 0
-        });
-        let (Some(element), Some(scalar), true, false) = (element, scalar, is_counted, shape.is_empty())
-        else {
+        let (Some(element), Some(scalar), Some(lengths)) = (element, scalar, lengths(shape)) else {
             return Ok(None);
         };
         let config = match self {
             ZfpConfiguration::Reversible => ZfpConfig::reversible(),
             ZfpConfiguration::FixedPrecision(precision) => ZfpConfig::fixed_precision(precision),
-            ZfpConfiguration::FixedAccuracy(_) if !element.is_float() => return Ok(None),
             ZfpConfiguration::FixedAccuracy(tolerance) => ZfpConfig::fixed_accuracy(tolerance),
-            ZfpConfiguration::FixedRate(_) if shape.len() != 3 => return Ok(None),
-            ZfpConfiguration::FixedRate(rate) => {
-                ZfpConfig::fixed_rate(rate, scalar, ZfpDimensionality::D3, ZfpStreamAlignment::Unaligned)?
-            }
+            ZfpConfiguration::FixedRate(rate) => fixed_rate(rate, scalar, shape.len())?,
             ZfpConfiguration::Expert { minbits, maxbits, maxprec, minexp } => {
                 ZfpConfig::expert(minbits, maxbits, maxprec, minexp)?
             }
         };
-        Ok(Some(BoundZfp { element, lengths, config }))
+        Ok(Some(BoundZfp { element, lengths, config, has_header: false }))
     }
 }
 
-/// What the library takes elements for; those of 8 and 16 bits lie in the upper bits of 32.
-const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
+/// Why unsigned integers of 32 and 64 bits are not decoded: zarrs, for one, clamps them to the greatest signed integer.
+const UNSIGNED: &str = "the library has signed integers alone, and the codec's page does not say how unsigned ones of \
+                        32 and 64 bits become such: nobody knows what the chunks hold";
+
+/// The lengths of a chunk as the library has them, the fastest dimension first: a chunk of no dimension has one of a
+/// single element. `None` for an empty chunk, and one that no memory holds.
+pub(super) fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
+    let mut lengths = [0; MAX_DIMENSIONS];
+    lengths[0] = 1;
+    for (length, own) in shape.iter().rev().zip(&mut lengths) {
+        *own = usize::try_from(*length).ok().filter(|length| *length > 0)?;
+    }
+    lengths
+        .iter()
+        .filter(|length| **length > 0)
+        .try_fold(1_usize, |count, length| count.checked_mul(*length))?;
+    Some(lengths)
+}
+
+/// So many bits for each number of a block, which has as many dimensions as the chunk.
+pub(super) fn fixed_rate(
+    rate: f64,
+    scalar: ZfpScalarType,
+    dimensions: usize,
+) -> Result<ZfpConfig, ZfpConfigError> {
+    let dimensions = match dimensions {
+        0 | 1 => ZfpDimensionality::D1,
+        2 => ZfpDimensionality::D2,
+        3 => ZfpDimensionality::D3,
+        _ => ZfpDimensionality::D4,
+    };
+    ZfpConfig::fixed_rate(rate, scalar, dimensions, ZfpStreamAlignment::Unaligned)
+}
+
+/// What the library takes elements for; integers of 8 and 16 bits lie in the upper bits of 32, a half float becomes one of
+/// 32 bits.
+pub(super) const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
     match element {
         ElementType::Int8
         | ElementType::Int16
@@ -201,9 +228,9 @@ const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
         | ElementType::UInt8
         | ElementType::UInt16 => Some(ZfpScalarType::I32),
         ElementType::Int64 => Some(ZfpScalarType::I64),
-        ElementType::Float32 => Some(ZfpScalarType::F32),
+        ElementType::Float16 | ElementType::Float32 => Some(ZfpScalarType::F32),
         ElementType::Float64 => Some(ZfpScalarType::F64),
-        ElementType::UInt32 | ElementType::UInt64 | ElementType::Float16 => None,
+        ElementType::UInt32 | ElementType::UInt64 => None,
     }
 }
 
@@ -300,6 +327,9 @@ mod tests {
             found.iter().map(|found| found.code).collect::<Vec<_>>()
         };
         assert!(bind("float32", &[1, 2, 3, 4]).is_empty());
+        assert!(bind("float16", &[]).is_empty());
+        assert_eq!(bind("uint32", &[4]), [code::CODEC_UNSUPPORTED.code]);
+        assert_eq!(bind("bfloat16", &[4]), [code::CODEC_UNSUPPORTED.code]);
         assert_eq!(bind("complex64", &[1; 5]), [code::CODEC_DATA_TYPE.code, code::CODEC_DIMENSIONS.code]);
     }
 }

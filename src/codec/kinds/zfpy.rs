@@ -1,17 +1,29 @@
-//! `numcodecs.zfpy`, which is not decoded here.
+//! `numcodecs.zfpy`: streams of zfp that begin with the library's full header, of which the decoder believes the mode and
+//! nothing else.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/zfpy.html>
+
+use zfp_rs::{ZfpConfig, ZfpConfigError, ZfpScalarType};
 
 use super::array::{ArrayConfiguration, ArrayKind, BoundArray};
 use super::members::Members;
 use super::numcodecs::{Absent, Form, Member, check, names};
-use super::{ArrayRepresentation, Parsed};
-use crate::diagnostic::Diagnostic;
+use super::zfp::stream::Zfp;
+use super::zfp::{BoundZfp, MAX_DIMENSIONS, fixed_rate, lengths, scalar_type};
+use super::{ArrayRepresentation, BytesSize, Parsed};
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::ElementType;
 use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Number};
+
+/// The name of the codec.
+const NAME: &str = "numcodecs.zfpy";
 
 /// `numcodecs.zfpy`.
 pub(crate) static ZFPY: ArrayKind = ArrayKind::new::<ZfpyConfiguration>().little_endian_in_v2();
 
+/// What numcodecs writes; of the parameters only that of the mode counts.
 const MEMBERS: &[Member] = &[
     Member::new("mode", Form::Integer(0, 5), Absent::Nothing),
     Member::new("tolerance", Form::Number, Absent::Nothing),
@@ -20,17 +32,274 @@ const MEMBERS: &[Member] = &[
     Member::new("compression_kwargs", Form::Any, Absent::Nothing),
 ];
 
-struct ZfpyConfiguration;
+/// What a chunk is written with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ZfpyConfiguration {
+    /// Nothing is lost: what zfpy does where no parameter says otherwise.
+    Reversible,
+    /// No more than an absolute error.
+    FixedAccuracy(f64),
+    /// So many bits for each number.
+    FixedRate(f64),
+    /// All but so many bit planes.
+    FixedPrecision(f64),
+}
+
+impl ZfpyConfiguration {
+    /// By zfp's number of the mode, the default of which is numcodecs'. A parameter below 0 is none.
+    fn read(members: &Members<'_>) -> Self {
+        const FIXED_RATE: i128 = 2;
+        const FIXED_PRECISION: i128 = 3;
+        const FIXED_ACCURACY: i128 = 4;
+        let parameter = |name: &str| {
+            let given = members.get(name).and_then(Json::as_number).map(Number::as_f64);
+            given.filter(|value| *value >= 0.0)
+        };
+        let made = match members.get("mode").and_then(Json::as_i128).unwrap_or(FIXED_ACCURACY) {
+            FIXED_RATE => parameter("rate").map(ZfpyConfiguration::FixedRate),
+            FIXED_PRECISION => parameter("precision").map(ZfpyConfiguration::FixedPrecision),
+            FIXED_ACCURACY => parameter("tolerance").map(ZfpyConfiguration::FixedAccuracy),
+            _ => None,
+        };
+        made.unwrap_or(ZfpyConfiguration::Reversible)
+    }
+
+    fn config(self, scalar: ZfpScalarType, dimensions: usize) -> Result<ZfpConfig, ZfpConfigError> {
+        Ok(match self {
+            ZfpyConfiguration::Reversible => ZfpConfig::reversible(),
+            ZfpyConfiguration::FixedAccuracy(tolerance) => ZfpConfig::fixed_accuracy(tolerance),
+            ZfpyConfiguration::FixedRate(rate) => fixed_rate(rate, scalar, dimensions)?,
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "it is no less than 0, and what is more than all bits is all of them"
+            )]
+            ZfpyConfiguration::FixedPrecision(precision) => ZfpConfig::fixed_precision(precision as u32),
+        })
+    }
+}
 
 impl ArrayConfiguration for ZfpyConfiguration {
     fn parse(codec: &CodecMetadata) -> Parsed<Self> {
         let configuration = codec.configuration.as_ref();
-        let mut members = Members::of_codec("numcodecs.zfpy", configuration, &codec.pointer, &names(MEMBERS));
+        let mut members = Members::of_codec(NAME, configuration, &codec.pointer, &names(MEMBERS));
         let is_valid = check(&mut members, MEMBERS);
-        members.finish(is_valid.then_some(ZfpyConfiguration))
+        let read = is_valid.then(|| Self::read(&members));
+        members.finish(read)
     }
 
-    fn bind(self, _: &CodecMetadata, _: &ArrayRepresentation, _: &mut Vec<Diagnostic>) -> Option<BoundArray> {
-        None
+    fn bind(
+        self,
+        codec: &CodecMetadata,
+        array: &ArrayRepresentation,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<BoundArray> {
+        let reported = found.len();
+        let mut fault = |code, message: String| {
+            found.push(Diagnostic::new(code, message).at_pointer(codec.pointer.as_str()));
+        };
+        let element = element(&array.data_type);
+        if element.is_none() {
+            let message = format!(
+                "`{NAME}` takes int32, int64, float32 and float64, but `{}` reaches it",
+                array.data_type
+            );
+            fault(code::CODEC_DATA_TYPE, message);
+        }
+        let dimensions = array.shape.len();
+        if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
+            let message = format!(
+                "`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {dimensions} reaches it"
+            );
+            fault(code::CODEC_DIMENSIONS, message);
+        }
+        if found.len() > reported {
+            return None;
+        }
+        let (element, lengths) = element.zip(lengths(&array.shape))?;
+        match self.config(scalar_type(element)?, dimensions) {
+            Ok(config) => {
+                let bound = BoundZfp { element, lengths, config, has_header: true };
+                let size = BytesSize::at_most(bound.max_encoded_bytes());
+                Some(BoundArray::to_bytes(Zfp::new(bound), size))
+            }
+            Err(error) => {
+                let message = format!("the parameters of `{NAME}` are not taken together: {error}");
+                found.push(
+                    Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(codec.pointer.as_str()),
+                );
+                None
+            }
+        }
+    }
+}
+
+/// The primitive of a type that zfpy takes.
+fn element(data_type: &DataType) -> Option<ElementType> {
+    let number = data_type.number().filter(|number| number.is_whole() && number.small_float().is_none())?;
+    let is_taken = matches!(
+        number.element(),
+        ElementType::Int32 | ElementType::Int64 | ElementType::Float32 | ElementType::Float64
+    );
+    is_taken.then_some(number.element())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::kinds::array::{ArrayCodec, ArrayFault};
+    use crate::metadata::json::Json;
+    use std::sync::Arc;
+
+    fn bound(
+        name: &str,
+        shape: &[u64],
+        configuration: &str,
+    ) -> (Option<Arc<dyn ArrayCodec>>, Vec<&'static str>) {
+        let configuration = Json::parse_str(configuration).unwrap().as_object().cloned();
+        let data_type = DataType::from_name(name).unwrap();
+        let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
+        let mut found = Vec::new();
+        let bound = (ZFPY.bind)(&CodecMetadata::new(NAME, configuration), Some(&array), &mut found);
+        (bound.codec, found.iter().map(|found| found.code).collect())
+    }
+
+    fn bytes(hexadecimal: &str) -> Vec<u8> {
+        let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16).unwrap()).unwrap();
+        hexadecimal.as_bytes().as_chunks::<2>().0.iter().map(|[a, b]| digit(*a) << 4 | digit(*b)).collect()
+    }
+
+    fn squares() -> Vec<u8> {
+        let squares = (0_u8..30).map(|n| f32::from(n) * f32::from(n) / 7.0);
+        squares.flat_map(f32::to_ne_bytes).collect()
+    }
+
+    /// By zfpy 1.0.1 with its header: `arange(30)` of float32 as `[5, 6]`, squared and divided by 7;
+    /// `arange(24) * 1000 - 7000` of int32 as `[2, 3, 4]`; `arange(7) / 4` of float64.
+    #[test]
+    fn streams_of_zfpy_are_written_bit_for_bit_and_read() {
+        let steps: Vec<u8> = (0..24).flat_map(|n: i32| (n * 1000 - 7000).to_ne_bytes()).collect();
+        let quarters: Vec<u8> = (0_u8..7).flat_map(|n| (f64::from(n) / 4.0).to_ne_bytes()).collect();
+        let cases: [(&str, &[u64], &str, &[u8], &str); 7] = [
+            (
+                "float32",
+                &[5, 6],
+                r#"{"mode":4,"tolerance":0.01}"#,
+                &squares(),
+                concat!(
+                    "7a667005560000400000c0ca0b6dd192aa354a2062805c0c818801720d490584442117404206014407414206",
+                    "01d4d0ca940da66810a0408a06a1a141a3080000208a002002a20800",
+                ),
+            ),
+            (
+                "float32",
+                &[5, 6],
+                r#"{"mode":4,"tolerance":-1,"rate":-1,"precision":-1,"compression_kwargs":{"tolerance":-1}}"#,
+                &squares(),
+                concat!(
+                    "7a6670055600004000000088fff8e1c7ff1f00000000280cab5fd382ee8e34977184275f0b0c5dd5a4408290",
+                    "698d2646cb194dcba4568290698d2646cb194dcba4568290698d2646cb144fc42e3d438f4448c4d624c6f600",
+                    "30f600c6f60030f600c6f64070016d51815a0c58cd12840094086498ad3244a5080022208a002002a2080062",
+                    "9461361849000000900408120049802001900449",
+                ),
+            ),
+            (
+                "float32",
+                &[5, 6],
+                r#"{"mode":2,"rate":8.0}"#,
+                &squares(),
+                concat!(
+                    "7a667005560000400000f0070b6dd192aa354a2062805c0c818801720d490584442117404206014407414206",
+                    "0dad4cd9608a06010aa46810a0408a260d0d1a4500000051040011104500100100000000",
+                ),
+            ),
+            (
+                "float32",
+                &[5, 6],
+                r#"{"mode":3,"precision":16}"#,
+                &squares(),
+                concat!(
+                    "7a667005560000400000f0800b6dd192aa354a2062805c0c8168482a20240ab900123208203a888656a66c30",
+                    "458300050d0d1a45000000510400110000000000",
+                ),
+            ),
+            (
+                "int32",
+                &[2, 3, 4],
+                r#"{"mode":4,"tolerance":0.5}"#,
+                &steps,
+                concat!(
+                    "7a66700538002000100020cb0000020840011138400201540040040010300003013420400502701000010044",
+                    "000000000000000000000000",
+                ),
+            ),
+            (
+                "int32",
+                &[2, 3, 4],
+                "{}",
+                &steps,
+                concat!(
+                    "7a66700538002000100000881c002080014210a00400601020000018000004004810a002002810a007011a00",
+                    "80010000",
+                ),
+            ),
+            (
+                "float64",
+                &[7],
+                r#"{"mode":2,"rate":33.3}"#,
+                &quarters,
+                concat!(
+                    "7a6670056300000000004008ff67a7000000000000000000000000002000add5582800000000000000000000",
+                    "00000000",
+                ),
+            ),
+        ];
+        for (name, shape, configuration, elements, stream) in cases {
+            let codec = bound(name, shape, configuration).0.unwrap();
+            let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+            codec.encode(elements, &mut encoded).unwrap();
+            assert_eq!(encoded, bytes(stream), "{name} {configuration}");
+            codec.decode(&encoded, &mut decoded).unwrap();
+            assert_eq!(decoded.len(), elements.len(), "{name} {configuration}");
+        }
+    }
+
+    #[test]
+    fn header_decides_how_a_chunk_is_read_but_not_what_it_holds() {
+        let reversible = bound("float32", &[5, 6], "{}").0.unwrap();
+        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+        reversible.encode(&squares(), &mut encoded).unwrap();
+        for (shape, configuration) in
+            [(&[5_u64, 6][..], r#"{"mode":2,"rate":4}"#), (&[30], "{}"), (&[2, 3, 5], "{}")]
+        {
+            bound("float32", shape, configuration).0.unwrap().decode(&encoded, &mut decoded).unwrap();
+            assert_eq!(decoded, squares(), "{shape:?}");
+        }
+        for (name, shape) in
+            [("int32", &[5_u64, 6][..]), ("float64", &[5, 6]), ("float32", &[5, 7]), ("float32", &[1 << 40])]
+        {
+            let found = bound(name, shape, "{}").0.unwrap().decode(&encoded, &mut decoded);
+            assert!(matches!(found, Err(ArrayFault::Bytes(_))), "{name} {shape:?}: {found:?}");
+        }
+        for end in 0..encoded.len() {
+            assert!(reversible.decode(&encoded[..end], &mut decoded).is_err(), "{end}");
+        }
+        for place in 0..encoded.len() {
+            let mut damaged = encoded.clone();
+            damaged[place] ^= 0x55;
+            if reversible.decode(&damaged, &mut decoded).is_ok() {
+                assert_eq!(decoded.len(), 120);
+            }
+        }
+    }
+
+    #[test]
+    fn types_and_shapes_that_zfpy_refuses_are_faults() {
+        assert_eq!(bound("uint32", &[4], "{}").1, ["ZC115"]);
+        assert_eq!(bound("float16", &[4], "{}").1, ["ZC115"]);
+        assert_eq!(bound("float32", &[1; 5], "{}").1, [code::CODEC_DIMENSIONS.code]);
+        assert_eq!(bound("float32", &[], "{}").1, [code::CODEC_DIMENSIONS.code]);
+        assert_eq!(bound("float32", &[4], r#"{"mode":6}"#).1, ["ZC114"]);
+        assert_eq!(bound("float32", &[4], r#"{"mode":2,"rate":1e9}"#).1, ["ZC114"]);
     }
 }

@@ -1,16 +1,17 @@
 //! `zfp`: blocks of up to four dimensions, of which each keeps its most significant bits, or all.
 //!
-//! Through `zfp-rs`, which is written in Rust: it reads nothing beyond the end of a stream. A chunk is a stream without a
-//! header, in words of 64 bits, little endian; integers of 8 and 16 bits lie in the upper bits of 32, as zfp's own
-//! functions put them there.
+//! Through `zfp-rs`, which is written in Rust: it reads nothing beyond the end of a stream. A chunk is a stream in words of
+//! 64 bits, little endian: of `zfp` without a header, of `numcodecs.zfpy` with zfp's own. Integers of 8 and 16 bits lie in
+//! the upper bits of 32, as zfp's own functions put them there.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zfp>
 
 use std::borrow::Cow;
 
 use bytemuck::Pod;
+use half::f16;
 use thiserror::Error;
-use zfp_rs::{ZfpBitStream, ZfpField, ZfpFieldMut, ZfpScalar};
+use zfp_rs::{ZfpBitStream, ZfpConfig, ZfpField, ZfpFieldMut, ZfpHeaderMask, ZfpScalar, ZfpScalarType};
 
 use super::BoundZfp;
 use crate::element::ElementType;
@@ -40,6 +41,14 @@ pub enum ZfpError {
         found: usize,
         /// Elements of the chunk.
         elements: usize,
+    },
+    /// A header of another chunk.
+    #[error("the header is of {} elements of {:?}, expected {} of {:?}", found.1, found.0, expected.1, expected.0)]
+    Header {
+        /// The type and the number of the elements of the chunk.
+        expected: (ZfpScalarType, usize),
+        /// Those of the header.
+        found: (ZfpScalarType, usize),
     },
     /// Something behind the end.
     #[error("{count} bytes follow the compressed numbers")]
@@ -87,11 +96,13 @@ impl Zfp {
             }
             ElementType::Int32 => self.encode_as::<i32>(&numbers(decoded), encoded),
             ElementType::Int64 => self.encode_as::<i64>(&numbers(decoded), encoded),
+            ElementType::Float16 => {
+                let wide: Vec<f32> = numbers::<f16>(decoded).iter().map(|value| value.to_f32()).collect();
+                self.encode_as(&wide, encoded)
+            }
             ElementType::Float32 => self.encode_as::<f32>(&numbers(decoded), encoded),
             ElementType::Float64 => self.encode_as::<f64>(&numbers(decoded), encoded),
-            element @ (ElementType::UInt32 | ElementType::UInt64 | ElementType::Float16) => {
-                Err(not_of_its(element))
-            }
+            element @ (ElementType::UInt32 | ElementType::UInt64) => Err(not_of_its(element)),
         }
     }
 
@@ -110,6 +121,11 @@ impl Zfp {
         let size = size.ok_or(ZfpError::Memory { size: usize::MAX })?;
         let mut stream = ZfpBitStream::new(size).map_err(|error| ZfpError::Memory { size: error.bytes })?;
         let field = ZfpField::new(numbers, self.bound.lengths).map_err(library)?;
+        if self.bound.has_header {
+            stream
+                .write_header(&self.bound.config, &field.metadata(), ZfpHeaderMask::FULL)
+                .map_err(library)?;
+        }
         let written = stream.compress(&self.bound.config, &field).map_err(library)?;
         encoded.try_reserve_exact(written).map_err(|_| ZfpError::Memory { size: written })?;
         encoded.extend_from_slice(stream.as_bytes().get(..written).unwrap_or_default());
@@ -132,11 +148,13 @@ impl Zfp {
             }
             ElementType::Int32 => self.decode_as::<i32>(encoded).and_then(|found| append(&found, decoded)),
             ElementType::Int64 => self.decode_as::<i64>(encoded).and_then(|found| append(&found, decoded)),
+            ElementType::Float16 => self.decode_as::<f32>(encoded).and_then(|found| {
+                let narrow: Vec<f16> = found.into_iter().map(f16::from_f32).collect();
+                append(&narrow, decoded)
+            }),
             ElementType::Float32 => self.decode_as::<f32>(encoded).and_then(|found| append(&found, decoded)),
             ElementType::Float64 => self.decode_as::<f64>(encoded).and_then(|found| append(&found, decoded)),
-            element @ (ElementType::UInt32 | ElementType::UInt64 | ElementType::Float16) => {
-                Err(not_of_its(element))
-            }
+            element @ (ElementType::UInt32 | ElementType::UInt64) => Err(not_of_its(element)),
         }
     }
 
@@ -175,12 +193,40 @@ impl Zfp {
         let size = elements.saturating_mul(size_of::<T>());
         numbers.try_reserve_exact(elements).map_err(|_| ZfpError::Memory { size })?;
         numbers.resize(elements, T::zeroed());
-        let mut field = ZfpFieldMut::new(&mut numbers, self.bound.lengths).map_err(library)?;
-        let read = stream.decompress(&self.bound.config, &mut field).map_err(library)?;
+        let (config, lengths) = if self.bound.has_header {
+            self.read_header(&mut stream, T::SCALAR_TYPE, elements)?
+        } else {
+            (self.bound.config, self.bound.lengths)
+        };
+        let mut field = ZfpFieldMut::new(&mut numbers, lengths).map_err(library)?;
+        let read = stream.decompress(&config, &mut field).map_err(library)?;
         match found.checked_sub(read) {
             Some(count) if count > 0 => Err(ZfpError::Trailing { count }),
             _ => Ok(numbers),
         }
+    }
+
+    /// The parameters that a stream says of itself, and its lengths: any that have as many elements as the chunk, which
+    /// may have been flattened.
+    fn read_header(
+        &self,
+        stream: &mut ZfpBitStream,
+        scalar: ZfpScalarType,
+        elements: usize,
+    ) -> Result<(ZfpConfig, [usize; 4]), ZfpError> {
+        let header = stream.read_header(ZfpHeaderMask::FULL).map_err(library)?;
+        let (Some(config), Some(metadata)) = (header.config, header.metadata) else {
+            return Err(ZfpError::Library("the header is not whole".to_owned()));
+        };
+        let dims = metadata.dims.iter().filter(|length| **length > 0);
+        let found = dims.fold(1_usize, |count, length| count.saturating_mul(*length));
+        if metadata.scalar_type != scalar || found != elements {
+            return Err(ZfpError::Header {
+                expected: (scalar, elements),
+                found: (metadata.scalar_type, found),
+            });
+        }
+        Ok((config, metadata.dims))
     }
 }
 
@@ -299,6 +345,64 @@ mod tests {
     fn bytes(hexadecimal: &str) -> Vec<u8> {
         let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16).unwrap()).unwrap();
         hexadecimal.as_bytes().as_chunks::<2>().0.iter().map(|[a, b]| digit(*a) << 4 | digit(*b)).collect()
+    }
+
+    /// By zfpy 1.0.1 without a header: `arange(7) / 4` of float64, 33.3 bits each; `arange(30)` of float32 as `[5, 6]`,
+    /// squared and divided by 7, 8 bits each; `arange(24) * 1000 - 7000` of int32 as `[2, 3, 4]`, to within 0.5, of which
+    /// integers know nothing; `arange(4) / 4` of float32 as `[1, 2, 1, 2]`, 1 bit each.
+    #[test]
+    fn rates_are_those_of_the_rank_and_integers_keep_all_of_an_accuracy() {
+        let quarters: Vec<u8> = (0_u8..7).flat_map(|n| (f64::from(n) / 4.0).to_ne_bytes()).collect();
+        let four: Vec<u8> = (0_u8..4).flat_map(|n| (f32::from(n) / 4.0).to_ne_bytes()).collect();
+        let squares = (0_u8..30).map(|n| f32::from(n) * f32::from(n) / 7.0);
+        let squares: Vec<u8> = squares.flat_map(f32::to_ne_bytes).collect();
+        let steps: Vec<u8> = (0..24).flat_map(|n: i32| (n * 1000 - 7000).to_ne_bytes()).collect();
+        for (codec, elements, stream) in [
+            (
+                zfp("float64", &[7], r#"{"mode":"fixed_rate","rate":33.3}"#),
+                &quarters,
+                "ff67a7000000000000000000000000002000add55828000000000000000000000000000000000000",
+            ),
+            (
+                zfp("float32", &[5, 6], r#"{"mode":"fixed_rate","rate":8}"#),
+                &squares,
+                concat!(
+                    "0b6dd192aa354a2062805c0c818801720d4905844421174042060144074142060dad4cd9608a06010aa46810",
+                    "a0408a260d0d1a45000000510400111045001001",
+                ),
+            ),
+            (
+                zfp("int32", &[2, 3, 4], r#"{"mode":"fixed_accuracy","tolerance":0.5}"#),
+                &steps,
+                "00000208400111384002015400400400103000030134204005027010000100440000000000000000",
+            ),
+            (
+                zfp("float32", &[1, 2, 1, 2], r#"{"mode":"fixed_rate","rate":1}"#),
+                &four,
+                "ff2c015801080000000000000000000000000000000000000000000000000000",
+            ),
+        ] {
+            let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+            codec.encode(elements, &mut encoded).unwrap();
+            assert_eq!(encoded, bytes(stream));
+            codec.decode(&encoded, &mut decoded).unwrap();
+            assert_eq!(decoded.len(), elements.len());
+        }
+    }
+
+    #[test]
+    fn half_floats_and_a_single_element_come_back() {
+        let halves: Vec<u8> =
+            (0_u8..6).flat_map(|n| f16::from_f32(f32::from(n) * 0.7).to_ne_bytes()).collect();
+        for (name, shape, elements) in
+            [("float16", &[2_u64, 3][..], &halves[..]), ("float16", &[], &halves[2..4])]
+        {
+            let codec = zfp(name, shape, r#"{"mode":"reversible"}"#);
+            let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+            codec.encode(elements, &mut encoded).unwrap();
+            codec.decode(&encoded, &mut decoded).unwrap();
+            assert_eq!(decoded, elements, "{shape:?}");
+        }
     }
 
     /// By zfpy 1.0.1 without a header: `arange(30)` of float32 as `[5, 6]`, squared and divided by 7, to within 0.01;
