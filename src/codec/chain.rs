@@ -43,6 +43,16 @@ impl Codec {
             Codec::Sharding(_) | Codec::BytesToBytes(_) | Codec::Unread => Role::Other,
         }
     }
+
+    /// By how much a number that it encodes may come back changed at most: `None` where every bit comes back, infinity
+    /// where nothing bounds it.
+    pub fn max_loss(&self) -> Option<f64> {
+        match self {
+            Codec::Array(codec) => codec.max_loss(),
+            Codec::Sharding(sharding) => sharding.inner().max_loss(0),
+            Codec::BytesToBytes(_) | Codec::Unread => None,
+        }
+    }
 }
 
 /// A codec in its place.
@@ -219,6 +229,18 @@ impl BoundChain {
                 )
             })
             .count()
+    }
+
+    /// By how much the codecs from `first` on may change a number, as [`Codec::max_loss`] has it. Behind a codec that
+    /// changes values nothing bounds it.
+    pub fn max_loss(&self, first: usize) -> Option<f64> {
+        let codecs = self.codecs.iter().skip(first);
+        let keeps_values = |role: Role<'_>| {
+            matches!(role, Role::Transpose(_) | Role::Reshape | Role::Compress | Role::Other)
+        };
+        let loss = codecs.clone().filter_map(|codec| codec.codec.max_loss()).reduce(f64::max)?;
+        let is_of_values = codecs.clone().all(|codec| keeps_values(codec.codec.role()));
+        Some(if is_of_values { loss } else { f64::INFINITY })
     }
 
     /// The most bytes that an encoded chunk can have; more is a fault.

@@ -113,6 +113,8 @@ codes! {
     ZC214 BITROUND_FILL_VALUE_LOST Warning;
     /// Chunks are encoded anew by `delta` of floats, which does not give back every value.
     ZC215 DELTA_LOSSY Warning;
+    /// Chunks are encoded anew by `zfp` or `numcodecs.zfpy` in a mode that rounds.
+    ZC216 ZFP_LOSSY Warning;
     /// `scale_offset` on a type that is neither an integer nor a real float.
     ZC221 SCALE_OFFSET_DATA_TYPE Error;
     /// `offset` or `scale` is no value of the data type that reaches the codec.

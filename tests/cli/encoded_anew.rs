@@ -57,6 +57,62 @@ fn d15_delta_of_floats_that_is_applied_anew_is_warned_of() {
 }
 
 #[test]
+fn zfp_that_rounds_is_warned_of_and_held_to_its_tolerance() {
+    let test = differences();
+    let accuracy = r#"{"name":"zfp","configuration":{"mode":"fixed_accuracy","tolerance":0.5}}"#;
+    let zfpy = r#"{"name":"numcodecs.zfpy","configuration":{"mode":4,"tolerance":0.5}}"#;
+    for (codec, bound) in [
+        (accuracy, Some(0.5)),
+        (zfpy, Some(0.5)),
+        (r#"{"name":"zfp","configuration":{"mode":"fixed_rate","rate":12}}"#, None),
+    ] {
+        let codecs = format!("[{codec}]");
+        let run = test.run([
+            "transcode",
+            "--json",
+            "--verify",
+            "--overwrite",
+            "--codecs",
+            &codecs,
+            "plain",
+            "lossy",
+        ]);
+        assert_eq!(run.status, 0, "{codec}: {}", run.error);
+        let result = run.json();
+        assert!(warns_of(&result, "ZC216"), "{codec}: {}", run.error);
+        let verified = &result["nodes"][0]["verify"];
+        assert_eq!(
+            (verified["equal"].as_bool(), verified["bound"].as_f64()),
+            (Some(true), bound),
+            "{result:#}"
+        );
+        let error = verified["max_abs_error"].as_f64().unwrap();
+        assert!(error > 0.0 && error <= bound.unwrap_or(1e9), "{error}");
+        // Chunks that it has encoded are copied, or compressed anew, as they are.
+        for options in [&[][..], &["--compress", "zstd:1"], &["--separator", "."]] {
+            let run = test.run(
+                ["transcode", "--json", "--verify", "--overwrite", "lossy", "out"].iter().chain(options),
+            );
+            assert_eq!(run.status, 0, "{codec} {options:?}: {}", run.error);
+            assert!(!warns_of(&run.json(), "ZC216"), "{codec} {options:?}: {}", run.error);
+            assert_eq!(run.json()["nodes"][0]["verify"]["max_abs_error"], 0.0, "{codec} {options:?}");
+        }
+        let run = test.run(["transcode", "-q", "--verify", "-c", "5", "lossy", "anew"]);
+        run.fails(1, &["differs from the source", "does not give back"]);
+        assert!(!test.exists("anew/zarr.json"));
+    }
+    let reversible = r#"[{"name":"zfp","configuration":{"mode":"reversible"}}]"#;
+    let run = test.run(["transcode", "--json", "--verify", "--codecs", reversible, "plain", "exact"]);
+    assert!(run.status == 0 && !warns_of(&run.json(), "ZC216"), "{}", run.error);
+    test.run(["transcode", "-q", "--verify", "-c", "5", "exact", "exact.out"]).succeeds();
+    // A NaN makes numbers of its neighbours that are none of theirs.
+    let values: Vec<f32> = (0_u8..8).map(|n| if n == 3 { f32::NAN } else { f32::from(n) }).collect();
+    test.write("plain/c/0", float32(&values));
+    let run = test.run(["transcode", "-q", "--verify", "--codecs", &format!("[{accuracy}]"), "plain", "nan"]);
+    run.fails(1, &["differs from the source", "`zfp` does not give back"]);
+}
+
+#[test]
 fn d15_verify_holds_destination_to_the_values_of_source() {
     let test = differences();
     for source in ["a", "v2"] {

@@ -14,7 +14,12 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give of a store alone, each with the test that another command gives it in.
-const OF_OTHERS: [(Code, &str, &str); 10] = [
+const OF_OTHERS: [(Code, &str, &str); 11] = [
+    (
+        code::ZFP_LOSSY,
+        include_str!("encoded_anew.rs"),
+        "zfp_that_rounds_is_warned_of_and_held_to_its_tolerance",
+    ),
     (
         code::DELTA_LOSSY,
         include_str!("encoded_anew.rs"),

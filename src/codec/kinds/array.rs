@@ -163,6 +163,12 @@ pub trait ArrayCodec: Debug + Send + Sync {
         Role::Other
     }
 
+    /// By how much a number that it encodes may come back changed at most: `None` where every bit comes back, infinity
+    /// where nothing bounds it.
+    fn max_loss(&self) -> Option<f64> {
+        None
+    }
+
     /// Why it cannot run for this chunk, where it cannot.
     fn refusal(&self) -> Option<String> {
         None

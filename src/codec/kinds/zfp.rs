@@ -4,7 +4,7 @@
 
 pub mod stream;
 
-use zfp_rs::{ZfpConfig, ZfpConfigError, ZfpDimensionality, ZfpScalarType, ZfpStreamAlignment};
+use zfp_rs::{ZfpConfig, ZfpConfigError, ZfpDimensionality, ZfpMode, ZfpScalarType, ZfpStreamAlignment};
 
 use super::array::{
     ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, keep, unsupported,
@@ -46,7 +46,7 @@ pub enum ZfpConfiguration {
 }
 
 /// `zfp` for one type and shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundZfp {
     /// The primitive of an element.
     pub element: ElementType,
@@ -56,6 +56,8 @@ pub struct BoundZfp {
     pub config: ZfpConfig,
     /// Whether a stream begins with the library's full header, which says all of this again.
     pub has_header: bool,
+    /// By how much a number may change at most, as [`ArrayCodec::max_loss`] has it.
+    pub max_loss: Option<f64>,
 }
 
 /// The most dimensions that zfp takes.
@@ -180,7 +182,12 @@ impl ZfpConfiguration {
                 ZfpConfig::expert(minbits, maxbits, maxprec, minexp)?
             }
         };
-        Ok(Some(BoundZfp { element, lengths, config, has_header: false }))
+        let tolerance = match self {
+            ZfpConfiguration::FixedAccuracy(tolerance) => Some(tolerance),
+            _ => None,
+        };
+        let max_loss = max_loss(&config, element, tolerance);
+        Ok(Some(BoundZfp { element, lengths, config, has_header: false, max_loss }))
     }
 }
 
@@ -201,6 +208,15 @@ pub(super) fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
         .filter(|length| **length > 0)
         .try_fold(1_usize, |count, length| count.checked_mul(*length))?;
     Some(lengths)
+}
+
+/// By how much a number may change: only floats that are not narrowed afterwards keep a tolerance.
+pub(super) fn max_loss(config: &ZfpConfig, element: ElementType, tolerance: Option<f64>) -> Option<f64> {
+    if config.mode() == ZfpMode::Reversible {
+        return None;
+    }
+    let keeps = matches!(element, ElementType::Float32 | ElementType::Float64);
+    Some(tolerance.filter(|tolerance| keeps && *tolerance > 0.0).unwrap_or(f64::INFINITY))
 }
 
 /// So many bits for each number of a block, which has as many dimensions as the chunk.
@@ -274,6 +290,10 @@ impl ArrayCodec for Zfp {
 
     fn role(&self) -> Role<'_> {
         Role::Compress
+    }
+
+    fn max_loss(&self) -> Option<f64> {
+        self.bound().max_loss
     }
 }
 

@@ -9,7 +9,7 @@ use super::array::{ArrayConfiguration, ArrayKind, BoundArray};
 use super::members::Members;
 use super::numcodecs::{Absent, Form, Member, check, names};
 use super::zfp::stream::Zfp;
-use super::zfp::{BoundZfp, MAX_DIMENSIONS, fixed_rate, lengths, scalar_type};
+use super::zfp::{BoundZfp, MAX_DIMENSIONS, fixed_rate, lengths, max_loss, scalar_type};
 use super::{ArrayRepresentation, BytesSize, Parsed};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -119,7 +119,12 @@ impl ArrayConfiguration for ZfpyConfiguration {
         let (element, lengths) = element.zip(lengths(&array.shape))?;
         match self.config(scalar_type(element)?, dimensions) {
             Ok(config) => {
-                let bound = BoundZfp { element, lengths, config, has_header: true };
+                let tolerance = match self {
+                    ZfpyConfiguration::FixedAccuracy(tolerance) => Some(tolerance),
+                    _ => None,
+                };
+                let max_loss = max_loss(&config, element, tolerance);
+                let bound = BoundZfp { element, lengths, config, has_header: true, max_loss };
                 let size = BytesSize::at_most(bound.max_encoded_bytes());
                 Some(BoundArray::to_bytes(Zfp::new(bound), size))
             }

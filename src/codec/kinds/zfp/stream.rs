@@ -65,7 +65,7 @@ pub enum ZfpError {
 }
 
 /// Compresses and decompresses numbers of one type and shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Zfp {
     bound: BoundZfp,
 }
@@ -74,6 +74,11 @@ impl Zfp {
     /// Compresses as `bound` says.
     pub const fn new(bound: BoundZfp) -> Self {
         Zfp { bound }
+    }
+
+    /// What was bound.
+    pub const fn bound(&self) -> &BoundZfp {
+        &self.bound
     }
 
     /// Bytes beside the buffers: the elements in 32 bits where they are smaller, and the stream.

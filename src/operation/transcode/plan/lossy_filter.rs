@@ -1,4 +1,4 @@
-//! Filters that do not give back the floats that they encode, where chunks are encoded anew (SEMANTICS: D15).
+//! Codecs that do not give back the numbers that they encode, where chunks are encoded anew (SEMANTICS: D15).
 
 use crate::codec::chain::{BoundCodec, Workspace};
 use crate::codec::conversion::round_trip;
@@ -15,12 +15,13 @@ pub(in crate::operation) fn kept(job: &ObjectJob) -> usize {
     }
 }
 
-/// The first such codec that elements pass on their way to DEST; codecs that encoded chunks have passed before, and do
+/// The first such codec, or compressor that rounds, that elements pass on their way to DEST; codecs that encoded chunks have passed before, and do
 /// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come
 /// back as they are.
 pub(in crate::operation) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
     let mut codecs = job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job));
-    codecs.find(|codec| matches!(codec.codec.role(), Role::Delta(delta) if !delta.is_exact()))
+    let is_delta = |role: Role<'_>| matches!(role, Role::Delta(delta) if !delta.is_exact());
+    codecs.find(|codec| is_delta(codec.codec.role()) || codec.codec.max_loss().is_some())
 }
 
 /// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
@@ -53,6 +54,16 @@ pub(in crate::operation) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
         return Some(Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message).with_help(help));
     }
     let codec = of(job)?;
+    if let Some(loss) = codec.codec.max_loss() {
+        let most = if loss.is_finite() { format!(" by up to {loss}") } else { String::new() };
+        let message = format!(
+            "chunks are encoded anew by `{}`, which rounds: values can change{most}, and what stands near a NaN or an \
+             infinite element can be lost",
+            codec.name
+        );
+        let help = "the mode `reversible`, or another codec, keeps every value; `--verify` tells by how much they change";
+        return Some(Diagnostic::new(code::ZFP_LOSSY, message).with_help(help));
+    }
     let message = format!(
         "chunks are encoded anew by `{}` of floats: what it adds up again can differ from SOURCE's values in the \
          last digits, and what follows a NaN or an infinite element in its chunk is lost",

@@ -30,6 +30,7 @@ impl<'a> Comparison<'a> {
             change: ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1)),
             read_back: round_trip(chain, 0),
             quantizes: false,
+            max_loss: None,
             source_absent: fill.clone(),
             destination_fill: fill,
             absent_error: 0.0,
