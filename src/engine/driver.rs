@@ -1,8 +1,8 @@
 //! Work over chunks by a pool of threads; the result is the same for any number of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, TryLockError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use super::ahead::{ReadAhead, Reads};
 use crate::array::chunk_set::ChunkSet;
@@ -59,32 +59,42 @@ impl Driver {
 
     /// Does `work` for each of `0..count`; the results in order.
     fn each<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        self.beside(count, work, || ()).0
+        self.beside(count, work, || ()).0.into_iter().flatten().collect()
     }
 
     /// Does `work` for each of `0..count` by the threads, to which the numbers are handed out in their order, and meanwhile
-    /// something else here. The results are in order.
+    /// something else here. The results are in order; each is there.
     fn beside<R: Send, B>(
         &self,
         count: usize,
         work: impl Fn(usize) -> R + Sync,
         meanwhile: impl FnOnce() -> B,
-    ) -> (Vec<R>, B) {
+    ) -> (Vec<Option<R>>, B) {
         let Some(pool) = &self.pool else {
             let done = meanwhile();
-            return ((0..count).map(work).collect(), done);
+            return ((0..count).map(|number| Some(work(number))).collect(), done);
         };
-        let at_once = (count / (pool.current_num_threads() * TURNS)).clamp(1, MOST_AT_ONCE);
-        let turns = pool.current_num_threads().min(count.div_ceil(at_once));
-        let (next, mut shares) = (AtomicUsize::new(0), Vec::new());
-        shares.resize_with(turns, Share::default);
+        let threads = pool.current_num_threads();
+        let at_once = (count / (threads * TURNS)).clamp(1, MOST_AT_ONCE);
+        let mut results: Vec<Option<R>> = Vec::new();
+        results.resize_with(count, || None);
+        // Each turn is a stretch of numbers, with the place for their results.
+        let turns = Mutex::new((0..count).step_by(at_once).zip(results.chunks_mut(at_once)));
+        let take_turns = || {
+            let next = || turns.lock().unwrap_or_else(PoisonError::into_inner).next();
+            while let Some((first, places)) = next() {
+                for (number, place) in (first..).zip(places) {
+                    *place = Some(work(number));
+                }
+            }
+        };
         let done = pool.in_place_scope(|scope| {
-            for share in &mut shares {
-                scope.spawn(|_| share.take(&next, count, at_once, &work));
+            for _ in 0..threads.min(count.div_ceil(at_once)) {
+                scope.spawn(|_| take_turns());
             }
             meanwhile()
         });
-        (joined(shares, count), done)
+        (results, done)
     }
 
     /// What its threads keep from one piece of work to the next, one for each.
@@ -132,10 +142,8 @@ impl Driver {
             let count = usize::try_from((chunks.len() - first).min(batch)).unwrap_or(0);
             let work = |item| {
                 let place = first + item as u64;
-                if place > failed_at.load(Ordering::Relaxed) {
-                    return None;
-                }
-                let index = chunks.nth(place)?;
+                let index = chunks.nth(place).filter(|_| place <= failed_at.load(Ordering::Relaxed));
+                let Some(index) = index else { return Ok(None) };
                 if let Some(ahead) = &ahead {
                     ahead.begin(place);
                 }
@@ -143,7 +151,7 @@ impl Driver {
                 if result.is_err() {
                     failed_at.fetch_min(place, Ordering::Relaxed);
                 }
-                Some(result.map(|result| (index, result)).map_err(|fault| ChunkFault { index, fault }))
+                result.map(|result| Some((index, result))).map_err(|fault| ChunkFault { index, fault })
             };
             // While the threads are at one batch, the one before it is folded.
             let before = std::mem::take(&mut waiting);
@@ -229,56 +237,15 @@ impl Driver {
     }
 }
 
-/// What one thread has done of numbers that are handed out.
-struct Share<R> {
-    results: Vec<R>,
-    /// The stretches of numbers that it took, ascending: the first of each, and how many results stand for it.
-    turns: Vec<(usize, usize)>,
-}
-
-impl<R> Default for Share<R> {
-    fn default() -> Self {
-        Share { results: Vec::new(), turns: Vec::new() }
-    }
-}
-
-impl<R> Share<R> {
-    /// Takes stretches of numbers as long as there are any below `count`.
-    fn take(&mut self, next: &AtomicUsize, count: usize, at_once: usize, work: &impl Fn(usize) -> R) {
-        loop {
-            let first = next.fetch_add(at_once, Ordering::Relaxed);
-            if first >= count {
-                return;
-            }
-            let end = count.min(first + at_once);
-            self.results.extend((first..end).map(work));
-            self.turns.push((first, end - first));
-        }
-    }
-}
-
-/// The results of all shares in the order of their numbers.
-fn joined<R>(shares: Vec<Share<R>>, count: usize) -> Vec<R> {
-    let mut shares: Vec<_> =
-        shares.into_iter().map(|share| (share.turns.into_iter(), share.results.into_iter())).collect();
-    let mut all = Vec::with_capacity(count);
-    while let Some((turns, results)) =
-        shares.iter_mut().min_by_key(|(turns, _)| turns.as_slice().first().map_or(usize::MAX, |turn| turn.0))
-        && let Some((_, length)) = turns.next()
-    {
-        all.extend(results.by_ref().take(length));
-    }
-    all
-}
-
 /// Gives results to `fold` in their order, up to the first fault.
 fn fold_all<R>(
-    results: Vec<Option<Result<(u64, R), ChunkFault>>>,
+    results: Vec<Option<Result<Option<(u64, R)>, ChunkFault>>>,
     fold: &mut impl FnMut(u64, R),
 ) -> Result<(), ChunkFault> {
     for result in results.into_iter().flatten() {
-        let (index, result) = result?;
-        fold(index, result);
+        if let Some((index, result)) = result? {
+            fold(index, result);
+        }
     }
     Ok(())
 }
