@@ -117,6 +117,16 @@ impl StagedPlan {
 }
 
 impl StagingShape {
+    /// Whether intermediate data of an array of `shape` can have this grid.
+    pub fn fits(&self, shape: &[u64]) -> bool {
+        let StagingShape { subchunk, shard } = self;
+        let is_whole =
+            |(shard, subchunk): (&u64, &u64)| *shard > 0 && *subchunk > 0 && shard.is_multiple_of(*subchunk);
+        [subchunk.len(), shard.len()] == [shape.len(); 2]
+            && shard.iter().zip(subchunk).all(is_whole)
+            && num_subchunks(self) <= MOST_SUBCHUNKS_OF_A_SHARD
+    }
+
     /// The grids of the first pass.
     pub fn into_staging(&self, grids: &Grids) -> Grids {
         Grids {

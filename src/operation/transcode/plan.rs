@@ -79,6 +79,24 @@ pub(in crate::operation) struct Blocks {
     pub staging: Option<StagingShape>,
 }
 
+impl Blocks {
+    /// Those of a job; `None` where it is not done block by block.
+    pub(super) fn of(job: &Job) -> Option<Self> {
+        let shape = |rechunk: &Rechunk| rechunk.plan.block_shape().to_vec();
+        match &job.objects()?.route {
+            Route::Rechunk(rechunk) => Some(Blocks { shapes: vec![shape(rechunk)], staging: None }),
+            Route::Staged(staged) => Some(Blocks {
+                shapes: vec![shape(&staged.first), shape(&staged.second)],
+                staging: Some(StagingShape {
+                    subchunk: staged.staging.subchunk_shape().to_vec(),
+                    shard: staged.staging.metadata.largest_chunk().to_vec(),
+                }),
+            }),
+            Route::Convert(_) | Route::Subchunks(_) | Route::Measured(_) => None,
+        }
+    }
+}
+
 impl Plan {
     /// As many threads as the budget has room for; an error where there is none for a single one.
     pub(super) fn allot(&self, budget: Budget, verifies: bool) -> Result<Memory, OperationError> {
@@ -93,22 +111,6 @@ impl Plan {
         let threads = schedules().fold(allowed, |threads, s| threads.min(s.threads));
         let blocks = schedules().map(|schedule| schedule.bytes).max().unwrap_or(0);
         Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64).max(blocks) })
-    }
-
-    /// How the array is cut, where it is done block by block.
-    pub(super) fn blocks(&self) -> Option<Blocks> {
-        let shape = |rechunk: &Rechunk| rechunk.plan.block_shape().to_vec();
-        match &self.job.objects()?.route {
-            Route::Rechunk(rechunk) => Some(Blocks { shapes: vec![shape(rechunk)], staging: None }),
-            Route::Staged(staged) => Some(Blocks {
-                shapes: vec![shape(&staged.first), shape(&staged.second)],
-                staging: Some(StagingShape {
-                    subchunk: staged.staging.subchunk_shape().to_vec(),
-                    shard: staged.staging.metadata.largest_chunk().to_vec(),
-                }),
-            }),
-            Route::Convert(_) | Route::Subchunks(_) | Route::Measured(_) => None,
-        }
     }
 
     /// The passes over blocks, where the job goes from one grid to another, and the comparison after it.

@@ -66,11 +66,11 @@ fn carry_out(
     let prepared = Prepared::new(options, given, progress, interrupt)?;
     let Prepared { budget, driver, source, site, arrays, documents } = prepared;
     let whole = Whole { options, source: &source, arrays: &arrays };
+    let sealed = SealedPlan::seal(options, &source, &arrays, documents);
+    given.map_or(Ok(()), |given| given.check_same(&sealed))?;
     if options.run.dry_run {
         return Ok(whole.result(None, begun));
     }
-    let sealed = SealedPlan::seal(options, &source, &arrays, documents);
-    given.map_or(Ok(()), |given| given.check_same(&sealed))?;
     let _unfinished = interrupt
         .begin(site.left_when_stopped(), site.clearing())
         .map_err(|_| OperationError::interrupted())?;

@@ -2,6 +2,7 @@
 //! existed is lost, nothing unfinished opens, and the run that goes on gives the same bytes.
 
 mod ahead;
+mod altered;
 mod sealed;
 mod unlocked;
 

@@ -146,7 +146,7 @@ impl Planner<'_> {
             options,
             run,
             budget,
-            blocks: self.settled.and_then(|settled| settled.blocks.as_ref()),
+            settled: self.settled,
             source: &source,
             present,
             target: &target,

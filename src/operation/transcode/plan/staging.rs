@@ -51,13 +51,9 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
     let inner = metadata.codecs.first()?.member("chunk_shape")?.as_array()?;
     let subchunk: Vec<u64> = inner.iter().filter_map(Json::as_u64).collect();
     let shard = metadata.largest_chunk();
-    let fits = subchunk.len() == shard.len()
-        && shard
-            .iter()
-            .zip(&subchunk)
-            .all(|(shard, subchunk)| *subchunk > 0 && shard.is_multiple_of(*subchunk));
+    let shape = StagingShape { subchunk, shard: shard.to_vec() };
     let is_of_array = metadata.shape == array.shape && metadata.data_type.same_value(&array.data_type);
-    (fits && is_of_array).then_some(StagingShape { subchunk, shard: shard.to_vec() })
+    (shape.fits(&array.shape) && is_of_array).then_some(shape)
 }
 
 /// Intermediate data of a grid for what `from` reads, and their document. Their folder is that of `destination`.
@@ -67,6 +63,11 @@ pub(in crate::operation) fn staging(
     shape: &StagingShape,
     store: &str,
 ) -> Result<(StoredArray, Json), OperationError> {
+    if !shape.fits(&from.metadata.shape) {
+        let what =
+            format!("intermediate data of shards of {:?} with chunks of {:?}", shape.shard, shape.subchunk);
+        return Err(misfit(store, &what));
+    }
     let document = document(from, shape);
     let metadata = ArrayDocument::read(&document).metadata();
     let metadata = metadata.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
@@ -80,6 +81,12 @@ pub(in crate::operation) fn staging(
         Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
     let side = side(folder(destination), metadata, &pipeline, store, 0, true)?;
     Ok((side, document))
+}
+
+/// The error for a plan that was made before, of `store`, which has something that its grids do not let it have.
+pub(super) fn misfit(store: &str, what: &str) -> OperationError {
+    OperationError::data(format!("the plan of `{store}` has {what}, which do not fit its grids"))
+        .with_help("seal the plan anew")
 }
 
 fn document(from: &StoredArray, shape: &StagingShape) -> Json {

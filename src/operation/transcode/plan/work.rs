@@ -1,9 +1,10 @@
 //! The work on the stored chunks of an array: their route, and how it is compared.
 
-use super::Blocks;
 use super::change::Changed;
 use super::lossy_filter::kept;
 use super::route::Choice;
+use super::staging::misfit;
+use super::{Blocks, Settled};
 use crate::array::ChunkSet;
 use crate::array::stored::StoredArray;
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
@@ -38,8 +39,8 @@ pub(super) struct Ends<'a> {
     pub run: &'a RunOptions,
     /// Threads and memory.
     pub budget: Budget,
-    /// The blocks of a plan that was made before.
-    pub blocks: Option<&'a Blocks>,
+    /// What a plan says that was made before.
+    pub settled: Option<&'a Settled>,
     /// SOURCE.
     pub source: &'a OpenedArray,
     /// Its chunks that are stored.
@@ -53,6 +54,29 @@ pub(super) struct Ends<'a> {
 impl Ends<'_> {
     /// The cheapest work that gives DEST the values it is to have; an error where there is none, or too little memory.
     pub(super) fn work(&self, changed: Changed) -> Result<Work, OperationError> {
+        let work = self.cheapest(changed)?;
+        self.check_settled(&work.job)?;
+        Ok(work)
+    }
+
+    /// An error where a plan that was made before cuts the array as its grids do not let it be cut, or in other passes.
+    fn check_settled(&self, job: &Job) -> Result<(), OperationError> {
+        let Some(settled) = self.settled else { return Ok(()) };
+        if Blocks::of(job) == settled.blocks {
+            return Ok(());
+        }
+        let what = match &settled.blocks {
+            Some(Blocks { shapes, staging: None }) => format!("blocks of {shapes:?}"),
+            Some(Blocks { shapes, staging: Some(staging) }) => format!(
+                "blocks of {shapes:?} through shards of {:?} with chunks of {:?}",
+                staging.shard, staging.subchunk
+            ),
+            None => "no blocks".to_owned(),
+        };
+        Err(misfit(&self.source.store, &what))
+    }
+
+    fn cheapest(&self, changed: Changed) -> Result<Work, OperationError> {
         let (options, destination) = (self.options, self.destination);
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
         if self.is_copy(&changed, keeps_fill) {
@@ -148,7 +172,7 @@ impl Ends<'_> {
             write_empty: self.options.write_empty_chunks,
             store: &self.source.store,
             budget: self.budget,
-            given: self.blocks,
+            given: self.settled.and_then(|settled| settled.blocks.as_ref()),
             elsewhere,
             verifies: self.run.verify,
             resumes: self.run.resume,

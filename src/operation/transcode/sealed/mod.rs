@@ -42,6 +42,8 @@ pub struct SealedPlan {
     documents: Vec<(String, Vec<u8>)>,
     /// The arrays, in the order of their paths.
     arrays: Vec<SealedArray>,
+    /// Whether it is as it was written down.
+    is_intact: bool,
 }
 
 /// What is done with an array.
@@ -76,6 +78,7 @@ impl SealedPlan {
             no_consolidate: options.no_consolidate,
             documents,
             arrays: arrays.iter().map(SealedArray::of).collect(),
+            is_intact: true,
         }
     }
 
@@ -125,6 +128,8 @@ impl SealedPlan {
         put_switch(&mut to, "no_consolidate", self.no_consolidate);
         to.insert("documents", Json::Array(documents.collect()));
         to.insert("arrays", Json::Array(self.arrays.iter().map(SealedArray::write).collect()));
+        let seal = if self.is_intact { seal_of(&to) } else { String::new() };
+        to.insert("seal", seal);
         Json::Object(to).to_document()
     }
 
@@ -166,6 +171,8 @@ impl SealedPlan {
                 read_list(json, document)
             })?,
             arrays: arrays.iter().enumerate().map(array).collect::<Result<_, _>>()?,
+            is_intact: optional(from, "seal", "a digest", read_text)?
+                .is_none_or(|seal| from.as_object().is_some_and(|members| seal == seal_of(members))),
         })
     }
 
@@ -200,8 +207,22 @@ impl SealedPlan {
 
     /// An error unless `again`, settled from this plan, is the same.
     pub(super) fn check_same(&self, again: &SealedPlan) -> Result<(), OperationError> {
-        let is_same = again.fingerprint() == self.fingerprint();
-        is_same.then_some(()).ok_or_else(|| self.differs("what SOURCE and the plan give is another plan"))
+        for (array, other) in self.arrays.iter().zip(&again.arrays) {
+            if (&array.route, &array.units) != (&other.route, &other.units) {
+                let SealedArray { path, route, units, .. } = array;
+                return Err(self.differs(&format!(
+                    "`{path}` is to be done by {route} in {units:?} pieces, and it takes {} in {:?}",
+                    other.route, other.units
+                )));
+            }
+        }
+        if again.fingerprint() != self.fingerprint() {
+            return Err(self.differs("what SOURCE and the plan give is another plan"));
+        }
+        if !self.is_intact {
+            return Err(self.differs("its document was changed after it was sealed"));
+        }
+        Ok(())
     }
 
     fn differs(&self, what: &str) -> OperationError {
@@ -221,7 +242,7 @@ impl SealedArray {
         SealedArray {
             path: path.clone(),
             change: change.clone(),
-            settled: Settled { quantization: plan.quantization.clone(), blocks: plan.blocks() },
+            settled: Settled { quantization: plan.quantization.clone(), blocks: Blocks::of(&plan.job) },
             route: name_of(&plan.job).name().to_owned(),
             units: plan.job.units(),
         }
@@ -254,6 +275,13 @@ impl SealedArray {
             units: required(from, "units", "a list of counts", |json| read_list(json, Json::as_u64))?,
         })
     }
+}
+
+/// The digest of all members of a plan but this, whatever white space is between them.
+pub(super) fn seal_of(members: &Object) -> String {
+    let mut members = members.clone();
+    members.remove("seal");
+    digest([Json::Object(members).to_string_compact().as_bytes()])
 }
 
 fn write_blocks(blocks: &Blocks) -> Json {
