@@ -1,31 +1,22 @@
 //! The values of an array, unit by unit: chunks, or the inner chunks of shards that can be streamed; what lies beyond
 //! the edge of the array is cut off.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::fault::Fault;
 use super::kept::thread_time;
-use super::shard::ShardLayout;
 use super::stored::{StoredArray, subchunk_start};
-use super::subchunks::SubchunkSource;
+use super::subchunks::{OpenedShard, SubchunkSource};
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::{advance, as_index, unravel};
-use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
-use crate::store::ObjectReader;
 
 /// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
 /// leaves room in a level 2 cache.
 pub const PIECE: usize = 1 << 18;
-
-/// Reads an array.
-#[derive(Debug)]
-pub struct SubchunkReader<'a> {
-    /// The array.
-    pub side: &'a StoredArray,
-}
 
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
@@ -67,17 +58,6 @@ impl ReadBuffers {
         }
         Ok(())
     }
-
-    /// The elements of a subchunk whose encoded bytes are `encoded`, which becomes the buffer that is read into.
-    pub fn decode(
-        &mut self,
-        chain: &BoundChain,
-        subchunk: &Subchunk,
-        encoded: &mut Vec<u8>,
-    ) -> Result<&[u8], ChainFault> {
-        std::mem::swap(&mut self.bytes, encoded);
-        decode(chain, subchunk, self)
-    }
 }
 
 /// A unit of the array.
@@ -117,42 +97,21 @@ impl Subchunk {
     }
 }
 
-/// A stored object that is being read.
+/// A stored object that is being read, with its place in the array.
 #[derive(Debug)]
 pub struct OpenedObject<'a> {
     side: &'a StoredArray,
-    key: String,
+    index: u64,
     start: Vec<u64>,
+    /// `None` where it is one subchunk.
     shard: Option<OpenedShard<'a>>,
-    /// The chain of the object.
-    chain: OfShape<'a, BoundChain>,
 }
 
-#[derive(Debug)]
-struct OpenedShard<'a> {
-    layout: OfShape<'a, ShardLayout>,
-    /// `None` where the shard is absent.
-    reader: Option<ObjectReader>,
-    index: Vec<IndexEntry>,
-}
-
-impl<'a> SubchunkReader<'a> {
+impl StoredArray {
     /// Opens an object; one that is not there is absent whole.
-    pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'a>, Fault> {
-        let side = self.side;
-        let key = side.key(index);
-        let shard = match side.layout_of(index)? {
-            None => None,
-            Some(layout) => {
-                let reader = side.node.open(&key)?;
-                let entries = match &reader {
-                    Some(reader) => layout.read_index(reader, &mut buffers.bytes, &mut buffers.workspace)?,
-                    None => Vec::new(),
-                };
-                Some(OpenedShard { layout, reader, index: entries })
-            }
-        };
-        Ok(OpenedObject { side, key, start: side.start_of(index), shard, chain: side.chain_of(index)? })
+    pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>, Fault> {
+        let shard = self.open_shard(index, false, &mut buffers.bytes, &mut buffers.workspace)?;
+        Ok(OpenedObject { side: self, index, start: self.start_of(index), shard })
     }
 
     /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
@@ -163,17 +122,16 @@ impl<'a> SubchunkReader<'a> {
         buffers: &mut ReadBuffers,
         mut visit: impl FnMut(&[u8]),
     ) -> Result<bool, Fault> {
-        let side = self.side;
-        if side.layout.is_some() || side.cropped(&side.start_of(index), &side.shape_of(index)).is_some() {
+        if self.layout.is_some() || self.cropped(&self.start_of(index), &self.shape_of(index)).is_some() {
             return Ok(false);
         }
         // A chunk that is kept has to be in memory whole.
-        if side.kept.room(&side.chain, as_index(side.chunk_bytes())).is_some() {
+        if self.kept.room(&self.chain, as_index(self.chunk_bytes())).is_some() {
             return Ok(false);
         }
-        let Some(mut reader) = side.node.open(&side.key(index))? else { return Ok(false) };
+        let Some(mut reader) = self.open_object(index)? else { return Ok(false) };
         let length = as_index(reader.length());
-        if !side.chain_of(index)?.stores_elements(length) || side.chain.checks_values() {
+        if !self.chain_of(index)?.stores_elements(length) || self.chain.checks_values() {
             return Ok(false);
         }
         buffers.bytes.resize(length.min(PIECE), 0);
@@ -201,7 +159,7 @@ impl<'a> SubchunkReader<'a> {
         mut visit: impl FnMut(&Subchunk, Option<&[u8]>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let object = self.open(index, buffers)?;
-        let (chain, kept) = (object.subchunk_chain(), &self.side.kept);
+        let (chain, kept) = (&*object.chain()?, &self.kept);
         object.each_place(|place| {
             let subchunk = object.subchunk(place);
             let position = object.position(place);
@@ -252,11 +210,11 @@ impl OpenedObject<'_> {
     /// The unit at a place, cut at the edge of the array.
     pub fn subchunk(&self, place: &[u64]) -> Subchunk {
         let shape = match &self.shard {
-            Some(shard) => &shard.layout.subchunk.decoded().shape,
-            None => &self.chain.decoded().shape,
+            Some(_) => Cow::Borrowed(self.side.subchunk_shape()),
+            None => self.side.shape_of(self.index),
         };
-        let start = subchunk_start(&self.start, place, shape);
-        let shape = self.side.cropped(&start, shape).unwrap_or_else(|| shape.clone());
+        let start = subchunk_start(&self.start, place, &shape);
+        let shape = self.side.cropped(&start, &shape).unwrap_or_else(|| shape.into_owned());
         Subchunk { start, shape }
     }
 
@@ -270,24 +228,24 @@ impl OpenedObject<'_> {
         if !self.fetch(place, buffers)? {
             return Ok(None);
         }
-        Ok(Some(decode(self.subchunk_chain(), subchunk, buffers)?))
+        Ok(Some(decode(&*self.chain()?, subchunk, buffers)?))
     }
 
     /// Reads a unit as it is stored; false where it is absent.
     fn fetch(&self, place: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
-        let Some(shard) = &self.shard else {
-            let bound = self.chain.max_encoded_bytes();
-            return Ok(self.side.node.read_into(&self.key, bound, &mut buffers.bytes)?);
-        };
-        let entry = shard.index.get(shard.layout.entry_of(place)).copied().flatten();
-        let (Some(entry), Some(reader)) = (entry, &shard.reader) else { return Ok(false) };
-        shard.layout.read_subchunk(reader, entry, &mut buffers.bytes)?;
-        Ok(true)
+        let ReadBuffers { bytes, workspace, .. } = buffers;
+        match &self.shard {
+            Some(shard) => Ok(shard.read(place, bytes, workspace)?.is_some()),
+            None => self.side.read_object(self.index, bytes, workspace),
+        }
     }
 
     /// The chain of its units.
-    fn subchunk_chain(&self) -> &BoundChain {
-        self.shard.as_ref().map_or(&*self.chain, |shard| &shard.layout.subchunk)
+    fn chain(&self) -> Result<OfShape<'_, BoundChain>, Fault> {
+        match &self.side.layout {
+            Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
+            None => self.side.chain_of(self.index),
+        }
     }
 
     /// The position of a unit in the grid of subchunks of an array whose chunks are all of one shape.

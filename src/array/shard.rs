@@ -124,22 +124,6 @@ impl ShardLayout {
             kind,
         })
     }
-
-    /// Reads the encoded inner chunk of an index entry, which may claim more than its chain can make.
-    pub fn read_subchunk(
-        &self,
-        reader: &ObjectReader,
-        (offset, length): (u64, u64),
-        buffer: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
-        let bound = self.subchunk.max_encoded_bytes();
-        if length > bound {
-            return Err(Fault::Other(format!(
-                "the inner chunk at byte {offset} holds {length} bytes, at most {bound} expected"
-            )));
-        }
-        Ok(reader.read_at(offset, length, buffer)?)
-    }
 }
 
 /// The subchunks of a shard in the order in which they lie.

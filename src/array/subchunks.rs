@@ -1,34 +1,139 @@
-//! The subchunks of an array, what is decoded alone: the inner chunks of shards that can be streamed, else the stored
-//! objects themselves. They are counted through the whole array, whatever object they lie in.
+//! The one place where encoded subchunks are read. A subchunk is what is decoded alone: an inner chunk of a shard that
+//! can be streamed, else a stored object as it is. They are counted through the whole array, whatever object they lie in.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fault::Fault;
+use super::shard::ShardLayout;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
-use crate::codec::chain::Workspace;
+use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::sharding::IndexEntry;
 use crate::store::{ObjectReader, StoreError};
 
-/// Encoded subchunks of an array by their positions. Threads share it.
+impl StoredArray {
+    /// Opens an object that is read in parts; `None` where it is absent.
+    pub fn open_object(&self, object: u64) -> Result<Option<ObjectReader>, Fault> {
+        if !self.may_hold(object) {
+            return Ok(None);
+        }
+        let key = self.key(object);
+        match self.node.open(&key)? {
+            None if self.present.is_some() => Err(Fault::vanished(&key)),
+            found => Ok(found),
+        }
+    }
+
+    /// Reads an object into `bytes`; false where it is absent. More than the workspace has room for, or else than the
+    /// chain can make, is a fault.
+    pub fn read_object(
+        &self,
+        object: u64,
+        bytes: &mut Vec<u8>,
+        workspace: &Workspace,
+    ) -> Result<bool, Fault> {
+        if !self.may_hold(object) {
+            return Ok(false);
+        }
+        let key = self.key(object);
+        let largest = || self.chain_of(object).map(|chain| chain.max_encoded_bytes());
+        let bound = workspace.room.map_or_else(largest, Ok)?;
+        let found = self.node.read_into(&key, bound, bytes).map_err(|error| match error {
+            StoreError::TooLarge { found, .. } if workspace.room.is_some() => Fault::Memory { needed: found },
+            error => Fault::Store(error),
+        })?;
+        if found || self.present.is_none() { Ok(found) } else { Err(Fault::vanished(&key)) }
+    }
+
+    /// Opens a shard, and reads its index, unless `reads_entries` one by one; `None` where the array has no shards that
+    /// can be streamed.
+    pub fn open_shard(
+        &self,
+        object: u64,
+        reads_entries: bool,
+        buffer: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<Option<OpenedShard<'_>>, Fault> {
+        let Some(layout) = self.layout_of(object)? else { return Ok(None) };
+        let reader = self.open_object(object)?;
+        let index = match &reader {
+            Some(reader) if !reads_entries => Some(layout.read_index(reader, buffer, workspace)?),
+            _ => None,
+        };
+        Ok(Some(OpenedShard { layout, reader, index }))
+    }
+}
+
+/// A shard whose inner chunks are read.
+#[derive(Debug)]
+pub struct OpenedShard<'a> {
+    /// How it is streamed.
+    pub layout: OfShape<'a, ShardLayout>,
+    /// `None` where the shard is absent.
+    reader: Option<ObjectReader>,
+    /// `None` where entries are read one by one.
+    index: Option<Vec<IndexEntry>>,
+}
+
+impl OpenedShard<'_> {
+    /// Where the inner chunk at a position in the shard lies: its first byte, and how many it has; `None` where it is
+    /// absent.
+    pub fn entry(
+        &self,
+        inside: &[u64],
+        buffer: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<IndexEntry, Fault> {
+        let number = self.layout.entry_of(inside);
+        match (&self.index, &self.reader) {
+            (Some(index), _) => Ok(index.get(number).copied().flatten()),
+            (None, Some(reader)) => self.layout.read_entry(reader, number, buffer, workspace),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Reads the encoded inner chunk at a position in the shard into `bytes`; where it lies in the shard, or `None` where
+    /// it is absent. More than the workspace has room for, or else than its chain can make, is a fault.
+    pub fn read(
+        &self,
+        inside: &[u64],
+        bytes: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<Option<u64>, Fault> {
+        let (Some(reader), Some((offset, length))) = (&self.reader, self.entry(inside, bytes, workspace)?)
+        else {
+            return Ok(None);
+        };
+        let bound = workspace.room.unwrap_or_else(|| self.layout.subchunk.max_encoded_bytes());
+        if length > bound {
+            return Err(match workspace.room {
+                Some(_) => Fault::Memory { needed: length },
+                None => Fault::Other(format!(
+                    "inner chunk {inside:?} at byte {offset} holds {length} bytes, at most {bound} expected"
+                )),
+            });
+        }
+        reader.read_at(offset, length, bytes)?;
+        Ok(Some(offset))
+    }
+
+    /// Bytes of the index, where all of it was read.
+    fn index_bytes(&self) -> u64 {
+        self.index.as_ref().map_or(0, |_| self.layout.sharding.index_bytes())
+    }
+}
+
+/// Encoded subchunks of an array by their positions, the last shards kept open. Threads share it.
 #[derive(Debug)]
 pub struct SubchunkSource<'a> {
     side: &'a StoredArray,
     /// Whether entries of shard indexes are read one by one: few of each are wanted.
     reads_entries: bool,
     /// The shards that were used last, the latest first.
-    opened: Mutex<VecDeque<(u64, Arc<OpenedShard>)>>,
+    opened: Mutex<VecDeque<(u64, Arc<OpenedShard<'a>>)>>,
     /// Bytes of the indexes that were read.
     index_bytes: AtomicU64,
-}
-
-#[derive(Debug)]
-struct OpenedShard {
-    /// `None` where the shard is absent.
-    reader: Option<ObjectReader>,
-    /// `None` where entries are read one by one.
-    index: Option<Vec<IndexEntry>>,
 }
 
 impl<'a> SubchunkSource<'a> {
@@ -72,11 +177,10 @@ impl<'a> SubchunkSource<'a> {
         bytes: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<bool, Fault> {
-        let (object, inside) = self.side.object_of(subchunk);
-        if !self.side.may_hold(object) {
-            return Ok(false);
-        }
-        self.read_of(object, &inside, bytes, workspace).map_err(|fault| fault.of_source(object))
+        self.look_up(subchunk, |object, inside| match self.shard(object, bytes, workspace)? {
+            Some(shard) => Ok(shard.read(inside, bytes, workspace)?.is_some()),
+            None => self.side.read_object(object, bytes, workspace),
+        })
     }
 
     /// Whether a subchunk is stored, by the index of its shard, for which there are buffers; else whether it may be.
@@ -86,101 +190,48 @@ impl<'a> SubchunkSource<'a> {
         bytes: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<bool, Fault> {
+        self.look_up(subchunk, |object, inside| match self.shard(object, bytes, workspace)? {
+            Some(shard) => Ok(shard.entry(inside, bytes, workspace)?.is_some()),
+            None => Ok(true),
+        })
+    }
+
+    /// Looks for a subchunk in its object, if that may be there.
+    fn look_up(
+        &self,
+        subchunk: &[u64],
+        look: impl FnOnce(u64, &[u64]) -> Result<bool, Fault>,
+    ) -> Result<bool, Fault> {
         let (object, inside) = self.side.object_of(subchunk);
         if !self.side.may_hold(object) {
             return Ok(false);
         }
-        let Some(layout) = self.side.layout_of(object).map_err(|fault| fault.of_source(object))? else {
-            return Ok(true);
-        };
-        let shard = self.open(object, bytes, workspace).map_err(|fault| fault.of_source(object))?;
-        let index = shard.index.as_deref().unwrap_or_default();
-        Ok(index.get(layout.entry_of(&inside)).copied().flatten().is_some())
+        look(object, &inside).map_err(|fault| fault.of_source(object))
     }
 
-    fn read_of(
-        &self,
-        object: u64,
-        inside: &[u64],
-        bytes: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<bool, Fault> {
-        let side = self.side;
-        let Some(layout) = side.layout_of(object)? else {
-            let key = side.key(object);
-            let largest = || side.chain_of(object).map(|chain| chain.max_encoded_bytes());
-            let bound = workspace.room.map_or_else(largest, Ok)?;
-            let found = side.node.read_into(&key, bound, bytes).map_err(|error| match error {
-                StoreError::TooLarge { found, .. } if workspace.room.is_some() => {
-                    Fault::Memory { needed: found }
-                }
-                error => Fault::Store(error),
-            })?;
-            return if found || side.present.is_none() { Ok(found) } else { Err(Fault::vanished(&key)) };
-        };
-        let shard = self.open(object, bytes, workspace)?;
-        let Some(reader) = &shard.reader else { return Ok(false) };
-        let number = layout.entry_of(inside);
-        let entry = match &shard.index {
-            Some(index) => index.get(number).copied().flatten(),
-            None => layout.read_entry(reader, number, bytes, workspace)?,
-        };
-        let Some((offset, length)) = entry else { return Ok(false) };
-        let bound = workspace.room.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
-        if length > bound {
-            return Err(match workspace.room {
-                Some(_) => Fault::Memory { needed: length },
-                None => Fault::Other(format!(
-                    "inner chunk {inside:?} holds {length} bytes, at most {bound} expected"
-                )),
-            });
-        }
-        reader.read_at(offset, length, bytes)?;
-        Ok(true)
-    }
-
-    /// Opens the object of an array without shards, to be read in parts; `None` where it is absent.
-    pub fn open_object(&self, object: u64) -> Result<Option<ObjectReader>, Fault> {
-        if !self.side.may_hold(object) {
-            return Ok(None);
-        }
-        let key = self.side.key(object);
-        match self.side.node.open(&key)? {
-            None if self.side.present.is_some() => Err(Fault::vanished(&key)),
-            found => Ok(found),
-        }
-    }
-
-    /// An opened shard with its index, from those that are kept or from the store.
-    fn open(
+    /// An opened shard, from those that are kept or from the store; `None` where the array has none.
+    fn shard(
         &self,
         object: u64,
         buffer: &mut Vec<u8>,
         workspace: &mut Workspace,
-    ) -> Result<Arc<OpenedShard>, Fault> {
+    ) -> Result<Option<Arc<OpenedShard<'a>>>, Fault> {
+        if self.side.layout.is_none() {
+            return Ok(None);
+        }
         let kept = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, shard)) = kept().iter().find(|(index, _)| *index == object) {
-            return Ok(shard.clone());
+            return Ok(Some(shard.clone()));
         }
-        let key = self.side.key(object);
-        let reader = self.side.node.open(&key)?;
-        let layout = self.side.layout_of(object)?;
-        let index = match (&reader, &layout) {
-            (None, _) if self.side.present.is_some() => return Err(Fault::vanished(&key)),
-            _ if self.reads_entries => None,
-            (Some(reader), Some(layout)) => Some(layout.read_index(reader, buffer, workspace)?),
-            _ => Some(Vec::new()),
-        };
-        let shard = Arc::new(OpenedShard { reader, index });
+        let shard = self.side.open_shard(object, self.reads_entries, buffer, workspace)?;
+        let Some(shard) = shard.map(Arc::new) else { return Ok(None) };
         let mut kept = kept();
         if kept.iter().all(|(index, _)| *index != object) {
             // Two threads that open a shard at once count it once.
-            let layout = layout.filter(|_| shard.index.is_some());
-            let bytes = layout.map_or(0, |layout| layout.sharding.index_bytes());
-            self.index_bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.index_bytes.fetch_add(shard.index_bytes(), Ordering::Relaxed);
             kept.truncate(MOST_OPEN_SHARDS - 1);
             kept.push_front((object, shard.clone()));
         }
-        Ok(shard)
+        Ok(Some(shard))
     }
 }

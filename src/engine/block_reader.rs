@@ -238,7 +238,7 @@ impl BlockReader<'_> {
         let side = self.subchunks.source.side();
         let object = side.object_of(subchunk).0;
         let in_source = |fault: Fault| fault.of_source(object);
-        let Some(reader) = self.subchunks.source.open_object(object).map_err(in_source)? else {
+        let Some(reader) = side.open_object(object).map_err(in_source)? else {
             return Ok(0);
         };
         let (shape, size, start) =

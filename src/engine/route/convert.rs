@@ -29,12 +29,6 @@ pub(in crate::engine) struct ConvertRun<'a> {
     pub(in crate::engine) progress: &'a dyn Progress,
 }
 
-/// The keys of an object that both sides have.
-struct Keys {
-    source: String,
-    destination: String,
-}
-
 impl Reads for ConvertRun<'_> {
     fn source(&self) -> &Node {
         &self.transfer.source.node
@@ -85,13 +79,12 @@ impl ConvertRun<'_> {
         conversion: &Conversion,
         (source_size, target_size): (usize, usize),
         buffers: &mut ObjectBuffers,
-        keys: &Keys,
-        start: &[u64],
+        (index, start): (u64, &[u64]),
     ) -> Result<ObjectReport, Fault> {
         let mut report = ObjectReport::default();
-        let key = &keys.source;
-        let reader = self.transfer.source.node.open(key)?;
-        let mut reader = reader.ok_or_else(|| Fault::vanished(key))?;
+        let Some(mut reader) = self.transfer.source.open_object(index)? else {
+            return self.fill_object(conversion, buffers, index);
+        };
         let (expected, found) = (conversion.streamed_bytes(), reader.length());
         if expected != found {
             return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
@@ -116,7 +109,8 @@ impl ConvertRun<'_> {
         }
         report.bytes_read = expected;
         if !conversion.is_streamed_empty(written) {
-            self.transfer.destination.node.write(&keys.destination, written)?;
+            let destination = &self.transfer.destination;
+            destination.node.write(&destination.key(index), written)?;
             report.written = 1;
             report.bytes_written = written.len() as u64;
         }
@@ -128,12 +122,13 @@ impl ConvertRun<'_> {
         &self,
         conversion: &Conversion,
         buffers: &mut ObjectBuffers,
-        key: &str,
+        index: u64,
     ) -> Result<ObjectReport, Fault> {
         let Some(element) = &self.transfer.absent_element else { return Ok(ObjectReport::default()) };
         let elements = filled(element, conversion.destination());
         conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)?;
-        self.transfer.destination.node.write(key, &buffers.written)?;
+        let destination = &self.transfer.destination;
+        destination.node.write(&destination.key(index), &buffers.written)?;
         Ok(ObjectReport {
             written: 1,
             bytes_written: buffers.written.len() as u64,
@@ -151,14 +146,11 @@ impl ConvertRun<'_> {
     }
 
     fn convert(&self, buffers: &mut ObjectBuffers, index: u64) -> Result<ObjectReport, Fault> {
-        let keys = Keys {
-            source: self.transfer.source.key(index),
-            destination: self.transfer.destination.key(index),
-        };
-        let (source, mut report) = (&self.transfer.source, ObjectReport::default());
+        let Transfer { source, destination, .. } = self.transfer;
+        let mut report = ObjectReport::default();
         let conversion = self.conversion_of(index)?;
         if !source.may_hold(index) {
-            return self.fill_object(&conversion, buffers, &keys.destination);
+            return self.fill_object(&conversion, buffers, index);
         }
         let (start, chain) = (source.start_of(index), conversion.source());
         let valid = source.cropped(&start, &chain.decoded().shape);
@@ -168,11 +160,10 @@ impl ConvertRun<'_> {
             Undone { bytes: &kept.bytes, place: chain.bytes_place() }
         } else {
             if let (None, Some(sizes)) = (&valid, conversion.streams()) {
-                return self.stream(&conversion, sizes, buffers, &keys, &start);
+                return self.stream(&conversion, sizes, buffers, (index, &start));
             }
-            let key = &keys.source;
-            if !source.node.read_into(key, chain.max_encoded_bytes(), &mut buffers.read)? {
-                return Err(Fault::vanished(key));
+            if !source.read_object(index, &mut buffers.read, &buffers.workspace)? {
+                return self.fill_object(&conversion, buffers, index);
             }
             report.bytes_read = buffers.read.len() as u64;
             Undone { bytes: &buffers.read, place: chain.codecs().len() }
@@ -187,7 +178,7 @@ impl ConvertRun<'_> {
             )
             .map_err(|fault| at(fault, &start))?;
         if converted == Converted::Written {
-            self.transfer.destination.node.write(&keys.destination, &buffers.written)?;
+            destination.node.write(&destination.key(index), &buffers.written)?;
             report.written = 1;
             report.bytes_written = buffers.written.len() as u64;
         }

@@ -167,7 +167,7 @@ impl<'a> RechunkRun<'a> {
         Ok(report)
     }
 
-    fn reader(&self) -> BlockReader<'_> {
+    fn reader(&self) -> BlockReader<'a> {
         BlockReader { subchunks: self.subchunks, encoder: &self.rechunk.encoder }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::fault::Fault;
-use crate::array::reader::{OpenedObject, ReadBuffers, Subchunk, SubchunkReader};
+use crate::array::reader::{OpenedObject, ReadBuffers, Subchunk};
 use crate::array::stored::StoredArray;
 use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
 use crate::grid::{Grid, chunks_of_shape, lcm};
@@ -234,7 +234,7 @@ impl BlockReader<'_> {
         buffers: &mut ReadBuffers,
         target: &mut [u8],
     ) -> Result<(), Fault> {
-        let object = SubchunkReader { side: self.side }.open(index, buffers)?;
+        let object = self.side.open(index, buffers)?;
         let start = self.side.start_of(index);
         let Some(shape) = inside(self.side, index, &start) else { return Ok(()) };
         let Some(part) = region.common(&Subchunk { start: start.clone(), shape }) else { return Ok(()) };

@@ -67,7 +67,7 @@ pub(super) fn inspect_chunk(
     let chain = chain.map_err(|fault| {
         OperationError::data(format!("`{}` of `{store}` cannot be decoded", result.key)).because(fault)
     })?;
-    let finding = match read((side, index), &chain, &result.key, &place) {
+    let finding = match read(side, index, &place) {
         Ok(None) => None,
         Ok(Some(stored)) => {
             result.present = true;
@@ -149,24 +149,15 @@ fn find(
     Ok(Place { object, subchunk, start, shape })
 }
 
-fn read(
-    (side, object): (&StoredArray, u64),
-    chain: &BoundChain,
-    key: &str,
-    place: &Place,
-) -> Result<Option<Stored>, Fault> {
-    let mut bytes = Vec::new();
-    let layout = if place.subchunk.is_some() { side.layout_of(object)? } else { None };
-    let (Some(layout), Some(subchunk)) = (layout, &place.subchunk) else {
-        let is_there = side.node.read_into(key, chain.max_encoded_bytes(), &mut bytes)?;
+fn read(side: &StoredArray, object: u64, place: &Place) -> Result<Option<Stored>, Fault> {
+    let (mut bytes, mut workspace) = (Vec::new(), Workspace::default());
+    let Some(subchunk) = &place.subchunk else {
+        let is_there = side.read_object(object, &mut bytes, &workspace)?;
         return Ok(is_there.then_some(Stored { bytes, offset: None }));
     };
-    let Some(reader) = side.node.open(key)? else { return Ok(None) };
-    let index = layout.read_index(&reader, &mut bytes, &mut Workspace::default())?;
-    let entry = index.get(layout.entry_of(subchunk)).copied().flatten();
-    let Some((offset, length)) = entry else { return Ok(None) };
-    layout.read_subchunk(&reader, (offset, length), &mut bytes)?;
-    Ok(Some(Stored { bytes, offset: Some(offset) }))
+    let Some(shard) = side.open_shard(object, false, &mut bytes, &mut workspace)? else { return Ok(None) };
+    let offset = shard.read(subchunk, &mut bytes, &mut workspace)?;
+    Ok(offset.map(|offset| Stored { bytes, offset: Some(offset) }))
 }
 
 /// Runs the chain backwards with the clock running, up to the first codec that fails, and holds the elements inside the

@@ -4,7 +4,7 @@
 use super::picture::{Picture, Reduction};
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::{ReadBuffers, Subchunk, SubchunkReader};
+use crate::array::reader::{ReadBuffers, Subchunk};
 use crate::array::stored::StoredArray;
 use crate::codec::region::{as_index, ravel};
 use crate::engine::driver::Driver;
@@ -216,7 +216,7 @@ impl Preview<'_> {
 
     /// The parts of a picture in an object, one for each unit that the slice meets.
     fn object(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Vec<Picture>, Fault> {
-        let object = SubchunkReader { side: self.side }.open(index, buffers)?;
+        let object = self.side.open(index, buffers)?;
         let mut parts = Vec::new();
         object.each_place(|place| {
             let subchunk = object.subchunk(place);

@@ -5,8 +5,7 @@ use std::sync::Mutex;
 
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::PIECE;
-use crate::array::reader::{OpenedObject, ReadBuffers, SubchunkReader};
+use crate::array::reader::{OpenedObject, PIECE, ReadBuffers};
 use crate::array::stored::StoredArray;
 use crate::codec::region::as_index;
 use crate::engine::driver::Driver;
@@ -111,15 +110,14 @@ impl Values<'_> {
         buffers: &mut ReadBuffers,
         index: u64,
     ) -> Result<Found<S::Part>, Fault> {
-        let reader = SubchunkReader { side: self.side };
         let mut found = Found::<S::Part>::default();
         let mut whole = Found::<S::Part>::default();
-        if reader.each_piece(index, buffers, |piece| self.add(scan, &mut whole, piece))? {
+        if self.side.each_piece(index, buffers, |piece| self.add(scan, &mut whole, piece))? {
             whole.elements = num_elements(&self.side.shape_of(index)).unwrap_or(0);
             found.add(scan, &whole);
             return Ok(found);
         }
-        let object = reader.open(index, buffers)?;
+        let object = self.side.open(index, buffers)?;
         object.each_place(|place| {
             found.add(scan, &self.subchunk(scan, &object, place, buffers)?);
             Ok(())
@@ -131,7 +129,7 @@ impl Values<'_> {
     fn shared<S: Scan>(&self, scan: &S, index: u64) -> Result<Found<S::Part>, Fault> {
         let threads = self.driver.num_threads();
         let workspaces: Vec<Mutex<ReadBuffers>> = (0..threads).map(|_| Mutex::default()).collect();
-        let object = SubchunkReader { side: self.side }.open(index, &mut ReadBuffers::default())?;
+        let object = self.side.open(index, &mut ReadBuffers::default())?;
         let mut found = Found::<S::Part>::default();
         let mut places = Vec::new();
         let run = |places: &mut Vec<Vec<u64>>, found: &mut Found<S::Part>| {

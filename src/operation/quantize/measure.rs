@@ -2,7 +2,7 @@
 
 use super::quantization::Quantization;
 use crate::array::fault::ChunkFault;
-use crate::array::reader::{ReadBuffers, SubchunkReader};
+use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
@@ -30,7 +30,7 @@ pub(in crate::operation) fn figures(
         |buffers, index| {
             let mut figures = QuantizeFigures::default();
             let Buffers { read, codes } = buffers;
-            SubchunkReader { side }.each(index, read, |subchunk, elements| {
+            side.each(index, read, |subchunk, elements| {
                 let Some(elements) = elements else { return Ok(()) };
                 codes.resize(elements.len() / source_size * target_size, 0);
                 kernel.convert(elements, codes, &mut figures).map_err(|fault| {

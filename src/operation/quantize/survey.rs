@@ -1,7 +1,7 @@
 //! A first pass over an array: the extent of its values, and whether any are absent.
 
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::{ReadBuffers, SubchunkReader};
+use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
@@ -83,11 +83,10 @@ impl Surveyor<'_> {
                 declared.scan(elements, &mut found.declared);
             }
         };
-        let reader = SubchunkReader { side: self.source };
-        if self.reads_values && reader.each_piece(index, buffers, |piece| scan(piece, &mut found))? {
+        if self.reads_values && self.source.each_piece(index, buffers, |piece| scan(piece, &mut found))? {
             return Ok(found);
         }
-        reader.each(index, buffers, |_, elements| {
+        self.source.each(index, buffers, |_, elements| {
             let Some(elements) = elements else {
                 found.absent = true;
                 return Ok(());

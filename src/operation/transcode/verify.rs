@@ -17,8 +17,7 @@ use super::plan::Plan;
 use super::plan::lossy_filter::{self, kept};
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::PIECE;
-use crate::array::reader::{ReadBuffers, SubchunkReader};
+use crate::array::reader::{PIECE, ReadBuffers};
 use crate::array::stored::StoredArray;
 use crate::codec::BoundChain;
 use crate::codec::chain::Workspace;
@@ -330,8 +329,8 @@ impl<'a> Comparison<'a> {
     fn object(&self, buffers: &mut Buffers, index: u64) -> Result<Compared, Fault> {
         let mut compared = Compared::default();
         let Buffers { source: source_buffers, destination: destination_buffers, scratch } = buffers;
-        let source = SubchunkReader { side: self.source }.open(index, source_buffers)?;
-        let destination = SubchunkReader { side: self.destination }.open(index, destination_buffers)?;
+        let source = self.source.open(index, source_buffers)?;
+        let destination = self.destination.open(index, destination_buffers)?;
         source.each_place(|place| {
             let subchunk = source.subchunk(place);
             compared.elements += subchunk.num_elements();

@@ -47,18 +47,16 @@ impl<'a> Comparison<'a> {
         progress: &dyn Progress,
     ) -> Result<Compared, ChunkFault> {
         let written = SubchunkSource::new(self.destination);
-        let chain = self.destination.subchunk_chain();
         let size = self.destination_fill.len() as u64;
         let visit = |gathered: &GatheredSubchunk<'_>| {
             let count: u64 = gathered.shape.iter().product();
             let mut compared = Compared { elements: count, ..Compared::default() };
-            let (mut read, mut buffers) = (Vec::new(), ReadBuffers::default());
-            let is_there = written.read(gathered.position, &mut read, &mut buffers.workspace)?;
+            let mut buffers = ReadBuffers::default();
             let subchunk = Subchunk {
                 start: self.destination.start_of_subchunk(gathered.position),
                 shape: gathered.shape.to_vec(),
             };
-            let to = if is_there { Some(buffers.decode(chain, &subchunk, &mut read)?) } else { None };
+            let to = buffers.read_subchunk(&written, gathered.position, &subchunk)?;
             let from = gathered.is_stored.then_some(gathered.elements);
             self.unit((from, to), as_index(count), &mut Scratch::default(), &mut compared)?;
             progress.advance(compared.elements.saturating_mul(size));
