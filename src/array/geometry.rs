@@ -62,6 +62,14 @@ impl StoredArray {
         }
     }
 
+    /// The part of a box that lies inside the array; its shape may have zeros.
+    pub fn inside(&self, region: Region) -> Region {
+        match self.cropped(&region.start, &region.shape) {
+            Some(shape) => Region { shape, ..region },
+            None => region,
+        }
+    }
+
     /// Whether the subchunks of both arrays are the same boxes.
     pub fn has_subchunks_of(&self, other: &StoredArray) -> bool {
         match (self.shape_of_subchunks(), other.shape_of_subchunks()) {

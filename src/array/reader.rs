@@ -12,6 +12,7 @@ use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::{advance, as_index, unravel};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
 use crate::element::NumberType;
+use crate::grid::Region;
 use crate::kernel::ElementFault;
 
 /// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
@@ -35,7 +36,7 @@ impl ReadBuffers {
         &mut self,
         subchunks: &SubchunkSource<'_>,
         position: &[u64],
-        subchunk: &Subchunk,
+        subchunk: &Region,
     ) -> Result<Option<&[u8]>, Fault> {
         if !subchunks.read(position, &mut self.bytes, &mut self.workspace)? {
             return Ok(None);
@@ -60,41 +61,25 @@ impl ReadBuffers {
     }
 }
 
-/// A unit of the array.
-#[derive(Debug, Clone)]
-pub struct Subchunk {
-    /// Its first element in the array.
-    pub start: Vec<u64>,
-    /// The part of it that lies inside the array, in elements.
-    pub shape: Vec<u64>,
-}
-
-impl Subchunk {
-    /// Elements of the subchunk.
-    pub fn num_elements(&self) -> u64 {
-        self.shape.iter().product()
-    }
-
-    /// A kernel's fault on the subchunk's elements, with the element's place in the array.
-    pub fn element_fault(
-        &self,
-        fault: ElementFault,
-        elements: &[u8],
-        source: NumberType,
-        target: NumberType,
-    ) -> Fault {
-        let mut position = unravel(fault.index as u64, &self.shape);
-        position.iter_mut().zip(&self.start).for_each(|(index, first)| *index += first);
-        let size = source.size();
-        let bits = elements.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
-        let kind = ChainFaultKind::Element {
-            fault,
-            position: Some(position.into_boxed_slice()),
-            bits,
-            types: Some((source, target)),
-        };
-        Fault::Chain(ChainFault { place: "-".into(), codec: "cast_value".to_owned(), kind })
-    }
+/// A kernel's fault on the elements of a subchunk, with the element's place in the array.
+pub fn element_fault(
+    subchunk: &Region,
+    fault: ElementFault,
+    elements: &[u8],
+    source: NumberType,
+    target: NumberType,
+) -> Fault {
+    let mut position = unravel(fault.index as u64, &subchunk.shape);
+    position.iter_mut().zip(&subchunk.start).for_each(|(index, first)| *index += first);
+    let size = source.size();
+    let bits = elements.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
+    let kind = ChainFaultKind::Element {
+        fault,
+        position: Some(position.into_boxed_slice()),
+        bits,
+        types: Some((source, target)),
+    };
+    Fault::Chain(ChainFault { place: "-".into(), codec: "cast_value".to_owned(), kind })
 }
 
 /// A stored object that is being read, with its place in the array.
@@ -156,7 +141,7 @@ impl StoredArray {
         &self,
         index: u64,
         buffers: &mut ReadBuffers,
-        mut visit: impl FnMut(&Subchunk, Option<&[u8]>) -> Result<(), Fault>,
+        mut visit: impl FnMut(&Region, Option<&[u8]>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let object = self.open(index, buffers)?;
         let (chain, kept) = (&*object.chain()?, &self.kept);
@@ -208,21 +193,20 @@ impl OpenedObject<'_> {
     }
 
     /// The unit at a place, cut at the edge of the array.
-    pub fn subchunk(&self, place: &[u64]) -> Subchunk {
+    pub fn subchunk(&self, place: &[u64]) -> Region {
         let shape = match &self.shard {
             Some(_) => Cow::Borrowed(self.side.subchunk_shape()),
             None => self.side.shape_of(self.index),
         };
         let start = subchunk_start(&self.start, place, &shape);
-        let shape = self.side.cropped(&start, &shape).unwrap_or_else(|| shape.into_owned());
-        Subchunk { start, shape }
+        self.side.inside(Region { start, shape: shape.into_owned() })
     }
 
     /// The elements of a unit; `None` where it is absent.
     pub fn read<'b>(
         &self,
         place: &[u64],
-        subchunk: &Subchunk,
+        subchunk: &Region,
         buffers: &'b mut ReadBuffers,
     ) -> Result<Option<&'b [u8]>, Fault> {
         if !self.fetch(place, buffers)? {
@@ -259,7 +243,7 @@ impl OpenedObject<'_> {
 /// Decodes what was read, from buffer to buffer, and cuts off what lies beyond the edge.
 fn decode<'b>(
     chain: &BoundChain,
-    subchunk: &Subchunk,
+    subchunk: &Region,
     buffers: &'b mut ReadBuffers,
 ) -> Result<&'b [u8], ChainFault> {
     undo_bytes(chain, buffers)?;
@@ -274,7 +258,7 @@ fn undo_bytes(chain: &BoundChain, buffers: &mut ReadBuffers) -> Result<(), Chain
 /// Undoes what codecs are left then, and cuts off what lies beyond the edge.
 fn elements<'b>(
     chain: &BoundChain,
-    subchunk: &Subchunk,
+    subchunk: &Region,
     buffers: &'b mut ReadBuffers,
 ) -> Result<&'b [u8], ChainFault> {
     buffers.undo(chain, chain.num_noop_codecs()..chain.bytes_place())?;

@@ -45,6 +45,32 @@ pub struct Region {
     pub shape: Vec<u64>,
 }
 
+impl Region {
+    /// Elements of it.
+    pub fn num_elements(&self) -> u64 {
+        self.shape.iter().product()
+    }
+
+    /// After its last element.
+    pub fn end(&self) -> Vec<u64> {
+        self.start.iter().zip(&self.shape).map(|(start, extent)| start + extent).collect()
+    }
+
+    /// What it has in common with another; `None` where that is nothing.
+    pub fn common(&self, other: &Region) -> Option<Region> {
+        let start: Vec<u64> = self.start.iter().zip(&other.start).map(|(a, b)| *a.max(b)).collect();
+        let ends = self.end().into_iter().zip(other.end()).map(|(a, b)| a.min(b)).zip(&start);
+        let shape: Option<Vec<u64>> =
+            ends.map(|(end, start)| end.checked_sub(*start).filter(|extent| *extent > 0)).collect();
+        shape.map(|shape| Region { start, shape })
+    }
+
+    /// Its first element, counted from another.
+    pub fn offset_in(&self, start: &[u64]) -> Vec<u64> {
+        self.start.iter().zip(start).map(|(a, b)| a - b).collect()
+    }
+}
+
 impl Grid {
     /// The regular grid of chunks of `chunk_shape`, no length of which is 0.
     pub fn regular(array_shape: &[u64], chunk_shape: &[u64]) -> Self {

@@ -92,3 +92,11 @@ fn claims_of_any_size_are_cheap() {
     let none = Axis::new(10, []);
     assert_eq!((none.count(), none.longest()), (10, 1));
 }
+
+#[test]
+fn regions_have_their_overlap_in_common() {
+    let region = Region { start: vec![2, 2], shape: vec![4, 4] };
+    let other = Region { start: vec![4, 0], shape: vec![4, 3] };
+    assert_eq!(region.common(&other), Some(Region { start: vec![4, 2], shape: vec![2, 1] }));
+    assert_eq!(region.common(&Region { start: vec![6, 0], shape: vec![4, 3] }), None);
+}

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::block::{BlockReader, Blocks};
+use super::block::{BlockReader, Blocks, position_in};
 use super::value::{Compared, Comparer, Difference, Greatest, Tolerance};
 use crate::array::ChunkSet;
 use crate::array::fault::Fault;
@@ -201,7 +201,7 @@ impl<'a> Pair<'a> {
                 bytes[greatest.index * size..(greatest.index + 1) * size].to_vec()
             };
             let values = [element(of_a, elements), element(of_b, elements)];
-            Place { at: region.position(greatest.index), greatest, values }
+            Place { at: position_in(&region, greatest.index), greatest, values }
         });
         Ok(Tally { elements, differing, relative, greatest })
     }

@@ -3,10 +3,10 @@
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::fault::Fault;
-use crate::array::reader::{OpenedObject, ReadBuffers, Subchunk};
+use crate::array::reader::{OpenedObject, ReadBuffers};
 use crate::array::stored::StoredArray;
 use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
-use crate::grid::{Grid, chunks_of_shape, lcm};
+use crate::grid::{Grid, Region, chunks_of_shape, lcm};
 use crate::metadata::array::num_elements;
 
 /// The most blocks that are listed one by one.
@@ -18,15 +18,6 @@ pub(super) struct Blocks {
     shape: Vec<u64>,
     block_shape: Vec<u64>,
     grid: Vec<u64>,
-}
-
-/// A box of elements.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Region {
-    /// Its first element in the array.
-    pub(super) start: Vec<u64>,
-    /// In elements; no dimension is 0.
-    pub(super) shape: Vec<u64>,
 }
 
 /// A side that is read in blocks.
@@ -101,10 +92,8 @@ impl Blocks {
                 return ChunkSet::full(total);
             }
             for object in objects.iter() {
-                let start = reader.side.start_of(object);
-                let Some(inside) = inside(reader.side, object, &start) else { continue };
-                let region = Region { start, shape: inside };
-                region.each_subchunk(&self.block_shape, |block| blocks.insert(ravel(block, &self.grid)));
+                let Some(region) = inside(reader.side, object) else { continue };
+                each_of_shape(&region, &self.block_shape, |block| blocks.insert(ravel(block, &self.grid)));
             }
         }
         blocks.finish()
@@ -112,10 +101,9 @@ impl Blocks {
 }
 
 /// The part of an object that lies in the array; `None` where nothing does.
-fn inside(side: &StoredArray, object: u64, start: &[u64]) -> Option<Vec<u64>> {
-    let shape = side.shape_of(object);
-    let inside = side.cropped(start, &shape).unwrap_or_else(|| shape.to_vec());
-    (!inside.contains(&0)).then_some(inside)
+fn inside(side: &StoredArray, object: u64) -> Option<Region> {
+    let whole = Region { start: side.start_of(object), shape: side.shape_of(object).into_owned() };
+    Some(side.inside(whole)).filter(|region| !region.shape.contains(&0))
 }
 
 /// The smallest unit of a side that is decoded alone, or the largest of them.
@@ -132,60 +120,30 @@ fn aligned(a: u64, b: u64) -> u64 {
     lcm(a, b).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater)
 }
 
-impl Region {
-    /// Elements of it.
-    pub(super) fn num_elements(&self) -> u64 {
-        self.shape.iter().product()
-    }
+/// The array's indices of an element of a region, by its place in C order.
+pub(super) fn position_in(region: &Region, place: usize) -> Vec<u64> {
+    let position = unravel(place as u64, &region.shape);
+    position.iter().zip(&region.start).map(|(index, start)| index + start).collect()
+}
 
-    /// The array's indices of an element of it, by its place in C order.
-    pub(super) fn position(&self, place: usize) -> Vec<u64> {
-        let position = unravel(place as u64, &self.shape);
-        position.iter().zip(&self.start).map(|(index, start)| index + start).collect()
-    }
+/// Calls `visit` with the position of each chunk of `chunk_shape` that a region touches.
+fn each_of_shape(region: &Region, chunk_shape: &[u64], visit: impl FnMut(&[u64])) {
+    each_of(chunks_of_shape(chunk_shape, &region.start, &region.end()), visit);
+}
 
-    /// After its last element.
-    fn end(&self) -> Vec<u64> {
-        self.start.iter().zip(&self.shape).map(|(start, extent)| start + extent).collect()
-    }
+/// The same with the chunks of a grid.
+fn each_chunk(region: &Region, grid: &Grid, visit: impl FnMut(&[u64])) {
+    each_of(grid.chunks_in(&region.start, &region.end()), visit);
+}
 
-    /// Calls `visit` with the position of each subchunk of a grid of `subchunk_shape` that it touches.
-    fn each_subchunk(&self, subchunk_shape: &[u64], visit: impl FnMut(&[u64])) {
-        Self::each_of(chunks_of_shape(subchunk_shape, &self.start, &self.end()), visit);
-    }
-
-    /// The same with the chunks of a grid.
-    fn each_chunk(&self, grid: &Grid, visit: impl FnMut(&[u64])) {
-        Self::each_of(grid.chunks_in(&self.start, &self.end()), visit);
-    }
-
-    fn each_of((first, counts): (Vec<u64>, Vec<u64>), mut visit: impl FnMut(&[u64])) {
-        let mut offset = vec![0; first.len()];
-        loop {
-            let subchunk: Vec<u64> =
-                offset.iter().zip(&first).map(|(offset, first)| offset + first).collect();
-            visit(&subchunk);
-            if !advance(&mut offset, &counts) {
-                return;
-            }
+fn each_of((first, counts): (Vec<u64>, Vec<u64>), mut visit: impl FnMut(&[u64])) {
+    let mut offset = vec![0; first.len()];
+    loop {
+        let chunk: Vec<u64> = offset.iter().zip(&first).map(|(offset, first)| offset + first).collect();
+        visit(&chunk);
+        if !advance(&mut offset, &counts) {
+            return;
         }
-    }
-
-    /// What it has in common with a subchunk.
-    fn common(&self, subchunk: &Subchunk) -> Option<Region> {
-        let start: Vec<u64> = self.start.iter().zip(&subchunk.start).map(|(a, b)| *a.max(b)).collect();
-        let ends = self.start.iter().zip(&self.shape).zip(subchunk.start.iter().zip(&subchunk.shape));
-        let ends = ends.map(|((a, a_extent), (b, b_extent))| (a + a_extent).min(b + b_extent));
-        let shape: Option<Vec<u64>> = ends
-            .zip(&start)
-            .map(|(end, start)| end.checked_sub(*start).filter(|extent| *extent > 0))
-            .collect();
-        shape.map(|shape| Region { start, shape })
-    }
-
-    /// Its first element, counted from that of another.
-    fn offset_in(&self, start: &[u64]) -> Vec<u64> {
-        self.start.iter().zip(start).map(|(a, b)| a - b).collect()
     }
 }
 
@@ -201,7 +159,7 @@ impl BlockReader<'_> {
     pub(super) fn has_objects(&self, region: &Region) -> bool {
         let grid = self.side.metadata.chunk_grid_shape();
         let mut found = false;
-        region.each_chunk(&self.side.metadata.grid, |object| {
+        each_chunk(region, &self.side.metadata.grid, |object| {
             found = found || self.side.may_hold(ravel(object, &grid));
         });
         found
@@ -220,7 +178,7 @@ impl BlockReader<'_> {
         target.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&fill_value));
         let grid = self.side.metadata.chunk_grid_shape();
         let mut objects = Vec::new();
-        region.each_chunk(&self.side.metadata.grid, |object| objects.push(ravel(object, &grid)));
+        each_chunk(region, &self.side.metadata.grid, |object| objects.push(ravel(object, &grid)));
         for index in objects.into_iter().filter(|index| self.side.may_hold(*index)) {
             self.read_object(index, region, buffers, target).map_err(|fault| self.explain(index, fault))?;
         }
@@ -235,14 +193,13 @@ impl BlockReader<'_> {
         target: &mut [u8],
     ) -> Result<(), Fault> {
         let object = self.side.open(index, buffers)?;
-        let start = self.side.start_of(index);
-        let Some(shape) = inside(self.side, index, &start) else { return Ok(()) };
-        let Some(part) = region.common(&Subchunk { start: start.clone(), shape }) else { return Ok(()) };
-        let part = Region { start: part.offset_in(&start), shape: part.shape };
+        let Some(whole) = inside(self.side, index) else { return Ok(()) };
+        let Some(part) = region.common(&whole) else { return Ok(()) };
+        let part = Region { start: part.offset_in(&whole.start), shape: part.shape };
         let mut places = Vec::new();
         let whole = self.side.shape_of(index);
         let subchunk = self.side.layout.as_ref().map_or(&*whole, |layout| &layout.subchunk.decoded().shape);
-        part.each_subchunk(subchunk, |place| places.push(place.to_vec()));
+        each_of_shape(&part, subchunk, |place| places.push(place.to_vec()));
         places.iter().try_for_each(|place| self.read_subchunk(&object, place, region, buffers, target))
     }
 
@@ -299,20 +256,12 @@ mod tests {
     fn region_touches_the_subchunks_that_it_overlaps() {
         let region = Region { start: vec![3, 0], shape: vec![2, 5] };
         let mut subchunks = Vec::new();
-        region.each_subchunk(&[2, 5], |subchunk| subchunks.push(subchunk.to_vec()));
+        each_of_shape(&region, &[2, 5], |subchunk| subchunks.push(subchunk.to_vec()));
         assert_eq!(subchunks, [[1, 0], [2, 0]]);
         let scalar = Region { start: Vec::new(), shape: Vec::new() };
         let mut count = 0;
-        scalar.each_subchunk(&[], |_| count += 1);
+        each_of_shape(&scalar, &[], |_| count += 1);
         assert_eq!(count, 1);
-        assert_eq!(region.position(6), [4, 1]);
-    }
-
-    #[test]
-    fn regions_have_their_overlap_in_common() {
-        let region = Region { start: vec![2, 2], shape: vec![4, 4] };
-        let subchunk = Subchunk { start: vec![4, 0], shape: vec![4, 3] };
-        assert_eq!(region.common(&subchunk), Some(Region { start: vec![4, 2], shape: vec![2, 1] }));
-        assert_eq!(region.common(&Subchunk { start: vec![6, 0], shape: vec![4, 3] }), None);
+        assert_eq!(position_in(&region, 6), [4, 1]);
     }
 }

@@ -4,12 +4,13 @@
 use super::picture::{Picture, Reduction};
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::{ReadBuffers, Subchunk};
+use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
 use crate::codec::region::{as_index, ravel};
 use crate::engine::driver::Driver;
 use crate::engine::listing;
 use crate::engine::progress::Progress;
+use crate::grid::Region;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
@@ -242,17 +243,17 @@ impl Preview<'_> {
     }
 
     /// The pixels of a subchunk along one side of the picture; `None` where none needs it.
-    fn part(&self, subchunk: &Subchunk, place: usize) -> Option<(u64, u64)> {
+    fn part(&self, subchunk: &Region, place: usize) -> Option<(u64, u64)> {
         let (first, length) = self.extent(subchunk, place);
         [&self.down, &self.right][place].pixels_of(first, length)
     }
 
-    fn extent(&self, subchunk: &Subchunk, place: usize) -> (u64, u64) {
+    fn extent(&self, subchunk: &Region, place: usize) -> (u64, u64) {
         self.slice.axes[place]
             .map_or((0, 1), |dimension| (subchunk.start[dimension], subchunk.shape[dimension]))
     }
 
-    fn gather(&self, subchunk: &Subchunk, elements: &[u8], part: &mut Picture) {
+    fn gather(&self, subchunk: &Region, elements: &[u8], part: &mut Picture) {
         let stride = |dimension: usize| subchunk.shape[dimension + 1..].iter().product::<u64>();
         let strides = self.slice.axes.map(|axis| axis.map_or(0, stride));
         let origin: u64 = (0..subchunk.start.len())

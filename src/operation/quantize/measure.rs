@@ -2,7 +2,7 @@
 
 use super::quantization::Quantization;
 use crate::array::fault::ChunkFault;
-use crate::array::reader::ReadBuffers;
+use crate::array::reader::{ReadBuffers, element_fault};
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
@@ -34,7 +34,7 @@ pub(in crate::operation) fn figures(
                 let Some(elements) = elements else { return Ok(()) };
                 codes.resize(elements.len() / source_size * target_size, 0);
                 kernel.convert(elements, codes, &mut figures).map_err(|fault| {
-                    subchunk.element_fault(fault, elements, quantization.source, quantization.target)
+                    element_fault(subchunk, fault, elements, quantization.source, quantization.target)
                 })
             })?;
             progress.advance(side.chunk_bytes());

@@ -5,7 +5,7 @@
 use super::{Compared, Comparison, Scratch};
 use crate::array::ChunkSet;
 use crate::array::fault::ChunkFault;
-use crate::array::reader::{ReadBuffers, Subchunk};
+use crate::array::reader::ReadBuffers;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::conversion::round_trip;
 use crate::codec::region::as_index;
@@ -16,6 +16,7 @@ use crate::engine::route::rechunk::Rechunk;
 use crate::engine::route::staged::Staged;
 use crate::engine::route::visit::{GatheredSubchunk, visit_subchunks};
 use crate::engine::transfer::Transfer;
+use crate::grid::Region;
 use crate::operation::transcode::plan::Plan;
 
 impl<'a> Comparison<'a> {
@@ -52,7 +53,7 @@ impl<'a> Comparison<'a> {
             let count: u64 = gathered.shape.iter().product();
             let mut compared = Compared { elements: count, ..Compared::default() };
             let mut buffers = ReadBuffers::default();
-            let subchunk = Subchunk {
+            let subchunk = Region {
                 start: self.destination.start_of_subchunk(gathered.position),
                 shape: gathered.shape.to_vec(),
             };

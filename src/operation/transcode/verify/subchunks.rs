@@ -5,12 +5,12 @@ use super::{Buffers, Compared, Comparison};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::ChunkSetBuilder;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
-use crate::array::reader::Subchunk;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::{advance, as_index, unravel};
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
 use crate::engine::transfer::Transfer;
+use crate::grid::Region;
 
 /// A comparison of the subchunks of both sides.
 struct SubchunkComparison<'a> {
@@ -118,11 +118,9 @@ impl<'a> SubchunkComparison<'a> {
         Ok(compared)
     }
 
-    fn subchunk(&self, position: &[u64]) -> Subchunk {
+    fn subchunk(&self, position: &[u64]) -> Region {
         let side = self.comparison.destination;
-        let (start, whole) = (side.start_of_subchunk(position), side.subchunk_shape());
-        let shape = side.cropped(&start, whole).unwrap_or_else(|| whole.to_vec());
-        Subchunk { start, shape }
+        side.inside(Region { start: side.start_of_subchunk(position), shape: side.subchunk_shape().to_vec() })
     }
 }
 
