@@ -122,7 +122,7 @@ impl Scanner<'_> {
             }
             Task::Sizes { folder, objects } => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
-                let outcome = self.measure(&folder, objects, &mut found);
+                let outcome = self.measure(&folder, &objects, &mut found);
                 (folder, outcome)
             }
         };
@@ -227,11 +227,11 @@ impl Scanner<'_> {
             visit(Task::Sizes { folder: folder.to_owned(), objects });
             return Ok(());
         }
-        self.measure(folder, objects, found)
+        self.measure(folder, &objects, found)
     }
 
     /// Holds the sizes of some objects of a folder against what they may be.
-    fn measure(&self, folder: &str, objects: Vec<Object>, found: &mut Found) -> Result<(), StoreError> {
+    fn measure(&self, folder: &str, objects: &[Object], found: &mut Found) -> Result<(), StoreError> {
         let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
         let sizes = self.node.sizes(folder, &names)?;
         for (Object { index, name, is_link }, size) in objects.iter().zip(sizes) {

@@ -82,25 +82,13 @@ impl Values<'_> {
         };
         let few = objects.len() < 2 * self.driver.num_threads() as u64;
         let outcome = if self.side.layout.is_some() && few {
-            self.each_object(&objects, |index| self.shared(scan, index), &mut fold)
+            each_object(&objects, |index| self.shared(scan, index), &mut fold)
         } else {
             let work = |buffers: &mut ReadBuffers, index| self.object(scan, buffers, index);
             self.driver.run::<ReadBuffers, _>(&objects, work, |_, found| fold(found))
         };
         progress.finish();
         outcome.map(|()| all)
-    }
-
-    fn each_object<P>(
-        &self,
-        objects: &ChunkSet,
-        work: impl Fn(u64) -> Result<Found<P>, Fault>,
-        fold: &mut impl FnMut(Found<P>),
-    ) -> Result<(), ChunkFault> {
-        for index in objects.iter() {
-            fold(work(index).map_err(|fault| ChunkFault { index, fault })?);
-        }
-        Ok(())
     }
 
     /// One thread reads an object.
@@ -171,6 +159,18 @@ impl Values<'_> {
         let Found { part, missing, .. } = found;
         *missing += self.numbers.each_piece(elements, |numbers| scan.add(part, numbers));
     }
+}
+
+/// Does the work on each object here, one after the other.
+fn each_object<P>(
+    objects: &ChunkSet,
+    work: impl Fn(u64) -> Result<Found<P>, Fault>,
+    fold: &mut impl FnMut(Found<P>),
+) -> Result<(), ChunkFault> {
+    for index in objects.iter() {
+        fold(work(index).map_err(|fault| ChunkFault { index, fault })?);
+    }
+    Ok(())
 }
 
 impl<P> Found<P> {
