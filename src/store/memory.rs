@@ -236,7 +236,7 @@ impl Store for MemoryStore {
 impl MemoryStore {
     fn reader(&self, key: &Key<'_>) -> Result<Option<MemoryReader>, StoreError> {
         if let Some(object) = self.object(key) {
-            return Ok(Some(MemoryReader { bytes: object.bytes(), place: 0, name: self.shown(key) }));
+            return Ok(Some(MemoryReader::new(object.bytes(), self.shown(key))));
         }
         match self.kind(key)? {
             Some(_) => Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" }),
@@ -245,11 +245,19 @@ impl MemoryStore {
     }
 }
 
+/// An object in memory that is read.
 #[derive(Debug)]
-struct MemoryReader {
+pub(super) struct MemoryReader {
     bytes: Arc<Vec<u8>>,
     place: usize,
     name: String,
+}
+
+impl MemoryReader {
+    /// Reads these bytes; the name is for messages.
+    pub(super) fn new(bytes: Arc<Vec<u8>>, name: String) -> Self {
+        MemoryReader { bytes, place: 0, name }
+    }
 }
 
 impl ReadObject for MemoryReader {

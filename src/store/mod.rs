@@ -16,6 +16,7 @@ pub mod machine;
 mod memory;
 mod node;
 mod object;
+mod references;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -34,10 +35,13 @@ pub use log::{Lock, Log};
 pub use memory::MemoryStore;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
+pub use references::ReferenceStore;
 pub use site::{Relation, Site, Spot};
 pub use zip::ZipStore;
 
 /// Objects by key. Calls block; any thread may make them.
+///
+/// A store that only reads has nothing to do for what writes and removes: without more said, that is refused.
 ///
 /// A folder is what a key with objects below it is. Some stores have folders of their own, which may be empty, have
 /// permissions, and must be made; to the others they are nothing but the beginning of keys.
@@ -102,10 +106,14 @@ pub trait Store: Debug + Send + Sync {
     fn expect(&self, _soon: &[(Key<'_>, Part)]) {}
 
     /// Writes a whole object.
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError>;
+    fn write(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
+        Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
+    }
 
     /// Begins an object that is written in order.
-    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError>;
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+        Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
+    }
 
     /// Copies an object of another store, byte for byte; its size in bytes. One of more than `most` bytes is an error.
     fn copy_from(
@@ -118,22 +126,37 @@ pub trait Store: Debug + Send + Sync {
     }
 
     /// Writes a whole object, so that it is never seen in part. It is durable once the store is settled.
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError>;
+    fn replace(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
+        Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
+    }
 
     /// The same, durable when this returns.
-    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError>;
+    fn publish(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
+        Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
+    }
 
     /// Removes an object; false where there is none.
-    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError>;
+    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
+        match self.kind(key)? {
+            Some(_) => Err(StoreError::unsupported("remove", node::object_name(self.name(), key))),
+            None => Ok(false),
+        }
+    }
 
     /// Makes all that the receipts are of durable, and with it whatever else was written below a key.
-    fn settle(&self, below: &Key<'_>, receipts: Vec<Receipt>) -> Result<(), StoreError>;
+    fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Makes a folder, and those above it where they are missing; an error where something stands there.
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError>;
+    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
+    }
 
     /// Removes all that lies below a key, without following links. Nothing there is no error.
-    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError>;
+    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        self.remove(key).map(drop)
+    }
 
     /// The node that contains the store itself, where there can be one.
     fn above(&self) -> Option<Node> {

@@ -1,0 +1,325 @@
+//! The text of a reference file, versions 0 and 1 of the specification of fsspec
+//! (<https://fsspec.github.io/kerchunk/spec.html>).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::store::Key;
+
+/// What begins the text of an object that is given in base64.
+const BASE64: &str = "base64:";
+/// Keys that are no keys which are kept to be shown.
+const MOST_UNNAMED: usize = 100;
+
+/// Where the bytes of an object are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reference {
+    /// Here.
+    Inline(Box<[u8]>),
+    /// All of a target, by its place in the list of targets.
+    Whole(u32),
+    /// A part of a target.
+    Part { target: u32, offset: u64, length: u64 },
+}
+
+/// What a reference file says.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    /// In the order of their keys, each of which is one.
+    pub references: Vec<(Box<str>, Reference)>,
+    /// Paths and URLs, templates filled in, each once.
+    pub targets: Vec<String>,
+    /// Keys that are none, as well as they can be shown; the first of them.
+    pub unnamed: Vec<String>,
+}
+
+/// What is wrong with a reference file.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DocumentFault {
+    #[error("it is no JSON ({0})")]
+    Json(serde_json::Error),
+    #[error("it is no reference file: {key:?} is not a reference, but {found}")]
+    NoReference { key: String, found: &'static str },
+    #[error("version {0} of reference files is not known: 0 and 1 are")]
+    Version(u64),
+    #[error("it makes references by \"gen\", which is not read: write each of them, as `kerchunk` does")]
+    Generated,
+    #[error("{key:?} is there twice")]
+    Twice { key: String },
+    #[error("{key:?} begins with \"base64:\", and goes on with what is none")]
+    Base64 { key: String },
+    #[error("the template {template:?} of {url:?} is not known, or no simple one")]
+    Template { template: String, url: String },
+    #[error("{url:?} has a template that is not closed")]
+    OpenTemplate { url: String },
+}
+
+/// The value of a key, as far as its kind tells it.
+enum Value {
+    Inline(Box<[u8]>),
+    NotBase64,
+    Target { url: String, part: Option<(u64, u64)> },
+    Other(&'static str),
+}
+
+/// The members of a reference file that are looked at.
+#[derive(Default)]
+struct Text {
+    version: Option<u64>,
+    templates: BTreeMap<String, String>,
+    is_generated: bool,
+    references: Option<Vec<(Box<str>, Value)>>,
+    /// All other members: those of version 0 are the references.
+    others: Vec<(Box<str>, Value)>,
+}
+
+impl Document {
+    /// Reads a reference file.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, DocumentFault> {
+        let text: Text = serde_json::from_slice(bytes).map_err(DocumentFault::Json)?;
+        if let Some(version) = text.version.filter(|version| *version > 1) {
+            return Err(DocumentFault::Version(version));
+        }
+        if text.is_generated {
+            return Err(DocumentFault::Generated);
+        }
+        let mut places = BTreeMap::new();
+        let mut document = Document::default();
+        for (key, value) in text.references.unwrap_or(text.others) {
+            let reference = match value {
+                Value::Inline(bytes) => Reference::Inline(bytes),
+                Value::NotBase64 => return Err(DocumentFault::Base64 { key: key.into() }),
+                Value::Other(found) => return Err(DocumentFault::NoReference { key: key.into(), found }),
+                Value::Target { url, part } => {
+                    let place = match places.get(&url) {
+                        Some(place) => *place,
+                        None => {
+                            let place = u32::try_from(document.targets.len()).unwrap_or(u32::MAX);
+                            document.targets.push(filled_in(&url, &text.templates)?);
+                            places.insert(url, place);
+                            place
+                        }
+                    };
+                    match part {
+                        None => Reference::Whole(place),
+                        Some((offset, length)) => Reference::Part { target: place, offset, length },
+                    }
+                }
+            };
+            if Key::new(&key).is_ok() {
+                document.references.push((key, reference));
+            } else if document.unnamed.len() < MOST_UNNAMED {
+                document.unnamed.push(key.into());
+            }
+        }
+        document.references.sort_by(|a, b| a.0.cmp(&b.0));
+        match document.references.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(DocumentFault::Twice { key: pair[0].0.to_string() }),
+            None => Ok(document),
+        }
+    }
+}
+
+/// A URL whose templates `{{name}}` are replaced by what they stand for.
+fn filled_in(url: &str, templates: &BTreeMap<String, String>) -> Result<String, DocumentFault> {
+    let (mut filled, mut rest) = (String::with_capacity(url.len()), url);
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((name, after)) = after.split_once("}}") else {
+            return Err(DocumentFault::OpenTemplate { url: url.to_owned() });
+        };
+        // One that has templates itself takes arguments.
+        let value = templates.get(name.trim()).filter(|value| !value.contains("{{"));
+        let value = value.ok_or_else(|| DocumentFault::Template {
+            template: name.trim().to_owned(),
+            url: url.to_owned(),
+        })?;
+        filled.push_str(before);
+        filled.push_str(value);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+/// The value of a key, whose text is valid JSON.
+fn value(raw: &RawValue) -> Value {
+    let text = raw.get();
+    match text.as_bytes().first() {
+        Some(b'"') => match serde_json::from_str::<String>(text) {
+            Ok(text) => match text.strip_prefix(BASE64) {
+                Some(encoded) => STANDARD
+                    .decode(encoded)
+                    .map_or(Value::NotBase64, |bytes| Value::Inline(bytes.into_boxed_slice())),
+                None => Value::Inline(text.into_bytes().into_boxed_slice()),
+            },
+            Err(_) => Value::Other("text that is no Unicode"),
+        },
+        // A document that is written as what it is, not as its text.
+        Some(b'{') => Value::Inline(text.as_bytes().into()),
+        Some(b'[') => serde_json::from_str(text)
+            .unwrap_or(Value::Other("a list that is no [URL] or [URL, OFFSET, LENGTH]")),
+        _ => Value::Other("a number or literal"),
+    }
+}
+
+/// `[URL]` or `[URL, OFFSET, LENGTH]`.
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Target;
+        impl<'de> Visitor<'de> for Target {
+            type Value = Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("[URL] or [URL, OFFSET, LENGTH]")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+                use serde::de::Error as _;
+                let short = || A::Error::invalid_length(2, &self);
+                let url = list.next_element()?.ok_or_else(short)?;
+                let part = match list.next_element()? {
+                    Some(offset) => Some((offset, list.next_element()?.ok_or_else(short)?)),
+                    None => None,
+                };
+                Ok(Value::Target { url, part })
+            }
+        }
+        deserializer.deserialize_seq(Target)
+    }
+}
+
+/// Keys and their values, in the order of the text.
+struct References(Vec<(Box<str>, Value)>);
+
+impl<'de> Deserialize<'de> for References {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = References;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of references")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<References, A::Error> {
+                let mut references = Vec::new();
+                while let Some((key, raw)) = map.next_entry::<Box<str>, &RawValue>()? {
+                    references.push((key, value(raw)));
+                }
+                Ok(References(references))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of references")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
+                let mut text = Text::default();
+                while let Some(key) = map.next_key::<Box<str>>()? {
+                    match &*key {
+                        "version" => text.version = Some(map.next_value()?),
+                        "templates" => text.templates = map.next_value()?,
+                        "gen" => text.is_generated = !map.next_value::<Vec<IgnoredAny>>()?.is_empty(),
+                        "refs" => text.references = Some(map.next_value::<References>()?.0),
+                        _ => {
+                            let value = value(map.next_value()?);
+                            text.others.push((key, value));
+                        }
+                    }
+                }
+                Ok(text)
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        Document::parse(text.as_bytes()).unwrap_err().to_string()
+    }
+
+    fn inline(text: &str) -> Reference {
+        Reference::Inline(text.as_bytes().into())
+    }
+
+    #[test]
+    fn version_0_is_an_object_of_references() {
+        let text = r#"{"b/0.1": ["x.nc", 10, 20], ".zgroup": "{\"zarr_format\":2}", "b/0.0": ["x.nc"],
+            "a": "base64:AAEC", "b/.zarray": {"fill_value": 1.50}, "e": ["y.nc", 0, 0]}"#;
+        let document = Document::parse(text.as_bytes()).unwrap();
+        let found: Vec<_> = document.references.iter().map(|(key, value)| (&**key, value.clone())).collect();
+        assert_eq!(
+            found,
+            [
+                (".zgroup", inline("{\"zarr_format\":2}")),
+                ("a", Reference::Inline([0, 1, 2].into())),
+                ("b/.zarray", inline("{\"fill_value\": 1.50}")),
+                ("b/0.0", Reference::Whole(0)),
+                ("b/0.1", Reference::Part { target: 0, offset: 10, length: 20 }),
+                ("e", Reference::Part { target: 1, offset: 0, length: 0 }),
+            ]
+        );
+        assert_eq!(document.targets, ["x.nc", "y.nc"]);
+    }
+
+    #[test]
+    fn version_1_has_templates_wherever_they_stand() {
+        let text = r#"{"version": 1, "refs": {"a": ["{{u}}/{{ n }}.nc"], "b": ["{{u}}/x", 1, 2], "{{u}}": "{{u}}"},
+            "gen": [], "templates": {"u": "s3://bucket", "n": "one", "unused": "{{x}}"}}"#;
+        let document = Document::parse(text.as_bytes()).unwrap();
+        assert_eq!(document.targets, ["s3://bucket/one.nc", "s3://bucket/x"]);
+        assert_eq!(document.references[2], ("{{u}}".into(), inline("{{u}}")));
+    }
+
+    #[test]
+    fn what_is_no_reference_file_is_named() {
+        for (text, said) in [
+            ("", "no JSON"),
+            ("[1]", "no JSON"),
+            (r#"{"a": ["#, "no JSON"),
+            (r#"{"zarr_format": 3, "shape": [1]}"#, "\"zarr_format\" is not a reference, but a number"),
+            (r#"{"a": [1, 2, 3]}"#, "a list that is no [URL]"),
+            (r#"{"a": ["x", 2]}"#, "a list that is no [URL]"),
+            (r#"{"a": ["x", -1, 3]}"#, "a list that is no [URL]"),
+            (r#"{"a": ["x", 1, 3, 4]}"#, "a list that is no [URL]"),
+            (r#"{"a": null}"#, "a number or literal"),
+            (r#"{"a": "base64:?"}"#, "\"a\" begins with \"base64:\""),
+            (r#"{"version": 2, "refs": {}}"#, "version 2"),
+            (r#"{"version": 1, "refs": {}, "gen": [{"key": "x"}]}"#, "\"gen\""),
+            (r#"{"a": "x", "a": ["y"]}"#, "\"a\" is there twice"),
+            (r#"{"version": 1, "refs": {"a": ["{{u}}"]}}"#, "template \"u\" of \"{{u}}\""),
+            (r#"{"version": 1, "refs": {"a": ["{{f(c='x')}}"]}, "templates": {"f": "{{c}}"}}"#, "f(c='x')"),
+            (r#"{"version": 1, "refs": {"a": ["{{f}}"]}, "templates": {"f": "{{c}}"}}"#, "template \"f\""),
+            (r#"{"version": 1, "refs": {"a": ["{{u"]}, "templates": {"u": "x"}}"#, "not closed"),
+        ] {
+            assert!(refused(text).contains(said), "{text}: {}", refused(text));
+        }
+    }
+
+    #[test]
+    fn keys_that_lead_out_of_the_store_are_told_and_never_read() {
+        let document = Document::parse(br#"{"../a": ["x"], "/b": "", "c//d": "", "e": ""}"#).unwrap();
+        assert_eq!(document.references.len(), 1);
+        assert_eq!(document.unnamed, ["../a", "/b", "c//d"]);
+    }
+}

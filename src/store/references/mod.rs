@@ -1,0 +1,331 @@
+//! Reference files: stores whose objects are parts of other files, as kerchunk writes them for NetCDF and HDF5.
+
+mod document;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use document::{Document, Reference};
+use target::Targets;
+
+use super::entry::EntryKind;
+use super::memory::MemoryReader;
+use super::node::object_name;
+use super::{
+    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, ReadObject, Store, StoreError,
+};
+
+/// Bytes that a reference file holds at most: about ten million references.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// A reference file, which is an object of another store. Nothing is read before it is asked for.
+#[derive(Debug)]
+pub struct ReferenceStore {
+    /// The file.
+    file: Node,
+    name: String,
+    /// Whether local files outside the file's folder may be read.
+    leaves_folder: bool,
+    opened: OnceLock<Option<Opened>>,
+    opening: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    references: Vec<(Box<str>, Reference)>,
+    unnamed: Vec<String>,
+    targets: Targets,
+}
+
+impl Opened {
+    /// The place of the first key that is not less than a text.
+    fn first_from(&self, text: &str) -> usize {
+        self.references.partition_point(|(key, _)| &**key < text)
+    }
+
+    fn find(&self, key: &str) -> Option<&Reference> {
+        let (found, reference) = self.references.get(self.first_from(key))?;
+        (&**found == key).then_some(reference)
+    }
+
+    fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
+        if key.is_root() {
+            return Some(EntryKind::Folder);
+        }
+        if self.find(key.as_str()).is_some() {
+            return Some(EntryKind::File);
+        }
+        let below = format!("{}/", key.as_str());
+        let next = self.references.get(self.first_from(&below));
+        next.is_some_and(|(key, _)| key.starts_with(&below)).then_some(EntryKind::Folder)
+    }
+}
+
+/// An object, wherever it is.
+enum Located<'a> {
+    Here(&'a [u8]),
+    Whole(&'a Node),
+    Part { target: &'a Node, offset: u64, length: u64 },
+}
+
+impl ReferenceStore {
+    /// The store that the reference file at a node's own place makes. Local files outside its folder are read only where
+    /// `leaves_folder`: who made the file chose them, not who reads it.
+    pub fn new(file: Node, leaves_folder: bool) -> Self {
+        let name = file.name();
+        ReferenceStore { file, name, leaves_folder, opened: OnceLock::new(), opening: Mutex::default() }
+    }
+
+    /// What the file says; `None` where it is not there.
+    fn opened(&self) -> Result<Option<&Opened>, StoreError> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened.as_ref());
+        }
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened.as_ref());
+        }
+        let mut bytes = Vec::new();
+        let found = self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)?;
+        let opened = match found {
+            None => None,
+            Some(_) => {
+                let damaged = |fault: document::DocumentFault| StoreError::Damaged {
+                    object: self.name.clone(),
+                    reason: fault.to_string(),
+                };
+                let Document { references, targets, unnamed } = Document::parse(&bytes).map_err(damaged)?;
+                let targets = Targets::new(&self.file, targets, self.leaves_folder);
+                Some(Opened { references, unnamed, targets })
+            }
+        };
+        Ok(self.opened.get_or_init(|| opened).as_ref())
+    }
+
+    fn shown(&self, key: &Key<'_>) -> String {
+        object_name(&self.name, key)
+    }
+
+    fn locate(&self, key: &Key<'_>) -> Result<Option<Located<'_>>, StoreError> {
+        let Some(opened) = self.opened()? else { return Ok(None) };
+        let target = |place: u32| opened.targets.get(place, || self.shown(key));
+        Ok(Some(match opened.find(key.as_str()) {
+            Some(Reference::Inline(bytes)) => Located::Here(bytes),
+            Some(Reference::Whole(place)) => Located::Whole(target(*place)?),
+            Some(Reference::Part { target: place, offset, length }) => {
+                Located::Part { target: target(*place)?, offset: *offset, length: *length }
+            }
+            None => {
+                return match opened.kind(key) {
+                    Some(_) => Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" }),
+                    None => Ok(None),
+                };
+            }
+        }))
+    }
+
+    /// The error of a target that is not there: its chunk is not absent, but lost.
+    fn lost(&self, key: &Key<'_>, target: &Node) -> StoreError {
+        let reason = format!("it points at `{}`, which is not there", target.name());
+        StoreError::Damaged { object: self.shown(key), reason }
+    }
+
+    fn opened_target(&self, key: &Key<'_>, target: &Node) -> Result<ObjectReader, StoreError> {
+        target.store.open(&target.prefix)?.ok_or_else(|| self.lost(key, target))
+    }
+
+    fn beyond_end(&self, key: &Key<'_>, target: &Node, found: u64, end: u64) -> StoreError {
+        let reason = format!("it ends at byte {end} of `{}`, which has {found}", target.name());
+        StoreError::Damaged { object: self.shown(key), reason }
+    }
+}
+
+impl Store for ReferenceStore {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            lists: true,
+            reads_ranges: true,
+            renames: false,
+            locks: false,
+            copies_itself: false,
+            creates_exclusively: false,
+        }
+    }
+
+    fn read(
+        &self,
+        key: &Key<'_>,
+        part: Part,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Found>, StoreError> {
+        into.clear();
+        let Some(located) = self.locate(key)? else { return Ok(None) };
+        let (target, start, object_bytes) = match located {
+            Located::Here(bytes) => (None, 0, bytes.len() as u64),
+            Located::Part { target, offset, length } => (Some(target), offset, length),
+            Located::Whole(target) => {
+                let found = target.store.read(&target.prefix, part, most, into)?;
+                return found.map(Some).ok_or_else(|| self.lost(key, target));
+            }
+        };
+        let (offset, length) = match part {
+            Part::Whole => (0, object_bytes),
+            Part::Range { offset, length } => (offset, length),
+            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
+        };
+        if length > most || offset.checked_add(length).is_none_or(|end| end > object_bytes) {
+            let bound = most.min(object_bytes);
+            return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound });
+        }
+        match (target, located) {
+            (Some(target), _) => {
+                let end = start.checked_add(object_bytes).unwrap_or(u64::MAX);
+                let part = Part::Range { offset: start.saturating_add(offset), length };
+                match target.store.read(&target.prefix, part, most, into) {
+                    Ok(Some(_)) => {}
+                    Ok(None) => return Err(self.lost(key, target)),
+                    Err(error) => {
+                        // A file that was cut short is at fault itself, not the machine.
+                        let found = target.store.size(&target.prefix).ok().flatten();
+                        return Err(match found.filter(|found| *found < end) {
+                            Some(found) => self.beyond_end(key, target, found, end),
+                            None => error,
+                        });
+                    }
+                }
+            }
+            (None, Located::Here(bytes)) => {
+                let range = usize::try_from(offset).ok().zip(usize::try_from(length).ok());
+                let bytes = range.and_then(|(offset, length)| bytes.get(offset..offset + length));
+                into.extend_from_slice(bytes.unwrap_or_default());
+            }
+            _ => {}
+        }
+        Ok(Some(Found { object_bytes }))
+    }
+
+    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+        if key.is_root() {
+            // The file itself, so that it can be named for what it is.
+            return self.file.store.open(&self.file.prefix);
+        }
+        Ok(match self.locate(key)? {
+            None => None,
+            Some(Located::Here(bytes)) => {
+                Some(ObjectReader::new(MemoryReader::new(Arc::new(bytes.to_vec()), self.shown(key))))
+            }
+            Some(Located::Whole(target)) => Some(self.opened_target(key, target)?),
+            Some(Located::Part { target, offset, length }) => {
+                let reader = self.opened_target(key, target)?;
+                let end = offset.checked_add(length).unwrap_or(u64::MAX);
+                if reader.length() < end {
+                    return Err(self.beyond_end(key, target, reader.length(), end));
+                }
+                Some(ObjectReader::new(PartReader { reader, offset, length, place: 0 }))
+            }
+        })
+    }
+
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+        Ok(match self.locate(key)? {
+            None => None,
+            Some(Located::Here(bytes)) => Some(bytes.len() as u64),
+            Some(Located::Part { length, .. }) => Some(length),
+            Some(Located::Whole(target)) => {
+                Some(target.store.size(&target.prefix)?.ok_or_else(|| self.lost(key, target))?)
+            }
+        })
+    }
+
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+        Ok(self.opened()?.and_then(|opened| opened.kind(key)))
+    }
+
+    fn list(
+        &self,
+        below: &Key<'_>,
+        depth: Depth,
+        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let Some(opened) = self.opened()? else { return Ok(()) };
+        let prefix = if below.is_root() { String::new() } else { format!("{}/", below.as_str()) };
+        if below.is_root() {
+            for name in &opened.unnamed {
+                if each(Entry { name, kind: EntryKind::Unnamed }).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        let mut place = opened.first_from(&prefix);
+        while let Some((key, _)) = opened.references.get(place) {
+            let Some(name) = key.strip_prefix(&*prefix) else { break };
+            let folder = name.split_once('/').filter(|_| depth == Depth::Folder);
+            let entry = match folder {
+                Some((name, _)) => Entry { name, kind: EntryKind::Folder },
+                None => Entry { name, kind: EntryKind::File },
+            };
+            if each(entry).is_break() {
+                break;
+            }
+            // On behind all that lies in a folder: `0` follows `/`.
+            place = match folder {
+                Some((name, _)) => opened.first_from(&format!("{prefix}{name}0")),
+                None => place + 1,
+            };
+        }
+        Ok(())
+    }
+
+    fn above(&self) -> Option<Node> {
+        self.file.parent()
+    }
+
+    fn identity(&self, below: &Key<'_>) -> Vec<u8> {
+        [&self.file.identity()[..], b"|reference:", below.as_str().as_bytes()].concat()
+    }
+
+    fn open_log(&self, _key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// A part of an object that is open.
+#[derive(Debug)]
+struct PartReader {
+    reader: ObjectReader,
+    offset: u64,
+    length: u64,
+    /// What was read of it in order.
+    place: u64,
+}
+
+impl ReadObject for PartReader {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        // What reaches beyond the part reaches beyond every file.
+        let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
+        let offset = if is_inside { self.offset + offset } else { u64::MAX };
+        self.reader.read_at(offset, length, bytes)
+    }
+
+    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
+        let left = self.length.saturating_sub(self.place);
+        let count = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+        let mut bytes = Vec::new();
+        self.reader.read_at(self.offset + self.place, count as u64, &mut bytes)?;
+        piece[..count].copy_from_slice(&bytes);
+        self.place += count as u64;
+        Ok(count)
+    }
+}

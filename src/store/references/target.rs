@@ -1,0 +1,121 @@
+//! What references point at: objects beside the reference file, local files, and URLs.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::store::{Key, Location, Node, StoreError};
+
+/// What the references of a file point at, each opened once.
+#[derive(Debug)]
+pub(super) struct Targets {
+    /// The folder of the reference file.
+    folder: Option<Node>,
+    /// Whether local files outside that folder may be read.
+    leaves_folder: bool,
+    list: Vec<Target>,
+}
+
+#[derive(Debug)]
+struct Target {
+    text: String,
+    node: OnceLock<Result<Node, String>>,
+}
+
+impl Targets {
+    /// The targets of a reference file.
+    pub(super) fn new(file: &Node, texts: Vec<String>, leaves_folder: bool) -> Self {
+        let list = texts.into_iter().map(|text| Target { text, node: OnceLock::new() }).collect();
+        Targets { folder: file.parent(), leaves_folder, list }
+    }
+
+    /// The object of a target; `name` is what points at it.
+    pub(super) fn get(&self, place: u32, name: impl Fn() -> String) -> Result<&Node, StoreError> {
+        let target = usize::try_from(place).ok().and_then(|place| self.list.get(place));
+        let refused = |reason: &str| StoreError::Damaged { object: name(), reason: reason.to_owned() };
+        let target = target.ok_or_else(|| refused("it points at nothing"))?;
+        let node = target.node.get_or_init(|| self.open(&target.text));
+        node.as_ref().map_err(|reason| refused(reason))
+    }
+
+    /// The object that a text names; else why it is not read.
+    fn open(&self, text: &str) -> Result<Node, String> {
+        let is_url = text.contains("://");
+        if is_url && !text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file://")) {
+            let location =
+                Location::parse(text).map_err(|error| format!("it points at `{text}`: {error}"))?;
+            return Ok(location.node());
+        }
+        let path = if is_url {
+            let location =
+                Location::parse(text).map_err(|error| format!("it points at `{text}`: {error}"))?;
+            location.node().local_path().unwrap_or_default()
+        } else {
+            PathBuf::from(text)
+        };
+        if let Some(local) = self.folder.as_ref().and_then(Node::local_path) {
+            return self.local(text, &local, &path);
+        }
+        match &self.folder {
+            // Beside the file, in a bucket or on a server.
+            Some(folder) if path.is_relative() => beside(folder, text)
+                .ok_or_else(|| format!("it points at `{text}`, which leads out of its store")),
+            _ if self.leaves_folder => Ok(Node::new(&path)),
+            _ => Err(outside(text)),
+        }
+    }
+
+    /// A local file, of a reference file in a local folder.
+    fn local(&self, text: &str, folder: &Path, path: &Path) -> Result<Node, String> {
+        let path = folder.join(path);
+        if self.leaves_folder {
+            return Ok(Node::new(path));
+        }
+        // A name in the folder may be a link out of it.
+        let is_inside = match (resolved(&path), resolved(folder)) {
+            (Some(path), Some(folder)) => path.starts_with(folder),
+            // It is not there, which is told once it is read.
+            _ => {
+                !path.components().any(|part| part == std::path::Component::ParentDir)
+                    && path.starts_with(folder)
+            }
+        };
+        if is_inside { Ok(Node::new(path)) } else { Err(outside(text)) }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only where a path really leads tells whether it leaves the folder"
+)]
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    std::fs::canonicalize(path).ok()
+}
+
+fn outside(text: &str) -> String {
+    format!(
+        "it points at `{text}`, a local file outside the folder of the reference file; `--allow-file-references` \
+         reads such files, too"
+    )
+}
+
+/// The object of a relative path, `..` gone up.
+fn beside(folder: &Node, path: &str) -> Option<Node> {
+    let mut folder = folder.clone();
+    let mut names = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                if names.pop().is_none() {
+                    let (above, _) = folder.prefix.split_last()?;
+                    folder.prefix = above.into_owned();
+                }
+            }
+            name => names.push(name),
+        }
+    }
+    let path = names.join("/");
+    Key::new(&path).ok()?;
+    folder.child(&path).ok()
+}

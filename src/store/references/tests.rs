@@ -1,0 +1,163 @@
+use std::fs;
+use std::path::Path;
+
+use super::*;
+
+fn file(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> Node {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, bytes).unwrap();
+    Node::new(path)
+}
+
+fn store(folder: &Path, references: &str, leaves_folder: bool) -> ReferenceStore {
+    ReferenceStore::new(file(folder, "in/refs.json", references), leaves_folder)
+}
+
+fn read(store: &ReferenceStore, key: &str, part: Part) -> Result<Option<Vec<u8>>, String> {
+    let mut bytes = vec![9];
+    let found = store.read(&Key::new(key).unwrap(), part, 100, &mut bytes);
+    found
+        .map(|found| found.map(|_| bytes))
+        .map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))
+}
+
+fn listed(store: &ReferenceStore, below: &str, depth: Depth) -> Vec<(String, EntryKind)> {
+    let below = if below.is_empty() { Key::ROOT } else { Key::new(below).unwrap() };
+    let mut entries = Vec::new();
+    let each = &mut |entry: Entry<'_>| {
+        entries.push((entry.name.to_owned(), entry.kind));
+        ControlFlow::Continue(())
+    };
+    store.list(&below, depth, each).unwrap();
+    entries
+}
+
+#[test]
+fn objects_are_inline_or_whole_files_or_parts_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "in/data/x.nc", b"0123456789");
+    let text = r#"{"i": "text", "w": ["data/x.nc"], "p": ["./data/x.nc", 2, 5], "e": ["data/x.nc", 10, 0],
+        "gone": ["y.nc", 0, 1], "long": ["data/x.nc", 8, 3]}"#;
+    let store = store(folder.path(), text, false);
+    let whole = |key| {
+        read(&store, key, Part::Whole).map(|bytes| bytes.map(|bytes| String::from_utf8(bytes).unwrap()))
+    };
+    assert_eq!(whole("i").unwrap().as_deref(), Some("text"));
+    assert_eq!(whole("w").unwrap().as_deref(), Some("0123456789"));
+    assert_eq!(whole("p").unwrap().as_deref(), Some("23456"));
+    assert_eq!(whole("e").unwrap().as_deref(), Some(""));
+    assert_eq!(whole("none").unwrap(), None);
+    assert!(whole("gone").unwrap_err().contains("y.nc`, which is not there"));
+    assert!(whole("long").unwrap_err().contains("ends at byte 11 of"));
+    assert_eq!(read(&store, "p", Part::Last(2)).unwrap().unwrap(), b"56");
+    assert_eq!(read(&store, "i", Part::Last(9)).unwrap().unwrap(), b"text");
+    assert_eq!(read(&store, "p", Part::Range { offset: 1, length: 3 }).unwrap().unwrap(), b"345");
+    assert!(
+        read(&store, "p", Part::Range { offset: 4, length: 2 }).is_err(),
+        "it is in the file, not in the part"
+    );
+    let sizes = ["i", "w", "p", "none"].map(|key| store.size(&Key::new(key).unwrap()).unwrap());
+    assert_eq!(sizes, [Some(4), Some(10), Some(5), None]);
+    for (key, expected) in [("i", "text"), ("w", "0123456789"), ("p", "23456")] {
+        let mut reader = store.open(&Key::new(key).unwrap()).unwrap().unwrap();
+        let (mut part, mut piece, mut all) = (Vec::new(), [0; 3], Vec::new());
+        reader.read_at(1, 2, &mut part).unwrap();
+        assert_eq!(part, expected.as_bytes()[1..3]);
+        assert!(reader.read_at(reader.length() - 1, 2, &mut part).is_err());
+        while let count @ 1.. = reader.read_next(&mut piece).unwrap() {
+            all.extend_from_slice(&piece[..count]);
+        }
+        assert_eq!((all.len() as u64, &all[..]), (reader.length(), expected.as_bytes()));
+    }
+    assert!(store.open(&Key::new("long").unwrap()).is_err());
+}
+
+#[test]
+fn keys_are_listed_folder_by_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"{"a/0.0": "", "a/b/c": "", "a/b/d": "", "a.b": "", "a0": "", "z/z/z": "", "../x": ""}"#;
+    let store = store(folder.path(), text, false);
+    let file = |name: &str| (name.to_owned(), EntryKind::File);
+    let dir = |name: &str| (name.to_owned(), EntryKind::Folder);
+    let unnamed = ("../x".to_owned(), EntryKind::Unnamed);
+    assert_eq!(
+        listed(&store, "", Depth::Folder),
+        [unnamed.clone(), file("a.b"), dir("a"), file("a0"), dir("z")]
+    );
+    assert_eq!(listed(&store, "a", Depth::Folder), [file("0.0"), dir("b")]);
+    assert_eq!(listed(&store, "a", Depth::All), [file("0.0"), file("b/c"), file("b/d")]);
+    assert_eq!(listed(&store, "", Depth::All).len(), 7);
+    assert_eq!(listed(&store, "a.b", Depth::All), []);
+    let kinds =
+        ["a", "a/b", "a/b/c", "a/", "q"].map(|key| Key::new(key).ok().map(|key| store.kind(&key).unwrap()));
+    assert_eq!(
+        kinds,
+        [
+            Some(Some(EntryKind::Folder)),
+            Some(Some(EntryKind::Folder)),
+            Some(Some(EntryKind::File)),
+            None,
+            Some(None)
+        ]
+    );
+}
+
+#[test]
+fn local_files_outside_the_folder_are_read_only_where_that_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "secret", b"secret");
+    file(folder.path(), "in/own", b"own");
+    std::os::unix::fs::symlink("../secret", folder.path().join("in/link")).unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let text = serde_json::json!({
+        "up": ["../secret"], "path": [path("secret")], "url": [format!("file://{}", path("secret"))], "link": ["link"],
+        "part": ["../secret", 0, 3], "own": ["../in/own"], "own_path": [path("in/own")],
+        "own_url": [format!("FILE://{}", path("in/own"))], "host": ["file://host/x"], "ftp": ["ftp://host/x"],
+    })
+    .to_string();
+    let strict = store(folder.path(), &text, false);
+    for key in ["up", "path", "url", "link", "part"] {
+        let said = read(&strict, key, Part::Whole).unwrap_err();
+        assert!(
+            said.contains("outside the folder") && said.contains("--allow-file-references"),
+            "{key}: {said}"
+        );
+    }
+    for key in ["own", "own_path", "own_url"] {
+        assert_eq!(read(&strict, key, Part::Whole).unwrap().unwrap(), b"own", "{key}");
+    }
+    assert!(read(&strict, "ftp", Part::Whole).unwrap_err().contains("`ftp://`"));
+    assert!(read(&strict, "host", Part::Whole).unwrap_err().contains("names no host"));
+    let open = store(folder.path(), &text, true);
+    for key in ["up", "path", "url", "link"] {
+        assert_eq!(read(&open, key, Part::Whole).unwrap().unwrap(), b"secret", "{key}");
+    }
+}
+
+#[test]
+fn file_that_is_none_or_not_there_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = store(folder.path(), "{", false);
+    assert!(read(&broken, "a", Part::Whole).unwrap_err().contains("refs.json is damaged: it is no JSON"));
+    let missing = ReferenceStore::new(Node::new(folder.path().join("none.json")), false);
+    assert_eq!(read(&missing, "a", Part::Whole), Ok(None));
+    assert_eq!(missing.kind(&Key::ROOT).unwrap(), None);
+}
+
+#[test]
+fn file_in_another_store_points_into_that_store() {
+    let outer = crate::store::MemoryStore::new("memory");
+    outer.write(&Key::new("a/x.nc").unwrap(), b"0123").unwrap();
+    outer
+        .write(
+            &Key::new("a/b/refs.json").unwrap(),
+            br#"{"k": ["../x.nc", 1, 2], "out": ["../../../x"], "f": ["/etc/passwd"]}"#,
+        )
+        .unwrap();
+    let node = Node { store: std::sync::Arc::new(outer), prefix: Key::new("a/b/refs.json").unwrap() };
+    let store = ReferenceStore::new(node, false);
+    assert_eq!(read(&store, "k", Part::Whole).unwrap().unwrap(), b"12");
+    assert!(read(&store, "out", Part::Whole).unwrap_err().contains("leads out of its store"));
+    assert!(read(&store, "f", Part::Whole).unwrap_err().contains("--allow-file-references"));
+}
