@@ -4,7 +4,6 @@ use super::document::{NODE_KEYS, has_documents};
 use super::error::OperationError;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::engine::journal::Journal;
-use crate::metadata::json::Json;
 use crate::store::file_format::{FIRST_BYTES, FileFormat};
 use crate::store::{EntryKind, Node, StoreError};
 
@@ -77,11 +76,6 @@ fn of_file(file: &Node, name: &str) -> OperationError {
     }
     match format {
         Some(format) => refused(format.name, format.help),
-        None if is_reference(file) => OperationError::usage(format!(
-            "`{name}`: {} is a kerchunk reference file, which this build does not read",
-            file.name()
-        ))
-        .with_help("copy what it refers to into a store first, such as by xarray and fsspec"),
         None => refused(
             "a file, not a folder",
             "name the folder of an array or group; it holds `zarr.json`, or `.zarray` or `.zgroup`",
@@ -176,19 +170,3 @@ fn node_above(node: &Node) -> Option<Node> {
 fn is_document(name: &str) -> bool {
     NODE_KEYS.contains(&name) || matches!(name, ".zattrs" | ".zmetadata")
 }
-
-/// Whether a file is a kerchunk reference file: JSON with `refs` (version 1), or of keys of documents (version 0).
-fn is_reference(file: &Node) -> bool {
-    let name = file.last_name();
-    let is_named_so = name
-        .rsplit_once('.')
-        .is_some_and(|(stem, extension)| !stem.is_empty() && extension.eq_ignore_ascii_case("json"));
-    let bytes = if is_named_so { file.first_bytes(MOST_REFERENCES).ok() } else { None };
-    let Some(Json::Object(document)) = bytes.and_then(|bytes| Json::parse(&bytes).ok()) else { return false };
-    document
-        .iter()
-        .any(|(key, _)| key == "refs" || NODE_KEYS.iter().any(|name| key.rsplit('/').next() == Some(name)))
-}
-
-/// The bytes of a reference file that are read to know it: 64 MiB.
-const MOST_REFERENCES: usize = 64 << 20;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::zip::node_of_file;
-use super::{Key, Node, StoreError};
+use super::{Key, Node, ReferenceStore, StoreError};
 
-/// Where a store lies: a local folder or zip file, named by its path or by a `file://` URL; or a store that is open
-/// already.
+/// Where a store lies: a local folder, zip file or reference file, named by its path or by a `file://` URL; or a store
+/// that is open already.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Location {
     /// As the user gave it.
@@ -16,6 +16,8 @@ pub struct Location {
     target: Target,
     /// The paths inside zip files, each of which lies at the place before it: `a|zip:b|zip:c`.
     inside: Vec<String>,
+    /// Whether a reference file may point at local files outside its folder.
+    follows_files: bool,
     opened: Opened,
 }
 
@@ -89,7 +91,13 @@ impl Location {
             None => PathBuf::from(store),
         };
         let inside = adapters.into_iter().map(path_in_zip).collect::<Result<_, _>>()?;
-        Ok(Location { text, target: Target::Folder(path), inside, opened: Opened::default() })
+        Ok(Location { text, target: Target::Folder(path), inside, ..Location::default() })
+    }
+
+    /// The same; of a reference file, local files outside its folder are read, too.
+    #[must_use]
+    pub fn following_files(self, follows_files: bool) -> Self {
+        Location { follows_files, opened: Opened::default(), ..self }
     }
 
     /// The node that it names. Of a zip file nothing is read yet.
@@ -101,7 +109,13 @@ impl Location {
         let start = match &self.target {
             Target::Folder(path) => match self.zip_on_the_way(path) {
                 Some((zip, inside)) => in_zip(Node::new(zip), &inside),
-                None => Node::new(path),
+                None => match references_on_the_way(path) {
+                    Some((file, inside)) => {
+                        let store = ReferenceStore::new(Node::new(file), self.follows_files);
+                        Node::of(Arc::new(store)).below(&Key::new(&inside).map_or(Key::ROOT, Key::into_owned))
+                    }
+                    None => Node::new(path),
+                },
             },
             Target::Open(node) => node.clone(),
         };
@@ -137,10 +151,23 @@ impl Location {
             |path: &Path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
         let opened_by_adapter = usize::from(!self.inside.is_empty());
         let zips = path.ancestors().skip(opened_by_adapter).filter(|path| is_zip(path) && !path.is_dir());
-        let zip = zips.last()?;
-        let inside = path.strip_prefix(zip).ok()?.to_str()?;
-        (inside.is_empty() || Key::new(inside).is_ok()).then(|| (zip, inside.to_owned()))
+        inside(path, zips.last()?)
     }
+}
+
+/// A file that is a store, and the way on in it by a path that leads into it; `None` where that is no key.
+fn inside<'p>(path: &'p Path, file: &'p Path) -> Option<(&'p Path, String)> {
+    let inside = path.strip_prefix(file).ok()?.to_str()?;
+    (inside.is_empty() || Key::new(inside).is_ok()).then(|| (file, inside.to_owned()))
+}
+
+/// The reference file that a path leads into, and the way on in it: the first that is named so and is a file.
+fn references_on_the_way(path: &Path) -> Option<(&Path, String)> {
+    let is_named_so = |path: &Path| {
+        let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        is_json && path.file_name().is_some_and(|name| name != "zarr.json")
+    };
+    inside(path, path.ancestors().filter(|path| is_named_so(path) && path.is_file()).last()?)
 }
 
 /// The node at a path in the zip file that stands at a node's own place.
@@ -266,6 +293,28 @@ mod tests {
 
     fn path(text: &str) -> Result<String, LocationError> {
         Location::parse(text).map(|location| location.node().name())
+    }
+
+    #[test]
+    fn file_that_is_named_json_is_a_reference_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir(path("folder.json")).unwrap();
+        for name in ["a.json", "zarr.json", "folder.json/b.JSON"] {
+            std::fs::write(path(name), "{}").unwrap();
+        }
+        let found = |text: &str| {
+            let path = path(text);
+            let (file, inside) = references_on_the_way(&path)?;
+            Some((file.strip_prefix(folder.path()).unwrap().display().to_string(), inside))
+        };
+        let at = |file: &str, inside: &str| Some((file.to_owned(), inside.to_owned()));
+        assert_eq!(found("a.json"), at("a.json", ""));
+        assert_eq!(found("a.json/x/y"), at("a.json", "x/y"));
+        assert_eq!(found("folder.json/b.JSON/x"), at("folder.json/b.JSON", "x"));
+        for text in ["folder.json", "zarr.json", "none.json", "a.json/../x"] {
+            assert_eq!(found(text), None, "{text}");
+        }
     }
 
     #[test]

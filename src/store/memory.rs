@@ -106,11 +106,7 @@ impl Store for MemoryStore {
         into.clear();
         let Some(mut reader) = self.reader(key)? else { return Ok(None) };
         let object_bytes = reader.length();
-        let (offset, length) = match part {
-            Part::Whole => (0, object_bytes),
-            Part::Range { offset, length } => (offset, length),
-            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
-        };
+        let (offset, length) = part.within(object_bytes);
         if length > most {
             return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound: most });
         }

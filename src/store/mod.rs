@@ -254,6 +254,17 @@ pub enum Part {
     Last(u64),
 }
 
+impl Part {
+    /// Where it begins in an object of so many bytes, and how many it has.
+    fn within(self, object_bytes: u64) -> (u64, u64) {
+        match self {
+            Part::Whole => (0, object_bytes),
+            Part::Range { offset, length } => (offset, length),
+            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
+        }
+    }
+}
+
 /// What was read of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {

@@ -117,18 +117,6 @@ fn file_that_is_no_store_is_named_for_what_it_is() {
 }
 
 #[test]
-fn references_are_refused_as_such() {
-    let test = with_array();
-    test.write("v1.json", br#"{"version":1,"refs":{".zgroup":"{}"}}"#);
-    test.write("v0.json", br#"{"x/.zarray":"{}","x/0":["a.nc",0,4]}"#);
-    for references in ["v1.json", "v0.json"] {
-        test.run(["inspect", references])
-            .fails(2, &["a kerchunk reference file, which this build does not read"]);
-        fails(&test, &["validate", references], 2, &["a kerchunk reference file"]);
-    }
-}
-
-#[test]
 fn part_of_a_store_is_named_with_its_folder() {
     let test = with_array();
     test.run(["inspect", "a.zarr/zarr.json"])

@@ -36,6 +36,7 @@ mod progress;
 mod quantise;
 mod rechunk;
 mod rectilinear;
+mod references;
 mod resume;
 mod rules;
 mod shard_shape;

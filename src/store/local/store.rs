@@ -199,11 +199,7 @@ impl Store for LocalStore {
             return Ok(None);
         };
         let object_bytes = metadata.len();
-        let (offset, length) = match part {
-            Part::Whole => (0, object_bytes),
-            Part::Range { offset, length } => (offset, length),
-            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
-        };
+        let (offset, length) = part.within(object_bytes);
         let size = usize::try_from(length).ok().filter(|_| length <= most);
         let size = size.ok_or_else(|| too_large(&path, length, most))?;
         // What the buffer held before is overwritten: clearing it first would fill it with zeros for nothing.

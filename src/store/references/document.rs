@@ -44,7 +44,9 @@ pub(super) struct Document {
 pub(super) enum DocumentFault {
     #[error("it is no JSON ({0})")]
     Json(serde_json::Error),
-    #[error("it is no reference file: {key:?} is not a reference, but {found}")]
+    #[error("it is something else than references")]
+    Other,
+    #[error("{key:?} is not a reference, but {found}")]
     NoReference { key: String, found: &'static str },
     #[error("version {0} of reference files is not known: 0 and 1 are")]
     Version(u64),
@@ -82,6 +84,9 @@ struct Text {
 impl Document {
     /// Reads a reference file.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, DocumentFault> {
+        if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+            return Err(DocumentFault::Other);
+        }
         let text: Text = serde_json::from_slice(bytes).map_err(DocumentFault::Json)?;
         if let Some(version) = text.version.filter(|version| *version > 1) {
             return Err(DocumentFault::Version(version));
@@ -89,12 +94,15 @@ impl Document {
         if text.is_generated {
             return Err(DocumentFault::Generated);
         }
+        let is_version_0 = text.references.is_none();
         let mut places = BTreeMap::new();
         let mut document = Document::default();
         for (key, value) in text.references.unwrap_or(text.others) {
             let reference = match value {
                 Value::Inline(bytes) => Reference::Inline(bytes),
                 Value::NotBase64 => return Err(DocumentFault::Base64 { key: key.into() }),
+                // Of a file that says nothing of references.
+                Value::Other(_) if is_version_0 => return Err(DocumentFault::Other),
                 Value::Other(found) => return Err(DocumentFault::NoReference { key: key.into(), found }),
                 Value::Target { url, part } => {
                     let place = match places.get(&url) {
@@ -294,15 +302,18 @@ mod tests {
     #[test]
     fn what_is_no_reference_file_is_named() {
         for (text, said) in [
-            ("", "no JSON"),
-            ("[1]", "no JSON"),
+            ("", "something else"),
+            (" [1]", "something else"),
+            ("\u{89}HDF", "something else"),
+            (r#"{"zarr_format": 3, "shape": [1]}"#, "something else"),
+            (r#"{"a": [1, 2, 3]}"#, "something else"),
             (r#"{"a": ["#, "no JSON"),
-            (r#"{"zarr_format": 3, "shape": [1]}"#, "\"zarr_format\" is not a reference, but a number"),
-            (r#"{"a": [1, 2, 3]}"#, "a list that is no [URL]"),
-            (r#"{"a": ["x", 2]}"#, "a list that is no [URL]"),
-            (r#"{"a": ["x", -1, 3]}"#, "a list that is no [URL]"),
-            (r#"{"a": ["x", 1, 3, 4]}"#, "a list that is no [URL]"),
-            (r#"{"a": null}"#, "a number or literal"),
+            (r#"{"refs": {"z": 3}}"#, "\"z\" is not a reference, but a number"),
+            (r#"{"refs": {"a": [1, 2, 3]}}"#, "a list that is no [URL]"),
+            (r#"{"refs": {"a": ["x", 2]}}"#, "a list that is no [URL]"),
+            (r#"{"refs": {"a": ["x", -1, 3]}}"#, "a list that is no [URL]"),
+            (r#"{"refs": {"a": ["x", 1, 3, 4]}}"#, "a list that is no [URL]"),
+            (r#"{"refs": {"a": null}}"#, "a number or literal"),
             (r#"{"a": "base64:?"}"#, "\"a\" begins with \"base64:\""),
             (r#"{"version": 2, "refs": {}}"#, "version 2"),
             (r#"{"version": 1, "refs": {}, "gen": [{"key": "x"}]}"#, "\"gen\""),

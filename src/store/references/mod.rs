@@ -8,20 +8,23 @@ mod tests;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use document::{Document, Reference};
+use document::{Document, DocumentFault, Reference};
 use target::Targets;
 
 use super::entry::EntryKind;
 use super::memory::MemoryReader;
 use super::node::object_name;
 use super::{
-    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, ReadObject, Store, StoreError,
+    Abilities, Ahead, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, ReadObject, Store, StoreError,
 };
 
 /// Bytes that a reference file holds at most: about ten million references.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// A reference file, which is an object of another store. Nothing is read before it is asked for.
+///
+/// A file that is something else has no objects; its own bytes are what stands at the root, so that it can be named for
+/// what it is.
 #[derive(Debug)]
 pub struct ReferenceStore {
     /// The file.
@@ -79,7 +82,7 @@ impl ReferenceStore {
         ReferenceStore { file, name, leaves_folder, opened: OnceLock::new(), opening: Mutex::default() }
     }
 
-    /// What the file says; `None` where it is not there.
+    /// What the file says; `None` where it is not there, or something else.
     fn opened(&self) -> Result<Option<&Opened>, StoreError> {
         if let Some(opened) = self.opened.get() {
             return Ok(opened.as_ref());
@@ -90,16 +93,15 @@ impl ReferenceStore {
         }
         let mut bytes = Vec::new();
         let found = self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)?;
-        let opened = match found {
-            None => None,
-            Some(_) => {
-                let damaged = |fault: document::DocumentFault| StoreError::Damaged {
-                    object: self.name.clone(),
-                    reason: fault.to_string(),
-                };
-                let Document { references, targets, unnamed } = Document::parse(&bytes).map_err(damaged)?;
+        let opened = match found.map(|_| Document::parse(&bytes)) {
+            None | Some(Err(DocumentFault::Other)) => None,
+            Some(Ok(Document { references, targets, unnamed })) => {
                 let targets = Targets::new(&self.file, targets, self.leaves_folder);
                 Some(Opened { references, unnamed, targets })
+            }
+            Some(Err(fault)) => {
+                let reason = fault.to_string();
+                return Err(StoreError::Damaged { object: self.name.clone(), reason });
             }
         };
         Ok(self.opened.get_or_init(|| opened).as_ref())
@@ -176,11 +178,7 @@ impl Store for ReferenceStore {
                 return found.map(Some).ok_or_else(|| self.lost(key, target));
             }
         };
-        let (offset, length) = match part {
-            Part::Whole => (0, object_bytes),
-            Part::Range { offset, length } => (offset, length),
-            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
-        };
+        let (offset, length) = part.within(object_bytes);
         if length > most || offset.checked_add(length).is_none_or(|end| end > object_bytes) {
             let bound = most.min(object_bytes);
             return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound });
@@ -235,6 +233,11 @@ impl Store for ReferenceStore {
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+        if let Some(Reference::Part { length, .. }) =
+            self.opened()?.and_then(|opened| opened.find(key.as_str()))
+        {
+            return Ok(Some(*length));
+        }
         Ok(match self.locate(key)? {
             None => None,
             Some(Located::Here(bytes)) => Some(bytes.len() as u64),
@@ -246,7 +249,11 @@ impl Store for ReferenceStore {
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        Ok(self.opened()?.and_then(|opened| opened.kind(key)))
+        match self.opened()? {
+            Some(opened) => Ok(opened.kind(key)),
+            None if key.is_root() => self.file.kind_behind_links(),
+            None => Ok(None),
+        }
     }
 
     fn list(
@@ -284,12 +291,34 @@ impl Store for ReferenceStore {
         Ok(())
     }
 
+    fn wants_hints(&self) -> Option<Ahead> {
+        self.opened().ok()??.targets.first()?.store.wants_hints()
+    }
+
+    fn expect(&self, soon: &[(Key<'_>, Part)]) {
+        for (key, part) in soon {
+            let (target, part) = match self.locate(key) {
+                Ok(Some(Located::Whole(target))) => (target, *part),
+                Ok(Some(Located::Part { target, offset, length })) => {
+                    let (first, length) = part.within(length);
+                    (target, Part::Range { offset: offset.saturating_add(first), length })
+                }
+                _ => continue,
+            };
+            target.store.expect(&[(target.prefix.clone(), part)]);
+        }
+    }
+
     fn above(&self) -> Option<Node> {
         self.file.parent()
     }
 
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         [&self.file.identity()[..], b"|reference:", below.as_str().as_bytes()].concat()
+    }
+
+    fn container(&self) -> Option<&Node> {
+        Some(&self.file)
     }
 
     fn open_log(&self, _key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {

@@ -31,10 +31,19 @@ impl Targets {
     /// The object of a target; `name` is what points at it.
     pub(super) fn get(&self, place: u32, name: impl Fn() -> String) -> Result<&Node, StoreError> {
         let target = usize::try_from(place).ok().and_then(|place| self.list.get(place));
-        let refused = |reason: &str| StoreError::Damaged { object: name(), reason: reason.to_owned() };
+        let refused = |reason: &str| StoreError::Io {
+            action: "read",
+            object: name(),
+            source: std::io::Error::new(std::io::ErrorKind::PermissionDenied, reason),
+        };
         let target = target.ok_or_else(|| refused("it points at nothing"))?;
         let node = target.node.get_or_init(|| self.open(&target.text));
         node.as_ref().map_err(|reason| refused(reason))
+    }
+
+    /// The object of the first target; most files point at few stores.
+    pub(super) fn first(&self) -> Option<&Node> {
+        self.get(0, String::new).ok()
     }
 
     /// The object that a text names; else why it is not read.

@@ -65,11 +65,7 @@ impl Archive {
         };
         self.check(&member)?;
         let object_bytes = member.bytes;
-        let (offset, length) = match part {
-            Part::Whole => (0, object_bytes),
-            Part::Range { offset, length } => (offset, length),
-            Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
-        };
+        let (offset, length) = part.within(object_bytes);
         if length > most {
             return Err(StoreError::TooLarge { object: self.shown(&member), found: length, bound: most });
         }
