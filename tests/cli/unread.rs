@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::support::CliTest;
+use super::support::{CliTest, fixture};
 
 /// A chunk of `vlen-utf8` and `vlen-bytes`.
 fn chunk<S: AsRef<[u8]>>(elements: &[S]) -> Vec<u8> {
@@ -92,6 +92,23 @@ fn text_in_the_framing_of_zarrs_is_read_and_written() {
     let last = through(&test, &[&["--codecs", zarrs], &["-c", "3"], &["-c", "4"], &["--codecs", plain]]);
     test.run(["validate", "-q", "--level", "data", "--against", "a", &last]).succeeds();
     test.run(["validate", "-q", "--level", "data", "step0", "step1", "step2"]).succeeds();
+}
+
+#[test]
+fn text_that_zarrs_wrote_is_read() {
+    let test = CliTest::new();
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[5,3],"data_type":"string",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3,3]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":"-","codecs":[{"name":"vlen-utf8"}],"attributes":{}}"#;
+    test.write("words/zarr.json", document);
+    let words = ["winter", "", "Frühling", "summer", "été", "秋", "a", "bb", "ccc"];
+    test.write("words/c/0/0", chunk(&words));
+    let zarrs = fixture("zarrs_0.23.14_vlen_v2");
+    let zarrs = zarrs.to_str().unwrap();
+    test.run(["validate", "-q", "--level", "data", "--against", "words", zarrs]).succeeds();
+    test.write("words/c/0/0", chunk(&["winter", "", "Frühling", "summer", "été", "秋", "a", "bb", "other"]));
+    let run = test.run(["validate", "--against", "words", zarrs]);
+    assert!(run.status != 0 && run.text().contains("1 of 15 elements differs"), "{}", run.text());
 }
 
 #[test]
