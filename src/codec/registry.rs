@@ -77,6 +77,10 @@ pub struct Entry {
     pub bytes: Option<&'static BytesKind>,
     /// What to do about it where an array is written as v2, which has no such codec.
     pub without_v2: &'static str,
+    /// The data type of the objects of v2 that it stands for as a filter, where it tells that.
+    pub v2_objects: Option<&'static str>,
+    /// Members of the configuration that mean the same as their absence, with the value in JSON.
+    pub defaults: &'static [(&'static str, &'static str)],
 }
 
 impl Entry {
@@ -99,6 +103,8 @@ impl Entry {
             array: None,
             bytes: None,
             without_v2: Self::CHAIN_WITHOUT_IT,
+            v2_objects: None,
+            defaults: &[],
         }
     }
 
@@ -114,6 +120,16 @@ impl Entry {
 
     const fn without_v2(mut self, help: &'static str) -> Self {
         self.without_v2 = help;
+        self
+    }
+
+    const fn of_v2_objects(mut self, data_type: &'static str) -> Self {
+        self.v2_objects = Some(data_type);
+        self
+    }
+
+    const fn with_defaults(mut self, defaults: &'static [(&'static str, &'static str)]) -> Self {
+        self.defaults = defaults;
         self
     }
 }
@@ -149,9 +165,11 @@ const V2_TRANSPOSES: &str = "give a chain without it with --codecs: v2 transpose
 const V2_SHARDS: &str = "`--shard-shape none` takes the chunks out of their shards";
 
 /// Name, v2, registered, the codec.
-static ARRAY_TO_ARRAY: [Entry; 11] = [
+static ARRAY_TO_ARRAY: &[Entry] = &[
     to_array("bitround", V2Id::None, true, &kinds::bitround::BITROUND),
-    to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE).without_v2(V2_QUANTIZES),
+    to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE)
+        .without_v2(V2_QUANTIZES)
+        .with_defaults(&[("rounding", "\"nearest-even\"")]),
     to_array("numcodecs.astype", V2Id::Filter("astype"), false, &kinds::astype::ASTYPE),
     to_array("numcodecs.bitround", V2Id::Filter("bitround"), false, &kinds::bitround::BITROUND),
     to_array("numcodecs.delta", V2Id::Filter("delta"), false, &kinds::delta::DELTA),
@@ -164,28 +182,33 @@ static ARRAY_TO_ARRAY: [Entry; 11] = [
     to_array("numcodecs.packbits", V2Id::Filter("packbits"), false, &kinds::pack_booleans::PACK_BOOLEANS),
     to_array("numcodecs.quantize", V2Id::Filter("quantize"), false, &kinds::quantize::QUANTIZE),
     to_array("reshape", V2Id::None, true, &kinds::reshape::RESHAPE),
-    to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET).without_v2(V2_QUANTIZES),
+    to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET)
+        .without_v2(V2_QUANTIZES)
+        .with_defaults(&[("offset", "0"), ("scale", "1")]),
     to_array("transpose", V2Id::None, true, &kinds::transpose::TRANSPOSE).without_v2(V2_TRANSPOSES),
 ];
 
 /// Name, v2, registered, the codec.
-static ARRAY_TO_BYTES: [Entry; 12] = [
+static ARRAY_TO_BYTES: &[Entry] = &[
     to_bytes("bytes", V2Id::None, true, Some(&kinds::bytes::BYTES)),
     to_bytes("n5_default", V2Id::None, true, None).not_decoded(),
     to_bytes("numcodecs.pcodec", V2Id::Compressor("pcodec"), false, Some(&kinds::pcodec::PCODEC)),
     to_bytes("numcodecs.zfpy", V2Id::Compressor("zfpy"), false, Some(&kinds::zfpy::ZFPY)),
-    to_bytes("packbits", V2Id::None, true, Some(&kinds::packbits::PACKBITS)),
-    to_bytes("sharding_indexed", V2Id::None, true, None).without_v2(V2_SHARDS),
+    to_bytes("packbits", V2Id::None, true, Some(&kinds::packbits::PACKBITS))
+        .with_defaults(&[("padding_encoding", "\"none\"")]),
+    to_bytes("sharding_indexed", V2Id::None, true, None)
+        .without_v2(V2_SHARDS)
+        .with_defaults(&[("index_location", "\"end\"")]),
     to_bytes("vlen-array", V2Id::Filter("vlen-array"), false, None).not_decoded(),
-    to_bytes("vlen-bytes", V2Id::Filter("vlen-bytes"), true, Some(&kinds::vlen::VLEN)),
-    to_bytes("vlen-utf8", V2Id::Filter("vlen-utf8"), true, Some(&kinds::vlen::VLEN)),
+    to_bytes("vlen-bytes", V2Id::Filter("vlen-bytes"), true, Some(&kinds::vlen::VLEN)).of_v2_objects("bytes"),
+    to_bytes("vlen-utf8", V2Id::Filter("vlen-utf8"), true, Some(&kinds::vlen::VLEN)).of_v2_objects("string"),
     to_bytes("zarrs.vlen", V2Id::None, false, None).not_decoded(),
     to_bytes("zarrs.vlen_v2", V2Id::None, false, Some(&kinds::vlen::VLEN)),
     to_bytes("zfp", V2Id::None, true, Some(&kinds::zfp::ZFP)),
 ];
 
 /// Name, v2, registered, the codec.
-static BYTES_TO_BYTES: [Entry; 19] = [
+static BYTES_TO_BYTES: &[Entry] = &[
     bytes("blosc", V2Id::Compressor("blosc"), true, &kinds::blosc::BLOSC),
     bytes("conditional", V2Id::None, true, &kinds::conditional::CONDITIONAL),
     bytes("crc32c", V2Id::Filter("crc32c"), true, &kinds::crc32c::CRC32C),
@@ -211,7 +234,7 @@ static BYTES_TO_BYTES: [Entry; 19] = [
     Entry::new("zarrs.gdeflate", V2Id::None, CodecKind::BytesToBytes, false)
         .not_decoded()
         .because(NO_GDEFLATE),
-    bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD),
+    bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD).with_defaults(&[("checksum", "false")]),
 ];
 
 /// What is known of a codec; `None` for a name that is not known here.
@@ -221,7 +244,7 @@ pub fn find(name: &str) -> Option<Entry> {
 
 /// Every codec of the list, by what it turns into what.
 pub fn all() -> impl Iterator<Item = Entry> {
-    ARRAY_TO_ARRAY.iter().chain(&ARRAY_TO_BYTES).chain(&BYTES_TO_BYTES).copied()
+    ARRAY_TO_ARRAY.iter().chain(ARRAY_TO_BYTES).chain(BYTES_TO_BYTES).copied()
 }
 
 /// The codec that a name was most likely meant to be, names as v2 has them included: `zlib` is `numcodecs.zlib` in v3.
@@ -302,7 +325,7 @@ mod tests {
 
     #[test]
     fn each_list_is_sorted() {
-        for list in [&ARRAY_TO_ARRAY[..], &ARRAY_TO_BYTES, &BYTES_TO_BYTES] {
+        for list in [ARRAY_TO_ARRAY, ARRAY_TO_BYTES, BYTES_TO_BYTES] {
             assert!(list.iter().is_sorted_by_key(|entry| entry.name));
         }
         assert_eq!(codec_kind("numcodecs.packbits"), Some(CodecKind::ArrayToArray));

@@ -6,21 +6,12 @@ use super::extension::{CodecMetadata, read_codecs};
 use super::group::{GroupDocument, NodeKind, node_kind};
 use super::json::{Json, Object};
 use super::v2;
+use crate::codec::registry;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 
 /// The member of a v3 group that holds copies of the documents below it.
 pub const CONSOLIDATED_MEMBER: &str = "consolidated_metadata";
-
-/// Members of configurations that mean the same as their absence.
-const DEFAULTS: [(&str, &str, &str); 6] = [
-    ("cast_value", "rounding", "\"nearest-even\""),
-    ("packbits", "padding_encoding", "\"none\""),
-    ("scale_offset", "offset", "0"),
-    ("scale_offset", "scale", "1"),
-    ("sharding_indexed", "index_location", "\"end\""),
-    ("zstd", "checksum", "false"),
-];
 
 /// Whether a copy says what the document of a node says; the copies that either holds itself count for nothing.
 pub fn is_copy_of(copy: &Json, document: &Json) -> bool {
@@ -147,9 +138,10 @@ fn is_same_codec(a: &CodecMetadata, b: &CodecMetadata) -> bool {
 /// The configuration without the members that say what their absence says.
 fn without_defaults(codec: &CodecMetadata) -> Object {
     let mut configuration = codec.configuration.clone().unwrap_or_default();
-    for (name, member, value) in DEFAULTS {
+    let defaults = registry::find(&codec.name).map_or(&[][..], |entry| entry.defaults);
+    for (member, value) in defaults {
         let is_default = |json: &Json| Json::parse_str(value).is_ok_and(|value| value.same_value(json));
-        if codec.name == name && configuration.get(member).is_some_and(is_default) {
+        if configuration.get(member).is_some_and(is_default) {
             configuration.remove(member);
         }
     }

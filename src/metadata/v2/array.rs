@@ -3,7 +3,7 @@
 use super::codec::{self, V2Codec};
 use super::dtype::{Dtype, Kind};
 use super::{fill_value, read_format, read_unknown, tensorstore};
-use crate::codec::registry::CodecKind;
+use crate::codec::registry::{self, CodecKind};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::array::ArrayDocument;
 use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape};
@@ -235,11 +235,7 @@ impl Chain {
 
 /// What the elements of an object array are, by the filter that writes them.
 fn object_type(filter: &str) -> Option<Json> {
-    match filter {
-        "vlen-utf8" => Some(Json::from("string")),
-        "vlen-bytes" => Some(Json::from("bytes")),
-        _ => None,
-    }
+    registry::find(filter)?.v2_objects.map(Json::from)
 }
 
 #[cfg(test)]
