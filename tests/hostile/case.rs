@@ -4,6 +4,9 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+/// The folder of a case.
+pub(crate) const STORE: &str = "store.zarr";
+
 /// How a store is made.
 type Build = Box<dyn Fn(&Store)>;
 
@@ -15,19 +18,26 @@ pub(crate) struct Case {
     pub(crate) chunk: &'static str,
     /// Whether every command may succeed without a word.
     pub(crate) harmless: bool,
+    /// As commands name it: the folder of the case, or a file in it.
+    pub(crate) location: &'static str,
     /// Makes it.
     pub(crate) build: Build,
 }
 
 /// A case about which some command must have something to say.
 pub(crate) fn case(name: impl Into<String>, build: impl Fn(&Store) + 'static) -> Case {
-    Case { name: name.into(), chunk: "0", harmless: false, build: Box::new(build) }
+    Case { name: name.into(), chunk: "0", harmless: false, location: STORE, build: Box::new(build) }
 }
 
 impl Case {
     /// The same, with another chunk.
     pub(crate) fn at(self, chunk: &'static str) -> Self {
         Case { chunk, ..self }
+    }
+
+    /// The same, which is a file in the folder.
+    pub(crate) fn in_file(self, location: &'static str) -> Self {
+        Case { location, ..self }
     }
 
     /// The same, which nothing need be said about.

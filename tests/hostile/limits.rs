@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::case::{Case, Store};
+use crate::case::{Case, STORE, Store};
 
 /// The most processor time of a command, which is not built for speed here.
 const PROCESSOR_SECONDS: u64 = 20;
@@ -21,9 +21,6 @@ const RESIDENT_KIBIBYTES: i64 = 300 << 10;
 
 /// The most addresses that a command may ask for: what it touches, and the stacks of its threads.
 const ADDRESS_BYTES: u64 = 600 << 20;
-
-/// The store, as commands name it.
-const STORE: &str = "store.zarr";
 
 /// Stands for the chunk of the case.
 const CHUNK: &str = "CHUNK";
@@ -110,8 +107,12 @@ fn survive_case(class: &str, case: &Case) -> Vec<String> {
     let mut faults = Vec::new();
     let mut said_something = false;
     for command in COMMANDS {
-        let arguments: Vec<&str> =
-            command.iter().map(|argument| if *argument == CHUNK { case.chunk } else { argument }).collect();
+        let named = |argument: &'static str| match argument {
+            CHUNK => case.chunk,
+            STORE => case.location,
+            other => other,
+        };
+        let arguments: Vec<&str> = command.iter().map(|argument| named(argument)).collect();
         let limited: Vec<&str> = arguments.iter().copied().chain(["--max-memory", "128MiB"]).collect();
         let ended = run(folder.path(), &limited);
         // That a chunk is absent is said of any store.

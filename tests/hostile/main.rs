@@ -23,6 +23,9 @@ mod shard_index;
 mod shards;
 mod terminal;
 mod v2;
+#[path = "../support/zip.rs"]
+mod zip_builder;
+mod zips;
 
 use limits::survive;
 
@@ -124,6 +127,11 @@ fn fill_values_that_are_none_are_survived() {
 #[test]
 fn chunks_that_hold_something_else_are_survived() {
     survive("chunk bytes", &chunk_bytes::cases());
+}
+
+#[test]
+fn zip_files_that_lie_are_survived() {
+    survive("zip", &zips::cases());
 }
 
 #[test]

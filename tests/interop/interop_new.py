@@ -23,6 +23,7 @@ from variables import SECTIONS as VARIABLES
 from verdicts import defaults_of_xarray
 from words import SECTIONS as WORDS
 from words import WITH_XARRAY
+from zip_files import SECTIONS as ZIP_FILES
 
 SECTIONS = [
     fixtures_by_zarr_python,
@@ -46,6 +47,7 @@ SECTIONS = [
     *CF_VALUES,
     *WORDS,
     *WITH_XARRAY,
+    *ZIP_FILES,
     defaults_of_xarray,
 ]
 

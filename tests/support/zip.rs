@@ -103,7 +103,7 @@ impl Member {
         file.extend_from_slice(&self.name);
         if self.is_zip64 {
             file.extend_from_slice(b"\x01\0\x18\0");
-            wide.iter().for_each(|value| file.extend(value.to_le_bytes()));
+            file.extend(wide.iter().flat_map(|value| value.to_le_bytes()));
         }
     }
 }

@@ -21,7 +21,7 @@ const DAY: u16 = (1 << 5) | 1;
 struct Record(Vec<u8>);
 
 impl Record {
-    fn new(signature: &[u8; 4]) -> Self {
+    fn new(signature: [u8; 4]) -> Self {
         Record(signature.to_vec())
     }
 
@@ -74,14 +74,14 @@ fn zip64(values: &[u64]) -> Vec<u8> {
     if values.is_empty() {
         return Vec::new();
     }
-    let field = Record::default().u16(1).u16(8 * values.len() as u16);
-    values.iter().fold(field, |field, value| field.u64(*value)).0
+    let values = values.iter().fold(Record::default(), |values, value| values.u64(*value)).0;
+    Record::default().u16(1).u16(length(&values)).bytes(&values).0
 }
 
 /// The header before the bytes of a member.
 pub(super) fn local_header(name: &str, bytes: u64, crc32: u32) -> Vec<u8> {
     let (version, extra) = if is_wide(bytes) { (ZIP64, zip64(&[bytes, bytes])) } else { (PLAIN, Vec::new()) };
-    let header = Record::new(b"PK\x03\x04").member(name, bytes, crc32, version, &extra);
+    let header = Record::new(*b"PK\x03\x04").member(name, bytes, crc32, version, &extra);
     header.bytes(name.as_bytes()).bytes(&extra).0
 }
 
@@ -96,7 +96,7 @@ fn entry(name: &str, member: &Member) -> Vec<u8> {
     }
     let version = if values.is_empty() { PLAIN } else { ZIP64 };
     let extra = zip64(&values);
-    let entry = Record::new(b"PK\x01\x02").u16(UNIX | ZIP64);
+    let entry = Record::new(*b"PK\x01\x02").u16(UNIX | ZIP64);
     let entry = entry.member(name, member.bytes, member.crc32, version, &extra);
     // No comment, on the first disk, no attributes of its own.
     let entry = entry.u16(0).u16(0).u16(0).u32(MODE).u32(narrow(member.header));

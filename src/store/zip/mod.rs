@@ -94,13 +94,8 @@ impl Store for ZipStore {
         most: u64,
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
-        match self.archive()? {
-            Some(archive) => archive.read(key, part, most, into),
-            None => {
-                into.clear();
-                Ok(None)
-            }
-        }
+        into.clear();
+        self.archive()?.map_or(Ok(None), |archive| archive.read(key, part, most, into))
     }
 
     fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {

@@ -164,36 +164,32 @@ impl Store for StagedZip {
         most: u64,
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
-        into.clear();
-        match self.staged.members()? {
-            _ if is_of_the_run(key) && self.staged.is_begun() => self.folder().read(key, part, most, into),
-            Some(members) => members.read(key, part, most, into),
-            None => Ok(None),
+        if is_of_the_run(key) && self.staged.is_begun() {
+            return self.folder().read(key, part, most, into);
         }
+        into.clear();
+        self.staged.members()?.map_or(Ok(None), |members| members.read(key, part, most, into))
     }
 
     fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
-        match self.staged.members()? {
-            _ if is_of_the_run(key) && self.staged.is_begun() => self.folder().open(key),
-            Some(members) => members.open(key),
-            None => Ok(None),
+        if is_of_the_run(key) && self.staged.is_begun() {
+            return self.folder().open(key);
         }
+        self.staged.members()?.map_or(Ok(None), |members| members.open(key))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        match self.staged.members()? {
-            _ if is_of_the_run(key) => self.folder().size(key),
-            Some(members) => members.size(key),
-            None => Ok(None),
+        if is_of_the_run(key) {
+            return self.folder().size(key);
         }
+        self.staged.members()?.map_or(Ok(None), |members| members.size(key))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        match self.staged.members()? {
-            _ if key.is_root() || is_of_the_run(key) => self.folder().kind(key),
-            Some(members) => Ok(members.kind(key)),
-            None => Ok(None),
+        if key.is_root() || is_of_the_run(key) {
+            return self.folder().kind(key);
         }
+        Ok(self.staged.members()?.and_then(|members| members.kind(key)))
     }
 
     fn list(
@@ -257,7 +253,11 @@ impl Store for StagedZip {
     }
 
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
-        if is_of_the_run(key) { self.folder().remove(key) } else { Ok(StagedZip::writer(self)?.remove(key)) }
+        if is_of_the_run(key) {
+            return self.folder().remove(key);
+        }
+        let writer = self.staged.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(writer.as_ref().is_some_and(|writer| writer.remove(key)))
     }
 
     /// Until it has its place nothing of it is worth keeping.

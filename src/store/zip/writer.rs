@@ -247,15 +247,13 @@ impl WriteObject for MemberWriter {
     }
 
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        match &self.spool {
-            Some(spool) => spool.file.write_all_at(bytes, 0).map_err(io_error("write", &spool.path)),
-            None => {
-                let length = bytes.len().min(self.held.len());
-                self.held[..length].copy_from_slice(&bytes[..length]);
-                self.held.extend_from_slice(&bytes[length..]);
-                Ok(())
-            }
+        if let Some(spool) = &self.spool {
+            return spool.file.write_all_at(bytes, 0).map_err(io_error("write", &spool.path));
         }
+        let length = bytes.len().min(self.held.len());
+        self.held[..length].copy_from_slice(&bytes[..length]);
+        self.held.extend_from_slice(&bytes[length..]);
+        Ok(())
     }
 
     fn finish(self: Box<Self>) -> Result<Receipt, StoreError> {
