@@ -194,7 +194,7 @@ fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: &dyn Sizes) -> Op
         }
         StrayKind::Size(chunk, size) => size_finding(*size, sizes.of(chunk)).at_chunk(chunk.clone()),
         StrayKind::NotUtf8 => {
-            Diagnostic::new(code::KEY_NOT_UTF8, "the name is not UTF-8, and so no key of a store")
+            Diagnostic::new(code::KEY_NOT_UTF8, "the name is not UTF-8 or no path, and so no key of a store")
                 .with_help("rename or remove it")
         }
         StrayKind::Link => return link_finding(key, root),
