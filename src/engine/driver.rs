@@ -237,11 +237,11 @@ impl Driver {
     }
 }
 
+/// The index of a chunk and what became of it; `None` where it was not begun, after a fault.
+type Outcome<R> = Result<Option<(u64, R)>, ChunkFault>;
+
 /// Gives results to `fold` in their order, up to the first fault.
-fn fold_all<R>(
-    results: Vec<Option<Result<Option<(u64, R)>, ChunkFault>>>,
-    fold: &mut impl FnMut(u64, R),
-) -> Result<(), ChunkFault> {
+fn fold_all<R>(results: Vec<Option<Outcome<R>>>, fold: &mut impl FnMut(u64, R)) -> Result<(), ChunkFault> {
     for result in results.into_iter().flatten() {
         if let Some((index, result)) = result? {
             fold(index, result);
