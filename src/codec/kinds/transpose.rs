@@ -157,7 +157,7 @@ struct Permuted {
 
 impl Permuted {
     fn plan(&self) -> Result<&Transpose, ArrayFault> {
-        self.plan.as_ref().map_err(|error| ArrayFault::bytes(error))
+        self.plan.as_ref().map_err(ArrayFault::bytes)
     }
 }
 

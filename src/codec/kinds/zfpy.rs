@@ -185,12 +185,13 @@ mod tests {
     fn streams_of_zfpy_are_written_bit_for_bit_and_read() {
         let steps: Vec<u8> = (0..24).flat_map(|n: i32| (n * 1000 - 7000).to_ne_bytes()).collect();
         let quarters: Vec<u8> = (0_u8..7).flat_map(|n| (f64::from(n) / 4.0).to_ne_bytes()).collect();
-        let cases: [(&str, &[u64], &str, &[u8], &str); 7] = [
+        let squares = squares();
+        for (name, shape, configuration, elements, stream) in [
             (
                 "float32",
-                &[5, 6],
+                &[5_u64, 6][..],
                 r#"{"mode":4,"tolerance":0.01}"#,
-                &squares(),
+                &squares[..],
                 concat!(
                     "7a667005560000400000c0ca0b6dd192aa354a2062805c0c818801720d490584442117404206014407414206",
                     "01d4d0ca940da66810a0408a06a1a141a3080000208a002002a20800",
@@ -200,7 +201,7 @@ mod tests {
                 "float32",
                 &[5, 6],
                 r#"{"mode":4,"tolerance":-1,"rate":-1,"precision":-1,"compression_kwargs":{"tolerance":-1}}"#,
-                &squares(),
+                &squares,
                 concat!(
                     "7a6670055600004000000088fff8e1c7ff1f00000000280cab5fd382ee8e34977184275f0b0c5dd5a4408290",
                     "698d2646cb194dcba4568290698d2646cb194dcba4568290698d2646cb144fc42e3d438f4448c4d624c6f600",
@@ -212,7 +213,7 @@ mod tests {
                 "float32",
                 &[5, 6],
                 r#"{"mode":2,"rate":8.0}"#,
-                &squares(),
+                &squares,
                 concat!(
                     "7a667005560000400000f0070b6dd192aa354a2062805c0c818801720d490584442117404206014407414206",
                     "0dad4cd9608a06010aa46810a0408a260d0d1a4500000051040011104500100100000000",
@@ -222,7 +223,7 @@ mod tests {
                 "float32",
                 &[5, 6],
                 r#"{"mode":3,"precision":16}"#,
-                &squares(),
+                &squares,
                 concat!(
                     "7a667005560000400000f0800b6dd192aa354a2062805c0c8168482a20240ab900123208203a888656a66c30",
                     "458300050d0d1a45000000510400110000000000",
@@ -258,8 +259,7 @@ mod tests {
                     "00000000",
                 ),
             ),
-        ];
-        for (name, shape, configuration, elements, stream) in cases {
+        ] {
             let codec = bound(name, shape, configuration).0.unwrap();
             let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
             codec.encode(elements, &mut encoded).unwrap();
