@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::zip::node_of_file;
-use super::{Key, Node, ReferenceStore, StoreError};
+use super::{Key, Node, ReferenceStore, Store, StoreError};
 
 /// Where a store lies: a local folder, zip file or reference file, named by its path or by a `file://` URL; or a store
 /// that is open already.
@@ -21,9 +21,10 @@ pub struct Location {
     opened: Opened,
 }
 
-/// The node of a location once it was asked for: a zip file is read once.
+/// The node of a location once it was asked for, as long as somebody has it: a zip file is read once, and is not held
+/// open by its name.
 #[derive(Debug, Clone, Default)]
-struct Opened(Arc<OnceLock<Node>>);
+struct Opened(Arc<Mutex<Option<(Weak<dyn Store>, Key<'static>)>>>);
 
 /// It follows from the rest.
 impl PartialEq for Opened {
@@ -102,7 +103,15 @@ impl Location {
 
     /// The node that it names. Of a zip file nothing is read yet.
     pub fn node(&self) -> Node {
-        self.opened.0.get_or_init(|| self.open()).clone()
+        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((store, prefix)) = &*opened
+            && let Some(store) = store.upgrade()
+        {
+            return Node { store, prefix: prefix.clone() };
+        }
+        let node = self.open();
+        *opened = Some((Arc::downgrade(&node.store), node.prefix.clone()));
+        node
     }
 
     fn open(&self) -> Node {
@@ -377,6 +386,16 @@ mod tests {
         for text in ["a|zip:../b", "a|zip:b//c"] {
             assert!(matches!(path(text), Err(LocationError::Inside { .. })), "{text}");
         }
+    }
+
+    #[test]
+    fn location_opens_its_store_once_while_somebody_has_it() {
+        let location = Location::parse("a.zip").unwrap();
+        let node = location.node();
+        assert_eq!(location.clone().node(), node);
+        let store = Arc::downgrade(&node.store);
+        drop(node);
+        assert!(store.upgrade().is_none());
     }
 
     #[test]

@@ -196,3 +196,19 @@ fn damaged_member_is_a_finding_that_names_it() {
     let run = test.run(["validate", "--level", "data", "a.zip"]);
     assert!(run.status == 1 && format!("{}{}", run.error, run.text()).contains("two members of this name"));
 }
+
+#[test]
+fn findings_of_a_zip_are_those_of_its_folder() {
+    let test = with_group();
+    test.write("g.zarr/sub/y/c/9", [1; 16]).write("g.zarr/sub/y/c/0", [1, 2, 3]).write("g.zarr/x/stray", "x");
+    test.write("g.zarr/sub/notes/read.me", "text");
+    test.write("g.zip", zip_of(&test.path("g.zarr"), "", DEFLATED));
+    for level in ["metadata", "keys", "index", "data"] {
+        let findings = |store: &str| {
+            let run = test.run(["validate", "--json", "--level", level, store]);
+            (run.status, run.text().replace(store, "STORE"))
+        };
+        assert_eq!(findings("g.zip"), findings("g.zarr"), "{level}");
+    }
+    assert!(test.run(["validate", "--json", "g.zip"]).text().contains("x/stray"));
+}

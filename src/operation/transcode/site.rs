@@ -4,31 +4,22 @@
 //! to a folder beside DEST, which is then exchanged for DEST at once; the old tree is removed after that. Either
 //! way the journal's folder goes last of all: as long as it stands, `--resume` knows what is left to do.
 
+mod standing;
+
 use std::collections::BTreeMap;
+
+use standing::{
+    Standing, check_apart, refuse_file_above, refuse_half_exchanged, refuse_inside_zip, standing, unreadable,
+};
 
 use crate::array::interrupt::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::journal::{Fingerprint, Journal, JournalError};
-use crate::operation::absent::nearest_existing;
-use crate::operation::document::{NODE_KEYS, parse_document};
+use crate::operation::document::NODE_KEYS;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
-use crate::store::{EntryKind, Location, Node, Relation, Site as StoreSite, Spot, StoreError};
-
-/// What stands at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    Nothing,
-    EmptyFolder,
-    /// A run has left its journal, and no metadata.
-    Unfinished,
-    /// A node; `is_left` where its run did not come to remove its journal.
-    HierarchyNode {
-        is_left: bool,
-    },
-    Other,
-}
+use crate::store::{EntryKind, Node, Site as StoreSite, Spot, StoreError};
 
 /// Where DEST is, and what is done there.
 #[derive(Debug)]
@@ -58,6 +49,40 @@ enum Start {
     Resume,
     /// All is written and published; what is left of the run is cleared away.
     Finish,
+}
+
+impl Start {
+    /// How a run begins that writes where all will stay.
+    fn in_place(
+        standing: Standing,
+        resumes: bool,
+        site: &dyn StoreSite,
+        shown: &str,
+    ) -> Result<Self, OperationError> {
+        match (standing, resumes) {
+            (Standing::Nothing, _) => {
+                refuse_half_exchanged(site, shown)?;
+                Ok(Start::New)
+            }
+            (Standing::EmptyFolder, true) => Ok(Start::Empty),
+            (Standing::Unfinished, true) => Ok(Start::Resume),
+            (Standing::HierarchyNode { is_left: true }, true) => Ok(Start::Finish),
+            (Standing::HierarchyNode { is_left: false }, true) => {
+                Err(OperationError::environment(format!("`{shown}` is complete: there is nothing to resume"))
+                    .with_help("`--overwrite` replaces it"))
+            }
+            (Standing::Unfinished, false) => {
+                Err(OperationError::environment(format!("`{shown}` is an unfinished run"))
+                    .with_help("`--resume` goes on with it, `--overwrite` replaces it"))
+            }
+            (Standing::EmptyFolder | Standing::HierarchyNode { .. }, false) => {
+                Err(OperationError::environment(format!("`{shown}` exists already"))
+                    .with_help("name a place where nothing is; or `--overwrite` replaces it"))
+            }
+            (Standing::Other, _) => Err(OperationError::environment(format!("`{shown}` exists already"))
+                .with_help("name a place where nothing is")),
+        }
+    }
 }
 
 /// A place that is this run's alone.
@@ -97,33 +122,7 @@ impl Site {
         if standing == Standing::Nothing && !keeps_unfinished {
             return Self::beside(site, shown, standing, (false, false));
         }
-        let start = match (standing, options.run.resume) {
-            (Standing::Nothing, _) => {
-                refuse_half_exchanged(&*site, &shown)?;
-                Start::New
-            }
-            (Standing::EmptyFolder, true) => Start::Empty,
-            (Standing::Unfinished, true) => Start::Resume,
-            (Standing::HierarchyNode { is_left: true }, true) => Start::Finish,
-            (Standing::HierarchyNode { is_left: false }, true) => {
-                return Err(OperationError::environment(format!(
-                    "`{shown}` is complete: there is nothing to resume"
-                ))
-                .with_help("`--overwrite` replaces it"));
-            }
-            (Standing::Unfinished, false) => {
-                return Err(OperationError::environment(format!("`{shown}` is an unfinished run"))
-                    .with_help("`--resume` goes on with it, `--overwrite` replaces it"));
-            }
-            (Standing::EmptyFolder | Standing::HierarchyNode { .. }, false) => {
-                return Err(OperationError::environment(format!("`{shown}` exists already"))
-                    .with_help("name a place where nothing is; or `--overwrite` replaces it"));
-            }
-            (Standing::Other, _) => {
-                return Err(OperationError::environment(format!("`{shown}` exists already"))
-                    .with_help("name a place where nothing is"));
-            }
-        };
+        let start = Start::in_place(standing, options.run.resume, &*site, &shown)?;
         Ok(Site { shown, spots: site, spot: Spot::Place, work: place, replaces: false, start })
     }
 
@@ -165,7 +164,7 @@ impl Site {
         (replaces, resumes): (bool, bool),
     ) -> Result<Self, OperationError> {
         let (place, staging) = (site.node(Spot::Place), site.node(Spot::Staging));
-        let start = match self::standing(&staging)? {
+        let start = match self::standing::standing(&staging)? {
             Standing::Nothing => match standing {
                 Standing::HierarchyNode { is_left: true } if resumes && Journal::replaces_at(&place) => {
                     Start::Finish
@@ -431,94 +430,6 @@ fn with_next_step(error: OperationError, next: &str) -> OperationError {
     error.with_help(help)
 }
 
-fn unreadable(error: StoreError) -> OperationError {
-    OperationError::environment("the destination cannot be looked at").because(error)
-}
-
 pub(super) fn cannot_write(error: StoreError) -> OperationError {
     OperationError::environment("the destination cannot be written").because(error)
-}
-
-/// SOURCE and DEST are two places, neither inside the other, whatever names lead to them.
-fn check_apart(relation: Relation, shown: &str) -> Result<(), OperationError> {
-    match relation {
-        Relation::Apart => Ok(()),
-        Relation::Same => Err(OperationError::environment(format!("`{shown}` is SOURCE itself"))
-            .with_help("name another place for the result")),
-        Relation::Nested { other, place } => Err(OperationError::environment(format!(
-            "SOURCE and DEST lie one inside the other: `{other}` and `{place}`"
-        ))
-        .with_help("name a place for the result beside the source")),
-    }
-}
-
-/// Where two renames replace DEST, a process that dies between them leaves neither.
-fn refuse_half_exchanged(site: &dyn StoreSite, shown: &str) -> Result<(), OperationError> {
-    let old = site.node(Spot::Aside);
-    if !matches!(old.kind(), Ok(Some(EntryKind::Folder))) {
-        return Ok(());
-    }
-    Err(OperationError::environment(format!(
-        "`{shown}` was being replaced when a run died; the old one is `{}`",
-        old.name()
-    ))
-    .with_help("the command of that run with `--overwrite --resume` goes on; or move the old one back"))
-}
-
-/// Nothing can be made below what is not a folder.
-fn refuse_file_above(destination: &Node, shown: &str) -> Result<(), OperationError> {
-    let (existing, missing) = match nearest_existing(destination) {
-        // A zip file that is none stands at the place itself.
-        Err(error) if error.is_data_fault() => return Ok(()),
-        found => found.map_err(unreadable)?,
-    };
-    let what = match existing.kind_behind_links().map_err(unreadable)? {
-        Some(EntryKind::Folder) | None => return Ok(()),
-        Some(EntryKind::Other(what)) => what,
-        Some(_) => "a file",
-    };
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(OperationError::environment(format!(
-        "`{shown}` cannot be made: {} is {what}, not a folder",
-        existing.name()
-    ))
-    .with_help("name a place in a folder"))
-}
-
-/// A zip file is written as a whole; but what is a folder already is a folder.
-fn refuse_inside_zip(destination: &Location) -> Result<(), OperationError> {
-    if !destination.is_inside_zip() {
-        return Ok(());
-    }
-    Err(OperationError::usage(format!(
-        "DEST `{destination}` lies in a zip file, which is written as a whole"
-    ))
-    .with_help("name a zip file of its own, or a folder"))
-}
-
-fn standing(node: &Node) -> Result<Standing, OperationError> {
-    match node.kind() {
-        Ok(Some(EntryKind::Folder)) => {}
-        Ok(Some(_)) => return Ok(Standing::Other),
-        Ok(None) => return Ok(Standing::Nothing),
-        Err(error) if error.is_data_fault() => return Ok(Standing::Other),
-        Err(error) => return Err(unreadable(error)),
-    }
-    let is_left = Journal::is_at(node);
-    for key in NODE_KEYS {
-        let document = match node.read_document(key) {
-            Ok(Some(document)) => document,
-            Ok(None) => continue,
-            Err(error) if error.is_data_fault() => return Ok(Standing::Other),
-            Err(error) => return Err(unreadable(error)),
-        };
-        let is_node = parse_document(key, &document).is_ok_and(|(json, _)| json.get("zarr_format").is_some());
-        return Ok(if is_node { Standing::HierarchyNode { is_left } } else { Standing::Other });
-    }
-    if is_left {
-        return Ok(Standing::Unfinished);
-    }
-    Ok(if node.is_empty().map_err(unreadable)? { Standing::EmptyFolder } else { Standing::Other })
 }

@@ -9,7 +9,7 @@ use flate2::Crc;
 use super::directory::{Directory, LOCAL_HEADER_BYTES, Member, Method};
 use crate::store::entry::EntryKind;
 use crate::store::node::object_name;
-use crate::store::{Depth, Entry, Found, Key, ObjectReader, Part, ReadObject, StoreError};
+use crate::store::{Depth, Entry, Found, Key, Node, ObjectReader, Part, ReadObject, StoreError};
 
 /// Members of at most so many bytes are read together with the header before them.
 const READ_WITH_HEADER: u64 = 1 << 20;
@@ -29,6 +29,8 @@ pub(super) struct Archive {
     pub name: String,
     pub object: ObjectReader,
     pub directory: Directory,
+    /// The file, where its store wants to be told what will be read of it: that is asked for by itself then.
+    pub hinted: Option<Node>,
 }
 
 impl Archive {
@@ -177,15 +179,39 @@ impl Archive {
         Err(self.damaged(member, format!("its checksum is {found:08x}, {:08x} expected", member.crc32)))
     }
 
-    fn read_stored(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        if member.stored_bytes > READ_WITH_HEADER {
-            let start = self.find_start(member, bytes)?;
-            return self.object.read_at(start, member.stored_bytes, bytes);
+    /// A member that is stored as it is, as it is read with the header before it: at once, but for large ones where the
+    /// way is short.
+    fn range(&self, member: &Member) -> Option<(u64, u64)> {
+        if member.stored_bytes > READ_WITH_HEADER && self.hinted.is_none() {
+            return None;
         }
         let header = LOCAL_HEADER_BYTES + self.directory.name(member).len() as u64;
         let most = self.directory.start.saturating_sub(member.header);
-        let length = (header + EXPECTED_EXTRA_BYTES + member.stored_bytes).min(most);
-        self.object.read_at(member.header, length, bytes)?;
+        Some((member.header, (header + EXPECTED_EXTRA_BYTES).saturating_add(member.stored_bytes).min(most)))
+    }
+
+    /// What of the file is read for a whole member; `None` where that is not known before.
+    pub(super) fn range_of(&self, key: &Key<'_>) -> Option<Part> {
+        let member = self.member(key).ok()??;
+        let is_stored = member.method() == Method::Stored && self.check(&member).is_ok();
+        let (offset, length) = self.range(&member).filter(|_| is_stored)?;
+        Some(Part::Range { offset, length })
+    }
+
+    fn read_stored(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        let Some((offset, length)) = self.range(member) else {
+            let start = self.find_start(member, bytes)?;
+            return self.object.read_at(start, member.stored_bytes, bytes);
+        };
+        match &self.hinted {
+            Some(file) => {
+                let part = Part::Range { offset, length };
+                if file.store.read(&file.prefix, part, length, bytes)?.is_none() {
+                    return Err(self.damaged(member, "the file is there no more"));
+                }
+            }
+            None => self.object.read_at(offset, length, bytes)?,
+        }
         let start = self.start_by(member, bytes)?;
         let begin = usize::try_from(start - member.header).unwrap_or(usize::MAX);
         let stored = usize::try_from(member.stored_bytes).unwrap_or(usize::MAX);

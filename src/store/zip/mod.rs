@@ -16,10 +16,8 @@ use archive::Archive;
 use directory::Directory;
 
 use super::entry::EntryKind;
-use super::node::object_name;
 use super::{
-    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Receipt, Site, Store,
-    StoreError,
+    Abilities, Ahead, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, Site, Store, StoreError,
 };
 
 /// A zip file, which is an object of another store. Nothing is read before it is asked for.
@@ -58,16 +56,13 @@ impl ZipStore {
         let Some(object) = self.outer.store.open(&self.outer.prefix)? else { return Ok(None) };
         let directory = Directory::read(&object).map_err(|fault| fault.in_zip(&self.name))?;
         let name = self.name.clone();
-        let archive = directory.map(|directory| Arc::new(Archive { name, object, directory }));
+        let hinted = self.outer.wants_hints().map(|_| self.outer.clone());
+        let archive = directory.map(|directory| Arc::new(Archive { name, object, directory, hinted }));
         Ok(Some(self.opened.get_or_init(|| archive)))
     }
 
     fn archive(&self) -> Result<Option<&Arc<Archive>>, StoreError> {
         Ok(self.opened()?.and_then(Option::as_ref))
-    }
-
-    fn refused<T>(&self, action: &'static str, key: &Key<'_>) -> Result<T, StoreError> {
-        Err(StoreError::unsupported(action, object_name(&self.name, key)))
     }
 }
 
@@ -131,37 +126,16 @@ impl Store for ZipStore {
         Ok(())
     }
 
-    fn write(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
-        self.refused("write", key)
+    fn wants_hints(&self) -> Option<Ahead> {
+        self.outer.wants_hints()
     }
 
-    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
-        self.refused("create", key)
-    }
-
-    fn replace(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
-        self.refused("write", key)
-    }
-
-    fn publish(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
-        self.refused("write", key)
-    }
-
-    /// What is not there need not be removed.
-    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
-        if self.kind(key)?.is_some() { self.refused("remove", key) } else { Ok(false) }
-    }
-
-    fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        self.refused("create", key)
-    }
-
-    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        self.remove(key).map(drop)
+    /// Whole members that are stored as they are: where the bytes of others begin is not known before.
+    fn expect(&self, soon: &[(Key<'_>, Part)]) {
+        let Some(Some(archive)) = self.opened.get() else { return };
+        let parts = soon.iter().filter(|(_, part)| *part == Part::Whole);
+        let ranges = parts.filter_map(|(key, _)| Some((self.outer.prefix.clone(), archive.range_of(key)?)));
+        self.outer.store.expect(&ranges.collect::<Vec<_>>());
     }
 
     fn above(&self) -> Option<Node> {

@@ -12,6 +12,7 @@ use super::writer::{MemberWriter, ZipWriter, copy};
 use super::{ZipStore, node_of_file};
 use crate::store::entry::EntryKind;
 use crate::store::local::LocalSite;
+use crate::store::node::object_name;
 use crate::store::{
     Abilities, Depth, Entry, Found, Key, LocalStore, Log, Node, ObjectReader, ObjectWriter, Part, Receipt,
     Relation, Room, Site, Spot, Store, StoreError,
@@ -232,7 +233,7 @@ impl Store for StagedZip {
         if is_of_the_run(to) {
             return self.folder().copy_from(source, (from, to), most);
         }
-        let object = || crate::store::node::object_name(source.name(), from);
+        let object = || object_name(source.name(), from);
         let Some(reader) = source.open(from)? else {
             let missing = std::io::ErrorKind::NotFound.into();
             return Err(StoreError::Io { action: "read", object: object(), source: missing });
@@ -322,6 +323,6 @@ pub(super) fn site_of(store: &ZipStore, below: &Key<'_>) -> Result<Box<dyn Site>
     let path = store.outer.store.as_local().map(|local| local.path(&store.outer.prefix));
     match path.filter(|_| below.is_root()) {
         Some(path) => Ok(Box::new(ZipSite::new(&path)?)),
-        None => store.refused("write", below),
+        None => Err(StoreError::unsupported("write", object_name(store.name(), below))),
     }
 }

@@ -158,7 +158,7 @@ impl ZipWriter {
         let missing = || io_error("read", &self.path)(io::ErrorKind::NotFound.into());
         let object = folder.open(key)?.ok_or_else(missing)?;
         let directory = state.written.settled(state.end);
-        let archive = Arc::new(Archive { name: self.name.clone(), object, directory });
+        let archive = Arc::new(Archive { name: self.name.clone(), object, directory, hinted: None });
         state.seen = Some((count, archive.clone()));
         Ok(archive)
     }
@@ -299,7 +299,7 @@ mod tests {
         zip.finish().unwrap();
         let object = LocalStore::new(folder.path()).open(&file).unwrap().unwrap();
         let directory = Directory::read(&object).unwrap().unwrap();
-        let archive = Arc::new(Archive { name: "a.zip".to_owned(), object, directory });
+        let archive = Arc::new(Archive { name: "a.zip".to_owned(), object, directory, hinted: None });
         let mut bytes = Vec::new();
         archive.read(&key, crate::store::Part::Whole, 4, &mut bytes).unwrap().unwrap();
         assert_eq!(bytes, b"1234");
