@@ -84,7 +84,7 @@ pub(super) struct TranscodeArguments {
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
 
-    /// The array or group to write: a local folder that does not exist, unless --overwrite or --resume is given
+    /// The array or group to write: a local folder or a .zip file that does not exist, unless --overwrite or --resume is given
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 
@@ -117,7 +117,7 @@ pub(super) struct TranscodeArguments {
     /// Go on with an unfinished run of the same command; with no DEST, start
     ///
     /// The result is the same as that of a run that was not interrupted. The number of threads and the memory may
-    /// be others.
+    /// be others. Of an unfinished zip file nothing is kept: it is begun anew.
     #[arg(long)]
     resume: bool,
 

@@ -24,7 +24,14 @@ pub struct Location {
 /// The node of a location once it was asked for, as long as somebody has it: a zip file is read once, and is not held
 /// open by its name.
 #[derive(Debug, Clone, Default)]
-struct Opened(Arc<Mutex<Option<(Weak<dyn Store>, Key<'static>)>>>);
+struct Opened(Arc<Mutex<Option<Known>>>);
+
+/// A node of a store that others have.
+#[derive(Debug)]
+struct Known {
+    store: Weak<dyn Store>,
+    prefix: Key<'static>,
+}
 
 /// It follows from the rest.
 impl PartialEq for Opened {
@@ -104,13 +111,13 @@ impl Location {
     /// The node that it names. Of a zip file nothing is read yet.
     pub fn node(&self) -> Node {
         let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((store, prefix)) = &*opened
-            && let Some(store) = store.upgrade()
+        if let Some(known) = &*opened
+            && let Some(store) = known.store.upgrade()
         {
-            return Node { store, prefix: prefix.clone() };
+            return Node { store, prefix: known.prefix.clone() };
         }
         let node = self.open();
-        *opened = Some((Arc::downgrade(&node.store), node.prefix.clone()));
+        *opened = Some(Known { store: Arc::downgrade(&node.store), prefix: node.prefix.clone() });
         node
     }
 

@@ -119,6 +119,17 @@ fn zip_is_replaced_only_where_it_is_asked_for_and_is_one() {
 }
 
 #[test]
+fn one_thread_gives_the_same_bytes_each_time() {
+    let test = CliTest::new();
+    let source = fixture("zarr-python_3.1.6_sharded_index_end");
+    for name in ["a.zip", "b.zip"] {
+        test.run(["transcode", source.to_str().unwrap(), name, "--threads", "1", "--compress", "gzip"])
+            .succeeds();
+    }
+    assert!(test.read("a.zip") == test.read("b.zip"));
+}
+
+#[test]
 fn destination_inside_a_zip_is_refused() {
     let test = with_array();
     test.run(["transcode", "a.zarr", "b.zip"]).succeeds();
