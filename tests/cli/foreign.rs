@@ -272,6 +272,13 @@ fn d8_chunk_that_is_a_dangling_link_is_absent_in_every_command() {
         assert_eq!(against["against"]["equal"], true, "{against}");
     }
     test.run(["apply-codec", "--decode", "--like", "a", "--chunk", "1", "out"]).fails(1, &["not stored"]);
+    // A link in a circle leads nowhere, too.
+    std::fs::remove_file(test.path("a/c/1")).unwrap();
+    std::os::unix::fs::symlink("1", test.path("a/c/1")).unwrap();
+    is_said(&test.run(["validate", "--json", "--level", "data", "a"]).succeeds().json(), "findings");
+    is_said(&is_done(test.run(["inspect", "--json", "--stats", "a"])).json(), "warnings");
+    let _ = std::fs::remove_dir_all(test.path("b"));
+    is_said(&is_done(test.run(["transcode", "--json", "a", "b"])).json(), "warnings");
 }
 
 #[test]

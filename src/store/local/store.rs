@@ -230,8 +230,15 @@ impl Store for LocalStore {
 
     fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
         let path = self.path(folder);
-        let directory = File::open(&path).map_err(io_error("open", &path))?;
-        let size = |name: &&str| match rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty()) {
+        // For a few names, opening the folder costs more than their whole paths.
+        let opened = (names.len() > 2).then(|| File::open(&path)).transpose();
+        let folder = opened.map_err(io_error("open", &path))?;
+        let follow = rustix::fs::AtFlags::empty();
+        let stat = |name: &str| match &folder {
+            Some(folder) => rustix::fs::statat(folder, name, follow),
+            None => rustix::fs::statat(rustix::fs::CWD, path.join(name), follow),
+        };
+        let size = |name: &&str| match stat(name) {
             Ok(found) => Ok(Some(u64::try_from(found.st_size).unwrap_or(0))),
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP) => Ok(None),
             Err(error) => Err(io_error("read", &path.join(name))(error.into())),
