@@ -4,7 +4,7 @@
 And xarray, which shows the same variables of Zarr v2 and v3, made up and real.
 
 Environment: Python 3.12 or later, zarr>=3.4, numcodecs[pcodec], cast-value-rs>=0.5.1, numpy, ml_dtypes>=0.5,
-xarray; netCDF4 and iris-sample-data for the real files.
+xarray; kerchunk and h5py; netCDF4 and iris-sample-data for the real files.
 """
 
 from casting import cast_value_pairs, scalar_maps
@@ -16,6 +16,7 @@ from program import run_sections
 from quantised_codecs import quantised_sources, quantised_wrapping
 from quantised_readers import SECTIONS as QUANTISED_READERS
 from real_files import SECTIONS as REAL_FILES
+from references import SECTIONS as REFERENCES
 from rectilinear import SECTIONS as RECTILINEAR
 from scaling import scale_offset_types
 from small_floats import small_floats_from_wide, small_floats_scaled, small_floats_to_wide
@@ -44,6 +45,7 @@ SECTIONS = [
     *VARIABLES,
     *REAL_FILES,
     *RECTILINEAR,
+    *REFERENCES,
     *CF_VALUES,
     *WORDS,
     *WITH_XARRAY,
