@@ -272,10 +272,10 @@ mod tests {
         let shelf = Shelf::default();
         shelf.limit(u64::MAX);
         let (one, other) = (shelf.part(), shelf.part());
-        let parts = [&one, &other];
-        assert!((0..10).all(|chunk| put(parts[chunk as usize % 2], &[chunk], 1, 1)));
+        let part_of = |chunk: u64| if chunk.is_multiple_of(2) { &one } else { &other };
+        assert!((0..10).all(|chunk| put(part_of(chunk), &[chunk], 1, 1)));
         shelf.limit(4 * (1000 + BESIDE));
-        let is_kept = |chunk: &u64| parts[*chunk as usize % 2].get(&[*chunk]).is_some();
+        let is_kept = |chunk: &u64| part_of(*chunk).get(&[*chunk]).is_some();
         assert_eq!((0..10).filter(is_kept).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(!put(&one, &[9], 1, 1));
     }

@@ -304,6 +304,7 @@ fn percent_decoded(text: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and look at files")]
 mod tests {
     use super::*;
 

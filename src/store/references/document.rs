@@ -105,14 +105,13 @@ impl Document {
                 Value::Other(_) if is_version_0 => return Err(DocumentFault::Other),
                 Value::Other(found) => return Err(DocumentFault::NoReference { key: key.into(), found }),
                 Value::Target { url, part } => {
-                    let place = match places.get(&url) {
-                        Some(place) => *place,
-                        None => {
-                            let place = u32::try_from(document.targets.len()).unwrap_or(u32::MAX);
-                            document.targets.push(filled_in(&url, &text.templates)?);
-                            places.insert(url, place);
-                            place
-                        }
+                    let place = if let Some(place) = places.get(&url) {
+                        *place
+                    } else {
+                        let place = u32::try_from(document.targets.len()).unwrap_or(u32::MAX);
+                        document.targets.push(filled_in(&url, &text.templates)?);
+                        places.insert(url, place);
+                        place
                     };
                     match part {
                         None => Reference::Whole(place),

@@ -1,4 +1,4 @@
-//! Reference files: stores whose objects are parts of other files, as kerchunk writes them for NetCDF and HDF5.
+//! Reference files: stores whose objects are parts of other files, as kerchunk writes them for `NetCDF` and HDF5.
 
 mod document;
 mod target;
@@ -185,7 +185,7 @@ impl Store for ReferenceStore {
         }
         match (target, located) {
             (Some(target), _) => {
-                let end = start.checked_add(object_bytes).unwrap_or(u64::MAX);
+                let end = start.saturating_add(object_bytes);
                 let part = Part::Range { offset: start.saturating_add(offset), length };
                 match target.store.read(&target.prefix, part, most, into) {
                     Ok(Some(_)) => {}
@@ -223,7 +223,7 @@ impl Store for ReferenceStore {
             Some(Located::Whole(target)) => Some(self.opened_target(key, target)?),
             Some(Located::Part { target, offset, length }) => {
                 let reader = self.opened_target(key, target)?;
-                let end = offset.checked_add(length).unwrap_or(u64::MAX);
+                let end = offset.saturating_add(length);
                 if reader.length() < end {
                     return Err(self.beyond_end(key, target, reader.length(), end));
                 }
