@@ -161,7 +161,7 @@ impl ApplyCodecArguments {
             return Err(OperationError::usage("--json and OUTPUT `-` both want stdout").into());
         }
         let node = self.node.as_deref();
-        let like = self.like.map(|store| value::node_location("--like", store, node));
+        let like = self.like.map(|store| value::node_of(self.common.location("--like", store)?, node));
         Ok(ApplyCodecOptions {
             common: self.common.options(),
             input: input.map(value::stream),

@@ -1,12 +1,15 @@
 //! The options that every command takes.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 
 use super::value;
+use crate::operation::error::OperationError;
 use crate::operation::options::CommonOptions;
 use crate::report::terminal::{Colour, Output};
+use crate::store::{Location, RemoteOptions};
 
 /// When to do what only a terminal is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -57,12 +60,55 @@ pub(super) struct CommonArguments {
     /// When to show progress, on stderr
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     progress: When,
+
+    #[command(flatten)]
+    remote: RemoteArguments,
+}
+
+/// How stores behind a network are reached.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Remote stores")]
+struct RemoteArguments {
+    /// A setting of the store, by the name that the cloud's own tools have for it (repeatable)
+    ///
+    /// Such as `aws_region=eu-central-1` or `endpoint=http://localhost:9000`. It comes before the environment (AWS_*,
+    /// GOOGLE_*, AZURE_*) and the files in ~/.aws.
+    #[arg(long = "storage-option", value_name = "KEY=VALUE", value_parser = value::setting)]
+    storage_options: Vec<(String, String)>,
+
+    /// Sign no requests: for public data
+    #[arg(long)]
+    anonymous: bool,
+
+    /// The most requests in flight [default: 64]
+    ///
+    /// Fewer while the store answers that there are too many.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    requests: Option<NonZeroUsize>,
+
+    /// Take chunks that the store refuses for absent
+    ///
+    /// Some stores answer 403 for what is not there.
+    #[arg(long, value_name = "403", value_parser = value::missing_status)]
+    missing_status: Option<u16>,
 }
 
 impl CommonArguments {
     /// What of it the operation needs.
     pub(super) fn options(&self) -> CommonOptions {
         CommonOptions { threads: self.threads, max_memory: self.max_memory }
+    }
+
+    /// A location that this build can open, from the text of an argument.
+    pub(super) fn location(&self, argument: &str, text: PathBuf) -> Result<Location, OperationError> {
+        let default = RemoteOptions::default();
+        let options = RemoteOptions {
+            settings: self.remote.storage_options.clone(),
+            anonymous: self.remote.anonymous,
+            requests: self.remote.requests.unwrap_or(default.requests),
+            refused_is_absent: self.remote.missing_status.is_some(),
+        };
+        Ok(value::location(argument, text)?.with_options(&options))
     }
 
     /// Whether an output of this kind is coloured.

@@ -187,11 +187,17 @@ impl InspectArguments {
         let picture =
             preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
         let image = preview_png.is_some().then_some(IMAGE);
+        let store = self.common.location("STORE", store)?;
+        let storage = match self.storage {
+            Storage::Auto => !store.is_remote(),
+            Storage::Always => true,
+            Storage::Never => false,
+        };
         Ok(InspectOptions {
             common: self.common.options(),
-            store: value::location("STORE", store)?,
+            store,
             node: self.node,
-            storage: self.storage != Storage::Never,
+            storage,
             stats,
             histogram,
             suggest,

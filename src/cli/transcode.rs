@@ -147,8 +147,8 @@ impl TranscodeArguments {
         let change = self.changes.into_options()?;
         let hierarchy = self.hierarchy;
         Ok(TranscodeOptions {
-            source: value::node_location("SOURCE", self.source, self.node.as_deref())?,
-            destination: value::location("DEST", self.destination)?,
+            source: value::node_of(self.common.location("SOURCE", self.source)?, self.node.as_deref())?,
+            destination: self.common.location("DEST", self.destination)?,
             run: RunOptions {
                 common: self.common.options(),
                 verify: self.verify,

@@ -247,6 +247,7 @@ pub(super) fn location(argument: &str, text: PathBuf) -> Result<Location, Operat
     Location::parse(text).map_err(|error| {
         let help = match &error {
             LocationError::FileUrl(_) => "or give the path of a local folder",
+            LocationError::Url(_) => "such as s3://bucket/prefix or https://example.org/a.zarr",
             LocationError::Scheme { .. } => {
                 "give a local folder, by its path or as file:///path; copy what is elsewhere first. A local folder of \
                  such a name is given as ./NAME"
@@ -260,13 +261,8 @@ pub(super) fn location(argument: &str, text: PathBuf) -> Result<Location, Operat
     })
 }
 
-/// The same, or the node of `--node` in it.
-pub(super) fn node_location(
-    argument: &str,
-    text: PathBuf,
-    node: Option<&str>,
-) -> Result<Location, OperationError> {
-    let store = location(argument, text)?;
+/// A store, or the node of `--node` in it.
+pub(super) fn node_of(store: Location, node: Option<&str>) -> Result<Location, OperationError> {
     let place = Place::new(&store, node)?;
     if place.is_root() {
         return Ok(store);
@@ -276,6 +272,19 @@ pub(super) fn node_location(
             .because(error)
             .with_help("give a path inside the store, such as group/temperature")
     })
+}
+
+/// KEY=VALUE; the value may be a secret, and is never repeated.
+pub(super) fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("KEY=VALUE is expected, such as aws_region=eu-central-1".to_owned()),
+    }
+}
+
+/// The status that counts as absent: 403 alone.
+pub(super) fn missing_status(text: &str) -> Result<u16, String> {
+    if text == "403" { Ok(403) } else { Err("only 403 can be taken for absent; 404 always is".to_owned()) }
 }
 
 /// A URL without what may be a secret: its user and password, and its query.

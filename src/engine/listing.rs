@@ -9,13 +9,16 @@ use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use crate::array::listing::{DOCUMENT_KEYS, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind};
 use crate::codec::region::unravel;
 use crate::metadata::array::ArrayMetadata;
-use crate::store::{EntryKind, Node, StoreError};
+use crate::store::{EntryKind, Node, RemoteError, StoreError};
 
 /// Strays that are gathered before those that are not kept are left out.
 const MOST_GATHERED: usize = 1 << 12;
 
 /// Objects whose sizes one thread asks for at a time.
 const SIZES_AT_ONCE: usize = 1 << 10;
+
+/// Chunks of a grid of which the keys are asked for one by one, at most.
+const MOST_ASKED_FOR: u64 = 1 << 22;
 
 /// How many such pieces of work may wait.
 const MOST_WAITING: usize = 64;
@@ -57,8 +60,12 @@ pub fn scan(
     let grid_shape = metadata.chunk_grid_shape();
     let waiting = AtomicUsize::new(0);
     let scanner = Scanner { node, metadata, grid_shape, purpose, waiting, found: Mutex::default() };
-    let root = Task::Folder { folder: String::new(), depth: 0 };
-    driver.visit_tree(root, |task, visit| scanner.run(task, visit));
+    if node.abilities().lists {
+        let root = Task::Folder { folder: String::new(), depth: 0 };
+        driver.visit_tree(root, |task, visit| scanner.run(task, visit));
+    } else {
+        scanner.ask_for_each()?;
+    }
     let mut found = scanner.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, error)) = found.error {
         return Err(error);
@@ -228,6 +235,35 @@ impl Scanner<'_> {
             return Ok(());
         }
         self.measure(folder, &objects, found)
+    }
+
+    /// Asks for each key of the grid, where the store does not tell which there are. Of other keys nothing is known.
+    fn ask_for_each(&self) -> Result<(), StoreError> {
+        let num_chunks = self.metadata.num_chunks();
+        if num_chunks > MOST_ASKED_FOR {
+            return Err(StoreError::Remote(Box::new(RemoteError {
+                action: "list",
+                object: self.node.name(),
+                why: format!(
+                    "the store does not tell what it holds, and the grid has {num_chunks} chunks, of which at most \
+                     {MOST_ASKED_FOR} are asked for one by one"
+                ),
+                help: "take the array from a store that lists, or copy it first".to_owned(),
+                is_refused: false,
+            })));
+        }
+        let mut found = Found::default();
+        let mut indices = (0..num_chunks).peekable();
+        while indices.peek().is_some() {
+            let object = |index| {
+                let name = self.metadata.chunk_key_encoding.key(&position(index, self.metadata));
+                Object { index, name, is_link: false }
+            };
+            let objects: Vec<Object> = indices.by_ref().take(SIZES_AT_ONCE).map(object).collect();
+            self.measure("", &objects, &mut found)?;
+        }
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        Ok(())
     }
 
     /// Holds the sizes of some objects of a folder against what they may be.

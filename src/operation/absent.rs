@@ -13,6 +13,9 @@ const MOST_LISTED: usize = 5;
 /// The most entries of a folder that are looked at to find nodes.
 const MOST_LOOKED_AT: usize = 1000;
 
+/// The same of a folder behind a network, where each costs requests.
+const MOST_ASKED_FOR: usize = 16;
+
 /// The error that there is no node at `node`, which has no documents; `name` is for messages.
 pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
     let unreadable =
@@ -23,6 +26,12 @@ pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
     };
     match existing.kind_behind_links() {
         Err(error) => unreadable(error),
+        Ok(None) if node.abilities().is_remote => OperationError::environment(format!(
+            "nothing Zarr at `{name}`: the server has no document of a node there"
+        ))
+        .with_help(
+            "check the address: it is that of the folder which holds `zarr.json`, `.zarray` or `.zgroup`",
+        ),
         Ok(None) => OperationError::environment(format!(
             "`{name}` does not exist: {} is a link that leads nowhere",
             existing.name()
@@ -111,7 +120,7 @@ fn of_nothing(missing: &[String], existing: &Node, name: &str) -> OperationError
     let above = (0..missing.len())
         .fold(name.trim_end_matches('/'), |above, _| above.rsplit_once('/').map_or("", |(above, _)| above));
     let shown = |node: &str| if above.is_empty() { node.to_owned() } else { format!("{above}/{node}") };
-    let names = existing.folders(MOST_LOOKED_AT).unwrap_or_default();
+    let names = existing.folders(most_looked_at(existing)).unwrap_or_default();
     let mut meant = near(wanted, names.iter().map(String::as_str));
     meant.retain(|name| is_node(existing, name));
     if !meant.is_empty() {
@@ -148,10 +157,14 @@ fn listed(above: &str, names: &[String]) -> String {
 
 /// The nodes right below a folder, in the order of their names.
 fn nodes_in(folder: &Node) -> Vec<String> {
-    let mut names = folder.folders(MOST_LOOKED_AT).unwrap_or_default();
+    let mut names = folder.folders(most_looked_at(folder)).unwrap_or_default();
     names.retain(|name| is_node(folder, name));
     names.sort();
     names
+}
+
+fn most_looked_at(folder: &Node) -> usize {
+    if folder.abilities().is_remote { MOST_ASKED_FOR } else { MOST_LOOKED_AT }
 }
 
 fn is_node(folder: &Node, name: &str) -> bool {

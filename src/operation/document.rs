@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::group::{NodeKind, node_kind};
 use crate::metadata::json::{Json, JsonError, NotFiniteValues};
 use crate::store::file_format::FileFormat;
-use crate::store::{Node, StoreError};
+use crate::store::{Node, Part, StoreError};
 
 /// The key of consolidated metadata of v2.
 pub const CONSOLIDATED_KEY: &str = ".zmetadata";
@@ -67,10 +67,29 @@ impl DocumentError {
     }
 }
 
+/// Says that the documents of a node will be read soon: the first two that may be there, since most nodes have one of them.
+pub fn expect_documents(node: &Node) {
+    if node.wants_hints().is_some() {
+        let soon: Vec<_> = NODE_KEYS[..2].iter().map(|key| ((*key).to_owned(), Part::Whole)).collect();
+        node.expect(&soon);
+    }
+}
+
 /// Reads the documents of a node; `None` where there are none.
 pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
+    let mut refused = None;
+    expect_documents(node);
     for key in NODE_KEYS {
-        let Some(bytes) = node.read_document(key)? else { continue };
+        let bytes = match node.read_document(key) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => continue,
+            // Some stores refuse what is not there; another document may be.
+            Err(error) if error.is_refused() => {
+                refused = refused.or(Some(error));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         let parsed = parse_document(key, &bytes);
         let (document, not_finite) = parsed.map_err(|error| {
             let format = FileFormat::of(&bytes);
@@ -97,7 +116,7 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
             diagnostics,
         }));
     }
-    Ok(None)
+    refused.map_or(Ok(None), |error| Err(error.into()))
 }
 
 /// The finding that a document is not JSON, which says what it is where that is known.
@@ -203,7 +222,8 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
                 )
             })
             .collect(),
-        ".zarray" if exists(".zgroup") => {
+        // Behind a network it would be the one request too many of an array of v2.
+        ".zarray" if !node.abilities().is_remote && exists(".zgroup") => {
             let message = "`.zgroup` stands beside `.zarray`: no node is both".to_owned();
             vec![finding(code::ARRAY_AND_GROUP, ".zgroup", message, "remove the one that is wrong")]
         }

@@ -4,6 +4,7 @@
 //! what is there. Folders of one depth are read in parallel; the nodes come in the order of their paths.
 
 mod consolidated;
+mod copies;
 mod walk;
 
 use std::cmp::Ordering;
@@ -112,11 +113,33 @@ pub fn read_hierarchy(
     let start = Place::new(store, node)?;
     let root = store.node();
     let folder = start.node(store)?;
+    if root.abilities().is_remote {
+        let documents = super::open::open_documents(&folder, &start.name())?;
+        let root = copies::listed_by_copies(&start, root, &documents);
+        return Ok(read_from(&start, &root, Some(documents), driver));
+    }
     if !super::document::has_documents(&folder) {
         // Says what is missing.
         super::open::open_documents(&folder, &start.name())?;
     }
     Ok(read_from(&start, &root, None, driver))
+}
+
+/// The same from the documents of the node, which are read already. Behind a network the copies in its consolidated
+/// metadata serve where it has some: no node below it is asked for.
+pub fn read_hierarchy_by_copies(
+    store: &Location,
+    node: Option<&str>,
+    documents: Documents,
+    driver: &Driver,
+) -> Result<Hierarchy, OperationError> {
+    let start = Place::new(store, node)?;
+    let root = copies::served_by_copies(&start, store.node(), &documents);
+    if root.abilities().is_remote {
+        // Copies are not held against themselves: that is for `validate`, which reads the documents.
+        return Ok(walked(&start, &root, Some(documents), driver));
+    }
+    Ok(read_from(&start, &root, Some(documents), driver))
 }
 
 /// The same of a store whose own documents are read already.
@@ -125,14 +148,20 @@ pub fn read_hierarchy_below(
     documents: Documents,
     driver: &Driver,
 ) -> Result<Hierarchy, OperationError> {
-    let root = store.node();
-    Ok(read_from(&Place::new(store, None)?, &root, Some(documents), driver))
+    let start = Place::new(store, None)?;
+    let root = copies::listed_by_copies(&start, store.node(), &documents);
+    Ok(read_from(&start, &root, Some(documents), driver))
 }
 
 fn read_from(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
+    let mut hierarchy = walked(start, root, documents, driver);
+    consolidated::check(&mut hierarchy.nodes);
+    hierarchy
+}
+
+fn walked(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let mut hierarchy = walk::walk(start, root, documents, driver);
     hierarchy.nodes.sort_by(|a, b| compare_paths(&a.place.path, &b.place.path));
-    consolidated::check(&mut hierarchy.nodes);
     hierarchy
 }
 

@@ -49,7 +49,7 @@ pub fn inspect(
         return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
             .with_help("name an array in it; `zarrcast inspect --stats` of the group has a row for each"));
     }
-    Ok(InspectResult::Group(group::inspect_group(options, progress, interrupt)?))
+    Ok(InspectResult::Group(group::inspect_group(options, documents, progress, interrupt)?))
 }
 
 /// An array's metadata as far as they go, then what was asked of its chunks; what is wrong with either is among the

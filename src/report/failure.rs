@@ -8,6 +8,7 @@ use super::grouped::grouped;
 use super::terminal::{Role, Style};
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::operation::error::OperationError;
+use crate::store::RemoteError;
 
 /// `error: `, what happened, each cause that says more on a line of its own, and the next step.
 pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn Write) -> io::Result<()> {
@@ -30,6 +31,10 @@ pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn
         }
         if let Some(operation) = cause.downcast_ref::<OperationError>() {
             help = help.or(operation.help());
+        }
+        // The store knows best what to do about what it answered.
+        if let Some(remote) = cause.downcast_ref::<Box<RemoteError>>() {
+            help = Some(&remote.help);
         }
         next = cause.source();
     }

@@ -46,12 +46,36 @@ pub enum StoreError {
         /// The key.
         key: String,
     },
+    /// A store behind a network did not do what was asked.
+    #[error("{0}")]
+    Remote(#[source] Box<RemoteError>),
+}
+
+/// What a store behind a network answered, or that it did not.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {object}: {why}")]
+pub struct RemoteError {
+    /// What was attempted: `read`, `list`.
+    pub action: &'static str,
+    /// The object or folder, as messages name it.
+    pub object: String,
+    /// What came of it, with nothing that is a secret.
+    pub why: String,
+    /// The next step.
+    pub help: String,
+    /// The store knows who asks, or does not want to, and says no (403).
+    pub is_refused: bool,
 }
 
 impl StoreError {
     /// Whether the data are at fault (a folder where a chunk should be), not the machine.
     pub fn is_data_fault(&self) -> bool {
-        !matches!(self, StoreError::Io { .. })
+        !matches!(self, StoreError::Io { .. } | StoreError::Remote(_))
+    }
+
+    /// Whether the store refuses this object (403), and may give others.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, StoreError::Remote(error) if error.is_refused)
     }
 
     /// The error of what a store of this kind has not.

@@ -4,8 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+#[cfg(feature = "remote")]
+use super::remote::{self, Address};
 use super::zip::node_of_file;
-use super::{Key, Node, ReferenceStore, Store, StoreError};
+use super::{Key, Node, ReferenceStore, RemoteOptions, Store, StoreError};
 
 /// Where a store lies: a local folder, zip file or reference file, named by its path or by a `file://` URL; or a store
 /// that is open already.
@@ -46,6 +48,9 @@ impl Eq for Opened {}
 enum Target {
     /// A folder, percent-decoded where it was given by a URL.
     Folder(PathBuf),
+    /// A bucket or a web server, and how it is reached.
+    #[cfg(feature = "remote")]
+    Remote(Box<(Address, RemoteOptions)>),
     Open(Node),
 }
 
@@ -79,6 +84,9 @@ pub enum LocationError {
     /// A `file://` URL that is not one of a local path.
     #[error("{0}")]
     FileUrl(&'static str),
+    /// A URL of a bucket or a web server that is not one.
+    #[error("{0}")]
+    Url(&'static str),
 }
 
 impl Location {
@@ -91,6 +99,14 @@ impl Location {
         let text = text.into();
         let Some(unicode) = text.to_str() else { return Ok(Self::from(text)) };
         let (store, adapters) = split_adapters(unicode);
+        #[cfg(feature = "remote")]
+        if let Some(address) = remote_address(store) {
+            let address = address.map_err(LocationError::Url)?;
+            let text = format!("{}{}", address.shown(), &unicode[store.len()..]).into();
+            let inside = adapters.into_iter().map(path_in_zip).collect::<Result<_, _>>()?;
+            let target = Target::Remote(Box::new((address, RemoteOptions::default())));
+            return Ok(Location { text, target, inside, ..Location::default() });
+        }
         let path = match split_scheme(store) {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => {
                 file_path(rest).map_err(LocationError::FileUrl)?
@@ -108,7 +124,24 @@ impl Location {
         Location { follows_files, opened: Opened::default(), ..self }
     }
 
-    /// The node that it names. Of a zip file nothing is read yet.
+    /// The same, reached in another way where it lies behind a network.
+    #[must_use]
+    pub fn with_options(self, options: &RemoteOptions) -> Self {
+        #[cfg(feature = "remote")]
+        if let Target::Remote(remote) = self.target {
+            let target = Target::Remote(Box::new((remote.0, options.clone())));
+            return Location { target, opened: Opened::default(), ..self };
+        }
+        let _ = options;
+        self
+    }
+
+    /// Whether it lies behind a network.
+    pub fn is_remote(&self) -> bool {
+        self.node().abilities().is_remote
+    }
+
+    /// The node that it names. Of a zip file, and behind a network, nothing is read yet.
     pub fn node(&self) -> Node {
         let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*opened
@@ -133,6 +166,15 @@ impl Location {
                     None => Node::new(path),
                 },
             },
+            #[cfg(feature = "remote")]
+            Target::Remote(remote) => {
+                let (address, options) = &**remote;
+                // The one that an adapter opens is not meant.
+                match address.split_zip().filter(|_| self.inside.is_empty()) {
+                    Some((zip, inside)) => in_zip(remote::node(&zip, options), &inside),
+                    None => remote::node(address, options),
+                }
+            }
             Target::Open(node) => node.clone(),
         };
         self.inside.iter().fold(start, |file, inside| in_zip(file, inside))
@@ -216,6 +258,14 @@ impl From<Node> for Location {
     fn from(node: Node) -> Self {
         Location { text: node.name().into(), target: Target::Open(node), ..Location::default() }
     }
+}
+
+/// The address of a bucket or a web server; `None` for other schemes.
+#[cfg(feature = "remote")]
+fn remote_address(text: &str) -> Option<Result<Address, &'static str>> {
+    let (scheme, rest) = text.split_once("://")?;
+    // Of `zip::s3://b/a.zip` the store is no bucket.
+    if scheme.bytes().all(is_scheme_byte) { Address::parse(scheme, rest) } else { None }
 }
 
 /// The scheme of a URL, or that of the last in a chain `name::URL`, and what stands behind `://`.
@@ -337,8 +387,12 @@ mod tests {
     #[test]
     fn location_that_begins_with_a_scheme_is_never_a_path() {
         for scheme in ["s3", "gs", "az", "http", "https", "S3", "a+b-c.1", "memory", "abfs"] {
-            let error = LocationError::Scheme { scheme: scheme.to_owned() };
-            assert_eq!(path(&format!("{scheme}://bucket/x")), Err(error), "{scheme}");
+            let found = path(&format!("{scheme}://bucket/x"));
+            if cfg!(feature = "remote") && !["a+b-c.1", "memory", "abfs"].contains(&scheme) {
+                assert_eq!(found, Ok(format!("{}://bucket/x", scheme.to_ascii_lowercase())));
+            } else {
+                assert_eq!(found, Err(LocationError::Scheme { scheme: scheme.to_owned() }), "{scheme}");
+            }
         }
         assert_eq!(path("zip::s3://b/a.zip"), Err(LocationError::Scheme { scheme: "s3".into() }));
         assert_eq!(path("zip::file:///a.zip"), Err(LocationError::Scheme { scheme: "zip".into() }));

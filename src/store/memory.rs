@@ -93,6 +93,7 @@ impl Store for MemoryStore {
             locks: true,
             copies_itself: false,
             creates_exclusively: true,
+            is_remote: false,
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Everything above holds a [`Node`]: a [`Store`] and the key below which the objects of an array or a group lie.
 
+mod copied_documents;
 mod entry;
 mod error;
 #[cfg(test)]
@@ -17,6 +18,9 @@ mod memory;
 mod node;
 mod object;
 mod references;
+#[cfg(feature = "remote")]
+mod remote;
+mod remote_options;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -26,8 +30,9 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+pub use copied_documents::CopiesServe;
 pub use entry::{EntryKind, FolderListing, LinkTarget};
-pub use error::StoreError;
+pub use error::{RemoteError, StoreError};
 pub use key::{Key, MAX_KEY_BYTES};
 pub use local::LocalStore;
 pub use location::{Location, LocationError};
@@ -36,6 +41,7 @@ pub use memory::MemoryStore;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
 pub use references::ReferenceStore;
+pub use remote_options::RemoteOptions;
 pub use site::{Relation, Site, Spot};
 pub use zip::ZipStore;
 
@@ -227,6 +233,8 @@ pub struct Abilities {
     pub copies_itself: bool,
     /// It makes an object only where there is none, also beside other writers.
     pub creates_exclusively: bool,
+    /// It lies behind a network: each call is a request, and what can be done without is not asked for.
+    pub is_remote: bool,
 }
 
 /// How far ahead of its reading a store is told of it: by so much as is not under way yet.
@@ -239,7 +247,7 @@ pub struct Ahead {
 }
 
 /// A part of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     /// All of it.
     Whole,

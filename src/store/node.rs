@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::entry::{EntryKind, FolderListing, LinkTarget};
 use super::{
-    Ahead, Depth, Entry, Key, LocalStore, Log, ObjectReader, ObjectWriter, Part, Receipt, Room, Site, Store,
-    StoreError,
+    Abilities, Ahead, Depth, Entry, Key, LocalStore, Log, ObjectReader, ObjectWriter, Part, Receipt, Room,
+    Site, Store, StoreError,
 };
 
 /// Documents larger than this are not read: 64 MiB.
@@ -324,6 +324,11 @@ impl Node {
     /// Where a link of the node leads, every link on the way resolved; `None` where it leads nowhere, or in a circle.
     pub fn link_target(&self, key: &str) -> Result<Option<LinkTarget>, StoreError> {
         self.store.link_target(&self.prefix.join(key)?, &self.prefix)
+    }
+
+    /// What its store can do.
+    pub fn abilities(&self) -> Abilities {
+        self.store.abilities()
     }
 
     /// The size of an object in bytes; `None` where it is absent.

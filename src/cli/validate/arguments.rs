@@ -11,6 +11,7 @@ use crate::diagnostic::{Code, Severity, code};
 use crate::metadata::json::Object;
 use crate::operation::error::OperationError;
 use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
+use crate::store::Location;
 
 const EXAMPLES: &str = r"Examples:
   Documents and keys of every node of a hierarchy:
@@ -42,9 +43,9 @@ pub(in crate::cli) struct ValidateArguments {
     #[arg(long, value_name = "PATH")]
     node: Option<String>,
 
-    /// How deep to look
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = Level::Keys)]
-    level: Level,
+    /// How deep to look [default: keys; of a store that does not list, such as a web server: metadata]
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    level: Option<Level>,
 
     /// Take a code, or all warnings, as errors (repeatable)
     #[arg(long, value_name = "CODE|warnings", value_parser = denied)]
@@ -194,16 +195,18 @@ impl ValidateArguments {
                 .with_help("run it once for each STORE")
                 .into());
         }
-        let stores = self.stores.into_iter().map(|store| value::location("STORE", store));
-        let stores = stores.collect::<Result<_, _>>()?;
-        let other = self.against.map(|other| value::location("--against", other)).transpose()?;
+        let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
+        let stores = stores.collect::<Result<Vec<Location>, _>>()?;
+        let all_list = stores.iter().all(|store| store.node().abilities().lists);
+        let level = self.level.unwrap_or(if all_list { Level::Keys } else { Level::Metadata });
+        let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
         let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
         let against = other.map(|other| AgainstOptions { other, rtol, atol, cf: self.cf });
         Ok(Task::Validate(Box::new(ValidateOptions {
             common: self.common.options(),
             stores,
             node: self.node,
-            level: self.level.into(),
+            level: level.into(),
             deny_warnings: self.deny.contains(&Denied::Warnings),
             deny: self.deny.into_iter().filter_map(Denied::code).collect(),
             allow: self.allow,

@@ -8,6 +8,7 @@ use super::{
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
+use crate::operation::document::expect_documents;
 use crate::operation::error::OperationError;
 use crate::operation::place::Place;
 use crate::store::{FolderListing, Node};
@@ -72,7 +73,7 @@ pub(super) fn walk(start: &Place, root: &Node, documents: Option<Documents>, dri
         }
         depth += 1;
         level = if depth > MAX_DEPTH { Vec::new() } else { next };
-        visited = driver.map_plain(&level, |folder| visit(root, &folder.place, None));
+        visited = visit_all(root, &level, driver);
     }
     place_bare(bare, &mut nodes);
     failures.sort_by(|a: &UnreadFolder, b| super::compare_paths(&a.path, &b.path));
@@ -101,6 +102,22 @@ fn push_members(
     let names = members.iter().filter_map(|key| key.rsplit('/').next());
     let member = |name| Folder { place: folder.place.child(name), parent_format: format, lenient };
     next.extend(names.map(member));
+}
+
+/// Looks at folders, many at once. Behind a network some are asked for before they are looked at.
+fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visited, OperationError>> {
+    const AT_ONCE: usize = 32;
+    let look = |folder: &Folder| visit(root, &folder.place, None);
+    if root.wants_hints().is_none() {
+        return driver.map_plain(level, look);
+    }
+    let mut visited = Vec::with_capacity(level.len());
+    for folders in level.chunks(AT_ONCE) {
+        let nodes = folders.iter().filter_map(|folder| folder.place.below(root).ok());
+        nodes.for_each(|node| expect_documents(&node));
+        visited.extend(driver.map_plain(folders, look));
+    }
+    visited
 }
 
 fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Visited, OperationError> {

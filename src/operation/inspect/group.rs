@@ -12,8 +12,9 @@ use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::operation::description::Chunks;
+use crate::operation::document::Documents;
 use crate::operation::error::OperationError;
-use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy};
+use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy_by_copies};
 use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeResult, StatsResult};
 use crate::operation::open::ArrayReading;
 use crate::operation::options::InspectOptions;
@@ -24,11 +25,12 @@ use crate::operation::{Interrupt, new_driver};
 /// Findings are those of the nodes that are shown.
 pub(super) fn inspect_group(
     options: &InspectOptions,
+    documents: Documents,
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<GroupResult, OperationError> {
     let driver = &new_driver(options.common.num_threads(), interrupt)?;
-    let hierarchy = read_hierarchy(&options.store, options.node.as_deref(), driver)?;
+    let hierarchy = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?;
     if let Some(failure) = hierarchy.failures.into_iter().next() {
         return Err(failure.error);
     }

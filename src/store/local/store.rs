@@ -183,6 +183,7 @@ impl Store for LocalStore {
             locks: true,
             copies_itself: true,
             creates_exclusively: true,
+            is_remote: false,
         }
     }
 

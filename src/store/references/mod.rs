@@ -158,6 +158,7 @@ impl Store for ReferenceStore {
             locks: false,
             copies_itself: false,
             creates_exclusively: false,
+            is_remote: false,
         }
     }
 

@@ -1,0 +1,236 @@
+//! A store of which the documents are known already, from copies in one place: consolidated metadata.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::entry::EntryKind;
+use super::node::object_name;
+use super::{
+    Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, ObjectWriter, Part, Receipt, Store,
+    StoreError,
+};
+
+/// What of the copies counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopiesServe {
+    /// Which nodes there are: the store cannot say.
+    Listings,
+    /// The documents as well: no request is made for them.
+    Documents,
+}
+
+/// A store that is read, and the documents below one of its keys.
+#[derive(Debug)]
+struct CopiedDocuments {
+    inner: Arc<dyn Store>,
+    below: Key<'static>,
+    /// By their keys in the store.
+    documents: BTreeMap<String, Vec<u8>>,
+    serve: CopiesServe,
+}
+
+impl Node {
+    /// The node of which the documents at these keys of its own are known.
+    #[must_use]
+    pub fn with_documents(&self, documents: BTreeMap<String, Vec<u8>>, serve: CopiesServe) -> Node {
+        let whole = |key: &str| Some(self.prefix.join(key).ok()?.as_str().to_owned());
+        let documents =
+            documents.into_iter().filter_map(|(key, bytes)| Some((whole(&key)?, bytes))).collect();
+        let (inner, below) = (self.store.clone(), self.prefix.clone());
+        let store = Arc::new(CopiedDocuments { inner, below, documents, serve });
+        Node { store, prefix: self.prefix.clone() }
+    }
+}
+
+impl CopiedDocuments {
+    fn document(&self, key: &Key<'_>) -> Option<&Vec<u8>> {
+        self.documents.get(key.as_str()).filter(|_| self.serve == CopiesServe::Documents)
+    }
+
+    /// Whether the copies tell what a folder holds.
+    fn tells(&self, folder: &Key<'_>) -> bool {
+        let rest = folder.as_str().strip_prefix(self.below.as_str());
+        rest.is_some_and(|rest| self.below.is_root() || rest.is_empty() || rest.starts_with('/'))
+    }
+
+    fn unsupported(&self, key: &Key<'_>) -> StoreError {
+        StoreError::unsupported("write", object_name(self.inner.name(), key))
+    }
+}
+
+impl Store for CopiedDocuments {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.inner.abilities()
+    }
+
+    fn read(
+        &self,
+        key: &Key<'_>,
+        part: Part,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Found>, StoreError> {
+        match self.document(key) {
+            Some(document) if part == Part::Whole && document.len() as u64 <= most => {
+                into.clone_from(document);
+                Ok(Some(Found { object_bytes: document.len() as u64 }))
+            }
+            // A node has one document that counts: where that is known, there is no other.
+            None if self.is_beside(key) => Ok(None),
+            _ => self.inner.read(key, part, most, into),
+        }
+    }
+
+    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+        if self.document(key).is_none() && self.is_beside(key) {
+            return Ok(None);
+        }
+        self.inner.open(key)
+    }
+
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+        self.inner.size(key)
+    }
+
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+        self.inner.sizes(folder, names)
+    }
+
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+        self.inner.kind(key)
+    }
+
+    fn list(
+        &self,
+        below: &Key<'_>,
+        depth: Depth,
+        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let prefix = if below.is_root() { String::new() } else { format!("{}/", below.as_str()) };
+        let is_of_array = self.documents.contains_key(&format!("{prefix}.zarray"));
+        if depth == Depth::All || !self.tells(below) || is_of_array {
+            return self.inner.list(below, depth, each);
+        }
+        let keys = self.documents.range(prefix.clone()..).map(|(key, _)| key.as_str());
+        let rest = keys.map_while(|key| key.strip_prefix(prefix.as_str()));
+        let (mut folders, mut files) = (BTreeSet::new(), Vec::new());
+        for key in rest {
+            match key.split_once('/') {
+                Some((folder, _)) => drop(folders.insert(folder)),
+                None => files.push(key),
+            }
+        }
+        let folders = folders.into_iter().map(|name| Entry { name, kind: EntryKind::Folder });
+        let files = files.into_iter().map(|name| Entry { name, kind: EntryKind::File });
+        for entry in folders.chain(files) {
+            if each(entry).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn wants_hints(&self) -> Option<Ahead> {
+        self.inner.wants_hints()
+    }
+
+    fn expect(&self, soon: &[(Key<'_>, Part)]) {
+        let unknown: Vec<_> = soon
+            .iter()
+            .filter(|(key, _)| self.document(key).is_none() && !self.is_beside(key))
+            .cloned()
+            .collect();
+        self.inner.expect(&unknown);
+    }
+
+    fn write(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
+        Err(self.unsupported(key))
+    }
+
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+        Err(self.unsupported(key))
+    }
+
+    fn replace(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
+        Err(self.unsupported(key))
+    }
+
+    fn publish(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
+        Err(self.unsupported(key))
+    }
+
+    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
+        Err(self.unsupported(key))
+    }
+
+    fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        Err(self.unsupported(key))
+    }
+
+    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        Err(self.unsupported(key))
+    }
+
+    fn above(&self) -> Option<Node> {
+        self.inner.above()
+    }
+
+    fn identity(&self, below: &Key<'_>) -> Vec<u8> {
+        self.inner.identity(below)
+    }
+}
+
+impl CopiedDocuments {
+    /// Whether a key is that of a document of a node of which the copies have another one, or of a folder of theirs.
+    fn is_beside(&self, key: &Key<'_>) -> bool {
+        const NAMES: [&str; 4] = ["zarr.json", ".zarray", ".zgroup", ".zattrs"];
+        let Some((folder, name)) = key.split_last() else { return false };
+        if self.serve != CopiesServe::Documents || !NAMES.contains(&name) || !self.tells(&folder) {
+            return false;
+        }
+        let prefix = if folder.is_root() { String::new() } else { format!("{}/", folder.as_str()) };
+        let first = self.documents.range(prefix.clone()..).next();
+        first.is_some_and(|(key, _)| key.starts_with(&prefix))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::MemoryStore;
+
+    fn names(node: &Node, folder: &str) -> (Vec<String>, Vec<String>) {
+        let listing = node.list(folder).unwrap();
+        (listing.folders, listing.files)
+    }
+
+    #[test]
+    fn documents_that_are_known_are_served_and_listed() {
+        let inner = Node::of(Arc::new(MemoryStore::new("m"))).child("top").unwrap();
+        inner.write("a/zarr.json", b"real").unwrap();
+        inner.write("a/c/0", b"chunk").unwrap();
+        inner.write("notes", b"x").unwrap();
+        let copies = [("a/zarr.json", "copy"), ("g/b/zarr.json", "copy")];
+        let copies: BTreeMap<_, _> =
+            copies.into_iter().map(|(key, text)| (key.to_owned(), text.as_bytes().to_vec())).collect();
+        let node = inner.with_documents(copies.clone(), CopiesServe::Documents);
+        assert_eq!(node.read_document("a/zarr.json").unwrap().unwrap(), b"copy");
+        assert_eq!(node.read_document("a/.zarray").unwrap(), None);
+        assert_eq!(node.read_document("a/c/0").unwrap().unwrap(), b"chunk");
+        assert_eq!(names(&node, ""), (vec!["a".to_owned(), "g".to_owned()], vec![]));
+        assert_eq!(names(&node, "g"), (vec!["g/b".to_owned()], vec![]));
+        let node = inner.with_documents(copies, CopiesServe::Listings);
+        assert_eq!(node.read_document("a/zarr.json").unwrap().unwrap(), b"real");
+        assert_eq!(node.read_document("g/b/zarr.json").unwrap(), None);
+        assert_eq!(names(&node, "g"), (vec!["g/b".to_owned()], vec![]));
+    }
+}

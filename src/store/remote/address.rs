@@ -1,0 +1,238 @@
+//! The URLs by which stores behind a network are named. Nothing is looked up here.
+
+use std::fmt;
+
+/// What kind of store a URL names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Service {
+    /// `http://`, `https://`: a web server.
+    Http,
+    /// `s3://`: Amazon S3 and what speaks like it.
+    S3,
+    /// `gs://`: Google Cloud Storage.
+    Google,
+    /// `az://`: Azure Blob Storage.
+    Azure,
+}
+
+/// A URL of a store behind a network, taken apart.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Address {
+    pub(super) service: Service,
+    /// The bucket or container; of a web server its scheme and host: `https://example.org:8080`.
+    pub(super) root: String,
+    /// What follows it, without the slashes around it: of a bucket literally, of a web server as the URL has it.
+    pub(super) path: String,
+    /// The query of a web server's URL, which goes with every key. It may be a secret.
+    query: Option<String>,
+    /// The user and the password, percent-decoded.
+    user: Option<(String, String)>,
+}
+
+/// Without what may be a secret.
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Address").field(&self.shown()).finish()
+    }
+}
+
+impl Address {
+    /// Takes a URL apart, given as its scheme and what follows `://`; `None` where the scheme is none of these.
+    pub(crate) fn parse(scheme: &str, rest: &str) -> Option<Result<Self, &'static str>> {
+        let service = match scheme.to_ascii_lowercase().as_str() {
+            "http" | "https" => return Some(Self::of_web(&scheme.to_ascii_lowercase(), rest)),
+            "s3" => Service::S3,
+            "gs" => Service::Google,
+            "az" => Service::Azure,
+            _ => return None,
+        };
+        Some(Self::of_bucket(service, rest))
+    }
+
+    fn of_bucket(service: Service, rest: &str) -> Result<Self, &'static str> {
+        let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if bucket.is_empty() {
+            return Err("the name of a bucket or container follows ://");
+        }
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'$');
+        if !bucket.bytes().all(is_name) {
+            return Err("the name of a bucket or container has only letters, digits, `.`, `-` and `_`");
+        }
+        if path.contains('\0') {
+            return Err("a key holds no zero byte");
+        }
+        let path = path.strip_suffix('/').unwrap_or(path).to_owned();
+        Ok(Address { service, root: bucket.to_owned(), path, query: None, user: None })
+    }
+
+    fn of_web(scheme: &str, rest: &str) -> Result<Self, &'static str> {
+        if rest.contains('#') {
+            return Err("the URL of a store has no fragment: write # as %23");
+        }
+        let (rest, query) = match rest.split_once('?') {
+            Some((rest, query)) => (rest, Some(query.to_owned())),
+            None => (rest, None),
+        };
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        if host.is_empty() {
+            return Err("the name of a server follows ://");
+        }
+        let decoded = |text| percent_decoded(text).ok_or(BAD_PERCENT);
+        let user = match user {
+            Some(user) => {
+                let (name, password) = user.split_once(':').unwrap_or((user, ""));
+                Some((decoded(name)?, decoded(password)?))
+            }
+            None => None,
+        };
+        decoded(path)?;
+        if path.split('/').any(|name| matches!(name, "." | "..")) {
+            return Err("the URL of a store has no `.` and no `..` in its path");
+        }
+        let path = path.trim_end_matches('/').to_owned();
+        let root = format!("{scheme}://{host}");
+        Ok(Address {
+            service: Service::Http,
+            root,
+            path,
+            query: query.filter(|query| !query.is_empty()),
+            user,
+        })
+    }
+
+    /// As messages name the bucket or the server: never a secret.
+    pub(super) fn shown_root(&self) -> String {
+        let scheme = match self.service {
+            Service::Http => return self.root.clone(),
+            Service::S3 => "s3",
+            Service::Google => "gs",
+            Service::Azure => "az",
+        };
+        format!("{scheme}://{}", self.root)
+    }
+
+    /// As messages name all of it: without user, password and query.
+    pub(crate) fn shown(&self) -> String {
+        let separator = if self.path.is_empty() { "" } else { "/" };
+        format!("{}{separator}{}", self.shown_root(), self.path)
+    }
+
+    /// The query that goes with every key.
+    pub(super) fn query(&self) -> Option<&str> {
+        self.query.as_deref()
+    }
+
+    /// The user and the password.
+    pub(super) fn user(&self) -> Option<(&str, &str)> {
+        self.user.as_ref().map(|(name, password)| (name.as_str(), password.as_str()))
+    }
+
+    /// The address of the first zip file that the path leads into, and the way on in it.
+    pub(crate) fn split_zip(&self) -> Option<(Address, String)> {
+        let is_zip = |name: &str| {
+            name.len() > 4 && name.get(name.len() - 4..).is_some_and(|end| end.eq_ignore_ascii_case(".zip"))
+        };
+        let mut end = 0;
+        for name in self.path.split('/') {
+            end += name.len();
+            if is_zip(name) {
+                let inside = self.path[end..].trim_start_matches('/');
+                let is_web = self.service == Service::Http;
+                let inside = if is_web { percent_decoded(inside)? } else { inside.to_owned() };
+                return Some((Address { path: self.path[..end].to_owned(), ..self.clone() }, inside));
+            }
+            end += 1;
+        }
+        None
+    }
+
+    /// The same without the path.
+    pub(super) fn without_path(&self) -> Address {
+        Address { path: String::new(), ..self.clone() }
+    }
+}
+
+const BAD_PERCENT: &str = "% in a URL needs two hexadecimal digits, of UTF-8: write % itself as %25";
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next()?.as_bytes().to_vec();
+    for piece in pieces {
+        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(&piece.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// A key, or a part of a query, as a URL has it; `keeps_slashes` for a key.
+pub(super) fn percent_encoded(text: &str, keeps_slashes: bool, into: &mut String) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+        if is_plain || (keeps_slashes && byte == b'/') {
+            into.push(char::from(byte));
+        } else {
+            into.push('%');
+            into.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            into.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+    }
+}
+
+/// What a listing that is percent-encoded has for a key, `+` for a space included.
+pub(super) fn form_decoded(text: &str) -> Option<String> {
+    percent_decoded(&text.replace('+', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> Result<Address, &'static str> {
+        let (scheme, rest) = text.split_once("://").unwrap();
+        Address::parse(scheme, rest).unwrap()
+    }
+
+    #[test]
+    fn address_of_a_bucket_is_taken_literally() {
+        let found = address("s3://bucket/a%20b/[ä]/?x#y/").unwrap();
+        assert_eq!((found.root.as_str(), found.path.as_str()), ("bucket", "a%20b/[ä]/?x#y"));
+        assert_eq!(found.shown(), "s3://bucket/a%20b/[ä]/?x#y");
+        assert_eq!(address("gs://b").unwrap().shown(), "gs://b");
+        assert_eq!(address("az://b//a").unwrap().path, "/a");
+        for text in ["s3://", "s3:///a", "s3://user:secret@bucket/a"] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn address_of_a_web_server_never_shows_its_secrets() {
+        let found = address("HTTPS://us%65r:se%63ret@host:8080/a%20b/c.zarr/?signature=secret").unwrap();
+        assert_eq!(found.shown(), "https://host:8080/a%20b/c.zarr");
+        assert_eq!(format!("{found:?}"), r#"Address("https://host:8080/a%20b/c.zarr")"#);
+        assert_eq!(found.user(), Some(("user", "secret")));
+        assert_eq!(found.query(), Some("signature=secret"));
+        for text in ["http://", "http:///a", "http://h/a#b", "http://h/%2", "http://h/%ff", "http://h/a/../b"]
+        {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn address_of_other_schemes_is_none() {
+        assert!(Address::parse("abfs", "a@b/c").is_none() && Address::parse("memory", "a").is_none());
+    }
+
+    #[test]
+    fn keys_are_percent_encoded_whole() {
+        let mut text = String::new();
+        percent_encoded("a b/[ä]+~%", true, &mut text);
+        assert_eq!(text, "a%20b/%5B%C3%A4%5D%2B~%25");
+        assert_eq!(form_decoded("a+b%2Bc").as_deref(), Some("a b+c"));
+    }
+}

@@ -1,0 +1,138 @@
+//! Parts of objects that will be read soon: asked for before they are wanted.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+use super::client::{Client, Fetched, Wanted};
+use crate::store::{Part, StoreError};
+
+/// Bytes that may have come and not been taken before no more is asked for.
+pub(super) const MOST_BYTES: u64 = 64 << 20;
+/// The most bytes of one part; what holds more is read when it is wanted.
+const MOST_OF_ONE: u64 = 16 << 20;
+
+/// A part that is under way, or has come.
+#[derive(Debug)]
+pub(super) struct Coming {
+    task: JoinHandle<Result<Option<Fetched>, StoreError>>,
+    bytes: Arc<Held>,
+}
+
+/// Bytes of one part that have come, counted until it is taken.
+#[derive(Debug)]
+struct Held {
+    total: Arc<AtomicU64>,
+    own: AtomicU64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.own.load(Ordering::Acquire), Ordering::AcqRel);
+    }
+}
+
+/// What is under way and what has come, by whole key and part.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    most: usize,
+    parts: Mutex<Parts>,
+    bytes: Arc<AtomicU64>,
+}
+
+#[derive(Debug, Default)]
+struct Parts {
+    coming: HashMap<(String, Part), Coming>,
+    /// In the order in which they were asked for; some may have been taken.
+    order: VecDeque<(String, Part)>,
+}
+
+impl Ahead {
+    pub(super) fn new(requests: usize) -> Self {
+        Ahead { most: requests.saturating_mul(2), parts: Mutex::default(), bytes: Arc::default() }
+    }
+
+    /// How many more parts may be asked for.
+    pub(super) fn room(&self) -> usize {
+        if self.bytes.load(Ordering::Acquire) >= MOST_BYTES {
+            return 0;
+        }
+        self.most.saturating_sub(self.parts().coming.len())
+    }
+
+    /// Asks for a part, unless it is under way. The oldest of too many that nobody wanted is given up.
+    pub(super) fn ask(
+        &self,
+        runtime: &Runtime,
+        client: &Arc<Client>,
+        (key, object): (String, String),
+        part: Part,
+    ) {
+        let length = match part {
+            Part::Whole => 0,
+            Part::Range { length, .. } | Part::Last(length) => length,
+        };
+        if length > MOST_OF_ONE || self.bytes.load(Ordering::Acquire) >= MOST_BYTES {
+            return;
+        }
+        let mut parts = self.parts();
+        let name = (key.clone(), part);
+        if parts.coming.contains_key(&name) {
+            return;
+        }
+        while parts.coming.len() >= self.most {
+            let Some(oldest) = parts.order.pop_front() else { break };
+            if let Some(given_up) = parts.coming.remove(&oldest) {
+                given_up.task.abort();
+            }
+        }
+        let (total, client) = (self.bytes.clone(), client.clone());
+        let bytes = Arc::new(Held { total, own: AtomicU64::new(0) });
+        let counted = bytes.clone();
+        let task = runtime.spawn(async move {
+            let wanted = Wanted { key: &key, object: &object, part, most: MOST_OF_ONE, version: None };
+            let fetched = client.fetch(wanted).await;
+            if let Ok(Some(fetched)) = &fetched {
+                let length = fetched.bytes.len() as u64;
+                counted.own.store(length, Ordering::Release);
+                counted.total.fetch_add(length, Ordering::AcqRel);
+            }
+            fetched
+        });
+        parts.coming.insert(name.clone(), Coming { task, bytes });
+        parts.order.push_back(name);
+        if parts.order.len() > self.most.saturating_mul(8) {
+            let Parts { coming, order } = &mut *parts;
+            order.retain(|name| coming.contains_key(name));
+        }
+    }
+
+    /// Takes a part that was asked for.
+    pub(super) fn take(&self, key: &str, part: Part) -> Option<Coming> {
+        self.parts().coming.remove(&(key.to_owned(), part))
+    }
+
+    /// Takes whatever part of an object was asked for with which reading it can begin.
+    pub(super) fn take_any(&self, key: &str) -> Option<Coming> {
+        let mut parts = self.parts();
+        let begins = |part: &Part| !matches!(part, Part::Range { offset: 1.., .. });
+        let found = parts.coming.keys().find(|(other, part)| other == key && begins(part)).cloned()?;
+        parts.coming.remove(&found)
+    }
+
+    fn parts(&self) -> MutexGuard<'_, Parts> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Coming {
+    /// Waits for it; `None` where it did not come and must be read when it is wanted, such as for being too large.
+    pub(super) async fn come(self) -> Option<Result<Option<Fetched>, StoreError>> {
+        let fetched = self.task.await.ok();
+        drop(self.bytes);
+        fetched.filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))
+    }
+}

@@ -1,0 +1,256 @@
+//! `~/.aws/config` and `~/.aws/credentials`, as Amazon's own tools read them.
+
+#![expect(clippy::disallowed_methods, reason = "these files belong to no store")]
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use object_store::CredentialProvider;
+use object_store::aws::AwsCredential;
+use serde::Deserialize;
+
+/// A profile of both files.
+#[derive(Default)]
+pub(super) struct AwsFiles {
+    profile: String,
+    values: BTreeMap<String, String>,
+}
+
+/// Where a profile has its keys from.
+pub(super) enum Source {
+    Keys { key_id: String, secret_key: String, token: Option<String> },
+    Process(CredentialProcess),
+}
+
+impl AwsFiles {
+    /// Reads the profile that `AWS_PROFILE` names, or `default`. Files that are not there are empty; a profile that is
+    /// named and not there is an error.
+    pub(super) fn read() -> Result<Self, String> {
+        let home = || env::var_os("HOME").map(PathBuf::from);
+        let file = |variable: &str, name: &str| {
+            let given = env::var_os(variable).map(PathBuf::from);
+            given.or_else(|| Some(home()?.join(".aws").join(name)))
+        };
+        let text = |path: Option<PathBuf>| path.and_then(|path| std::fs::read_to_string(path).ok());
+        let named = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"].into_iter().find_map(|name| env::var(name).ok());
+        let profile = named.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned());
+        let config = text(file("AWS_CONFIG_FILE", "config")).unwrap_or_default();
+        let credentials = text(file("AWS_SHARED_CREDENTIALS_FILE", "credentials")).unwrap_or_default();
+        let mut values = BTreeMap::new();
+        let in_config = read_section(&config, &[&profile, &format!("profile {profile}")], &mut values);
+        let in_credentials = read_section(&credentials, &[&profile], &mut values);
+        if named.is_some_and(|name| name == profile) && !in_config && !in_credentials {
+            return Err(format!("the profile `{profile}` of AWS_PROFILE is in no file of ~/.aws"));
+        }
+        if let Some(services) = values.get("services").cloned() {
+            let mut of_services = BTreeMap::new();
+            read_section(&config, &[&format!("services {services}")], &mut of_services);
+            if let Some(endpoint) = of_services.remove("s3.endpoint_url") {
+                values.insert("s3.endpoint_url".to_owned(), endpoint);
+            }
+        }
+        Ok(AwsFiles { profile, values })
+    }
+
+    fn value(&self, name: &str) -> Option<String> {
+        self.values.get(name).filter(|value| !value.is_empty()).cloned()
+    }
+
+    pub(super) fn region(&self) -> Option<String> {
+        self.value("region")
+    }
+
+    pub(super) fn endpoint(&self) -> Option<String> {
+        self.value("s3.endpoint_url").or_else(|| self.value("endpoint_url"))
+    }
+
+    /// Where the keys come from; `None` where the profile has none. An error for what is not built.
+    pub(super) fn credentials(&self) -> Result<Option<Source>, String> {
+        let keys = self.value("aws_access_key_id").zip(self.value("aws_secret_access_key"));
+        if let Some((key_id, secret_key)) = keys {
+            return Ok(Some(Source::Keys { key_id, secret_key, token: self.value("aws_session_token") }));
+        }
+        if let Some(command) = self.value("credential_process") {
+            let words = shlex::split(&command).filter(|words| !words.is_empty());
+            let words = words.ok_or_else(|| {
+                format!("the credential_process of the profile `{}` is no command", self.profile)
+            })?;
+            return Ok(Some(Source::Process(CredentialProcess { words, kept: Mutex::default() })));
+        }
+        let elsewhere = ["role_arn", "sso_session", "sso_start_url", "login_session"];
+        match elsewhere.into_iter().find(|name| self.value(name).is_some()) {
+            Some(name) => Err(format!(
+                "the profile `{}` has its credentials by `{name}`, which is not followed here: \
+                 `aws configure export-credentials --format env` gives them",
+                self.profile
+            )),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Reads the sections of these names; values of the ones that come later win. Indented lines belong to the name before
+/// them, as `s3.endpoint_url` does to `s3`.
+fn read_section(text: &str, names: &[&str], into: &mut BTreeMap<String, String>) -> bool {
+    let (mut is_inside, mut found, mut above) = (false, false, String::new());
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(name) = trimmed.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+            is_inside = names.contains(&name.as_str());
+            found |= is_inside;
+            continue;
+        }
+        let Some((name, value)) = trimmed.split_once('=').filter(|_| is_inside) else { continue };
+        let (name, value) = (name.trim().to_ascii_lowercase(), value.trim().to_owned());
+        if line.starts_with([' ', '\t']) && !above.is_empty() {
+            into.insert(format!("{above}.{name}"), value);
+        } else {
+            above = if value.is_empty() { name.clone() } else { String::new() };
+            into.insert(name, value);
+        }
+    }
+    found
+}
+
+/// A program that gives credentials (`credential_process`).
+pub(super) struct CredentialProcess {
+    words: Vec<String>,
+    kept: Mutex<Option<(Arc<AwsCredential>, Option<Instant>)>>,
+}
+
+/// Without the command, which may hold secrets.
+impl fmt::Debug for CredentialProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CredentialProcess").finish_non_exhaustive()
+    }
+}
+
+/// What such a program prints.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Printed {
+    access_key_id: String,
+    secret_access_key: String,
+    session_token: Option<String>,
+    expiration: Option<String>,
+}
+
+/// How long credentials that expire are used before the program is asked again.
+const KEPT: Duration = Duration::from_mins(5);
+
+impl CredentialProcess {
+    fn credential(&self) -> object_store::Result<Arc<AwsCredential>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((credential, until)) = kept.as_ref()
+            && until.is_none_or(|until| Instant::now() < until)
+        {
+            return Ok(credential.clone());
+        }
+        let failed = |why: String| object_store::Error::Generic { store: "S3", source: why.into() };
+        let (program, arguments) = self.words.split_first().ok_or_else(|| failed(String::new()))?;
+        let run = Command::new(program).args(arguments).output();
+        let output = run.map_err(|error| failed(format!("credential_process cannot be run: {error}")))?;
+        if !output.status.success() {
+            return Err(failed(format!("credential_process ended with {}", output.status)));
+        }
+        // What it printed may hold secrets: nothing of it is shown.
+        let printed: Printed = serde_json::from_slice(&output.stdout)
+            .map_err(|_| failed("credential_process printed no credentials".to_owned()))?;
+        let until = printed.expiration.is_some().then(|| Instant::now() + KEPT);
+        let credential = Arc::new(AwsCredential {
+            key_id: printed.access_key_id,
+            secret_key: printed.secret_access_key,
+            token: printed.session_token,
+        });
+        *kept = Some((credential.clone(), until));
+        Ok(credential)
+    }
+}
+
+impl CredentialProvider for CredentialProcess {
+    type Credential = AwsCredential;
+
+    // As `async_trait` has it, which is not worth a dependency.
+    fn get_credential<'life, 'future>(
+        &'life self,
+    ) -> Pin<Box<dyn Future<Output = object_store::Result<Arc<AwsCredential>>> + Send + 'future>>
+    where
+        'life: 'future,
+        Self: 'future,
+    {
+        Box::pin(async { self.credential() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = "
+# comment
+[default]
+region = eu-west-1
+[profile  work]
+region=eu-central-1
+services = local
+s3 =
+  addressing_style = path
+endpoint_url = http://all
+[services local]
+s3 =
+  endpoint_url = http://here:9000
+";
+
+    #[test]
+    fn sections_and_what_is_below_their_names_are_read() {
+        let mut values = BTreeMap::new();
+        assert!(read_section(CONFIG, &["work", "profile work"], &mut values));
+        assert_eq!(values["region"], "eu-central-1");
+        assert_eq!(values["s3.addressing_style"], "path");
+        assert_eq!(values["endpoint_url"], "http://all");
+        let mut services = BTreeMap::new();
+        assert!(read_section(CONFIG, &["services local"], &mut services));
+        assert_eq!(services["s3.endpoint_url"], "http://here:9000");
+        assert!(!read_section(CONFIG, &["other"], &mut services));
+    }
+
+    fn files(values: &[(&str, &str)]) -> AwsFiles {
+        let values = values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        AwsFiles { profile: "p".to_owned(), values }
+    }
+
+    #[test]
+    fn process_gives_credentials() {
+        let printed =
+            r#"{"Version":1,"AccessKeyId":"a","SecretAccessKey":"b","Expiration":"2030-01-01T00:00:00Z"}"#;
+        let command = format!("echo '{printed}'");
+        let Ok(Some(Source::Process(process))) = files(&[("credential_process", &command)]).credentials()
+        else {
+            panic!("no process");
+        };
+        let credential = process.credential().unwrap();
+        assert_eq!((credential.key_id.as_str(), credential.secret_key.as_str()), ("a", "b"));
+        let Ok(Some(Source::Process(process))) =
+            files(&[("credential_process", "echo secret")]).credentials()
+        else {
+            panic!("no process");
+        };
+        assert!(!format!("{:?}{:?}", process.credential().unwrap_err(), process).contains("secret"));
+    }
+
+    #[test]
+    fn credentials_that_need_what_is_not_built_are_an_error() {
+        assert!(files(&[("role_arn", "arn")]).credentials().is_err());
+        assert!(matches!(files(&[]).credentials(), Ok(None)));
+    }
+}

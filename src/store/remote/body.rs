@@ -1,0 +1,226 @@
+//! What is kept of the body of an answer while it comes.
+
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap};
+
+use super::transport::{Failure, Trouble};
+
+/// What of an object is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// All of it; more than `most` bytes are too many.
+    All {
+        most: u64,
+    },
+    Range {
+        offset: u64,
+        length: u64,
+    },
+    Last(u64),
+}
+
+/// The most bytes of what a server says of an error.
+const ERROR_BYTES: u64 = 64 << 10;
+
+/// Bytes that are reserved before any has come.
+const FIRST_ROOM: u64 = 1 << 20;
+
+/// A body that is coming.
+#[derive(Debug)]
+pub(super) struct Body {
+    kept: Vec<u8>,
+    /// Bytes at its beginning that are not wanted.
+    skip: u64,
+    /// Of those behind, as many are wanted; all that are more are an error, or of no interest.
+    most: u64,
+    is_bound: bool,
+    /// Only so many of its last bytes are wanted, of a body that does not say how long it is.
+    last: Option<usize>,
+    come: u64,
+    /// What it said of its length.
+    announced: Option<u64>,
+    object_bytes: Option<u64>,
+}
+
+impl Body {
+    pub(super) fn new(
+        keep: Keep,
+        status: StatusCode,
+        headers: &HeaderMap,
+        has_body: bool,
+    ) -> Result<Self, Trouble> {
+        let announced = header(headers, CONTENT_LENGTH.as_str()).and_then(|length| length.parse().ok());
+        let mut body = Body {
+            kept: Vec::new(),
+            skip: 0,
+            most: u64::MAX,
+            is_bound: false,
+            last: None,
+            come: 0,
+            announced,
+            object_bytes: None,
+        };
+        if !has_body {
+            body.object_bytes = body.announced.take();
+        } else if !status.is_success() {
+            body.most = ERROR_BYTES;
+            body.object_bytes = header(headers, CONTENT_RANGE.as_str()).and_then(unsatisfied);
+        } else if status == StatusCode::PARTIAL_CONTENT {
+            body.of_part(keep, headers)?;
+        } else {
+            body.of_whole(keep)?;
+        }
+        let room = announced.unwrap_or(0).saturating_sub(body.skip).min(body.most).min(FIRST_ROOM);
+        body.kept.reserve(usize::try_from(room).unwrap_or(0));
+        Ok(body)
+    }
+
+    fn of_part(&mut self, keep: Keep, headers: &HeaderMap) -> Result<(), Trouble> {
+        let range = header(headers, CONTENT_RANGE.as_str()).and_then(content_range);
+        let Some((first, last, total)) = range else {
+            return Err(Trouble::Passing("a part came without saying of what".to_owned()));
+        };
+        let length = (last - first).saturating_add(1);
+        let is_asked_for = match keep {
+            Keep::All { .. } => first == 0 && total.is_none_or(|total| total == length),
+            Keep::Range { offset, length: wanted } => first == offset && length <= wanted,
+            Keep::Last(wanted) => length <= wanted && total.is_none_or(|total| total == last + 1),
+        };
+        if !is_asked_for || self.announced.is_some_and(|announced| announced != length) {
+            return Err(Trouble::Passing(format!("bytes {first} to {last} came, which were not asked for")));
+        }
+        (self.most, self.announced) = (length, Some(length));
+        self.object_bytes = Some(total.unwrap_or(last + 1));
+        Ok(())
+    }
+
+    /// A server that knows no ranges gives the whole object; what is wanted of it is cut out.
+    fn of_whole(&mut self, keep: Keep) -> Result<(), Trouble> {
+        self.object_bytes = self.announced;
+        match keep {
+            Keep::All { most } => {
+                (self.most, self.is_bound) = (most, true);
+                if let Some(found) = self.announced.filter(|found| *found > most) {
+                    return Err(Trouble::Failure(Failure::TooLarge(found)));
+                }
+            }
+            Keep::Range { offset, length } => (self.skip, self.most) = (offset, length),
+            Keep::Last(length) => match self.announced {
+                Some(total) => (self.skip, self.most) = (total.saturating_sub(length), length),
+                None => self.last = Some(usize::try_from(length).unwrap_or(usize::MAX)),
+            },
+        }
+        Ok(())
+    }
+
+    /// Whether no more of it is wanted.
+    pub(super) fn is_done(&self) -> bool {
+        !self.is_bound && self.object_bytes.is_some() && self.kept.len() as u64 >= self.most
+    }
+
+    /// Takes the next piece.
+    pub(super) fn take(&mut self, piece: &[u8]) -> Result<(), Trouble> {
+        let before = self.come;
+        self.come += piece.len() as u64;
+        let skipped = usize::try_from(self.skip.saturating_sub(before)).unwrap_or(usize::MAX);
+        let wanted = piece.get(skipped..).unwrap_or_default();
+        let room = usize::try_from(self.most - self.kept.len() as u64).unwrap_or(usize::MAX);
+        if self.is_bound && wanted.len() > room {
+            return Err(Trouble::Failure(Failure::TooLarge(self.come)));
+        }
+        self.kept.extend_from_slice(&wanted[..wanted.len().min(room)]);
+        if let Some(last) = self.last
+            && self.kept.len() > last.saturating_mul(2)
+        {
+            self.kept.drain(..self.kept.len() - last);
+        }
+        Ok(())
+    }
+
+    /// What was wanted, and the size of the object.
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Option<u64>), Trouble> {
+        let is_short = self.announced.is_some_and(|announced| self.come < announced);
+        if is_short && !self.is_done() {
+            let announced = self.announced.unwrap_or(0);
+            return Err(Trouble::Passing(format!("{} of {announced} bytes came", self.come)));
+        }
+        if let Some(last) = self.last {
+            self.kept.drain(..self.kept.len().saturating_sub(last));
+        }
+        Ok((self.kept, self.object_bytes.or(Some(self.come))))
+    }
+}
+
+/// The text of a header.
+pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// `bytes 0-9/100` or `bytes 0-9/*`.
+fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
+    let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    (first <= last).then_some((first, last, total.trim().parse().ok()))
+}
+
+/// The size of an object that lacks a range: `bytes */100`.
+fn unsatisfied(text: &str) -> Option<u64> {
+    text.trim().strip_prefix("bytes */")?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(
+        keep: Keep,
+        status: u16,
+        fields: &[(&'static str, &str)],
+        pieces: &[&[u8]],
+    ) -> Option<(Vec<u8>, u64)> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.insert(*name, value.parse().unwrap());
+        }
+        let status = StatusCode::from_u16(status).unwrap();
+        let mut body = Body::new(keep, status, &headers, true).ok()?;
+        for piece in pieces {
+            body.take(piece).ok()?;
+        }
+        let (kept, object_bytes) = body.finish().ok()?;
+        Some((kept, object_bytes.unwrap()))
+    }
+
+    #[test]
+    fn part_of_an_object_is_cut_out_where_the_server_gives_all_of_it() {
+        let pieces: [&[u8]; 3] = [b"0123", b"456", b"789"];
+        let length = [("content-length", "10")];
+        for fields in [&length[..], &[]] {
+            let kept = |keep| body(keep, 200, fields, &pieces);
+            assert_eq!(kept(Keep::All { most: 10 }), Some((b"0123456789".to_vec(), 10)));
+            assert_eq!(kept(Keep::All { most: 9 }), None);
+            assert_eq!(kept(Keep::Range { offset: 3, length: 4 }), Some((b"3456".to_vec(), 10)));
+            assert_eq!(kept(Keep::Last(2)), Some((b"89".to_vec(), 10)));
+            assert_eq!(kept(Keep::Last(20)), Some((b"0123456789".to_vec(), 10)));
+        }
+    }
+
+    #[test]
+    fn part_that_was_not_asked_for_is_no_answer() {
+        let part = |keep, range| body(keep, 206, &[("content-range", range)], &[b"234"]);
+        let keep = Keep::Range { offset: 2, length: 3 };
+        assert_eq!(part(keep, "bytes 2-4/9"), Some((b"234".to_vec(), 9)));
+        assert_eq!(part(keep, "bytes 3-5/9"), None);
+        assert_eq!(part(keep, "bytes 2-7/9"), None);
+        assert_eq!(part(keep, "items 2-4/9"), None);
+        assert_eq!(part(Keep::Last(3), "bytes 2-4/5"), Some((b"234".to_vec(), 5)));
+        assert_eq!(part(Keep::Last(3), "bytes 2-4/6"), None);
+    }
+
+    #[test]
+    fn body_that_ends_too_soon_is_no_answer() {
+        assert_eq!(body(Keep::All { most: 100 }, 200, &[("content-length", "11")], &[b"0123456789"]), None);
+        assert_eq!(body(Keep::Last(3), 206, &[("content-range", "bytes 2-4/5")], &[b"23"]), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! A bucket or a web server: objects and listings by their whole keys, without blocking.
+
+use reqwest::Method;
+use reqwest::header::{CONTENT_LENGTH, ETAG};
+
+use super::address::{Address, Service};
+use super::backend::Backend;
+use super::body::{Keep, header};
+use super::configuration;
+use super::explain::{Attempt, is_refused, lacks_bucket};
+use super::listing::{self, Listed, MOST_PAGE_BYTES, Page};
+use super::transport::{Answer, Request, Transport};
+use crate::store::{Part, RemoteOptions, StoreError};
+
+/// A bucket or a web server.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) backend: Backend,
+    transport: Transport,
+    refused_is_absent: bool,
+}
+
+/// What was read of an object.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    /// Where the bytes begin in the object.
+    pub(super) offset: u64,
+    pub(super) bytes: Vec<u8>,
+    pub(super) object_bytes: u64,
+    /// Which version of the object it is, where the store says.
+    pub(super) version: Option<String>,
+}
+
+/// A part that is to be read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) key: &'a str,
+    /// As messages name it.
+    pub(super) object: &'a str,
+    pub(super) part: Part,
+    /// The most bytes of it.
+    pub(super) most: u64,
+    /// The version that it must be, where parts of it have been read.
+    pub(super) version: Option<&'a str>,
+}
+
+impl Client {
+    /// A client of an address, without its path; an error names what is missing, such as credentials.
+    pub(super) fn new(address: &Address, options: &RemoteOptions) -> Result<Self, String> {
+        Ok(Client {
+            backend: configuration::backend(address, options)?,
+            transport: Transport::new(options.requests.get())?,
+            refused_is_absent: options.refused_is_absent,
+        })
+    }
+
+    /// Makes a request; an answer of whatever status.
+    pub(super) async fn send(
+        &self,
+        attempt: Attempt<'_>,
+        request: &Request,
+        keep: Keep,
+    ) -> Result<Answer, StoreError> {
+        let bound = match keep {
+            Keep::All { most } => most,
+            Keep::Range { .. } | Keep::Last(_) => u64::MAX,
+        };
+        let answer = self.transport.send(&self.backend, request, keep).await;
+        answer.map_err(|failure| attempt.failed(failure, bound, self.backend.service()))
+    }
+
+    /// Reads a part of an object; `None` where it is absent.
+    pub(super) async fn fetch(&self, wanted: Wanted<'_>) -> Result<Option<Fetched>, StoreError> {
+        let Wanted { key, object, part, most, version } = wanted;
+        let too_large = |found| StoreError::TooLarge { object: object.to_owned(), found, bound: most };
+        let empty = |object_bytes| Fetched { offset: 0, bytes: Vec::new(), object_bytes, version: None };
+        let (keep, range) = match part {
+            Part::Whole => (Keep::All { most }, None),
+            Part::Range { length, .. } if length > most => return Err(too_large(length)),
+            Part::Range { length: 0, .. } | Part::Last(0) => {
+                return Ok(self.size(key, object).await?.map(empty));
+            }
+            Part::Range { offset, length } => {
+                let last = offset.saturating_add(length - 1);
+                (Keep::Range { offset, length }, Some(format!("bytes={offset}-{last}")))
+            }
+            Part::Last(length) if self.backend.service() == Service::Azure => {
+                // Azure has no ranges from the end.
+                return self.fetch_end(wanted, length).await;
+            }
+            Part::Last(length) => (Keep::Last(length), Some(format!("bytes=-{length}"))),
+        };
+        let mut request = Request::new(Method::GET, Some(key));
+        if let Some(range) = range {
+            request = request.with_header("range", range);
+        }
+        if let Some(version) = version {
+            request = request.with_header("if-match", version);
+        }
+        let attempt = Attempt { action: "read", object };
+        let answer = self.send(attempt, &request, keep).await?;
+        if let (500, Part::Last(length)) = (answer.status.as_u16(), part) {
+            return self.fetch_end(wanted, length).await;
+        }
+        match answer.status.as_u16() {
+            200..300 => {}
+            412 if version.is_some() => {
+                return Err(attempt.error("it changed while it was read", "run the command again"));
+            }
+            416 if matches!(part, Part::Last(_)) => match answer.object_bytes {
+                // Nothing is a part of an empty object.
+                Some(0) => return Ok(Some(empty(0))),
+                _ => return Box::pin(self.fetch(Wanted { part: Part::Whole, ..wanted })).await,
+            },
+            416 => return Err(ends_before(attempt, part, answer.object_bytes)),
+            _ => return self.absent(attempt, &answer),
+        }
+        let object_bytes = answer.object_bytes.unwrap_or(answer.body.len() as u64);
+        if answer.body.len() as u64 > most {
+            return Err(too_large(answer.body.len() as u64));
+        }
+        if let Part::Range { length, .. } = part
+            && (answer.body.len() as u64) < length
+        {
+            return Err(ends_before(attempt, part, Some(object_bytes)));
+        }
+        let version = header(&answer.headers, ETAG.as_str()).filter(|tag| !tag.starts_with("W/"));
+        let offset = match part {
+            Part::Whole => 0,
+            Part::Range { offset, .. } => offset,
+            Part::Last(_) => object_bytes.saturating_sub(answer.body.len() as u64),
+        };
+        Ok(Some(Fetched { offset, version: version.map(str::to_owned), bytes: answer.body, object_bytes }))
+    }
+
+    /// Reads the last bytes of an object, whose size is asked for first.
+    async fn fetch_end(&self, wanted: Wanted<'_>, length: u64) -> Result<Option<Fetched>, StoreError> {
+        let Some(object_bytes) = self.size(wanted.key, wanted.object).await? else { return Ok(None) };
+        if object_bytes == 0 {
+            return Ok(Some(Fetched { offset: 0, bytes: Vec::new(), object_bytes, version: None }));
+        }
+        let length = length.min(object_bytes);
+        let part = Part::Range { offset: object_bytes - length, length };
+        Box::pin(self.fetch(Wanted { part, ..wanted })).await
+    }
+
+    /// The size of an object in bytes; `None` where it is absent.
+    pub(super) async fn size(&self, key: &str, object: &str) -> Result<Option<u64>, StoreError> {
+        let attempt = Attempt { action: "look at", object };
+        let request = Request::new(Method::HEAD, Some(key));
+        let answer = self.send(attempt, &request, Keep::All { most: u64::MAX }).await?;
+        if answer.status.is_success() && answer.headers.contains_key(CONTENT_LENGTH) {
+            return Ok(answer.object_bytes);
+        }
+        if answer.status.is_success() || matches!(answer.status.as_u16(), 400 | 403 | 405 | 501) {
+            // Some servers know no HEAD, or do not say why they refuse it.
+            let request = Request::new(Method::GET, Some(key)).with_header("range", "bytes=0-0");
+            let answer = self.send(attempt, &request, Keep::Range { offset: 0, length: 1 }).await?;
+            return match answer.status.as_u16() {
+                200..300 => Ok(answer.object_bytes),
+                416 => Ok(Some(answer.object_bytes.unwrap_or(0))),
+                _ => self.absent(attempt, &answer),
+            };
+        }
+        self.absent(attempt, &answer)
+    }
+
+    /// `None` for what an answer says to be absent, or the error that it is.
+    fn absent<T>(&self, attempt: Attempt<'_>, answer: &Answer) -> Result<Option<T>, StoreError> {
+        if matches!(answer.status.as_u16(), 404 | 410) && !lacks_bucket(answer) {
+            return Ok(None);
+        }
+        if self.refused_is_absent && is_refused(answer) {
+            return Ok(None);
+        }
+        Err(attempt.answered(answer, &self.backend))
+    }
+
+    /// A page of a listing.
+    pub(super) async fn list(
+        &self,
+        listed: Listed<'_>,
+        object: &str,
+        next: Option<&str>,
+    ) -> Result<Page, StoreError> {
+        let attempt = Attempt { action: "list", object };
+        let service = self.backend.service();
+        if service == Service::Http {
+            return Err(attempt.error(
+                "a web server does not tell what it holds",
+                "name a node; of a hierarchy, consolidated metadata tell what is in it",
+            ));
+        }
+        let request = listing::request(service, listed, next);
+        let answer = self.send(attempt, &request, Keep::All { most: MOST_PAGE_BYTES }).await?;
+        if !answer.status.is_success() {
+            return Err(attempt.answered(&answer, &self.backend));
+        }
+        listing::page(service, &answer.body).ok_or_else(|| {
+            attempt.error(
+                "the answer is no listing",
+                "check that the address is that of a store, and its endpoint",
+            )
+        })
+    }
+}
+
+fn ends_before(attempt: Attempt<'_>, part: Part, found: Option<u64>) -> StoreError {
+    let end = match part {
+        Part::Range { offset, length } => offset.saturating_add(length),
+        Part::Whole | Part::Last(_) => 0,
+    };
+    let found = found.map_or_else(|| "fewer".to_owned(), |found| found.to_string());
+    attempt.error(format!("it holds {found} bytes, {end} were expected"), "write the object again")
+}

@@ -1,0 +1,185 @@
+//! Credentials, endpoints and regions: from options, the environment, and the files that the clouds' own tools use.
+
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::client::{HttpClient, HttpConnector};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::{BackoffConfig, ClientOptions, RetryConfig};
+
+use super::address::{Address, Service};
+use super::aws_files::{AwsFiles, Source};
+use super::backend::{Backend, S3, S3Endpoint, cause};
+use super::transport;
+use crate::store::RemoteOptions;
+
+/// Whoever gives credentials answers within this time.
+const CREDENTIALS: Duration = Duration::from_secs(4);
+
+/// The backend of an address.
+pub(super) fn backend(address: &Address, options: &RemoteOptions) -> Result<Backend, String> {
+    match address.service {
+        Service::Http => {
+            if let Some((name, _)) = options.settings.first() {
+                return Err(format!("`--storage-option {name}` is nothing to a web server"));
+            }
+            Ok(Backend::web(address))
+        }
+        Service::S3 => s3(&address.root, options),
+        Service::Google => google(&address.root, options),
+        Service::Azure => azure(&address.root, options),
+    }
+}
+
+/// Gives `object_store` the client by which it asks for credentials.
+#[derive(Debug)]
+struct Connector(reqwest::Client);
+
+impl HttpConnector for Connector {
+    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(self.0.clone()))
+    }
+}
+
+fn connector() -> Result<Connector, String> {
+    transport::client(1, Some(CREDENTIALS)).map(Connector)
+}
+
+fn one_retry() -> RetryConfig {
+    let backoff = BackoffConfig { init_backoff: Duration::from_millis(200), ..BackoffConfig::default() };
+    RetryConfig { backoff, max_retries: 1, retry_timeout: CREDENTIALS }
+}
+
+/// The settings with their names read by `parse`; an unknown name is an error.
+fn settings<K>(options: &RemoteOptions, parse: impl Fn(&str) -> Option<K>) -> Result<Vec<(K, &str)>, String> {
+    options
+        .settings
+        .iter()
+        .map(|(name, value)| {
+            let key = parse(&name.to_ascii_lowercase());
+            key.map(|key| (key, value.as_str()))
+                .ok_or_else(|| format!("`--storage-option {name}` is not known here"))
+        })
+        .collect()
+}
+
+fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
+    use AmazonS3ConfigKey as Key;
+    let mut builder = AmazonS3Builder::from_env();
+    for (key, value) in settings(options, |name| name.parse::<Key>().ok())? {
+        builder = builder.with_config(key, value);
+    }
+    let value = |builder: &AmazonS3Builder, key| builder.get_config_value(&key);
+    let is_on = |builder: &AmazonS3Builder, key| value(builder, key).is_some_and(|text| text == "true");
+    let files = AwsFiles::read()?;
+    let is_signed = !options.anonymous && !is_on(&builder, Key::SkipSignature);
+    // A `--storage-option` or a variable of the environment comes before the files.
+    if value(&builder, Key::Region).is_none()
+        && let Some(region) = files.region()
+    {
+        builder = builder.with_region(region);
+    }
+    let endpoint = value(&builder, Key::S3Endpoint).or_else(|| value(&builder, Key::Endpoint));
+    let endpoint = endpoint.or_else(|| files.endpoint());
+    let given = [Key::AccessKeyId, Key::SecretAccessKey, Key::WebIdentityTokenFile];
+    let is_given = given.into_iter().any(|key| value(&builder, key).is_some());
+    if is_signed && !is_given {
+        builder = match files.credentials()? {
+            Some(Source::Keys { key_id, secret_key, token }) => {
+                let builder = builder.with_access_key_id(key_id).with_secret_access_key(secret_key);
+                token.into_iter().fold(builder, AmazonS3Builder::with_token)
+            }
+            Some(Source::Process(process)) => builder.with_credentials(Arc::new(process)),
+            None => builder,
+        };
+    }
+    let region = value(&builder, Key::Region);
+    let is_virtual = is_on(&builder, Key::VirtualHostedStyleRequest);
+    let signs_bodies = !is_on(&builder, Key::UnsignedPayload);
+    let requester_pays = is_on(&builder, Key::RequestPayer);
+    let credentials = if is_signed {
+        let builder = builder.with_bucket_name(bucket).with_http_connector(connector()?);
+        let built = builder.with_retry(one_retry()).build().map_err(|error| cause(&error))?;
+        Some(built.credentials().clone())
+    } else {
+        None
+    };
+    let learns_region = region.is_none();
+    let endpoint = match endpoint {
+        Some(endpoint) if is_virtual => S3Endpoint::Other(endpoint.trim_end_matches('/').to_owned()),
+        Some(endpoint) => S3Endpoint::Other(format!("{}/{bucket}", endpoint.trim_end_matches('/'))),
+        None if is_virtual => S3Endpoint::AmazonHost,
+        None => S3Endpoint::AmazonPath,
+    };
+    Ok(Backend::S3(S3 {
+        endpoint,
+        bucket: bucket.to_owned(),
+        region: RwLock::new(region.unwrap_or_else(|| "us-east-1".to_owned())),
+        learns_region,
+        credentials,
+        signs_bodies,
+        requester_pays,
+    }))
+}
+
+fn google(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
+    use GoogleConfigKey as Key;
+    let mut builder = GoogleCloudStorageBuilder::from_env();
+    for (key, value) in settings(options, |name| name.parse::<Key>().ok())? {
+        builder = builder.with_config(key, value);
+    }
+    let root = builder.get_config_value(&Key::BaseUrl);
+    let root = root.unwrap_or_else(|| "https://storage.googleapis.com".to_owned());
+    let skips = builder.get_config_value(&Key::SkipSignature).is_some_and(|text| text == "true");
+    let credentials = if options.anonymous || skips {
+        None
+    } else {
+        let builder = builder.with_bucket_name(bucket).with_http_connector(connector()?);
+        let built = builder.with_retry(one_retry()).build().map_err(|error| cause(&error))?;
+        Some(built.credentials().clone())
+    };
+    Ok(Backend::Google { root: format!("{}/{bucket}", root.trim_end_matches('/')), credentials })
+}
+
+fn azure(container: &str, options: &RemoteOptions) -> Result<Backend, String> {
+    use AzureConfigKey as Key;
+    let mut builder = MicrosoftAzureBuilder::from_env();
+    for (key, value) in settings(options, |name| name.parse::<Key>().ok())? {
+        builder = builder.with_config(key, value);
+    }
+    let is_on = |builder: &MicrosoftAzureBuilder, key| {
+        builder.get_config_value(&key).is_some_and(|text| text == "true")
+    };
+    let is_emulator = is_on(&builder, Key::UseEmulator);
+    let account = builder.get_config_value(&Key::AccountName);
+    let endpoint = builder.get_config_value(&Key::Endpoint);
+    let (account, service) = match (account, endpoint) {
+        (account, endpoint) if is_emulator => {
+            let account = account.unwrap_or_else(|| "devstoreaccount1".to_owned());
+            let host = std::env::var("AZURITE_BLOB_STORAGE_URL").ok().or(endpoint);
+            let host = host.unwrap_or_else(|| "http://127.0.0.1:10000".to_owned());
+            let service = format!("{}/{account}", host.trim_end_matches('/'));
+            (account, service)
+        }
+        (Some(account), Some(endpoint)) => (account, endpoint),
+        (Some(account), None) => {
+            let service = format!("https://{account}.blob.core.windows.net");
+            (account, service)
+        }
+        (None, _) => return Err("no storage account is named: set AZURE_STORAGE_ACCOUNT_NAME".to_owned()),
+    };
+    let credentials = if options.anonymous || is_on(&builder, Key::SkipSignature) {
+        None
+    } else {
+        let builder = builder.with_container_name(container).with_http_connector(connector()?);
+        let built = builder.with_retry(one_retry()).build().map_err(|error| cause(&error))?;
+        Some(built.credentials().clone())
+    };
+    Ok(Backend::Azure {
+        root: format!("{}/{container}", service.trim_end_matches('/')),
+        account,
+        credentials,
+    })
+}

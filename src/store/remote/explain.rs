@@ -1,0 +1,171 @@
+//! What a store answered, in words, and what to do about it.
+
+use super::address::Service;
+use super::backend::Backend;
+use super::body::header;
+use super::transport::{Answer, Failure};
+use crate::store::{RemoteError, StoreError};
+
+/// The most letters of a server's own words.
+const MOST_WORDS: usize = 200;
+
+/// What was attempted, and on what, as messages name it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempt<'a> {
+    pub(super) action: &'static str,
+    pub(super) object: &'a str,
+}
+
+impl Attempt<'_> {
+    /// An error of this attempt.
+    pub(super) fn error(&self, why: impl Into<String>, help: impl Into<String>) -> StoreError {
+        StoreError::Remote(Box::new(RemoteError {
+            action: self.action,
+            object: self.object.to_owned(),
+            why: why.into(),
+            help: help.into(),
+            is_refused: false,
+        }))
+    }
+
+    /// The error of a request without an answer.
+    pub(super) fn failed(&self, failure: Failure, bound: u64, service: Service) -> StoreError {
+        match failure {
+            Failure::TooLarge(found) => StoreError::TooLarge { object: self.object.to_owned(), found, bound },
+            Failure::GivenUp(why) => self.error(why, unreachable_help(service)),
+            Failure::Credentials(why) => {
+                self.error(format!("there are no credentials: {why}"), credentials_help(service))
+            }
+        }
+    }
+
+    /// The error of an answer that is none of a success.
+    pub(super) fn answered(&self, answer: &Answer, backend: &Backend) -> StoreError {
+        let service = backend.service();
+        let code = code(answer);
+        let known = code.as_deref().and_then(|code| known(code, service));
+        let status = answer.status;
+        let words = match (&code, message(answer)) {
+            (Some(code), Some(message)) => format!("the store answers {status}: {code}, {message}"),
+            (Some(code), None) => format!("the store answers {status}: {code}"),
+            (None, _) => format!("the store answers {status}"),
+        };
+        let region = header(&answer.headers, "x-amz-bucket-region");
+        if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
+            let why = format!("the bucket lies in the region {region} ({status})");
+            return self.error(why, format!("set AWS_REGION={region}"));
+        }
+        let help = match (known, status.as_u16()) {
+            (Some(help), _) => help.to_owned(),
+            (None, 401) => credentials_help(service).to_owned(),
+            (None, 403) => refused_help(backend),
+            (None, 301 | 307 | 308) => "check the endpoint and the region".to_owned(),
+            (None, 404) => "check the address".to_owned(),
+            (None, 405 | 501) => {
+                "the server does not do this: check that the address is that of a store".to_owned()
+            }
+            (None, _) => "check the address and the options of the store".to_owned(),
+        };
+        StoreError::Remote(Box::new(RemoteError {
+            action: self.action,
+            object: self.object.to_owned(),
+            why: words,
+            help,
+            is_refused: is_refused(answer),
+        }))
+    }
+}
+
+/// Whether one object is refused, and others may not be: nothing is wrong with who asks.
+pub(super) fn is_refused(answer: &Answer) -> bool {
+    const OF_WHO_ASKS: [&str; 7] = [
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+        "ExpiredToken",
+        "InvalidToken",
+        "RequestTimeTooSkewed",
+        "AuthenticationFailed",
+        "InvalidAuthenticationInfo",
+    ];
+    answer.status.as_u16() == 403 && code(answer).is_none_or(|code| !OF_WHO_ASKS.contains(&code.as_str()))
+}
+
+/// Whether the bucket itself is absent, not only the object.
+pub(super) fn lacks_bucket(answer: &Answer) -> bool {
+    const CODES: [&str; 4] =
+        ["NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "InvalidBucketName"];
+    code(answer).is_some_and(|code| CODES.contains(&code.as_str()))
+}
+
+/// The code of an error: of the document that is the answer's body, or of a header.
+fn code(answer: &Answer) -> Option<String> {
+    let of_header = header(&answer.headers, "x-ms-error-code").map(str::to_owned);
+    of_header.or_else(|| element(answer, "Code"))
+}
+
+fn message(answer: &Answer) -> Option<String> {
+    element(answer, "Message")
+}
+
+/// The text of the first element of a name, on one line.
+fn element(answer: &Answer, name: &str) -> Option<String> {
+    let text = std::str::from_utf8(&answer.body).ok()?;
+    let start = text.find(&format!("<{name}>"))? + name.len() + 2;
+    let end = start + text[start..].find('<')?;
+    let words: Vec<&str> = text[start..end].split_whitespace().collect();
+    let line: String = words.join(" ").chars().take(MOST_WORDS).collect();
+    (!line.is_empty()).then_some(line)
+}
+
+fn known(code: &str, service: Service) -> Option<&'static str> {
+    Some(match code {
+        "NoSuchBucket" | "ContainerNotFound" | "InvalidBucketName" => {
+            "there is no such bucket or container: check its name, the endpoint and the region"
+        }
+        "InvalidAccessKeyId" => {
+            "the access key is not known there: check AWS_ACCESS_KEY_ID, AWS_PROFILE and the endpoint"
+        }
+        "SignatureDoesNotMatch" => {
+            "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY"
+        }
+        "ExpiredToken" | "InvalidToken" | "ExpiredTokenException" => {
+            "the credentials have expired: get new ones, such as by `aws sso login`"
+        }
+        "RequestTimeTooSkewed" => "the clock of this machine is wrong: set it",
+        "AuthorizationHeaderMalformed" => "the region or the access key is wrong: check AWS_REGION",
+        "AuthenticationFailed" | "InvalidAuthenticationInfo" => credentials_help(service),
+        _ => return None,
+    })
+}
+
+fn refused_help(backend: &Backend) -> String {
+    let who = if backend.is_anonymous() {
+        credentials_help(backend.service())
+    } else {
+        "the credentials do not allow it; public data may need `--anonymous`"
+    };
+    format!("{who}; where the store answers 403 for what is absent, `--missing-status 403` takes it so")
+}
+
+fn credentials_help(service: Service) -> &'static str {
+    match service {
+        Service::Http => "give user and password in the URL, or an address that is signed",
+        Service::S3 => {
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; public data need `--anonymous`"
+        }
+        Service::Google => {
+            "set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials; public data need `--anonymous`"
+        }
+        Service::Azure => {
+            "set AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY; public data need `--anonymous`"
+        }
+    }
+}
+
+fn unreachable_help(service: Service) -> &'static str {
+    match service {
+        Service::Http => "check the address and the network, and try again",
+        Service::S3 => "check AWS_ENDPOINT_URL, AWS_REGION and the network, and try again",
+        Service::Google | Service::Azure => "check the account, the endpoint and the network, and try again",
+    }
+}

@@ -1,0 +1,109 @@
+//! How many requests are in flight: as many as were asked for, fewer while the store asks for fewer.
+
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+
+/// Bounds the requests in flight. The bound is halved when the store says that there are too many, and grows by one with
+/// each request that succeeds, as TCP does it with packets.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    most: usize,
+    state: Mutex<State>,
+    freed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    bound: usize,
+    in_flight: usize,
+    /// When the bound was halved last: what was sent before says nothing of the bound since.
+    halved: Option<Instant>,
+}
+
+/// Leave for one request.
+#[derive(Debug)]
+pub(super) struct Permit<'a> {
+    limiter: &'a Limiter,
+    taken: Instant,
+}
+
+impl Limiter {
+    pub(super) fn new(most: usize) -> Self {
+        let state = State { bound: most, in_flight: 0, halved: None };
+        Limiter { most, state: Mutex::new(state), freed: Notify::new() }
+    }
+
+    /// Waits for leave.
+    pub(super) async fn permit(&self) -> Permit<'_> {
+        loop {
+            let mut freed = pin!(self.freed.notified());
+            freed.as_mut().enable();
+            {
+                let mut state = self.state();
+                if state.in_flight < state.bound {
+                    state.in_flight += 1;
+                    return Permit { limiter: self, taken: Instant::now() };
+                }
+            }
+            freed.await;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Permit<'_> {
+    /// The request succeeded: one more may be in flight.
+    pub(super) fn succeeded(self) {
+        let mut state = self.limiter.state();
+        if state.bound < self.limiter.most {
+            state.bound += 1;
+            self.limiter.freed.notify_one();
+        }
+    }
+
+    /// The store says that there are too many.
+    pub(super) fn too_many(self) {
+        let mut state = self.limiter.state();
+        if state.halved.is_none_or(|halved| halved < self.taken) {
+            state.bound = (state.bound / 2).max(1);
+            state.halved = Some(Instant::now());
+        }
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.limiter.state().in_flight -= 1;
+        self.limiter.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permit(limiter: &Limiter) -> Permit<'_> {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(limiter.permit())
+    }
+
+    #[test]
+    fn bound_is_halved_once_for_all_that_was_sent_before() {
+        let limiter = Limiter::new(8);
+        let permits: Vec<_> = (0..8).map(|_| permit(&limiter)).collect();
+        permits.into_iter().for_each(Permit::too_many);
+        assert_eq!(limiter.state().bound, 4);
+        assert_eq!(limiter.state().in_flight, 0);
+        permit(&limiter).too_many();
+        assert_eq!(limiter.state().bound, 2);
+        for bound in [3, 4, 5, 6, 7, 8, 8] {
+            permit(&limiter).succeeded();
+            assert_eq!(limiter.state().bound, bound);
+        }
+    }
+}

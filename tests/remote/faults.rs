@@ -1,0 +1,144 @@
+//! Answers that are late, short, wrong or refused.
+
+use std::time::{Duration, Instant};
+
+use super::{Answer, Fault, Manner, Server, array, is_copy, run};
+use crate::support::CliTest;
+
+const BUCKET: Manner = Manner::Bucket { page: 3 };
+
+fn faulty(fault: Fault) -> Server {
+    Server::start(array("/bucket/a"), BUCKET, fault)
+}
+
+#[test]
+fn job_through_passing_faults_ends_with_the_right_bytes() {
+    type OfNumber = fn(usize) -> Option<Answer>;
+    let faults: [OfNumber; 6] = [
+        |number| (number % 3 == 1).then(|| Answer::new(503, "<Error><Code>SlowDown</Code></Error>")),
+        |number| (number % 4 == 2).then(|| Answer::new(429, "").with("retry-after", "0")),
+        |number| (number % 3 == 1).then(|| Answer { cut: Some(1), ..Answer::new(200, "cut off") }),
+        |number| (number % 3 == 1).then(|| Answer { cut: Some(0), ..Answer::new(500, "") }),
+        |number| {
+            (number % 3 == 1)
+                .then(|| Answer { cut: Some(1), ..Answer::new(200, "x").with("content-length", "10") })
+        },
+        |number| (number % 3 == 1).then(|| Answer::new(206, "xx").with("content-range", "bytes 7-8/9")),
+    ];
+    for fault in faults {
+        let (test, server) = (CliTest::new(), faulty(Box::new(move |number, _| fault(number))));
+        run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).succeeds();
+        assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
+    }
+}
+
+#[test]
+fn retry_after_is_heeded() {
+    let fault = |number, _: &_| (number == 2).then(|| Answer::new(503, "").with("retry-after", "2"));
+    let (test, server) = (CliTest::new(), faulty(Box::new(fault)));
+    let begun = Instant::now();
+    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).succeeds();
+    assert!(begun.elapsed() >= Duration::from_secs(2));
+}
+
+#[test]
+fn store_that_does_not_answer_is_given_up_at_first_contact() {
+    let faults: [(Fault, &str); 3] = [
+        (
+            Box::new(|_, _| Some(Answer { delay: Duration::from_secs(60), ..Answer::new(200, "") })),
+            "no answer",
+        ),
+        (Box::new(|_, _| Some(Answer::new(503, ""))), "503"),
+        (Box::new(|_, _| Some(Answer::new(429, "").with("retry-after", "100"))), "429"),
+    ];
+    for (fault, why) in faults {
+        let (test, server) = (CliTest::new(), faulty(fault));
+        let begun = Instant::now();
+        run(&test, &server, &["transcode", "s3://bucket/a", "copy"])
+            .fails(3, &[why, "attempts", "AWS_ENDPOINT_URL"]);
+        assert!(begun.elapsed() < Duration::from_secs(15), "{why}: {:?}", begun.elapsed());
+        assert!(test.names().is_empty());
+    }
+}
+
+#[test]
+fn error_that_cannot_pass_is_not_asked_for_again() {
+    let known = [
+        (400, "ExpiredToken", "expired"),
+        (403, "InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"),
+        (403, "SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"),
+        (404, "NoSuchBucket", "bucket"),
+        (401, "Whatever", "AWS_PROFILE"),
+        (501, "NotImplemented", "address"),
+        (403, "AccessDenied", "--missing-status 403"),
+    ];
+    for (status, code, help) in known {
+        let body = format!("<Error><Code>{code}</Code><Message>in its\n words</Message></Error>");
+        let (test, server) =
+            (CliTest::new(), faulty(Box::new(move |_, _| Some(Answer::new(status, body.clone())))));
+        let words = format!("{code}, in its words");
+        run(&test, &server, &["inspect", "s3://bucket/a"]).fails(3, &[&words, help, "s3://bucket/a/"]);
+        let lines = server.lines();
+        assert!(lines.len() <= 4, "{lines:?}");
+    }
+}
+
+#[test]
+fn refused_chunk_names_the_option_that_takes_it_for_absent() {
+    let refuse = |_, request: &super::server::Request| {
+        let is_it = request.path.ends_with("/c/2") || request.path.ends_with("/.zarray");
+        is_it.then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+    };
+    let (test, server) = (CliTest::new(), faulty(Box::new(refuse)));
+    run(&test, &server, &["transcode", "s3://bucket/a", "copy"])
+        .fails(3, &["c/2", "403", "--missing-status 403"]);
+    assert!(!test.exists("copy/zarr.json"));
+}
+
+#[test]
+fn bucket_in_another_region_is_found_or_named() {
+    let elsewhere = |_, request: &super::server::Request| {
+        let authorization = request.headers.get("authorization")?;
+        let is_here = authorization.contains("/eu-west-3/");
+        (!is_here).then(|| {
+            Answer::new(400, "<Error><Code>AuthorizationHeaderMalformed</Code></Error>")
+                .with("x-amz-bucket-region", "eu-west-3")
+        })
+    };
+    let (test, server) = (CliTest::new(), faulty(Box::new(elsewhere)));
+    run(&test, &server, &["inspect", "s3://bucket/a"]).fails(3, &["eu-west-3", "AWS_REGION=eu-west-3"]);
+    let option = ["inspect", "s3://bucket/a", "--storage-option", "region=eu-west-3"];
+    run(&test, &server, &option).succeeds();
+}
+
+#[test]
+fn redirect_is_followed_without_credentials_to_another_server() {
+    let target = super::sound(array("/a"), Manner::Ranges);
+    let address = target.address.clone();
+    let lead = move |_, request: &super::server::Request| {
+        Some(Answer::new(302, "").with("location", format!("{address}{}", request.path)))
+    };
+    let (test, server) = (CliTest::new(), Server::start(array("/a"), Manner::Ranges, Box::new(lead)));
+    let url = format!("{}/a", server.address.replace("http://", "http://user:hidden@"));
+    run(&test, &server, &["transcode", &url, "copy"]).succeeds();
+    assert!(is_copy(&test, "copy", &array("/a"), "/a"));
+    assert!(server.requests().iter().all(|request| request.headers.contains_key("authorization")));
+    assert!(target.requests().iter().all(|request| !request.headers.contains_key("authorization")));
+}
+
+#[test]
+fn listing_that_is_none_is_an_error() {
+    let fault = |_, request: &super::server::Request| {
+        request.query.contains("list-type").then(|| Answer::new(200, "<html>welcome</html>"))
+    };
+    let (test, server) = (CliTest::new(), faulty(Box::new(fault)));
+    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["no listing", "endpoint"]);
+    let fault = |_, request: &super::server::Request| {
+        request
+            .query
+            .contains("list-type")
+            .then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+    };
+    let (test, server) = (CliTest::new(), faulty(Box::new(fault)));
+    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["cannot list", "AccessDenied"]);
+}

@@ -1,0 +1,56 @@
+//! Stores behind a network, against a server in the test's own process: what is asked for, and what becomes of answers
+//! that are late, short, wrong or refused.
+#![cfg(feature = "remote")]
+#![expect(clippy::disallowed_methods, reason = "tests make and look at files")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that fails says where")]
+
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod support;
+
+mod faults;
+mod reading;
+mod secrets;
+mod server;
+
+use server::{Answer, Fault, Manner, Objects, Server};
+use support::{CliTest, Run};
+
+/// An array of 6 chunks of 4 bytes, of which the last is absent, below `prefix`.
+fn array(prefix: &str) -> Objects {
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[24],"data_type":"uint8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":7,"codecs":[{"name":"bytes"}],"attributes":{}}"#;
+    let mut objects = Objects::new();
+    objects.insert(format!("{prefix}/zarr.json"), document.as_bytes().to_vec());
+    for chunk in 0..5_u8 {
+        objects.insert(format!("{prefix}/c/{chunk}"), vec![chunk; 4]);
+    }
+    objects
+}
+
+/// A server to which nothing happens.
+fn sound(objects: Objects, manner: Manner) -> Server {
+    Server::start(objects, manner, Box::new(|_, _| None))
+}
+
+/// Runs the program with this server as the endpoint of S3, and keys.
+fn run(test: &CliTest, server: &Server, arguments: &[&str]) -> Run {
+    let variables = [
+        ("AWS_ENDPOINT_URL", server.address.as_str()),
+        ("AWS_ACCESS_KEY_ID", "key"),
+        ("AWS_SECRET_ACCESS_KEY", "hidden"),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_CONFIG_FILE", "/dev/null"),
+        ("AWS_SHARED_CREDENTIALS_FILE", "/dev/null"),
+        ("NO_PROXY", "127.0.0.1"),
+    ];
+    test.run_with(arguments.iter().copied(), &variables)
+}
+
+/// Whether a local copy is what the server has below `prefix`.
+fn is_copy(test: &CliTest, name: &str, objects: &Objects, prefix: &str) -> bool {
+    let prefix = format!("{prefix}/");
+    let expected = objects.iter().filter_map(|(key, bytes)| Some((key.strip_prefix(&prefix)?, bytes)));
+    test.all_files(name).iter().map(|(key, bytes)| (key.as_str(), bytes)).eq(expected)
+}

@@ -1,0 +1,133 @@
+//! What is asked for.
+
+use super::{Manner, Objects, array, is_copy, run, sound};
+use crate::support::CliTest;
+
+#[test]
+fn array_is_inspected_by_three_requests() {
+    let server = sound(array("/bucket/a"), Manner::Bucket { page: 1000 });
+    run(&CliTest::new(), &server, &["inspect", "s3://bucket/a"]).succeeds();
+    let lines = server.lines();
+    assert!(lines.len() <= 3 && lines.contains(&"GET /bucket/a/zarr.json".to_owned()), "{lines:?}");
+    let server = sound(array("/a%20b"), Manner::Ranges);
+    let url = format!("{}/a%2520b", server.address);
+    run(&CliTest::new(), &server, &["inspect", &url]).succeeds();
+    assert!(server.lines().len() <= 3);
+}
+
+/// A group of 500 arrays, with copies of their documents.
+fn hierarchy() -> Objects {
+    let array = String::from_utf8(array("").remove("/zarr.json").unwrap()).unwrap();
+    let (mut objects, mut copies) = (Objects::new(), Vec::new());
+    for number in 0..500 {
+        objects.insert(format!("/bucket/g/{number:03}/zarr.json"), array.as_bytes().to_vec());
+        copies.push(format!("\"{number:03}\":{array}"));
+    }
+    let group = format!(
+        r#"{{"zarr_format":3,"node_type":"group","attributes":{{}},"consolidated_metadata":{{"kind":"inline",
+        "must_understand":false,"metadata":{{{}}}}}}}"#,
+        copies.join(",")
+    );
+    objects.insert("/bucket/g/zarr.json".to_owned(), group.into_bytes());
+    objects
+}
+
+#[test]
+fn consolidated_hierarchy_of_500_arrays_is_inspected_by_four_requests() {
+    let server = sound(hierarchy(), Manner::Bucket { page: 1000 });
+    let inspected = run(&CliTest::new(), &server, &["inspect", "s3://bucket/g", "--json"]).succeeds();
+    assert!(server.lines().len() <= 4, "{:?}", server.lines());
+    assert_eq!(String::from_utf8_lossy(&inspected.output).matches("\"/499\"").count(), 1);
+    let server = sound(hierarchy(), Manner::Ranges);
+    let url = format!("{}/bucket/g", server.address);
+    run(&CliTest::new(), &server, &["inspect", &url]).succeeds();
+    assert!(server.lines().len() <= 4, "{:?}", server.lines());
+}
+
+#[test]
+fn array_is_copied_from_every_manner_of_server() {
+    let objects = array("/bucket/[ä] +%/a");
+    for manner in [Manner::Bucket { page: 2 }, Manner::Bucket { page: 1000 }] {
+        let (test, server) = (CliTest::new(), sound(objects.clone(), manner));
+        run(&test, &server, &["transcode", "s3://bucket/[ä] +%/a", "copy"]).succeeds();
+        assert!(is_copy(&test, "copy", &objects, "/bucket/[ä] +%/a"));
+        let chunks =
+            server.lines().iter().filter(|line| line.starts_with("GET") && line.contains("/c/")).count();
+        assert_eq!(chunks, 5, "{:?}", server.lines());
+        assert!(server.requests().iter().all(|request| request.headers.contains_key("authorization")));
+    }
+    for manner in [Manner::Ranges, Manner::Whole] {
+        let (test, server) = (CliTest::new(), sound(objects.clone(), manner));
+        let url = format!("{}/bucket/%5B%C3%A4%5D%20+%25/a?token=1", server.address);
+        run(&test, &server, &["transcode", &url, "copy"]).succeeds();
+        assert!(is_copy(&test, "copy", &objects, "/bucket/[ä] +%/a"));
+        assert!(server.requests().iter().all(|request| request.query == "token=1"));
+    }
+}
+
+#[test]
+fn store_is_validated_and_strange_keys_are_seen() {
+    let mut objects = array("/bucket/a");
+    let test = CliTest::new();
+    let server = sound(objects.clone(), Manner::Bucket { page: 2 });
+    let arguments = ["validate", "s3://bucket/a", "--level", "data", "--json"];
+    let text = String::from_utf8(run(&test, &server, &arguments).succeeds().output).unwrap();
+    assert!(text.contains("\"valid\": true") || text.contains("\"valid\":true"), "{text}");
+    // Markers of folders are nothing; what cannot be a key is said.
+    objects.insert("/bucket/a/".to_owned(), Vec::new());
+    objects.insert("/bucket/a/c/".to_owned(), Vec::new());
+    objects.insert("/bucket/a/c//x".to_owned(), b"x".to_vec());
+    objects.insert("/bucket/a/c/9".to_owned(), b"four".to_vec());
+    let server = sound(objects, Manner::Bucket { page: 2 });
+    let validated = run(&test, &server, &["validate", "s3://bucket/a"]);
+    let text = String::from_utf8_lossy(&validated.output).into_owned();
+    assert!(text.contains("c//") && text.contains("c/9"), "{text}{}", validated.error);
+}
+
+#[test]
+fn web_server_is_validated_by_its_documents_and_by_the_grid_where_that_is_asked_for() {
+    let (test, server) = (CliTest::new(), sound(array("/a"), Manner::Ranges));
+    let url = format!("{}/a", server.address);
+    run(&test, &server, &["validate", &url]).succeeds();
+    assert!(server.lines().iter().all(|line| !line.contains("/c/")));
+    run(&test, &server, &["validate", &url, "--level", "data"]).succeeds();
+    assert!(server.lines().contains(&"HEAD /a/c/5".to_owned()));
+}
+
+#[test]
+fn values_behind_a_network_are_those_of_the_local_store() {
+    let (test, server) = (CliTest::new(), sound(array("/bucket/a"), Manner::Bucket { page: 3 }));
+    for (key, bytes) in array("local") {
+        test.write(&key, bytes);
+    }
+    let url = format!("{}/bucket/a", server.address);
+    for store in ["s3://bucket/a", &url] {
+        run(&test, &server, &["validate", store, "--against", "local"]).succeeds();
+        let remote = run(&test, &server, &["inspect", "--stats", "--preview", "--json", store]).succeeds();
+        assert!(String::from_utf8_lossy(&remote.output).contains("\"count\""));
+    }
+    // In shards, and back.
+    run(&test, &server, &["transcode", "s3://bucket/a", "sharded", "-s", "12"]).succeeds();
+    let sharded: Objects = test
+        .all_files("sharded")
+        .into_iter()
+        .map(|(key, bytes)| (format!("/bucket/s/{key}"), bytes))
+        .collect();
+    for manner in [Manner::Bucket { page: 1000 }, Manner::Whole] {
+        let server = sound(sharded.clone(), manner);
+        let web = format!("{}/bucket/s", server.address);
+        let store = if manner == Manner::Whole { web.as_str() } else { "s3://bucket/s" };
+        run(&test, &server, &["transcode", store, "plain", "-s", "none", "--overwrite"]).succeeds();
+        test.run(["validate", "plain", "--against", "local"]).succeeds();
+    }
+}
+
+#[test]
+fn what_is_not_there_is_named_with_what_is_near() {
+    let (test, server) = (CliTest::new(), sound(array("/bucket/dir/array"), Manner::Bucket { page: 1000 }));
+    run(&test, &server, &["inspect", "s3://bucket/dir/aray"])
+        .fails(3, &["does not exist", "s3://bucket/dir/array"]);
+    let server = sound(array("/a"), Manner::Ranges);
+    let url = format!("{}/b", server.address);
+    run(&test, &server, &["inspect", &url]).fails(3, &["/b"]);
+}
