@@ -191,15 +191,9 @@ impl Location {
         self.text.display()
     }
 
-    /// Whether it names a zip file, or something in one, and no folder of such a name is there.
-    pub fn is_zip(&self) -> bool {
-        let Target::Folder(path) = &self.target else { return false };
-        !self.inside.is_empty() || self.zip_on_the_way(path).is_some()
-    }
-
     /// Whether it names something in a zip file, not the file itself.
     pub fn is_inside_zip(&self) -> bool {
-        let Target::Folder(path) = &self.target else { return false };
+        let Target::Folder(path) = &self.target else { return !self.inside.is_empty() };
         !self.inside.is_empty() || self.zip_on_the_way(path).is_some_and(|(_, inside)| !inside.is_empty())
     }
 

@@ -12,6 +12,7 @@ mod faults;
 mod reading;
 mod secrets;
 mod server;
+mod zips;
 
 use server::{Answer, Fault, Manner, Objects, Server};
 use support::{CliTest, Run};

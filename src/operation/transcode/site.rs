@@ -9,7 +9,8 @@ mod standing;
 use std::collections::BTreeMap;
 
 use standing::{
-    Standing, check_apart, refuse_file_above, refuse_half_exchanged, refuse_inside_zip, standing, unreadable,
+    Standing, check_apart, no_site, refuse_file_above, refuse_half_exchanged, refuse_inside_zip, standing,
+    unreadable,
 };
 
 use crate::array::interrupt::Clearing;
@@ -104,7 +105,7 @@ impl Site {
         refuse_inside_zip(&options.destination)?;
         let destination = options.destination.node();
         refuse_file_above(&destination, &shown)?;
-        let site = destination.site().map_err(unreadable)?;
+        let site = destination.site().map_err(|error| no_site(error, &shown))?;
         check_apart(site.relation(source).map_err(unreadable)?, &shown)?;
         let place = site.node(Spot::Place);
         let keeps_unfinished = site.keeps_unfinished();

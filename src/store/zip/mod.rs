@@ -79,7 +79,7 @@ impl Store for ZipStore {
             locks: false,
             copies_itself: false,
             creates_exclusively: false,
-            is_remote: false,
+            is_remote: self.outer.abilities().is_remote,
         }
     }
 

@@ -50,6 +50,17 @@ pub(super) fn refuse_half_exchanged(site: &dyn Site, shown: &str) -> Result<(), 
     .with_help("the command of that run with `--overwrite --resume` goes on; or move the old one back"))
 }
 
+/// The error of a store in which no hierarchy can be written.
+pub(super) fn no_site(error: StoreError, shown: &str) -> OperationError {
+    match error {
+        StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::Unsupported => {
+            OperationError::usage(format!("DEST `{shown}` lies where this build writes nothing of its kind"))
+                .with_help("name a local folder or a local .zip file, and copy that there")
+        }
+        error => unreadable(error),
+    }
+}
+
 /// Nothing can be made below what is not a folder.
 pub(super) fn refuse_file_above(destination: &Node, shown: &str) -> Result<(), OperationError> {
     let (existing, missing) = match nearest_existing(destination) {

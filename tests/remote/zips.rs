@@ -1,0 +1,56 @@
+//! Zip files behind a network: read by ranges, never as a whole.
+
+use super::{Manner, Objects, array, is_copy, run, sound};
+use crate::support::CliTest;
+use crate::support::zip::{Member, zip};
+
+/// An array in a zip file of 3 MiB, of which it needs little, and the objects that it is made of.
+fn zipped() -> (Objects, Objects) {
+    let objects = array("/a");
+    let mut members = vec![Member::stored("big/readme", vec![7; 3 << 20])];
+    for (number, (key, bytes)) in objects.iter().enumerate() {
+        let name = key.trim_start_matches('/');
+        members.push(if number % 2 == 0 {
+            Member::stored(name, bytes)
+        } else {
+            Member::deflated(name, bytes)
+        });
+    }
+    (Objects::from([("/bucket/x.zip".to_owned(), zip(&members))]), objects)
+}
+
+#[test]
+fn zip_behind_a_network_is_read_by_ranges() {
+    let (zip, objects) = zipped();
+    for manner in [Manner::Ranges, Manner::Bucket { page: 1000 }] {
+        let is_bucket = matches!(manner, Manner::Bucket { .. });
+        let (test, server) = (CliTest::new(), sound(zip.clone(), manner));
+        let base = if is_bucket { "s3://bucket".to_owned() } else { format!("{}/bucket", server.address) };
+        for location in [format!("{base}/x.zip/a"), format!("{base}/x.zip|zip:a")] {
+            let before = server.requests().len();
+            run(&test, &server, &["inspect", &location]).succeeds();
+            assert!(server.requests().len() - before <= 3, "{:?}", server.lines());
+            run(&test, &server, &["validate", "--level", "data", &location]).succeeds();
+            run(&test, &server, &["transcode", &location, "copy"]).succeeds();
+            assert!(is_copy(&test, "copy", &objects, "/a"));
+            std::fs::remove_dir_all(test.path("copy")).unwrap();
+            run(&test, &server, &["transcode", &location, "copy.zip", "--verify"]).succeeds();
+            std::fs::remove_file(test.path("copy.zip")).unwrap();
+        }
+        let requests = server.requests();
+        assert!(
+            requests.iter().all(|request| request.method != "GET" || request.headers.contains_key("range"))
+        );
+    }
+}
+
+#[test]
+fn zip_is_written_to_local_disks_alone() {
+    let (zip, _) = zipped();
+    let (test, server) = (CliTest::new(), sound(zip, Manner::Bucket { page: 1000 }));
+    let written = run(&test, &server, &["transcode", "s3://bucket/x.zip/a", "s3://bucket/new.zip"]);
+    assert!(written.status == 2 && written.error.contains("a local .zip file"), "{}", written.error);
+    let written = run(&test, &server, &["transcode", "s3://bucket/x.zip/a", "s3://bucket/x.zip|zip:b"]);
+    assert!(written.status == 2 && written.error.contains("lies in a zip file"), "{}", written.error);
+    assert!(server.requests().iter().all(|request| request.method != "PUT"));
+}
