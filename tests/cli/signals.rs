@@ -82,7 +82,9 @@ fn transcode_that_does_not_stop_in_time_leaves_no_zip_either() {
     test.write("a/c/0", noise);
     let words = ["transcode", "--compress", "zstd:19", "--max-memory", "2GiB", "a", "b.zip"];
     let error = interrupt(&test, &words, ("-INT", 130), ".b.zip.zarrcast/.zarrcast/journal");
-    assert!(error.contains("nothing of `b.zip` is kept"), "{error}");
+    // Most likely the chunk was begun by then, and takes too long to wait for; if not, it is never begun.
+    let said = ["nothing of `b.zip` is kept", "nothing unfinished is left"];
+    assert!(said.iter().any(|said| error.contains(said)), "{error}");
     assert_eq!(test.names(), ["a"]);
 }
 
