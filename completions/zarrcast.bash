@@ -79,7 +79,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__apply__subcmd__codec)
-            opts="-d -f -q -v -h -V --codecs --decode --data-type --shape --fill-value --no-fill-check --like --chunk --stages --round-trip --repeat --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-d -f -q -v -h -V --codecs --decode --data-type --shape --fill-value --no-fill-check --like --node --chunk --stages --round-trip --repeat --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -113,6 +113,10 @@ _zarrcast() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --node)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --chunk)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -135,6 +139,18 @@ _zarrcast() {
                     ;;
                 --progress)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --storage-option)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --missing-status)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -271,7 +287,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__inspect)
-            opts="-q -v -h -V --node --storage --depth --stats --histogram --suggest --chunk --inner-chunk --preview --missing --cf --preview-png --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-q -v -h -V --node --storage --depth --stats --histogram --suggest --chunk --inner-chunk --preview --missing --cf --preview-png --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -329,6 +345,18 @@ _zarrcast() {
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
+                --storage-option)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --missing-status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -351,12 +379,16 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-c -s -d -f -q -v -h -V --codecs --compress --chunk-shape --shard-shape --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --include --exclude --rule --no-consolidate --verify --dry-run --overwrite --resume --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-c -s -d -f -q -v -h -V --node --codecs --compress --chunk-shape --shard-shape --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --include --exclude --rule --no-consolidate --verify --dry-run --overwrite --resume --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --node)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --codecs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -489,6 +521,18 @@ _zarrcast() {
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
+                --storage-option)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --missing-status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -497,7 +541,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__validate)
-            opts="-q -v -h -V --node --level --deny --allow --max-findings --format --against --rtol --atol --cf --expect --write-expect --explain --list-rules --json --threads --max-memory --quiet --verbose --color --progress --help --version"
+            opts="-q -v -h -V --node --level --deny --allow --max-findings --format --against --rtol --atol --cf --expect --write-expect --explain --list-rules --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -565,6 +609,18 @@ _zarrcast() {
                     ;;
                 --progress)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --storage-option)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --missing-status)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

@@ -52,16 +52,21 @@ never\t'Not at all'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage-option -d 'A setting of the store, by the name that the cloud\'s own tools have for it (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l requests -d 'The most requests in flight [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing-status -d 'Take chunks that the store refuses for absent' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l stats -d 'Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, missing, the fill value'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chunk -d 'Let --chunk count inner chunks of shards'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l cf -d 'Apply the attributes scale_factor, add_offset and _Unsigned first, as CF readers do'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l anonymous -d 'Sign no requests: for public data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'The path of a node inside each store, OTHER included' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'How deep to look' -r -f -a "metadata\t'The documents'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'How deep to look [default: keys; of a store that does not list, such as a web server: metadata]' -r -f -a "metadata\t'The documents'
 keys\t'And the keys: unknown, out of the grid, truncated, absent'
 index\t'And the shard indexes'
 data\t'And every chunk, decoded whole, its checksums verified'"
@@ -87,13 +92,19 @@ never\t'Not at all'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l storage-option -d 'A setting of the store, by the name that the cloud\'s own tools have for it (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l requests -d 'The most requests in flight [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l missing-status -d 'Take chunks that the store refuses for absent' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l cf -d 'Compare the values as CF readers see both sides'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l list-rules -d 'List every code with its severity'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l anonymous -d 'Sign no requests: for public data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s V -l version -d 'Print version'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l node -d 'The path of the node of SOURCE to read' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'The whole codec chain: JSON, @FILE, or the words of --compress (`bytes` is put in front of them)' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l compress -d 'The whole list of bytes->bytes codecs of the innermost chain' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'The chunk shape; of a sharded array that of the inner chunks' -r
@@ -136,6 +147,9 @@ never\t'Not at all'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l storage-option -d 'A setting of the store, by the name that the cloud\'s own tools have for it (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l requests -d 'The most requests in flight [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing-status -d 'Take chunks that the store refuses for absent' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Plain floats: drop scale_offset and cast_value, or apply the CF attributes'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l write-empty-chunks -d 'Write chunks that hold only the fill value'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-workarounds -d 'Leave out what is only there for readers that do not open what is valid'
@@ -149,6 +163,8 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l resume -
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l anonymous -d 'Sign no requests: for public data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l codecs -d 'The codec chain: JSON, @FILE, or words as in `transcode --compress`, such as zstd:5,crc32c' -r
@@ -156,6 +172,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s d -l d
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l shape -d 'The shape of the decoded array; `scalar` for 0-D' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s f -l fill-value -d 'The fill value of the decoded array, as JSON; without it none is checked or transformed' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l like -d 'Take the chain, the data type and the chunk shape of this array' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l node -d 'The path of the node of --like' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l chunk -d 'Decode this stored chunk of the array instead of INPUT' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l repeat -d 'Run N times and report the median throughput of each codec' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l threads -d 'Worker threads' -r
@@ -166,6 +183,9 @@ never\t'Not at all'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l storage-option -d 'A setting of the store, by the name that the cloud\'s own tools have for it (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l requests -d 'The most requests in flight [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l missing-status -d 'Take chunks that the store refuses for absent' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l decode -d 'Run the chain backwards'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l no-fill-check -d 'Accept a fill value that the chain does not bring back'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l stages -d 'Print a row for each codec on stderr: type, shape, fill value, bytes, time'
@@ -173,6 +193,8 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l round-
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l anonymous -d 'Sign no requests: for public data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s h -l help -d 'Print help'

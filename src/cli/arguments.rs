@@ -67,7 +67,7 @@ pub(super) struct CommonArguments {
 
 /// How stores behind a network are reached.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Remote stores")]
+#[command(next_help_heading = "Stores elsewhere")]
 struct RemoteArguments {
     /// A setting of the store, by the name that the cloud's own tools have for it (repeatable)
     ///
@@ -91,6 +91,12 @@ struct RemoteArguments {
     /// Some stores answer 403 for what is not there.
     #[arg(long, value_name = "403", value_parser = value::missing_status)]
     missing_status: Option<u16>,
+
+    /// Let a reference file point at local files outside its folder
+    ///
+    /// Who made the file chose which these are.
+    #[arg(long)]
+    allow_file_references: bool,
 }
 
 impl CommonArguments {
@@ -107,6 +113,7 @@ impl CommonArguments {
             anonymous: self.remote.anonymous,
             requests: self.remote.requests.unwrap_or(default.requests),
             refused_is_absent: self.remote.missing_status.is_some(),
+            allows_file_references: self.remote.allow_file_references,
         };
         Ok(value::location(argument, text)?.with_options(&options))
     }

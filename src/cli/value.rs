@@ -14,6 +14,7 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{Compression, HistogramOptions, Missing, Stream};
 use crate::operation::pattern::PathPattern;
 use crate::operation::place::Place;
+use crate::store::location::without_secrets;
 use crate::store::{Location, LocationError, file};
 
 /// A pattern of paths.
@@ -285,15 +286,6 @@ pub(super) fn setting(text: &str) -> Result<(String, String), String> {
 /// The status that counts as absent: 403 alone.
 pub(super) fn missing_status(text: &str) -> Result<u16, String> {
     if text == "403" { Ok(403) } else { Err("only 403 can be taken for absent; 404 always is".to_owned()) }
-}
-
-/// A URL without what may be a secret: its user and password, and its query.
-fn without_secrets(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
-    let host = rest.find('/').unwrap_or(rest.len());
-    let begin = rest[..host].rfind('@').map_or(0, |at| at + 1);
-    format!("{scheme}://{}", &rest[begin..])
 }
 
 /// A file, or `-` for a standard stream.

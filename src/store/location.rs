@@ -1,5 +1,6 @@
 //! The texts by which users name stores: paths of local folders, and URLs. Nothing is looked up here.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -18,8 +19,8 @@ pub struct Location {
     target: Target,
     /// The paths inside zip files, each of which lies at the place before it: `a|zip:b|zip:c`.
     inside: Vec<String>,
-    /// Whether a reference file may point at local files outside its folder.
-    follows_files: bool,
+    /// How it is reached.
+    options: RemoteOptions,
     opened: Opened,
 }
 
@@ -50,7 +51,7 @@ enum Target {
     Folder(PathBuf),
     /// A bucket or a web server, and how it is reached.
     #[cfg(feature = "remote")]
-    Remote(Box<(Address, RemoteOptions)>),
+    Remote(Box<Address>),
     Open(Node),
 }
 
@@ -104,7 +105,7 @@ impl Location {
             let address = address.map_err(LocationError::Url)?;
             let text = format!("{}{}", address.shown(), &unicode[store.len()..]).into();
             let inside = adapters.into_iter().map(path_in_zip).collect::<Result<_, _>>()?;
-            let target = Target::Remote(Box::new((address, RemoteOptions::default())));
+            let target = Target::Remote(Box::new(address));
             return Ok(Location { text, target, inside, ..Location::default() });
         }
         let path = match split_scheme(store) {
@@ -118,22 +119,10 @@ impl Location {
         Ok(Location { text, target: Target::Folder(path), inside, ..Location::default() })
     }
 
-    /// The same; of a reference file, local files outside its folder are read, too.
-    #[must_use]
-    pub fn following_files(self, follows_files: bool) -> Self {
-        Location { follows_files, opened: Opened::default(), ..self }
-    }
-
-    /// The same, reached in another way where it lies behind a network.
+    /// The same, reached in another way: behind a network, and from a reference file.
     #[must_use]
     pub fn with_options(self, options: &RemoteOptions) -> Self {
-        #[cfg(feature = "remote")]
-        if let Target::Remote(remote) = self.target {
-            let target = Target::Remote(Box::new((remote.0, options.clone())));
-            return Location { target, opened: Opened::default(), ..self };
-        }
-        let _ = options;
-        self
+        Location { options: options.clone(), opened: Opened::default(), ..self }
     }
 
     /// Whether it lies behind a network.
@@ -156,28 +145,41 @@ impl Location {
 
     fn open(&self) -> Node {
         let start = match &self.target {
-            Target::Folder(path) => match self.zip_on_the_way(path) {
-                Some((zip, inside)) => in_zip(Node::new(zip), &inside),
-                None => match references_on_the_way(path) {
-                    Some((file, inside)) => {
-                        let store = ReferenceStore::new(Node::new(file), self.follows_files);
-                        Node::of(Arc::new(store)).below(&Key::new(&inside).map_or(Key::ROOT, Key::into_owned))
-                    }
-                    None => Node::new(path),
-                },
+            Target::Folder(path) => match (self.zip_on_the_way(path), references_on_the_way(path)) {
+                (Some((zip, inside)), _) => in_zip(Node::new(zip), &inside),
+                (None, Some((file, inside))) => self.in_references(Node::new(file), &inside),
+                (None, None) => Node::new(path),
             },
             #[cfg(feature = "remote")]
-            Target::Remote(remote) => {
-                let (address, options) = &**remote;
+            Target::Remote(address) => {
+                let node = |address: &Address| remote::node(address, &self.options);
                 // The one that an adapter opens is not meant.
-                match address.split_zip().filter(|_| self.inside.is_empty()) {
-                    Some((zip, inside)) => in_zip(remote::node(&zip, options), &inside),
-                    None => remote::node(address, options),
+                let zip = address.split_file(is_zip).filter(|_| self.inside.is_empty());
+                match (zip, address.split_file(is_reference_file)) {
+                    (Some((zip, inside)), _) => in_zip(node(&zip), &inside),
+                    (None, Some((file, inside))) => self.in_references(node(&file), &inside),
+                    (None, None) => node(address),
                 }
             }
             Target::Open(node) => node.clone(),
         };
         self.inside.iter().fold(start, |file, inside| in_zip(file, inside))
+    }
+
+    /// The object that it names, as which nothing is taken for a store of its own.
+    pub(super) fn object(&self) -> Node {
+        match &self.target {
+            Target::Folder(path) => Node::new(path),
+            #[cfg(feature = "remote")]
+            Target::Remote(address) => remote::node(address, &self.options),
+            Target::Open(node) => node.clone(),
+        }
+    }
+
+    /// The node at a path in the reference file that stands at a node's own place.
+    fn in_references(&self, file: Node, inside: &str) -> Node {
+        let store = ReferenceStore::new(file, self.options.clone());
+        Node::of(Arc::new(store)).below(&Key::new(inside).map_or(Key::ROOT, Key::into_owned))
     }
 
     /// The location of a node below it.
@@ -199,10 +201,9 @@ impl Location {
 
     /// The first zip file that a path leads into, and the way on in it. The one that an adapter opens is not meant.
     fn zip_on_the_way<'p>(&self, path: &'p Path) -> Option<(&'p Path, String)> {
-        let is_zip =
-            |path: &Path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
         let opened_by_adapter = usize::from(!self.inside.is_empty());
-        let zips = path.ancestors().skip(opened_by_adapter).filter(|path| is_zip(path) && !path.is_dir());
+        let zips =
+            path.ancestors().skip(opened_by_adapter).filter(|path| name_is(path, is_zip) && !path.is_dir());
         inside(path, zips.last()?)
     }
 }
@@ -215,11 +216,26 @@ fn inside<'p>(path: &'p Path, file: &'p Path) -> Option<(&'p Path, String)> {
 
 /// The reference file that a path leads into, and the way on in it: the first that is named so and is a file.
 fn references_on_the_way(path: &Path) -> Option<(&Path, String)> {
-    let is_named_so = |path: &Path| {
-        let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        is_json && path.file_name().is_some_and(|name| name != "zarr.json")
-    };
-    inside(path, path.ancestors().filter(|path| is_named_so(path) && path.is_file()).last()?)
+    let files = path.ancestors().filter(|path| name_is(path, is_reference_file) && path.is_file());
+    inside(path, files.last()?)
+}
+
+fn name_is(path: &Path, is: fn(&str) -> bool) -> bool {
+    path.file_name().and_then(OsStr::to_str).is_some_and(is)
+}
+
+fn is_zip(name: &str) -> bool {
+    has_extension(name, "zip")
+}
+
+/// A document of a node is none.
+fn is_reference_file(name: &str) -> bool {
+    has_extension(name, "json") && name != "zarr.json"
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    name.rsplit_once('.')
+        .is_some_and(|(stem, found)| !stem.is_empty() && found.eq_ignore_ascii_case(extension))
 }
 
 /// The node at a path in the zip file that stands at a node's own place.
@@ -260,6 +276,15 @@ fn remote_address(text: &str) -> Option<Result<Address, &'static str>> {
     let (scheme, rest) = text.split_once("://")?;
     // Of `zip::s3://b/a.zip` the store is no bucket.
     if scheme.bytes().all(is_scheme_byte) { Address::parse(scheme, rest) } else { None }
+}
+
+/// A URL without what may be a secret: its user and password, and its query.
+pub(crate) fn without_secrets(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
+    let host = rest.find('/').unwrap_or(rest.len());
+    let begin = rest[..host].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[begin..])
 }
 
 /// The scheme of a URL, or that of the last in a chain `name::URL`, and what stands behind `://`.

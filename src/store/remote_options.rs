@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 /// Requests in flight where nothing else is asked for.
 const REQUESTS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
-/// How stores behind a network are reached. Local stores know nothing of it.
+/// How stores behind a network, and what reference files point at, are reached. Local stores know nothing of it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RemoteOptions {
     /// `--storage-option KEY=VALUE`: settings by the names that the clouds' own tools have, before what the environment
@@ -18,11 +18,20 @@ pub struct RemoteOptions {
     pub requests: NonZeroUsize,
     /// `--missing-status 403`: what the store refuses counts as absent.
     pub refused_is_absent: bool,
+    /// `--allow-file-references`: a reference file may point at local files outside its folder. Who made the file chose
+    /// them, not who reads it.
+    pub allows_file_references: bool,
 }
 
 impl Default for RemoteOptions {
     fn default() -> Self {
-        RemoteOptions { settings: Vec::new(), anonymous: false, requests: REQUESTS, refused_is_absent: false }
+        RemoteOptions {
+            settings: Vec::new(),
+            anonymous: false,
+            requests: REQUESTS,
+            refused_is_absent: false,
+            allows_file_references: false,
+        }
     }
 }
 
@@ -35,6 +44,7 @@ impl fmt::Debug for RemoteOptions {
             .field("anonymous", &self.anonymous)
             .field("requests", &self.requests)
             .field("refused_is_absent", &self.refused_is_absent)
+            .field("allows_file_references", &self.allows_file_references)
             .finish()
     }
 }

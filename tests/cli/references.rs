@@ -78,6 +78,8 @@ fn files_outside_the_folder_are_not_read() {
     test.write("other/refs.json", text.replace("{{d}}", "../in/data"));
     test.run(["inspect", "--stats", "other/refs.json/a"])
         .fails(3, &["outside the folder", "--allow-file-references"]);
+    let run = test.run(["inspect", "--stats", "--json", "--allow-file-references", "other/refs.json/a"]);
+    assert_eq!(run.succeeds().json()["stats"]["max"], json!(5.0));
 }
 
 #[test]

@@ -15,7 +15,8 @@ use super::entry::EntryKind;
 use super::memory::MemoryReader;
 use super::node::object_name;
 use super::{
-    Abilities, Ahead, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, ReadObject, Store, StoreError,
+    Abilities, Ahead, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, ReadObject, RemoteOptions,
+    Store, StoreError,
 };
 
 /// Bytes that a reference file holds at most: about ten million references.
@@ -30,8 +31,8 @@ pub struct ReferenceStore {
     /// The file.
     file: Node,
     name: String,
-    /// Whether local files outside the file's folder may be read.
-    leaves_folder: bool,
+    /// How what it points at is reached.
+    options: RemoteOptions,
     opened: OnceLock<Option<Opened>>,
     opening: Mutex<()>,
 }
@@ -75,11 +76,10 @@ enum Located<'a> {
 }
 
 impl ReferenceStore {
-    /// The store that the reference file at a node's own place makes. Local files outside its folder are read only where
-    /// `leaves_folder`: who made the file chose them, not who reads it.
-    pub fn new(file: Node, leaves_folder: bool) -> Self {
+    /// The store that the reference file at a node's own place makes.
+    pub fn new(file: Node, options: RemoteOptions) -> Self {
         let name = file.name();
-        ReferenceStore { file, name, leaves_folder, opened: OnceLock::new(), opening: Mutex::default() }
+        ReferenceStore { file, name, options, opened: OnceLock::new(), opening: Mutex::default() }
     }
 
     /// What the file says; `None` where it is not there, or something else.
@@ -96,7 +96,7 @@ impl ReferenceStore {
         let opened = match found.map(|_| Document::parse(&bytes)) {
             None | Some(Err(DocumentFault::Other)) => None,
             Some(Ok(Document { references, targets, unnamed })) => {
-                let targets = Targets::new(&self.file, targets, self.leaves_folder);
+                let targets = Targets::new(&self.file, targets, self.options.clone());
                 Some(Opened { references, unnamed, targets })
             }
             Some(Err(fault)) => {

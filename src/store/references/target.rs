@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::store::{Key, Location, Node, StoreError};
+use crate::store::location::without_secrets;
+use crate::store::{Key, Location, Node, RemoteOptions, StoreError};
 
 /// What the references of a file point at, each opened once.
 #[derive(Debug)]
 pub(super) struct Targets {
     /// The folder of the reference file.
     folder: Option<Node>,
-    /// Whether local files outside that folder may be read.
-    leaves_folder: bool,
+    /// How URLs are reached, and whether local files outside that folder may be read.
+    options: RemoteOptions,
     list: Vec<Target>,
 }
 
@@ -23,9 +24,9 @@ struct Target {
 
 impl Targets {
     /// The targets of a reference file.
-    pub(super) fn new(file: &Node, texts: Vec<String>, leaves_folder: bool) -> Self {
+    pub(super) fn new(file: &Node, texts: Vec<String>, options: RemoteOptions) -> Self {
         let list = texts.into_iter().map(|text| Target { text, node: OnceLock::new() }).collect();
-        Targets { folder: file.parent(), leaves_folder, list }
+        Targets { folder: file.parent(), options, list }
     }
 
     /// The object of a target; `name` is what points at it.
@@ -48,16 +49,14 @@ impl Targets {
 
     /// The object that a text names; else why it is not read.
     fn open(&self, text: &str) -> Result<Node, String> {
-        let is_url = text.contains("://");
-        if is_url && !text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file://")) {
-            let location =
-                Location::parse(text).map_err(|error| format!("it points at `{text}`: {error}"))?;
-            return Ok(location.node());
-        }
-        let path = if is_url {
-            let location =
-                Location::parse(text).map_err(|error| format!("it points at `{text}`: {error}"))?;
-            location.node().local_path().unwrap_or_default()
+        let path = if text.contains("://") {
+            let location = Location::parse(text)
+                .map_err(|error| format!("it points at `{}`: {error}", without_secrets(text)))?;
+            let object = location.with_options(&self.options).object();
+            match object.local_path() {
+                Some(path) => path,
+                None => return Ok(object),
+            }
         } else {
             PathBuf::from(text)
         };
@@ -68,7 +67,7 @@ impl Targets {
             // Beside the file, in a bucket or on a server.
             Some(folder) if path.is_relative() => beside(folder, text)
                 .ok_or_else(|| format!("it points at `{text}`, which leads out of its store")),
-            _ if self.leaves_folder => Ok(Node::new(&path)),
+            _ if self.options.allows_file_references => Ok(Node::new(&path)),
             _ => Err(outside(text)),
         }
     }
@@ -76,7 +75,7 @@ impl Targets {
     /// A local file, of a reference file in a local folder.
     fn local(&self, text: &str, folder: &Path, path: &Path) -> Result<Node, String> {
         let path = folder.join(path);
-        if self.leaves_folder {
+        if self.options.allows_file_references {
             return Ok(Node::new(path));
         }
         // A name in the folder may be a link out of it.

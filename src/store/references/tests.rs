@@ -12,8 +12,9 @@ fn file(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> Node {
     Node::new(path)
 }
 
-fn store(folder: &Path, references: &str, leaves_folder: bool) -> ReferenceStore {
-    ReferenceStore::new(file(folder, "in/refs.json", references), leaves_folder)
+fn store(folder: &Path, references: &str, allows_file_references: bool) -> ReferenceStore {
+    let options = RemoteOptions { allows_file_references, ..RemoteOptions::default() };
+    ReferenceStore::new(file(folder, "in/refs.json", references), options)
 }
 
 fn read(store: &ReferenceStore, key: &str, part: Part) -> Result<Option<Vec<u8>>, String> {
@@ -146,7 +147,7 @@ fn file_that_is_none_or_not_there_is_told() {
     assert_eq!(read(&other, "a", Part::Whole), Ok(None));
     assert_eq!(other.kind(&Key::ROOT).unwrap(), Some(EntryKind::File));
     assert_eq!(other.open(&Key::ROOT).unwrap().unwrap().length(), 4);
-    let missing = ReferenceStore::new(Node::new(folder.path().join("none.json")), false);
+    let missing = ReferenceStore::new(Node::new(folder.path().join("none.json")), RemoteOptions::default());
     assert_eq!(read(&missing, "a", Part::Whole), Ok(None));
     assert_eq!(missing.kind(&Key::ROOT).unwrap(), None);
 }
@@ -162,7 +163,7 @@ fn file_in_another_store_points_into_that_store() {
         )
         .unwrap();
     let node = Node { store: std::sync::Arc::new(outer), prefix: Key::new("a/b/refs.json").unwrap() };
-    let store = ReferenceStore::new(node, false);
+    let store = ReferenceStore::new(node, RemoteOptions::default());
     assert_eq!(read(&store, "k", Part::Whole).unwrap().unwrap(), b"12");
     assert!(read(&store, "out", Part::Whole).unwrap_err().contains("leads out of its store"));
     assert!(read(&store, "f", Part::Whole).unwrap_err().contains("--allow-file-references"));

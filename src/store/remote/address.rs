@@ -131,15 +131,12 @@ impl Address {
         self.user.as_ref().map(|(name, password)| (name.as_str(), password.as_str()))
     }
 
-    /// The address of the first zip file that the path leads into, and the way on in it.
-    pub(crate) fn split_zip(&self) -> Option<(Address, String)> {
-        let is_zip = |name: &str| {
-            name.len() > 4 && name.get(name.len() - 4..).is_some_and(|end| end.eq_ignore_ascii_case(".zip"))
-        };
+    /// The address of the first file of such a name that the path leads into, and the way on in it.
+    pub(crate) fn split_file(&self, is_named_so: impl Fn(&str) -> bool) -> Option<(Address, String)> {
         let mut end = 0;
         for name in self.path.split('/') {
             end += name.len();
-            if is_zip(name) {
+            if is_named_so(name) {
                 let inside = self.path[end..].trim_start_matches('/');
                 let is_web = self.service == Service::Http;
                 let inside = if is_web { percent_decoded(inside)? } else { inside.to_owned() };
