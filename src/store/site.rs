@@ -12,6 +12,11 @@ pub trait Site: Debug + Send + Sync {
     /// Whether another node, by all its names, is this place, or one of them lies in the other.
     fn relation(&self, other: &Node) -> Result<Relation, StoreError>;
 
+    /// Whether what replaces another hierarchy is written beside it first; else the old one goes before.
+    fn stages(&self) -> bool {
+        true
+    }
+
     /// Whether the place cannot be given to something else: another file system is mounted there.
     fn is_fixed(&self) -> bool;
 

@@ -45,7 +45,7 @@ fn retry_after_is_heeded() {
 fn store_that_does_not_answer_is_given_up_at_first_contact() {
     let faults: [(Fault, &str); 3] = [
         (
-            Box::new(|_, _| Some(Answer { delay: Duration::from_secs(60), ..Answer::new(200, "") })),
+            Box::new(|_, _| Some(Answer { delay: Duration::from_mins(1), ..Answer::new(200, "") })),
             "no answer",
         ),
         (Box::new(|_, _| Some(Answer::new(503, ""))), "503"),

@@ -2,7 +2,7 @@
 //! that are late, short, wrong or refused.
 #![cfg(feature = "remote")]
 #![expect(clippy::disallowed_methods, reason = "tests make and look at files")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that fails says where")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails says where")]
 
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "other tests use the rest of it")]

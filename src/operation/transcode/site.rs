@@ -164,6 +164,16 @@ impl Site {
         standing: Standing,
         (replaces, resumes): (bool, bool),
     ) -> Result<Self, OperationError> {
+        if !site.stages() {
+            // The old one goes once the plan is made, and nothing opens until the new one is complete.
+            let start = match standing {
+                Standing::Nothing => Start::New,
+                Standing::Unfinished if resumes => Start::Resume,
+                _ => Start::Over,
+            };
+            let work = site.node(Spot::Place);
+            return Ok(Site { shown, work, spots: site, spot: Spot::Place, replaces: false, start });
+        }
         let (place, staging) = (site.node(Spot::Place), site.node(Spot::Staging));
         let start = match self::standing::standing(&staging)? {
             Standing::Nothing => match standing {

@@ -147,6 +147,11 @@ impl Address {
         None
     }
 
+    /// The same with another path.
+    pub(super) fn with_path(&self, path: &str) -> Address {
+        Address { path: path.to_owned(), ..self.clone() }
+    }
+
     /// The same without the path.
     pub(super) fn without_path(&self) -> Address {
         Address { path: String::new(), ..self.clone() }

@@ -123,6 +123,17 @@ impl Ahead {
         parts.coming.remove(&found)
     }
 
+    /// Forgets what was asked for of an object, which is being changed.
+    pub(super) fn forget(&self, key: &str) {
+        self.parts().coming.retain(|(other, _), coming| {
+            let is_kept = other != key;
+            if !is_kept {
+                coming.task.abort();
+            }
+            is_kept
+        });
+    }
+
     fn parts(&self) -> MutexGuard<'_, Parts> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }

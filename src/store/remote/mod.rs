@@ -13,9 +13,14 @@ mod configuration;
 mod explain;
 mod limiter;
 mod listing;
+mod log;
 mod reader;
 mod runtime;
+mod site;
 mod transport;
+mod upload;
+mod writer;
+mod writes;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -28,13 +33,18 @@ use ahead::Ahead;
 use client::{Client, Fetched, Wanted};
 use explain::Attempt;
 use listing::{Listed, Page};
+use log::RemoteLog;
 use reader::{FIRST, RemoteReader, io};
 use runtime::runtime;
+use site::RemoteSite;
+use tokio::runtime::Runtime;
+use writer::RemoteWriter;
+use writes::Writes;
 
 use super::entry::EntryKind;
 use super::node::object_name;
 use super::{
-    Abilities, Depth, Entry, Found, Key, Node, ObjectReader, ObjectWriter, Part, Receipt, RemoteOptions,
+    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Receipt, RemoteOptions,
     Store, StoreError,
 };
 
@@ -48,6 +58,7 @@ pub(super) struct RemoteStore {
     /// Made when it is used first, and why that is not possible.
     client: OnceLock<Result<Arc<Client>, String>>,
     ahead: Ahead,
+    writes: Arc<Writes>,
 }
 
 /// Without what may be a secret.
@@ -86,7 +97,8 @@ impl RemoteStore {
         let separator = if base.is_empty() { "" } else { "/" };
         let name = format!("{}{separator}{base}", address.shown_root());
         let ahead = Ahead::new(options.requests.get());
-        RemoteStore { address, options, base, name, client: OnceLock::new(), ahead }
+        let writes = Arc::new(Writes::new(options.requests.get()));
+        RemoteStore { address, options, base, name, client: OnceLock::new(), ahead, writes }
     }
 
     fn client(&self) -> Result<&Arc<Client>, StoreError> {
@@ -132,14 +144,34 @@ impl RemoteStore {
         object_name(&self.name, key)
     }
 
-    fn unsupported(&self, action: &'static str, key: &Key<'_>) -> StoreError {
-        let attempt = Attempt { action, object: &self.shown(key) };
-        attempt.error("this build does not write to stores behind a network", "name a local folder")
+    fn runtime(&self) -> Result<&'static Runtime, StoreError> {
+        runtime().map_err(|source| io("reach", &self.name, source))
+    }
+
+    /// Web servers take nothing.
+    fn check_writable(&self, action: &'static str, key: &Key<'_>) -> Result<(), StoreError> {
+        if self.address.service != Service::Http {
+            return Ok(());
+        }
+        let object = self.shown(key);
+        let attempt = Attempt { action, object: &object };
+        Err(attempt.error(
+            "nothing is written to web servers",
+            "name a local folder, or a bucket: s3://, gs:// or az://",
+        ))
+    }
+
+    /// Nobody reads what an object was before it is written.
+    fn names(&self, key: &Key<'_>) -> (String, String) {
+        let whole = self.whole_key(key);
+        self.ahead.forget(&whole);
+        (whole, self.shown(key))
     }
 
     /// A part that was asked for before, or is asked for now.
     fn fetch(&self, key: &Key<'_>, part: Part, most: u64) -> Result<Option<Fetched>, StoreError> {
         let (whole, object, client) = (self.whole_key(key), self.shown(key), self.client()?);
+        self.writes.finish_of(self.runtime()?, &whole)?;
         let coming = self.ahead.take(&whole, part);
         self.wait(async {
             let come = match coming {
@@ -194,6 +226,7 @@ impl RemoteStore {
         mut visit: impl FnMut(Page) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let (client, object) = (self.client()?, self.shown(below));
+        self.writes.finish(self.runtime()?)?;
         let mut next = None;
         loop {
             let mut page = self.wait(client.list(listed, &object, next.as_deref()))?;
@@ -285,19 +318,28 @@ impl Store for RemoteStore {
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        let is_bucket = key.is_root() && self.base.is_empty();
-        if self.abilities().lists {
-            // Some servers fail where they are asked for an object at the key of a folder.
-            let (prefix, mut is_folder) = (self.prefix(key), is_bucket);
-            self.pages(key, Listed { prefix: &prefix, by_folder: false, most: Some(1) }, |page| {
-                is_folder |= !page.objects.is_empty();
-                if is_folder { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            })?;
-            if is_folder {
-                return Ok(Some(EntryKind::Folder));
-            }
+        if !self.abilities().lists {
+            return Ok(self.size(key)?.map(|_| EntryKind::File));
         }
-        Ok(if is_bucket { None } else { self.size(key)?.map(|_| EntryKind::File) })
+        if key.is_root() && self.base.is_empty() {
+            return Ok(Some(EntryKind::Folder));
+        }
+        // By listings: some servers fail where they are asked for an object at the key of a folder. The key itself is the
+        // first of all that begin with it.
+        let (folder, object) = (self.prefix(key), self.whole_key(key));
+        let (mut is_folder, mut is_object) = (false, false);
+        self.pages(key, Listed { prefix: &folder, by_folder: false, most: Some(1) }, |page| {
+            is_folder |= !page.objects.is_empty();
+            if is_folder { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if is_folder {
+            return Ok(Some(EntryKind::Folder));
+        }
+        self.pages(key, Listed { prefix: &object, by_folder: false, most: Some(1) }, |page| {
+            is_object |= page.objects.first().is_some_and(|(first, _)| *first == object);
+            if page.objects.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        Ok(is_object.then_some(EntryKind::File))
     }
 
     fn list(
@@ -342,39 +384,93 @@ impl Store for RemoteStore {
         }
     }
 
-    fn write(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
-        Err(self.unsupported("write", key))
+    /// The request goes on while the next object is made; it is acknowledged when the store is settled.
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+        let mut writer = self.writer(key)?;
+        writer.append(bytes)?;
+        writer.finish()
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
-        Err(self.unsupported("write", key))
+        self.check_writable("write", key)?;
+        let names = self.names(key);
+        Ok(ObjectWriter::new(RemoteWriter::new(self.client()?.clone(), self.writes.clone(), names)))
     }
 
-    fn replace(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
-        Err(self.unsupported("write", key))
+    /// Objects are never seen in part.
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+        self.write(key, bytes)
     }
 
-    fn publish(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
-        Err(self.unsupported("write", key))
+    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+        // What it tells of is there before it.
+        self.writes.finish(self.runtime()?)?;
+        self.write(key, bytes)?;
+        self.writes.finish(self.runtime()?)
     }
 
+    /// Not waited for: object stores do not say whether there was one.
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
-        Err(self.unsupported("remove", key))
+        self.check_writable("remove", key)?;
+        let (whole, object) = self.names(key);
+        let (client, key) = (self.client()?.clone(), whole.clone());
+        self.writes
+            .begin(self.runtime()?, &whole, 0, async move { client.delete(&key, &object).await.map(drop) })?;
+        Ok(true)
     }
 
     fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
-        Ok(())
+        self.writes.finish(self.runtime()?)
     }
 
+    /// Folders are nothing but the beginning of keys.
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        Err(self.unsupported("write", key))
+        self.check_writable("write", key)?;
+        match self.kind(key)? {
+            Some(_) => Err(io("create", &self.shown(key), std::io::ErrorKind::AlreadyExists.into())),
+            None => Ok(()),
+        }
     }
 
+    /// Documents go first: from then on nothing opens.
     fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        Err(self.unsupported("remove", key))
+        self.check_writable("remove", key)?;
+        let (client, runtime, prefix) = (self.client()?, self.runtime()?, self.prefix(key));
+        let mut keys = Vec::new();
+        self.pages(key, Listed { prefix: &prefix, by_folder: false, most: None }, |page| {
+            keys.extend(page.objects.into_iter().map(|(key, _)| key));
+            ControlFlow::Continue(())
+        })?;
+        let is_chunk = |key: &String| {
+            !key.ends_with("zarr.json") && !key.rsplit('/').next().is_some_and(|name| name.starts_with(".z"))
+        };
+        keys.sort_by_key(|key| (is_chunk(key), key.matches('/').count()));
+        for key in keys {
+            let (client, object) = (client.clone(), format!("{}/{key}", self.address.shown_root()));
+            let removed = key.clone();
+            self.writes
+                .begin(runtime, &key, 0, async move { client.delete(&removed, &object).await.map(drop) })?;
+        }
+        self.writes.finish(runtime)
+    }
+
+    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
+        let log = RemoteLog::open(self.client()?.clone(), self.writes.clone(), self.names(key))?;
+        Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
+    }
+
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+        self.check_writable("write", key)?;
+        if let Some(log) = self.open_log(key)? {
+            return Ok(log);
+        }
+        Ok(Box::new(RemoteLog::begin(self.client()?.clone(), self.writes.clone(), self.names(key))?))
     }
 
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
-        Err(self.unsupported("write", below))
+        self.check_writable("write", below)?;
+        let place =
+            node(&self.address.with_path(&self.base), &self.options).below(&below.clone().into_owned());
+        Ok(Box::new(RemoteSite { place }))
     }
 }

@@ -255,7 +255,9 @@ fn outgoing(signed: &HttpRequest) -> Result<reqwest::Request, String> {
     let url = signed.uri().to_string();
     let url = Url::parse(&url).map_err(|error| format!("the address is no URL: {error}"))?;
     let mut outgoing = reqwest::Request::new(signed.method().clone(), url);
-    if let Some(bytes) = signed.body().as_bytes().filter(|bytes| !bytes.is_empty()) {
+    if let Some(bytes) =
+        signed.body().as_bytes().filter(|_| matches!(signed.method().as_str(), "PUT" | "POST"))
+    {
         *outgoing.body_mut() = Some(bytes.clone().into());
     }
     *outgoing.headers_mut() = signed.headers().clone();
