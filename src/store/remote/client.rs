@@ -196,7 +196,7 @@ impl Client {
         if !answer.status.is_success() {
             return Err(attempt.answered(&answer, &self.backend));
         }
-        listing::page(service, &answer.body).ok_or_else(|| {
+        listing::page(service, listed.prefix, &answer.body).ok_or_else(|| {
             attempt.error(
                 "the answer is no listing",
                 "check that the address is that of a store, and its endpoint",

@@ -140,32 +140,46 @@ impl BlobName {
     }
 }
 
-/// Reads a page; `None` where it is none.
-pub(super) fn page(service: Service, body: &[u8]) -> Option<Page> {
+/// Reads a page of what lies below `prefix`; `None` where it is none.
+pub(super) fn page(service: Service, prefix: &str, body: &[u8]) -> Option<Page> {
     let text = std::str::from_utf8(body).ok()?;
+    let is_below = |page: &Page| {
+        let mut keys = page.objects.iter().map(|(key, _)| key).chain(&page.folders);
+        keys.all(|key| key.starts_with(prefix))
+    };
     if service == Service::Azure {
         let page: ContainerPage = quick_xml::de::from_str(text.trim_start_matches('\u{feff}')).ok()?;
-        let objects = page.blobs.blob.into_iter();
-        let objects = objects.map(|blob| Some((blob.name.decoded()?, blob.properties.length)));
-        let folders = page.blobs.blob_prefix.into_iter().map(|folder| folder.name.decoded());
-        return Some(Page {
-            objects: objects.collect::<Option<_>>()?,
-            folders: folders.collect::<Option<_>>()?,
-            next: page.next_marker.filter(|next| !next.is_empty()),
-        });
+        return container_page(page).filter(is_below);
     }
     if !text.contains("ListBucketResult") {
         return None;
     }
     let page: BucketPage = quick_xml::de::from_str(text).ok()?;
     let is_encoded = page.encoding_type.as_deref() == Some("url");
-    let key = |text: String| if is_encoded { form_decoded(&text) } else { Some(text) };
-    let objects = page.contents.into_iter().map(|object| Some((key(object.key)?, object.size)));
-    let folders = page.common_prefixes.into_iter().map(|folder| key(folder.prefix));
+    // Some servers say that they encode keys, and do not: what lies elsewhere once it is decoded is such a key.
+    let decoded = bucket_page(&page, is_encoded).filter(is_below);
+    decoded.or_else(|| bucket_page(&page, false).filter(is_below))
+}
+
+fn container_page(page: ContainerPage) -> Option<Page> {
+    let objects = page.blobs.blob.into_iter();
+    let objects = objects.map(|blob| Some((blob.name.decoded()?, blob.properties.length)));
+    let folders = page.blobs.blob_prefix.into_iter().map(|folder| folder.name.decoded());
     Some(Page {
         objects: objects.collect::<Option<_>>()?,
         folders: folders.collect::<Option<_>>()?,
-        next: page.next_continuation_token.filter(|next| page.is_truncated && !next.is_empty()),
+        next: page.next_marker.filter(|next| !next.is_empty()),
+    })
+}
+
+fn bucket_page(page: &BucketPage, is_encoded: bool) -> Option<Page> {
+    let key = |text: &str| if is_encoded { form_decoded(text) } else { Some(text.to_owned()) };
+    let objects = page.contents.iter().map(|object| Some((key(&object.key)?, object.size)));
+    let folders = page.common_prefixes.iter().map(|folder| key(&folder.prefix));
+    Some(Page {
+        objects: objects.collect::<Option<_>>()?,
+        folders: folders.collect::<Option<_>>()?,
+        next: page.next_continuation_token.clone().filter(|next| page.is_truncated && !next.is_empty()),
     })
 }
 
@@ -180,7 +194,7 @@ mod tests {
             <Contents><Key>a/b%2B+c</Key><LastModified>x</LastModified><Size>7</Size><Owner><ID>i</ID></Owner></Contents>
             <CommonPrefixes><Prefix>a//</Prefix></CommonPrefixes><Contents><Key>a/%5B%C3%A4</Key><Size>0</Size></Contents>
             <EncodingType>url</EncodingType><NextContinuationToken>t/=</NextContinuationToken></ListBucketResult>"#;
-        let page = page(Service::S3, text.as_bytes()).unwrap();
+        let page = page(Service::S3, "a/", text.as_bytes()).unwrap();
         assert_eq!(page.objects, [("a/b+ c".to_owned(), 7), ("a/[ä".to_owned(), 0)]);
         assert_eq!(page.folders, ["a/c/", "a//"]);
         assert_eq!(page.next.as_deref(), Some("t/="));
@@ -192,7 +206,7 @@ mod tests {
             <Blob><Name>a/b&amp;c</Name><Properties><Content-Length>12</Content-Length></Properties></Blob>
             <BlobPrefix><Name>a/c/</Name></BlobPrefix><Blob><Name Encoded=\"true\">a%01</Name></Blob></Blobs>
             <NextMarker>m</NextMarker></EnumerationResults>";
-        let page = page(Service::Azure, text.as_bytes()).unwrap();
+        let page = page(Service::Azure, "", text.as_bytes()).unwrap();
         assert_eq!(page.objects, [("a/b&c".to_owned(), 12), ("a\u{1}".to_owned(), 0)]);
         assert_eq!((page.folders, page.next.as_deref()), (vec!["a/c/".to_owned()], Some("m")));
     }
@@ -200,8 +214,23 @@ mod tests {
     #[test]
     fn page_that_is_none_is_not_an_empty_one() {
         for text in ["", "<html></html>", "<Error><Code>AccessDenied</Code></Error>", "{}"] {
-            assert_eq!(page(Service::S3, text.as_bytes()), None, "{text}");
+            assert_eq!(page(Service::S3, "", text.as_bytes()), None, "{text}");
         }
-        assert_eq!(page(Service::Azure, b"<html>"), None);
+        assert_eq!(page(Service::Azure, "", b"<html>"), None);
+    }
+
+    #[test]
+    fn server_that_says_it_encodes_keys_and_does_not_is_found_out() {
+        let listed = |key: &str, prefix: &str| {
+            let text = format!(
+                "<ListBucketResult><Contents><Key>{key}</Key><Size>1</Size></Contents>\
+                 <EncodingType>url</EncodingType></ListBucketResult>"
+            );
+            page(Service::S3, prefix, text.as_bytes()).map(|page| page.objects[0].0.clone())
+        };
+        assert_eq!(listed("50%25/c", "50%25/").as_deref(), Some("50%25/c"));
+        assert_eq!(listed("50%2525/c", "50%25/").as_deref(), Some("50%25/c"));
+        assert_eq!(listed("a+b/c", "a+b/").as_deref(), Some("a+b/c"));
+        assert_eq!(listed("other/c", "a/"), None, "it was not asked for");
     }
 }
