@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import boto3
 import numpy as np
@@ -91,7 +92,7 @@ def servers():
     if os.environ.get("S3S_FS") or shutil.which("s3s-fs"):
         yield "s3s-fs", s3s_fs
     else:
-        print("LEFT OUT: s3s-fs is not installed", flush=True)
+        print("LEFT OUT: the tests with s3s-fs, which is neither in S3S_FS nor on the PATH", flush=True)
 
 
 @contextlib.contextmanager
@@ -162,6 +163,15 @@ def buckets(tally, zarrcast, scratch):
                     commands_over(zarrcast, FIXTURES / "valid" / fixture, f"s3://bucket/data/{fixture}", folder)
             with tally.case(name, "by zarr-python"):
                 by_zarr_python(zarrcast, address, place)
+            for fixture in FIXTURE_NAMES:
+                with tally.case(name, fixture, "written"):
+                    folder = place / f"{fixture}-written"
+                    folder.mkdir()
+                    written(zarrcast, FIXTURES / "valid" / fixture, f"s3://bucket/written/{fixture}", folder)
+            with tally.case(name, "written, for zarr-python"):
+                for_zarr_python(zarrcast, address)
+            with tally.case(name, "a run that was killed goes on"):
+                killed(zarrcast, s3, place)
             with tally.case(name, "names that are no plain paths"):
                 odd_names(zarrcast, s3, place)
             with tally.case(name, "what is wrong is told, in time and without secrets"):
@@ -179,6 +189,60 @@ def by_zarr_python(zarrcast, address, place):
     assert shown["storage"]["chunks_present"] == 150 and shown["stats"]["max"] == values.max(), shown["storage"]
     zarrcast.ok("transcode", "--verify", "--chunk-shape", "50,20", "s3://bucket/made", place / "rechunked")
     assert np.array_equal(zarr.open_array(place / "rechunked", mode="r")[...], values)
+
+
+def written(zarrcast, local, remote, scratch):
+    """What is written to a bucket is what is written here, also from bucket to bucket and in place of another."""
+    for number, options in enumerate((["--compress", "none"], ["--compress", "zstd:1"])):
+        here, back = scratch / f"{number}-here", scratch / f"{number}-back"
+        zarrcast.ok("transcode", *options, local, here)
+        zarrcast.ok("transcode", "--verify", *options, *(["--overwrite"] if number else []), local, remote)
+        zarrcast.ok("validate", "--level", "data", remote)
+        zarrcast.ok("transcode", remote, back)
+        same_trees(here, back)
+    message = zarrcast.status(3, "transcode", local, remote)
+    assert "--overwrite" in message, message
+    zarrcast.ok("transcode", "--verify", remote, f"{remote}-again")
+    zarrcast.ok("transcode", f"{remote}-again", scratch / "again")
+    same_trees(scratch / "1-here", scratch / "again")
+
+
+def for_zarr_python(zarrcast, address):
+    """A hierarchy that zarr-python reads by obstore, its shards larger than a part of a multipart upload among it."""
+    access = {"aws_access_key_id": KEYS["AWS_ACCESS_KEY_ID"], "aws_secret_access_key": KEYS["AWS_SECRET_ACCESS_KEY"]}
+    values = np.random.default_rng(1).random((512, 8192)).astype("float32")
+    with TemporaryDirectory() as folder:
+        source = zarr.create_array(f"{folder}/a", shape=values.shape, chunks=(64, 1024), dtype="float32", compressors=None)
+        source[...] = values
+        zarrcast.ok("transcode", "--verify", "--shard-shape", "512,8192", f"{folder}/a", "s3://bucket/large")
+    store = S3Store("bucket", prefix="large", endpoint=address, region="us-east-1", client_options={"allow_http": True}, **access)
+    assert np.array_equal(zarr.open_array(ObjectStore(store, read_only=True), mode="r")[...], values)
+
+
+def killed(zarrcast, s3, place):
+    """Nothing opens before it is whole; `--resume` gives the same objects as a run that nothing ended."""
+    values = np.random.default_rng(2).random((400, 4096)).astype("float32")
+    source = zarr.create_array(place / "source", shape=values.shape, chunks=(1, 4096), dtype="float32", compressors=None)
+    source[...] = values
+    command = ["transcode", "--compress", "zstd:1", "--requests", "2", place / "source", "s3://bucket/killed"]
+    for seconds in (0.3, 0.6, 1.0):
+        process = subprocess.Popen([zarrcast.path, *map(str, command), "--resume"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(seconds)
+        process.kill()
+        process.communicate()
+        keys = [found["Key"] for found in s3.list_objects_v2(Bucket="bucket", Prefix="killed/", MaxKeys=1000).get("Contents", [])]
+        if process.returncode == 0:
+            break
+        assert "killed/zarr.json" not in keys, keys
+    else:
+        zarrcast.ok(*command, "--resume")
+    zarrcast.ok("validate", "--level", "data", "s3://bucket/killed")
+    zarrcast.ok("validate", "s3://bucket/killed", "--against", place / "source")
+    zarrcast.ok("transcode", "--compress", "zstd:1", place / "source", place / "plain")
+    zarrcast.ok("transcode", "s3://bucket/killed", place / "killed")
+    same_trees(place / "plain", place / "killed")
+    kept = [key["Key"] for key in s3.list_objects_v2(Bucket="bucket", Prefix="killed/.zarrcast").get("Contents", [])]
+    assert not kept, kept
 
 
 def odd_names(zarrcast, s3, place):
