@@ -95,7 +95,7 @@ fn file_that_is_no_reference_file_is_told() {
     test.run(["inspect", "none.json"]).fails(3, &["none.json"]);
     test.run(["inspect", "in/refs.json/none"]).fails(3, &["none"]);
     // It is read only.
-    test.run(["transcode", "in/refs.json", "in/refs.json"]).fails(3, &[]);
-    test.run(["transcode", "in/refs.json/a", "in/refs.json/c"]).fails(3, &[]);
-    test.run(["transcode", "--overwrite", "in/refs.json/a", "in/refs.json"]).fails(3, &[]);
+    test.run(["transcode", "in/refs.json", "in/refs.json"]).fails(2, &[]);
+    test.run(["transcode", "in/refs.json/a", "in/refs.json/c"]).fails(2, &[]);
+    test.run(["transcode", "--overwrite", "in/refs.json/a", "in/refs.json"]).fails(2, &[]);
 }

@@ -55,7 +55,14 @@ fn write_scalar(json: &Json, text: &mut String, max_bytes: usize) {
     }
 }
 
+/// From so many bytes on, room for a string is made at once, with some for what follows: where the text grows by doubling, it
+/// is there twice while it moves.
+const LONG: usize = 1 << 16;
+
 fn write_string(string: &str, text: &mut String, max_bytes: usize) {
+    if string.len() >= LONG {
+        text.reserve(string.len().min(max_bytes).saturating_add(LONG));
+    }
     text.push('"');
     for character in string.chars() {
         if text.len() >= max_bytes {
