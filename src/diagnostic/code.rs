@@ -256,7 +256,7 @@ codes! {
     ZK206 KEY_NOT_UTF8 Warning;
     /// A folder in which neither nodes nor chunks lie.
     ZK207 FOLDER_UNKNOWN Warning;
-    /// The file system of a destination has no locks.
+    /// A destination lies where there are no locks.
     ZK208 NOT_LOCKED Warning;
     /// Something else than a file (a folder, a FIFO, a device) stands where an object should be.
     ZK211 OBJECT_NOT_A_FILE Error;

@@ -307,7 +307,7 @@ impl Claim {
             None => String::new(),
         };
         let message = format!(
-            "the file system of `{shown}` has no locks: nothing keeps a run on another machine out{before}"
+            "what `{shown}` lies in has no locks: nothing keeps a run on another machine out{before}"
         );
         let help = "see to it that no two machines write there at once";
         Some(Diagnostic::new(code::NOT_LOCKED, message).with_help(help))
