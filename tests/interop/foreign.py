@@ -27,6 +27,7 @@ def decoded(zarrcast, source, destination):
 
 def fixtures_by_zarr_python(tally, zarrcast, folder):
     """Every fixture of zarr-python with the two codecs: expected elements, `--codecs`, `--unpack`, copy."""
+    zarr.config.set({"array.rectilinear_chunks": True})
     for one in fixtures():
         if not one.has_codecs("scale_offset", "cast_value"):
             continue
