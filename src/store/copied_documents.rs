@@ -5,11 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::entry::EntryKind;
-use super::node::object_name;
-use super::{
-    Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, ObjectWriter, Part, Receipt, Store,
-    StoreError,
-};
+use super::{Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, Store, StoreError};
 
 /// What of the copies counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,10 +48,6 @@ impl CopiedDocuments {
     fn tells(&self, folder: &Key<'_>) -> bool {
         let rest = folder.as_str().strip_prefix(self.below.as_str());
         rest.is_some_and(|rest| self.below.is_root() || rest.is_empty() || rest.starts_with('/'))
-    }
-
-    fn unsupported(&self, key: &Key<'_>) -> StoreError {
-        StoreError::unsupported("write", object_name(self.inner.name(), key))
     }
 }
 
@@ -146,38 +138,6 @@ impl Store for CopiedDocuments {
             .cloned()
             .collect();
         self.inner.expect(&unknown);
-    }
-
-    fn write(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
-        Err(self.unsupported(key))
-    }
-
-    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
-        Err(self.unsupported(key))
-    }
-
-    fn replace(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
-        Err(self.unsupported(key))
-    }
-
-    fn publish(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
-        Err(self.unsupported(key))
-    }
-
-    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
-        Err(self.unsupported(key))
-    }
-
-    fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        Err(self.unsupported(key))
-    }
-
-    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        Err(self.unsupported(key))
     }
 
     fn above(&self) -> Option<Node> {

@@ -17,11 +17,13 @@ pub mod machine;
 mod memory;
 mod node;
 mod object;
+mod opened_once;
 mod references;
 #[cfg(feature = "remote")]
 mod remote;
 mod remote_options;
 mod site;
+mod sorted_keys;
 #[cfg(test)]
 mod tests;
 mod zip;

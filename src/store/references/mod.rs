@@ -6,7 +6,7 @@ mod target;
 mod tests;
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use document::{Document, DocumentFault, Reference};
 use target::Targets;
@@ -14,6 +14,8 @@ use target::Targets;
 use super::entry::EntryKind;
 use super::memory::MemoryReader;
 use super::node::object_name;
+use super::opened_once::OpenedOnce;
+use super::sorted_keys::SortedKeys;
 use super::{
     Abilities, Ahead, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, ReadObject, RemoteOptions,
     Store, StoreError,
@@ -33,8 +35,7 @@ pub struct ReferenceStore {
     name: String,
     /// How what it points at is reached.
     options: RemoteOptions,
-    opened: OnceLock<Option<Opened>>,
-    opening: Mutex<()>,
+    opened: OpenedOnce<Option<Opened>>,
 }
 
 #[derive(Debug)]
@@ -45,26 +46,22 @@ struct Opened {
 }
 
 impl Opened {
-    /// The place of the first key that is not less than a text.
+    fn find(&self, key: &str) -> Option<&Reference> {
+        self.place_of(key).and_then(|place| self.references.get(place)).map(|(_, reference)| reference)
+    }
+}
+
+impl SortedKeys for Opened {
+    fn key(&self, place: usize) -> Option<&str> {
+        self.references.get(place).map(|(key, _)| &**key)
+    }
+
     fn first_from(&self, text: &str) -> usize {
         self.references.partition_point(|(key, _)| &**key < text)
     }
 
-    fn find(&self, key: &str) -> Option<&Reference> {
-        let (found, reference) = self.references.get(self.first_from(key))?;
-        (&**found == key).then_some(reference)
-    }
-
-    fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
-        if key.is_root() {
-            return Some(EntryKind::Folder);
-        }
-        if self.find(key.as_str()).is_some() {
-            return Some(EntryKind::File);
-        }
-        let below = format!("{}/", key.as_str());
-        let next = self.references.get(self.first_from(&below));
-        next.is_some_and(|(key, _)| key.starts_with(&below)).then_some(EntryKind::Folder)
+    fn unnamed(&self) -> &[String] {
+        &self.unnamed
     }
 }
 
@@ -79,52 +76,54 @@ impl ReferenceStore {
     /// The store that the reference file at a node's own place makes.
     pub fn new(file: Node, options: RemoteOptions) -> Self {
         let name = file.name();
-        ReferenceStore { file, name, options, opened: OnceLock::new(), opening: Mutex::default() }
+        ReferenceStore { file, name, options, opened: OpenedOnce::default() }
     }
 
     /// What the file says; `None` where it is not there, or something else.
     fn opened(&self) -> Result<Option<&Opened>, StoreError> {
-        if let Some(opened) = self.opened.get() {
-            return Ok(opened.as_ref());
-        }
-        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) = self.opened.get() {
-            return Ok(opened.as_ref());
-        }
-        let mut bytes = Vec::new();
-        let found = self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)?;
-        let opened = match found.map(|_| Document::parse(&bytes)) {
-            None | Some(Err(DocumentFault::Other)) => None,
-            Some(Ok(Document { references, targets, unnamed })) => {
-                let targets = Targets::new(&self.file, targets, self.options.clone());
-                Some(Opened { references, unnamed, targets })
-            }
-            Some(Err(fault)) => {
-                let reason = fault.to_string();
-                return Err(StoreError::Damaged { object: self.name.clone(), reason });
-            }
-        };
-        Ok(self.opened.get_or_init(|| opened).as_ref())
+        let opened = self.opened.get_or_open(|| {
+            let mut bytes = Vec::new();
+            let found = self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)?;
+            Ok(match found.map(|_| Document::parse(&bytes)) {
+                None => None,
+                Some(Err(DocumentFault::Other)) => Some(None),
+                Some(Ok(Document { references, targets, unnamed })) => {
+                    let targets = Targets::new(&self.file, targets, self.options.clone());
+                    Some(Some(Opened { references, unnamed, targets }))
+                }
+                Some(Err(fault)) => {
+                    let reason = fault.to_string();
+                    return Err(StoreError::Damaged { object: self.name.clone(), reason });
+                }
+            })
+        })?;
+        Ok(opened.and_then(Option::as_ref))
     }
 
     fn shown(&self, key: &Key<'_>) -> String {
         object_name(&self.name, key)
     }
 
-    fn locate(&self, key: &Key<'_>) -> Result<Option<Located<'_>>, StoreError> {
+    /// The reference of a key, and what opens targets.
+    fn find(&self, key: &Key<'_>) -> Result<Option<(&Reference, &Targets)>, StoreError> {
         let Some(opened) = self.opened()? else { return Ok(None) };
-        let target = |place: u32| opened.targets.get(place, || self.shown(key));
-        Ok(Some(match opened.find(key.as_str()) {
-            Some(Reference::Inline(bytes)) => Located::Here(bytes),
-            Some(Reference::Whole(place)) => Located::Whole(target(*place)?),
-            Some(Reference::Part { target: place, offset, length }) => {
-                Located::Part { target: target(*place)?, offset: *offset, length: *length }
+        match opened.find(key.as_str()) {
+            Some(reference) => Ok(Some((reference, &opened.targets))),
+            None if opened.kind(key).is_some() => {
+                Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" })
             }
-            None => {
-                return match opened.kind(key) {
-                    Some(_) => Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" }),
-                    None => Ok(None),
-                };
+            None => Ok(None),
+        }
+    }
+
+    fn locate(&self, key: &Key<'_>) -> Result<Option<Located<'_>>, StoreError> {
+        let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
+        let target = |place: u32| targets.get(place, || self.shown(key));
+        Ok(Some(match reference {
+            Reference::Inline(bytes) => Located::Here(bytes),
+            Reference::Whole(place) => Located::Whole(target(*place)?),
+            Reference::Part { target: place, offset, length } => {
+                Located::Part { target: target(*place)?, offset: *offset, length: *length }
             }
         }))
     }
@@ -233,20 +232,17 @@ impl Store for ReferenceStore {
         })
     }
 
+    /// Of a part as the file has it: its target is not looked at.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        if let Some(Reference::Part { length, .. }) =
-            self.opened()?.and_then(|opened| opened.find(key.as_str()))
-        {
-            return Ok(Some(*length));
-        }
-        Ok(match self.locate(key)? {
-            None => None,
-            Some(Located::Here(bytes)) => Some(bytes.len() as u64),
-            Some(Located::Part { length, .. }) => Some(length),
-            Some(Located::Whole(target)) => {
-                Some(target.store.size(&target.prefix)?.ok_or_else(|| self.lost(key, target))?)
+        let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
+        Ok(Some(match reference {
+            Reference::Inline(bytes) => bytes.len() as u64,
+            Reference::Part { length, .. } => *length,
+            Reference::Whole(place) => {
+                let target = targets.get(*place, || self.shown(key))?;
+                target.store.size(&target.prefix)?.ok_or_else(|| self.lost(key, target))?
             }
-        })
+        }))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
@@ -263,31 +259,8 @@ impl Store for ReferenceStore {
         depth: Depth,
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let Some(opened) = self.opened()? else { return Ok(()) };
-        let prefix = if below.is_root() { String::new() } else { format!("{}/", below.as_str()) };
-        if below.is_root() {
-            for name in &opened.unnamed {
-                if each(Entry { name, kind: EntryKind::Unnamed }).is_break() {
-                    return Ok(());
-                }
-            }
-        }
-        let mut place = opened.first_from(&prefix);
-        while let Some((key, _)) = opened.references.get(place) {
-            let Some(name) = key.strip_prefix(&*prefix) else { break };
-            let folder = name.split_once('/').filter(|_| depth == Depth::Folder);
-            let entry = match folder {
-                Some((name, _)) => Entry { name, kind: EntryKind::Folder },
-                None => Entry { name, kind: EntryKind::File },
-            };
-            if each(entry).is_break() {
-                break;
-            }
-            // On behind all that lies in a folder: `0` follows `/`.
-            place = match folder {
-                Some((name, _)) => opened.first_from(&format!("{prefix}{name}0")),
-                None => place + 1,
-            };
+        if let Some(opened) = self.opened()? {
+            opened.list(below, depth, each);
         }
         Ok(())
     }

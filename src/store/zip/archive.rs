@@ -9,6 +9,7 @@ use flate2::Crc;
 use super::directory::{Directory, LOCAL_HEADER_BYTES, Member, Method};
 use crate::store::entry::EntryKind;
 use crate::store::node::object_name;
+use crate::store::sorted_keys::SortedKeys;
 use crate::store::{Depth, Entry, Found, Key, Node, ObjectReader, Part, ReadObject, StoreError};
 
 /// Members of at most so many bytes are read together with the header before them.

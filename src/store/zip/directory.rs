@@ -4,13 +4,12 @@
 //! one of members: what is kept grows with the entries that are there, never with those that are claimed.
 
 use std::io;
-use std::ops::ControlFlow;
 
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
 
 use super::fault::ZipFault;
-use crate::store::entry::EntryKind;
-use crate::store::{Depth, Entry, Key, ObjectReader, StoreError};
+use crate::store::sorted_keys::SortedKeys;
+use crate::store::{Key, ObjectReader, StoreError};
 
 /// The bytes at the end of a file that are read at once: most directories lie in them.
 const TAIL_BYTES: u64 = 128 << 10;
@@ -334,70 +333,25 @@ impl Directory {
 
     /// The member of a key of the file.
     pub(super) fn find(&self, key: &str) -> Option<&Member> {
-        let index = self.members.partition_point(|member| self.name(member) < key);
-        self.members.get(index).filter(|member| self.name(member) == key)
+        self.place_of(key).and_then(|place| self.members.get(place))
+    }
+}
+
+impl SortedKeys for Directory {
+    fn key(&self, place: usize) -> Option<&str> {
+        self.members.get(place).map(|member| self.name(member))
     }
 
-    /// The first member whose name is not less than a text.
     fn first_from(&self, text: &str) -> usize {
         self.members.partition_point(|member| self.name(member) < text)
     }
 
-    fn holds_below(&self, folder: &str) -> bool {
-        let prefix = format!("{folder}/");
-        self.members.get(self.first_from(&prefix)).is_some_and(|first| self.name(first).starts_with(&prefix))
+    fn is_folder(&self, place: usize) -> bool {
+        self.members.get(place).is_some_and(|member| member.is_folder)
     }
 
-    /// What stands at a key of the file.
-    pub(super) fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
-        if key.is_root() {
-            return Some(EntryKind::Folder);
-        }
-        match self.find(key.as_str()) {
-            Some(member) if !member.is_folder => Some(EntryKind::File),
-            Some(_) => Some(EntryKind::Folder),
-            None => self.holds_below(key.as_str()).then_some(EntryKind::Folder),
-        }
-    }
-
-    /// Gives what lies below a key of the file to `each`, until that breaks off.
-    pub(super) fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) {
-        let prefix = if below.is_root() { String::new() } else { format!("{}/", below.as_str()) };
-        if prefix.is_empty() {
-            for name in &self.unnamed {
-                if each(Entry { name, kind: EntryKind::Unnamed }).is_break() {
-                    return;
-                }
-            }
-        }
-        let mut index = self.first_from(&prefix);
-        while let Some(member) = self.members.get(index) {
-            let Some(name) = self.name(member).strip_prefix(&prefix) else { return };
-            index += 1;
-            let entry = match name.split_once('/').filter(|_| depth == Depth::Folder) {
-                Some((folder, _)) => {
-                    // `0` follows `/`: behind all that lies in the folder.
-                    index = self.first_from(&format!("{prefix}{folder}0"));
-                    Entry { name: folder, kind: EntryKind::Folder }
-                }
-                None if member.is_folder => {
-                    // One that holds something is found by that.
-                    if depth == Depth::All || self.holds_below(self.name(member)) {
-                        continue;
-                    }
-                    Entry { name, kind: EntryKind::Folder }
-                }
-                None => Entry { name, kind: EntryKind::File },
-            };
-            if each(entry).is_break() {
-                return;
-            }
-        }
+    fn unnamed(&self) -> &[String] {
+        &self.unnamed
     }
 }
 

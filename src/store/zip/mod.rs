@@ -10,12 +10,13 @@ mod tests;
 mod writer;
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use archive::Archive;
 use directory::Directory;
 
 use super::entry::EntryKind;
+use super::opened_once::OpenedOnce;
 use super::{
     Abilities, Ahead, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, Site, Store, StoreError,
 };
@@ -29,8 +30,7 @@ pub struct ZipStore {
     /// The file.
     outer: Node,
     name: String,
-    opened: OnceLock<Option<Arc<Archive>>>,
-    opening: Mutex<()>,
+    opened: OpenedOnce<Option<Arc<Archive>>>,
 }
 
 /// The node that is what the zip file at a node's own place holds.
@@ -41,24 +41,18 @@ pub(super) fn node_of_file(file: Node) -> Node {
 impl ZipStore {
     /// The store in the file at a node's own place.
     pub fn new(file: Node) -> Self {
-        ZipStore { name: file.name(), outer: file, opened: OnceLock::new(), opening: Mutex::default() }
+        ZipStore { name: file.name(), outer: file, opened: OpenedOnce::default() }
     }
 
     /// The file, once it is there; `Some(None)` where it is no zip.
     fn opened(&self) -> Result<Option<&Option<Arc<Archive>>>, StoreError> {
-        if let Some(opened) = self.opened.get() {
-            return Ok(Some(opened));
-        }
-        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) = self.opened.get() {
-            return Ok(Some(opened));
-        }
-        let Some(object) = self.outer.store.open(&self.outer.prefix)? else { return Ok(None) };
-        let directory = Directory::read(&object).map_err(|fault| fault.in_zip(&self.name))?;
-        let name = self.name.clone();
-        let hinted = self.outer.wants_hints().map(|_| self.outer.clone());
-        let archive = directory.map(|directory| Arc::new(Archive { name, object, directory, hinted }));
-        Ok(Some(self.opened.get_or_init(|| archive)))
+        self.opened.get_or_open(|| {
+            let Some(object) = self.outer.store.open(&self.outer.prefix)? else { return Ok(None) };
+            let directory = Directory::read(&object).map_err(|fault| fault.in_zip(&self.name))?;
+            let name = self.name.clone();
+            let hinted = self.outer.wants_hints().map(|_| self.outer.clone());
+            Ok(Some(directory.map(|directory| Arc::new(Archive { name, object, directory, hinted }))))
+        })
     }
 
     fn archive(&self) -> Result<Option<&Arc<Archive>>, StoreError> {
