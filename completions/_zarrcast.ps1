@@ -133,6 +133,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--include', '--include', [CompletionResultType]::ParameterName, 'Change only the arrays whose path matches; the others are copied')
             [CompletionResult]::new('--exclude', '--exclude', [CompletionResultType]::ParameterName, 'Copy the arrays whose path matches')
             [CompletionResult]::new('--rule', '--rule', [CompletionResultType]::ParameterName, 'Options for the arrays whose path matches; of several rules the later ones win')
+            [CompletionResult]::new('--scratch', '--scratch', [CompletionResultType]::ParameterName, 'The local folder for intermediate data of a rechunk in two passes')
             [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Worker threads')
             [CompletionResult]::new('--max-memory', '--max-memory', [CompletionResultType]::ParameterName, 'Bytes of chunk data in flight, such as 512MiB or 2GB')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output')

@@ -127,6 +127,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --include 'Change only the arrays whose path matches; the others are copied'
             cand --exclude 'Copy the arrays whose path matches'
             cand --rule 'Options for the arrays whose path matches; of several rules the later ones win'
+            cand --scratch 'The local folder for intermediate data of a rechunk in two passes'
             cand --threads 'Worker threads'
             cand --max-memory 'Bytes of chunk data in flight, such as 512MiB or 2GB'
             cand --color 'When to colour the output'

@@ -139,6 +139,7 @@ wrap\t'Modulo 2^N; integer targets only'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include -d 'Change only the arrays whose path matches; the others are copied' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 'Options for the arrays whose path matches; of several rules the later ones win' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l scratch -d 'The local folder for intermediate data of a rechunk in two passes' -r -f -a "(__fish_complete_directories)"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l threads -d 'Worker threads' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'

@@ -62,7 +62,7 @@ const OTHER_LINES: u64 = 5;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>")]
 pub(super) struct InspectArguments {
-    /// The array or group: a local folder or a zip file, or its file:// URL; the path may go on inside a hierarchy
+    /// The array or group: a local folder, a zip file, a URL (http://, s3://, gs://, az://) or a kerchunk reference file; the path may go on inside a hierarchy
     #[arg(value_name = "STORE", required_unless_present = "preview")]
     store: Option<PathBuf>,
 

@@ -80,11 +80,11 @@ const EXAMPLES: &str = r"Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TranscodeArguments {
-    /// The array or group to read: a local folder or a zip file, or its file:// URL
+    /// The array or group to read: a local folder, a zip file, a URL (http://, s3://, gs://, az://) or a kerchunk reference file
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
 
-    /// The array or group to write: a local folder or a .zip file that does not exist, unless --overwrite or --resume is given
+    /// The array or group to write: a local folder, a .zip file or a URL (s3://, gs://, az://) where nothing is, unless --overwrite or --resume is given
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 
@@ -121,6 +121,13 @@ pub(super) struct TranscodeArguments {
     #[arg(long)]
     resume: bool,
 
+    /// The local folder for intermediate data of a rechunk in two passes
+    ///
+    /// They take about as much as the array decoded, and are removed at the end. Without the option they lie in DEST, or,
+    /// where that lies behind a network, in the folder for temporary files (TMPDIR).
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    scratch: Option<PathBuf>,
+
     #[command(flatten)]
     pub(super) common: CommonArguments,
 }
@@ -155,6 +162,7 @@ impl TranscodeArguments {
                 dry_run: self.dry_run,
                 overwrite: self.overwrite,
                 resume: self.resume,
+                scratch: self.scratch.map(|folder| self.common.location("--scratch", folder)).transpose()?,
             },
             change,
             include: hierarchy.include,

@@ -8,11 +8,11 @@ use super::report::ObjectReport;
 use super::route::copy::CopyJob;
 use super::route::measured::SubchunkWay;
 use super::route::rechunk::Rechunk;
+use super::route::staged::Staged;
 use super::route::{ConvertRun, MeasuredRun, RechunkRun, Route, StagedRun, SubchunkMove};
 use super::transfer::Transfer;
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::ChunkFault;
-use crate::array::stored::StoredArray;
 use crate::metadata::array::num_elements;
 
 /// The work on the objects of an array.
@@ -53,14 +53,14 @@ impl Job {
         }
     }
 
-    /// The intermediate data of a job in two passes.
-    pub fn staging(&self) -> Option<StoredArray> {
-        self.objects().and_then(ObjectJob::staging)
+    /// The two passes of a job that has them.
+    pub fn staged(&self) -> Option<&Staged> {
+        self.objects().and_then(ObjectJob::staged)
     }
 
     /// How often all elements are written.
     pub fn num_passes(&self) -> u64 {
-        if matches!(self.objects().map(|job| &job.route), Some(Route::Staged(_))) { 2 } else { 1 }
+        if self.staged().is_some() { 2 } else { 1 }
     }
 
     /// Objects of the destination that are written at most: some may turn out to hold nothing but the fill value.
@@ -215,10 +215,10 @@ impl ObjectJob {
         elements.saturating_mul(rechunk.encoder.element_size() as u64)
     }
 
-    /// The intermediate data of a job in two passes.
-    pub fn staging(&self) -> Option<StoredArray> {
+    /// The two passes of a job that has them.
+    pub fn staged(&self) -> Option<&Staged> {
         match &self.route {
-            Route::Staged(staged) => Some(staged.side(&self.transfer)),
+            Route::Staged(staged) => Some(staged),
             _ => None,
         }
     }

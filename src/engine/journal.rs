@@ -332,6 +332,16 @@ impl<'a> Part<'a> {
         self.journal.part(&format!("{} {name}", self.name))
     }
 
+    /// The same part, of which nothing is done: what earlier runs noted of it does not count, now and later.
+    pub fn anew(self) -> Result<Part<'a>, Fault> {
+        let line = to_line(&Line::Anew { part: self.name.clone() });
+        self.journal.writer().append(&line)?;
+        let done = self.done.len();
+        self.journal.num_units.fetch_sub(done, Ordering::Relaxed);
+        self.journal.bytes_written.fetch_sub(self.before.bytes_written, Ordering::Relaxed);
+        Ok(Part { done: ChunkSet::default(), before: ObjectReport::default(), ..self })
+    }
+
     /// Whether a unit was finished by an earlier run.
     pub fn is_done(&self, unit: u64) -> bool {
         self.done.contains(unit)

@@ -177,6 +177,8 @@ pub struct RunOptions {
     pub overwrite: bool,
     /// `--resume`.
     pub resume: bool,
+    /// `--scratch`: the local folder in which intermediate data of two passes lie.
+    pub scratch: Option<Location>,
 }
 
 /// `--rule`: changes to the arrays of a hierarchy that a pattern takes.

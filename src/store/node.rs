@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::entry::{EntryKind, FolderListing, LinkTarget};
+use super::local;
 use super::{
     Abilities, Ahead, Depth, Entry, Key, LocalStore, Log, ObjectReader, ObjectWriter, Part, Receipt, Room,
     Site, Store, StoreError,
@@ -85,6 +86,11 @@ impl Node {
         }
     }
 
+    /// Whether it lies in a local folder.
+    pub fn is_local(&self) -> bool {
+        self.store.as_local().is_some()
+    }
+
     /// As messages name it.
     pub fn name(&self) -> String {
         object_name(self.store.name(), &self.prefix)
@@ -112,6 +118,22 @@ impl Node {
     /// The site where a hierarchy is written that is to take the node's place. Nothing is touched.
     pub fn site(&self) -> Result<Box<dyn Site>, StoreError> {
         self.store.site(&self.prefix)
+    }
+
+    /// Where a run keeps scratch data of a name for the node outside of it: in a local folder that is given, else in that for
+    /// temporary files where the node lies behind a network; `None` where it keeps them itself. Nothing is touched.
+    pub fn scratch(&self, given: Option<&Node>, name: &str) -> Option<Node> {
+        let parent = match given {
+            Some(parent) => parent.store.as_local()?.path(&parent.prefix),
+            None if self.abilities().is_remote => std::env::temp_dir(),
+            None => return None,
+        };
+        Some(local::scratch::folder(&parent, name))
+    }
+
+    /// Makes the node's folder one for scratch data, which no others may look into.
+    pub fn make_scratch(&self) -> Result<(), StoreError> {
+        self.local_path().map_or(Ok(()), |path| local::scratch::make(&path))
     }
 
     /// Opens a log that is there; `None` where none is. A link is not followed.

@@ -210,3 +210,73 @@ fn intermediate_data_of_a_sparse_array_are_those_of_its_chunks() {
     assert_eq!(plan["passes"], 2);
     assert!(plan["bytes_temporary"].as_u64().unwrap() < 50_000_000, "{plan}");
 }
+
+/// Where no scratch folder is left.
+fn is_empty(test: &CliTest, folder: &str) -> bool {
+    std::fs::read_dir(test.path(folder)).unwrap().next().is_none()
+}
+
+#[test]
+fn scratch_data_lie_in_a_folder_that_is_named_and_are_gone_at_the_end() {
+    let test = planes(false);
+    std::fs::create_dir(test.path("scratch")).unwrap();
+    let options = ["-c", "60,1,1", "--max-memory", SMALL, "--verify"];
+    let inside = node(&transcode(&test, "inside", &options));
+    let scratch = test.path("scratch");
+    let named = ["--scratch", scratch.to_str().unwrap()];
+    let outside = node(&transcode(&test, "outside", &[&options[..], &named].concat()));
+    assert_eq!(inside["bytes_temporary"], outside["bytes_temporary"]);
+    assert!(files(&test.path("inside")) == files(&test.path("outside")), "the objects differ");
+    assert!(is_empty(&test, "scratch"));
+    // A zip keeps nothing of a run that ends on the way.
+    test.write("a/c/59/0/0", [0; 3]);
+    let zip = transcode(&test, "b.zip", &[&options[..], &named].concat());
+    zip.fails(1, &["chunk [59, 0, 0]"]);
+    assert!(is_empty(&test, "scratch"));
+    let missing = transcode(&test, "c", &["--scratch", "nowhere"]);
+    missing.fails(3, &["--scratch nowhere", "no local folder"]);
+}
+
+#[test]
+fn run_goes_on_with_its_scratch_data_or_without_them() {
+    let test = planes(false);
+    std::fs::create_dir(test.path("scratch")).unwrap();
+    let scratch = test.path("scratch");
+    let options = [
+        "-c",
+        "60,1,1",
+        "--threads",
+        "1",
+        "--verify",
+        "--max-memory",
+        SMALL,
+        "--scratch",
+        scratch.to_str().unwrap(),
+    ];
+    let expected = node(&transcode(&test, "expected", &options));
+    let last = test.read("a/c/59/0/0");
+    for removed in ["nothing", "a shard", "all"] {
+        test.write("a/c/59/0/0", [0; 3]);
+        let destination = removed.replace(' ', "-");
+        transcode(&test, &destination, &options).fails(1, &["chunk [59, 0, 0]", "--resume"]);
+        test.write("a/c/59/0/0", &last);
+        let folder = std::fs::read_dir(&scratch).unwrap().next().unwrap().unwrap().path();
+        let shards = || files(&folder).into_keys().filter(|name| name.starts_with("c."));
+        assert!(shards().count() > 1);
+        match removed {
+            "a shard" => std::fs::remove_file(folder.join(shards().next().unwrap())).unwrap(),
+            "all" => std::fs::remove_dir_all(&folder).unwrap(),
+            _ => {}
+        }
+        let resumed = node(&transcode(&test, &destination, &[&options[..], &["--resume"]].concat()));
+        assert_eq!(resumed["verify"]["equal"], true);
+        assert!(
+            files(&test.path(&destination)) == files(&test.path("expected")),
+            "{removed}: the result differs"
+        );
+        assert!(is_empty(&test, "scratch"), "{removed}");
+        for member in ["bytes_temporary", "bytes_written", "chunks_written"] {
+            assert_eq!(resumed[member], expected[member], "{removed}: {member}");
+        }
+    }
+}

@@ -35,7 +35,7 @@ const EXAMPLES: &str = r"Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct ValidateArguments {
-    /// The arrays or groups to check: local folders or zip files, or file:// URLs; a path may go on inside a hierarchy
+    /// The arrays or groups to check: local folders, zip files, URLs (http://, s3://, gs://, az://) or kerchunk reference files; a path may go on inside a hierarchy
     #[arg(value_name = "STORE", required_unless_present_any = ["explain", "list_rules"])]
     stores: Vec<PathBuf>,
 

@@ -32,6 +32,8 @@ pub(super) enum Line {
     Holder(Holder),
     /// All before it is durable.
     Checkpoint,
+    /// What was noted of a part before does not count.
+    Anew { part: String },
     /// Finished units.
     Done { part: String, units: Vec<Range<u64>>, counted: Counted },
 }
@@ -136,13 +138,20 @@ pub(super) fn read(
         match line {
             Line::Boot(boot) => is_same_boot = is_now(boot.as_ref()),
             Line::Holder(_) => {}
-            Line::Done { part, units, counted } => since_checkpoint.push((part, units, counted.report())),
+            Line::Done { part, units, counted } => {
+                since_checkpoint.push((part, Some((units, counted.report()))));
+            }
+            Line::Anew { part } => since_checkpoint.push((part, None)),
             Line::Checkpoint => is_durable = true,
         }
         if is_same_boot || is_durable {
             believed = next;
-            for (part, units, report) in since_checkpoint.drain(..) {
+            for (part, done) in since_checkpoint.drain(..) {
                 let all = known.entry(part).or_default();
+                let Some((units, report)) = done else {
+                    *all = Known::default();
+                    continue;
+                };
                 all.units.extend(units);
                 all.report.add(&report);
             }

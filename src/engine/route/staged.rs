@@ -7,20 +7,21 @@
 //! not tell.
 
 use super::rechunk::{Rechunk, RechunkRun};
+use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::stored::StoredArray;
 use crate::engine::block_reader::JobSubchunks;
 use crate::engine::driver::Driver;
-use crate::engine::journal::Part;
-use crate::engine::listing::{list, remove_others};
+use crate::engine::journal::{Part, digest};
+use crate::engine::listing::{list_with_sizes, remove_others};
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::transfer::Transfer;
 use crate::metadata::json::Json;
 use crate::store::{Key, Node, StoreError};
 
-/// The folder of the intermediate data in the destination.
-pub const FOLDER: Key<'static> = Key::known(".zarrcast/staging");
+/// The folder of the intermediate data in a destination that keeps them itself.
+const FOLDER: Key<'static> = Key::known(".zarrcast/staging");
 
 /// The document of the intermediate data.
 const DOCUMENT: &str = "zarr.json";
@@ -28,8 +29,10 @@ const DOCUMENT: &str = "zarr.json";
 /// A job in two passes.
 #[derive(Debug, Clone)]
 pub struct Staged {
-    /// The intermediate data, which lie in the destination's folder.
+    /// The intermediate data.
     pub staging: StoredArray,
+    /// Whether they lie outside of the destination.
+    pub is_outside: bool,
     /// Their document.
     pub document: Json,
     /// From the source into them.
@@ -38,19 +41,25 @@ pub struct Staged {
     pub second: Rechunk,
 }
 
-/// The folder of the intermediate data of a destination.
-pub fn folder(destination: &Node) -> Node {
-    destination.below(&FOLDER)
+/// Digits of the name of a folder: enough that no two destinations share one.
+const DIGITS: usize = 32;
+
+/// Where the intermediate data of a destination lie, and whether that is outside of it: where a folder is given or it lies
+/// behind a network. Each run finds those of the one before.
+pub fn folder(destination: &Node, scratch: Option<&Node>) -> (Node, bool) {
+    let name = digest([&*destination.identity()]);
+    let outside = destination.scratch(scratch, &name[..DIGITS]);
+    let is_outside = outside.is_some();
+    (outside.unwrap_or_else(|| destination.below(&FOLDER)), is_outside)
 }
 
-/// The document of intermediate data that a destination has: of a run that has not ended.
-pub fn left_document(destination: &Node) -> Result<Option<Vec<u8>>, StoreError> {
-    folder(destination).read_document(DOCUMENT)
+/// The document of intermediate data, where a run has left some.
+pub fn left_document(folder: &Node) -> Result<Option<Vec<u8>>, StoreError> {
+    folder.read_document(DOCUMENT)
 }
 
 /// Removes intermediate data.
-pub fn remove(destination: &Node) -> Result<(), StoreError> {
-    let folder = folder(destination);
+fn remove(folder: &Node) -> Result<(), StoreError> {
     if folder.exists()? {
         // First the document: without it nothing that is left is taken for whole.
         folder.remove(DOCUMENT)?;
@@ -85,27 +94,40 @@ impl Staged {
         self.read_amplification() <= most || first + second + 1.0 < once
     }
 
-    /// The intermediate data in the folder of a job's destination.
-    pub fn side(&self, transfer: &Transfer) -> StoredArray {
-        StoredArray { node: folder(&transfer.destination.node), ..self.staging.clone() }
+    /// Removes the intermediate data.
+    pub fn remove(&self) -> Result<(), StoreError> {
+        remove(&self.staging.node)
     }
 
     /// The first pass of a job.
     pub fn first_transfer(&self, transfer: &Transfer) -> Transfer {
         Transfer {
             source: transfer.source.clone(),
-            destination: self.side(transfer),
+            destination: self.staging.clone(),
             absent_element: None,
             origin: None,
         }
     }
 
-    /// The second pass of a job, after the first.
-    pub fn second_transfer(&self, transfer: &Transfer, driver: &Driver) -> Result<Transfer, Fault> {
-        let source = self.side(transfer);
-        let present = list(&source.node, &source.metadata, driver)?.present;
+    /// The second pass of a job, after the first. Where it is known how many bytes that wrote, they are counted: something
+    /// else that removed any of them, as folders for temporary files are cleared, would make fill values of what they held.
+    pub fn second_transfer(
+        &self,
+        transfer: &Transfer,
+        bytes: Option<u64>,
+        driver: &Driver,
+    ) -> Result<Transfer, Fault> {
+        let source = self.staging.clone();
+        let listing = list_with_sizes(&source.node, &source.metadata, driver)?;
+        if let Some(bytes) = bytes.filter(|bytes| *bytes != listing.present_bytes) {
+            return Err(Fault::Other(format!(
+                "{bytes} bytes of intermediate data were written to `{}`, and {} are there: something else removes what lies there",
+                source.node.name(),
+                listing.present_bytes
+            )));
+        }
         Ok(Transfer {
-            source: source.with_present(present),
+            source: source.with_present(listing.present),
             destination: transfer.destination.clone(),
             absent_element: transfer.absent_element.clone(),
             origin: Some(transfer.source.clone()),
@@ -157,25 +179,41 @@ impl StagedRun<'_> {
             ..ObjectReport::default()
         };
         let (first, into) = (staged.first_transfer(transfer), part.pass("staging"));
-        let begun = self.begin(&first.destination, &into, driver);
-        begun.map_err(|fault| ChunkFault { index: 0, fault })?;
+        let at_first = |fault| ChunkFault { index: 0, fault };
+        let into = self.begin(into, driver).map_err(at_first)?;
         fold(temporary(into.before()));
+        let mut bytes = into.before().bytes_written;
         let mut pass = Pass { transfer: &first, rechunk: &staged.first, part: &into };
-        pass.run(driver, progress, &mut |report| fold(temporary(&report))).map_err(Staged::of_first)?;
-        let second =
-            staged.second_transfer(transfer, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
+        let mut count = |report: ObjectReport| {
+            bytes += report.bytes_written;
+            fold(temporary(&report));
+        };
+        pass.run(driver, progress, &mut count).map_err(Staged::of_first)?;
+        let second = staged.second_transfer(transfer, Some(bytes), driver).map_err(at_first)?;
         pass = Pass { transfer: &second, rechunk: &staged.second, part };
         pass.run(driver, progress, fold).map_err(Staged::of_second)
     }
 
     /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
-    /// an earlier run has not finished.
-    fn begin(&self, staging: &StoredArray, part: &Part<'_>, driver: &Driver) -> Result<(), Fault> {
-        let document = self.staged.document.to_document();
-        if staging.node.read_document(DOCUMENT)?.as_ref() != Some(&document) {
-            staging.node.publish(DOCUMENT, &document)?;
+    /// an earlier run has not finished. Where what it has finished is not all there, as on another machine, the pass begins
+    /// anew.
+    fn begin<'p>(&self, part: Part<'p>, driver: &Driver) -> Result<Part<'p>, Fault> {
+        let StoredArray { node, metadata, .. } = &self.staged.staging;
+        if self.staged.is_outside {
+            node.make_scratch()?;
         }
-        Ok(remove_others(&staging.node, &staging.metadata, part.done(), driver)?)
+        let document = self.staged.document.to_document();
+        let is_known = left_document(node)?.as_ref() == Some(&document);
+        if !is_known {
+            node.publish(DOCUMENT, &document)?;
+        }
+        remove_others(node, metadata, part.done(), driver)?;
+        let found = list_with_sizes(node, metadata, driver)?.present_bytes;
+        if part.done().is_empty() || (is_known && found == part.before().bytes_written) {
+            return Ok(part);
+        }
+        remove_others(node, metadata, &ChunkSet::default(), driver)?;
+        part.anew()
     }
 }
 

@@ -129,8 +129,7 @@ impl Plan {
                 of(index, fault, &destination.node, &destination.metadata, quantization)
             }
             (Fault::At { of: ObjectOf::Staging, index, fault }, Some(job)) => {
-                let staging = job.staging();
-                let side = staging.as_ref().unwrap_or(&job.transfer.source);
+                let side = job.staged().map_or(&job.transfer.source, |staged| &staged.staging);
                 of(index, fault, &side.node, &side.metadata, None)
             }
             (cause, _) => {

@@ -10,7 +10,7 @@ use crate::diagnostic::quantity::{bytes, counted};
 use crate::engine::journal::Journal;
 use crate::engine::route::staged::left_document;
 use crate::operation::error::OperationError;
-use crate::store::Room;
+use crate::store::{Node, Room};
 
 /// What absent chunks become fits into the free space: a grid of 2^60 chunks is a line of metadata, and would be
 /// written for ever.
@@ -19,16 +19,19 @@ use crate::store::Room;
 pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
     let filled = plan.job.num_filled();
     let mut temporary = plan.job.bytes_temporary();
+    let staged = plan.job.staged();
     // Of a run that is taken up again some are there already.
-    if temporary > 0 && matches!(left_document(&plan.target), Ok(Some(_))) {
+    if staged.is_some_and(|staged| matches!(left_document(&staged.staging.node), Ok(Some(_)))) {
+        temporary = 0;
+    }
+    if let Some(staged) = staged.filter(|staged| staged.is_outside) {
+        check_scratch(&staged.staging.node, temporary)?;
         temporary = 0;
     }
     if filled == 0 && temporary == 0 {
         return Ok(());
     }
-    let room = plan.target.room().map_err(|error| {
-        OperationError::environment("the free space of the destination is not known").because(error)
-    })?;
+    let room = room_of(&plan.target)?;
     let free = room.blocks.saturating_mul(room.block_bytes);
     // Of compressed chunks the size is not known before.
     let written = fixed_bytes(plan).filter(|_| temporary > 0).unwrap_or(0);
@@ -55,6 +58,31 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
     );
     Err(OperationError::environment(message)
         .with_help("keep the fill value, so that absent chunks stay absent; or name a larger file system"))
+}
+
+/// The intermediate data fit into a folder of their own.
+fn check_scratch(folder: &Node, temporary: u64) -> Result<(), OperationError> {
+    let room = room_of(folder)?;
+    let free = room.blocks.saturating_mul(room.block_bytes);
+    if temporary <= free {
+        return Ok(());
+    }
+    let message = format!(
+        "two passes take {} of intermediate data at `{}`, and {} are free",
+        bytes(temporary),
+        folder.name(),
+        bytes(free)
+    );
+    Err(OperationError::environment(message).with_help(
+        "name a folder on a larger file system with `--scratch`, or give more `--max-memory`, so that one pass will do",
+    ))
+}
+
+fn room_of(node: &Node) -> Result<Room, OperationError> {
+    node.room().map_err(|error| {
+        OperationError::environment(format!("the free space of `{}` is not known", node.name()))
+            .because(error)
+    })
 }
 
 /// An error for want of space says how much is missing: what is left to do, if it is like what is done; where that would

@@ -18,13 +18,13 @@ use crate::engine::driver::Driver;
 use crate::engine::journal::Journal;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
-use crate::engine::route::staged;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::hierarchy::compare_paths;
 use crate::operation::new_driver;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::transcode_result::{Totals, TranscodeResult};
+use crate::store::{EntryKind, Location};
 
 /// Writes an array, or a group and all below it, anew.
 pub fn transcode(
@@ -103,6 +103,7 @@ impl Prepared {
     ) -> Result<Self, OperationError> {
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
+        check_scratch(options.run.scratch.as_ref())?;
         let mut source = Source::open(options, &driver)?;
         given.map_or(Ok(()), |given| given.apply(&mut source))?;
         let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
@@ -115,6 +116,23 @@ impl Prepared {
         let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
         let documents = with_copies(options, &source.groups, of_arrays.collect())?;
         Ok(Prepared { budget, driver, source, site, arrays, documents })
+    }
+}
+
+/// A folder for scratch data that was named is there.
+fn check_scratch(given: Option<&Location>) -> Result<(), OperationError> {
+    let Some(given) = given else { return Ok(()) };
+    let node = given.node();
+    match node.kind_behind_links() {
+        Ok(Some(EntryKind::Folder)) if node.is_local() => Ok(()),
+        found => {
+            let message = format!("`--scratch {given}` is no local folder");
+            let error = OperationError::environment(message).with_help("make it, or name another");
+            Err(match found {
+                Err(cause) => error.because(cause),
+                Ok(_) => error,
+            })
+        }
     }
 }
 
@@ -142,7 +160,7 @@ impl Whole<'_> {
         progress: &dyn Progress,
     ) -> Result<Vec<Done>, OperationError> {
         if let Err(error) = check_published(&claim, sealed) {
-            return Err(claim.abandon(error));
+            return Err(self.abandon(claim, error));
         }
         let writing = Writing {
             arrays: self.arrays,
@@ -163,23 +181,23 @@ impl Whole<'_> {
         });
         let tallies = match done {
             Ok(tallies) => tallies,
-            Err(Ended { error, is_for_good: true }) => return Err(claim.discard(error)),
+            Err(Ended { error, is_for_good: true }) => return Err(self.discard(claim, error)),
             Err(Ended { error, .. }) => {
                 let plans = self.arrays.iter().map(|array| &array.plan);
                 let error = with_missing_space(error, plans, &claim.journal);
-                return Err(claim.abandon(error));
+                return Err(self.abandon(claim, error));
             }
         };
         let verified = match writing.verify() {
             Ok(verified) => verified,
-            Err(error) if error.class() == FaultClass::Data => return Err(claim.discard(error)),
+            Err(error) if error.class() == FaultClass::Data => return Err(self.discard(claim, error)),
             Err(error) => return Err(claim.abandon(error)),
         };
         if driver.interrupt().check().is_err() {
-            return Err(claim.abandon(OperationError::interrupted()));
+            return Err(self.abandon(claim, OperationError::interrupted()));
         }
         if let Err(error) = self.remove_staging() {
-            return Err(claim.abandon(error));
+            return Err(self.abandon(claim, error));
         }
         claim.publish(sealed.documents(), driver)?;
         Ok(tallies.into_iter().zip(verified).map(|(tally, verified)| Done { tally, verified }).collect())
@@ -204,11 +222,26 @@ impl Whole<'_> {
         })
     }
 
+    /// Ends a run that can be gone on with, where what it has written is kept.
+    fn abandon(&self, claim: Claim, error: OperationError) -> OperationError {
+        if !claim.site.keeps_unfinished() {
+            let _ = self.remove_staging();
+        }
+        claim.abandon(error)
+    }
+
+    /// Ends a run that wrote what it should not have.
+    fn discard(&self, claim: Claim, error: OperationError) -> OperationError {
+        // What cannot be removed lies where temporary files do.
+        let _ = self.remove_staging();
+        claim.discard(error)
+    }
+
     fn remove_staging(&self) -> Result<(), OperationError> {
-        let staged = |array: &&PlannedArray| array.plan.job.num_passes() > 1;
-        for array in self.arrays.iter().filter(staged) {
-            staged::remove(&array.plan.target).map_err(cannot_write)?;
-            if array.path != "/" {
+        for array in self.arrays {
+            let Some(staged) = array.plan.job.staged() else { continue };
+            staged.remove().map_err(cannot_write)?;
+            if array.path != "/" && !staged.is_outside {
                 Journal::remove_folder(&array.plan.target).map_err(cannot_write)?;
             }
         }

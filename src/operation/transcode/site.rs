@@ -221,6 +221,11 @@ impl Site {
         &self.shown
     }
 
+    /// Whether another run can go on with what this one has written.
+    pub(super) fn keeps_unfinished(&self) -> bool {
+        self.spots.keeps_unfinished()
+    }
+
     /// What is left where the run is stopped at once, and what to do about it.
     pub(super) fn left_when_stopped(&self) -> String {
         let shown = &self.shown;

@@ -4,6 +4,7 @@ mod confined;
 mod copy;
 mod log;
 mod object;
+pub(super) mod scratch;
 mod site;
 mod store;
 mod tree;

@@ -14,11 +14,12 @@ use crate::engine::plan::{
 use crate::engine::route::Route;
 use crate::engine::route::measured::{BETWEEN_SUBCHUNKS, Measured, SubchunkWay};
 use crate::engine::route::rechunk::{Rechunk, Schedule};
-use crate::engine::route::staged::Staged;
+use crate::engine::route::staged::{Staged, folder};
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::transcode::budget::{ENTRY_BYTES, of_chunks, open_bytes, reading_bytes, shard_bytes};
 use crate::operation::transcode_result::RouteName;
+use crate::store::Node;
 
 /// What a subchunk of a block takes beside its elements.
 const SUBCHUNK_BYTES: u64 = 128;
@@ -45,6 +46,8 @@ pub(in crate::operation) struct Choice<'a> {
     pub verifies: bool,
     /// Whether an unfinished run is gone on with.
     pub resumes: bool,
+    /// Where intermediate data lie, where that is said.
+    pub scratch: Option<Node>,
 }
 
 impl Choice<'_> {
@@ -116,7 +119,7 @@ impl Choice<'_> {
         if self.given.is_some() {
             return Ok(Route::Rechunk(Box::new(self.rechunk(from, to)?)));
         }
-        let begun = if self.resumes { begun(&to.node, from)? } else { Begun::Nothing };
+        let begun = if self.resumes { begun(&to.node, self.scratch.as_ref(), from)? } else { Begun::Nothing };
         if let Begun::InTwoPasses(shape) = begun {
             let staged = self.staged(from, to, &shape)?;
             return Ok(Route::Staged(Box::new(staged)));
@@ -141,7 +144,8 @@ impl Choice<'_> {
         to: &StoredArray,
         shape: &StagingShape,
     ) -> Result<Staged, OperationError> {
-        let (staging, document) = staging(from, &to.node, shape, self.store)?;
+        let (folder, is_outside) = folder(&to.node, self.scratch.as_ref());
+        let (staging, document) = staging(from, folder, shape, self.store)?;
         let stored = SubchunkEncoder::new(from, &staging, &ValueChange::None, true);
         let first =
             self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, Pass::First);
@@ -151,7 +155,7 @@ impl Choice<'_> {
         let needed =
             |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
         match (first, second) {
-            (Ok(first), Ok(second)) => Ok(Staged { staging, document, first, second }),
+            (Ok(first), Ok(second)) => Ok(Staged { staging, is_outside, document, first, second }),
             (first, second) => Err(self.too_small(needed(&first).max(needed(&second)), to)),
         }
     }

@@ -25,18 +25,26 @@ pub(in crate::operation) enum Begun {
 }
 
 /// What a destination tells of how its run was begun, for an array that is read by `from`.
-pub(in crate::operation) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
+pub(in crate::operation) fn begun(
+    destination: &Node,
+    scratch: Option<&Node>,
+    from: &StoredArray,
+) -> Result<Begun, OperationError> {
     let unreadable = |error: StoreError| {
         OperationError::environment("the unfinished destination cannot be looked at").because(error)
     };
-    let Some(text) = left_document(destination).map_err(unreadable)? else {
+    let (place, is_outside) = folder(destination, scratch);
+    let Some(text) = left_document(&place).map_err(unreadable)? else {
+        if is_outside {
+            // They may lie on another machine: as if it had not begun.
+            return Ok(Begun::Nothing);
+        }
         let work = destination.below(&JOURNAL);
         return Ok(if work.exists().map_err(unreadable)? { Begun::InOnePass } else { Begun::Nothing });
     };
     let document = std::str::from_utf8(&text).ok().and_then(|text| Json::parse_str(text).ok());
     let shape = document.and_then(|document| shape_of(&document, &from.metadata));
     shape.map(Begun::InTwoPasses).ok_or_else(|| {
-        let place = folder(destination);
         OperationError::environment(format!(
             "the intermediate data at `{}` are not of this array",
             place.name()
@@ -56,10 +64,10 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
     (shape.fits(&array.shape) && is_of_array).then_some(shape)
 }
 
-/// Intermediate data of a grid for what `from` reads, and their document. Their folder is that of `destination`.
+/// Intermediate data of a grid, in a folder, for what `from` reads, and their document.
 pub(in crate::operation) fn staging(
     from: &StoredArray,
-    destination: &Node,
+    folder: Node,
     shape: &StagingShape,
     store: &str,
 ) -> Result<(StoredArray, Json), OperationError> {
@@ -79,7 +87,7 @@ pub(in crate::operation) fn staging(
     };
     let pipeline =
         Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-    let side = side(folder(destination), metadata, &pipeline, store, 0, true)?;
+    let side = side(folder, metadata, &pipeline, store, 0, true)?;
     Ok((side, document))
 }
 

@@ -21,7 +21,7 @@ use crate::operation::options::{ChangeOptions, RunOptions};
 use crate::operation::stored::{opaque_array, side};
 use crate::operation::transcode::budget::{first_pass_bytes, unit_bytes};
 use crate::operation::transcode::format::version_2;
-use crate::store::Node;
+use crate::store::{Location, Node};
 
 /// What is done with the stored chunks.
 pub(super) struct Work {
@@ -176,6 +176,7 @@ impl Ends<'_> {
             elsewhere,
             verifies: self.run.verify,
             resumes: self.run.resume,
+            scratch: self.run.scratch.as_ref().map(Location::node),
         }
     }
 

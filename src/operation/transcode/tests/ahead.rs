@@ -84,7 +84,7 @@ fn what_every_route_reads_is_told_before() {
     let fill = Some(Json::parse_str("7").unwrap());
     let compressed = Scene::new(Kind::Memory, &plain(""), &recode, false);
     compressed.run(false).unwrap();
-    for (route, source, change) in [
+    for (route, source, change) in vec![
         ("copy", plain(""), TranscodeOptions::default()),
         ("copy of shards", sharded(), TranscodeOptions::default()),
         ("copy of v2", plain_v2(), TranscodeOptions::default()),

@@ -80,7 +80,8 @@ pub(super) fn staged_values(
     let first = staged.first_transfer(transfer);
     let between = Comparison::of_staging(&first).run_over_subchunks(&first, &staged.first, driver, progress);
     let between = between.map_err(Staged::of_first)?;
-    let second = staged.second_transfer(transfer, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
+    let second =
+        staged.second_transfer(transfer, None, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
     let comparison = Comparison::new(plan, 0, &second);
     let compared = comparison.run_over_subchunks(&second, &staged.second, driver, progress);
     let mut compared = compared.map_err(Staged::of_second)?;
