@@ -106,7 +106,7 @@ pub struct Pieces {
 
 impl Pieces {
     /// Parts of as many elements as possible, at most `most`, or one. What lies beside the box is part of them where
-    /// fewer than `least` elements would lie together without it.
+    /// there would be several, of fewer elements that lie together than as many whole rows as `least` elements have.
     pub fn new(shape: &[u64], [start, end]: [&[u64]; 2], [least, most]: [u64; 2]) -> Self {
         let (mut start, mut end) = (start.to_vec(), end.to_vec());
         if start.iter().zip(&end).any(|(start, end)| start >= end) {
@@ -117,7 +117,8 @@ impl Pieces {
         let mut together = Some(1_u64);
         for dimension in (0..shape.len()).rev() {
             let Some(length) = together else { break };
-            if length * (end[dimension] - start[dimension]) < least {
+            let has_several = (0..dimension).any(|outer| end[outer] - start[outer] > 1);
+            if has_several && end[dimension] - start[dimension] < least / length.max(1) {
                 (start[dimension], end[dimension]) = (0, shape[dimension]);
             }
             extent[dimension] = (most / length).clamp(1, end[dimension] - start[dimension]);
@@ -257,6 +258,19 @@ mod tests {
     }
 
     #[test]
+    fn box_of_whole_parts_is_read_without_what_lies_beside_it() {
+        // A part of 68 rows of 240 has fewer than 2^14 elements: blocks that are cut into such parts read no more.
+        let (shape, least) = ([1, 200, 240], 1 << 14);
+        let part = Pieces::new(&shape, [&[0; 3], &shape], [1, least]).next().unwrap().1;
+        assert_eq!(part, [1, 68, 240]);
+        let rows = elements_of(&shape, [&[0, 68, 0], &[1, 136, 240]], [least, 1 << 17]);
+        assert!(rows.into_iter().eq(68 * 240..136 * 240));
+        // Nor does the last block, which has fewer rows.
+        let rows = elements_of(&shape, [&[0, 136, 0], &[1, 200, 240]], [least, 1 << 17]);
+        assert!(rows.into_iter().eq(136 * 240..200 * 240));
+    }
+
+    #[test]
     fn pieces_of_a_box_hold_what_lies_beside_it_only_to_be_long_enough() {
         let (shape, start, end) = ([3, 4, 5], [1, 1, 2], [3, 3, 4]);
         let box_alone: Vec<u64> = vec![27, 28, 32, 33, 47, 48, 52, 53];
@@ -264,7 +278,8 @@ mod tests {
         let rows: Vec<u64> = (25..35).chain(45..55).collect();
         assert_eq!(elements_of(&shape, [&start, &end], [3, 100]), rows);
         assert_eq!(elements_of(&shape, [&start, &end], [3, 7]), rows);
-        assert!(elements_of(&shape, [&start, &end], [11, 100]).into_iter().eq(20..60));
+        assert_eq!(elements_of(&shape, [&start, &end], [11, 100]), rows);
+        assert!(elements_of(&shape, [&start, &end], [15, 100]).into_iter().eq(20..60));
         assert!(elements_of(&shape, [&start, &start], [11, 100]).is_empty());
     }
 
