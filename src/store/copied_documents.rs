@@ -147,6 +147,11 @@ impl Store for CopiedDocuments {
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         self.inner.identity(below)
     }
+
+    #[cfg(feature = "remote")]
+    fn as_remote(&self) -> Option<&crate::store::remote::RemoteStore> {
+        self.inner.as_remote()
+    }
 }
 
 impl CopiedDocuments {

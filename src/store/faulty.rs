@@ -295,12 +295,16 @@ impl Store for Faulty {
         Ok(ObjectWriter::new(FaultyPart { inner: Some(inner), name, faults: self.faults.clone() }))
     }
 
+    fn copies_from(&self, source: &dyn Store) -> bool {
+        self.inner.copies_from(source)
+    }
+
     fn copy_from(
         &self,
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<(u64, Receipt), StoreError> {
+    ) -> Result<Option<(u64, Receipt)>, StoreError> {
         let half = || {
             let mut bytes = Vec::new();
             if let Ok(Some(_)) = source.read(from, Part::Whole, most, &mut bytes) {

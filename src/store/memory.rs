@@ -91,7 +91,6 @@ impl Store for MemoryStore {
             reads_ranges: true,
             renames: true,
             locks: true,
-            copies_itself: false,
             creates_exclusively: true,
             is_remote: false,
         }

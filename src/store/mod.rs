@@ -123,13 +123,19 @@ pub trait Store: Debug + Send + Sync {
         Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
     }
 
-    /// Copies an object of another store, byte for byte; its size in bytes. One of more than `most` bytes is an error.
+    /// Whether it copies objects of another store without their bytes coming here.
+    fn copies_from(&self, _source: &dyn Store) -> bool {
+        false
+    }
+
+    /// Copies an object of another store, byte for byte; its size in bytes, `None` where it is absent. One of more than
+    /// `most` bytes is an error.
     fn copy_from(
         &self,
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<(u64, Receipt), StoreError> {
+    ) -> Result<Option<(u64, Receipt)>, StoreError> {
         copy_in_pieces(self, source, (from, to), most)
     }
 
@@ -217,6 +223,12 @@ pub trait Store: Debug + Send + Sync {
     fn as_local(&self) -> Option<&LocalStore> {
         None
     }
+
+    /// The store behind a network, where that is what the store is: a server copies between its buckets.
+    #[cfg(feature = "remote")]
+    fn as_remote(&self) -> Option<&remote::RemoteStore> {
+        None
+    }
 }
 
 /// What a store can do. What it cannot is done in another way, or not at all.
@@ -231,8 +243,6 @@ pub struct Abilities {
     pub renames: bool,
     /// It keeps other processes out.
     pub locks: bool,
-    /// It copies its own objects without their bytes coming here.
-    pub copies_itself: bool,
     /// It makes an object only where there is none, also beside other writers.
     pub creates_exclusively: bool,
     /// It lies behind a network: each call is a request, and what can be done without is not asked for.
@@ -318,18 +328,15 @@ pub struct Room {
 /// Bytes that are copied at once between stores that have no better way.
 const PIECE: usize = 1 << 20;
 
-/// Copies an object through memory.
+/// Copies an object through memory; `None` where it is absent.
 fn copy_in_pieces<S: Store + ?Sized>(
     destination: &S,
     source: &dyn Store,
     (from, to): (&Key<'_>, &Key<'_>),
     most: u64,
-) -> Result<(u64, Receipt), StoreError> {
+) -> Result<Option<(u64, Receipt)>, StoreError> {
     let object = || node::object_name(source.name(), from);
-    let Some(mut reader) = source.open(from)? else {
-        let missing = std::io::ErrorKind::NotFound.into();
-        return Err(StoreError::Io { action: "read", object: object(), source: missing });
-    };
+    let Some(mut reader) = source.open(from)? else { return Ok(None) };
     let length = reader.length();
     if length > most {
         return Err(StoreError::TooLarge { object: object(), found: length, bound: most });
@@ -346,5 +353,5 @@ fn copy_in_pieces<S: Store + ?Sized>(
         writer.append(&piece[..count])?;
         copied += count as u64;
     }
-    Ok((copied, writer.finish()?))
+    Ok(Some((copied, writer.finish()?)))
 }

@@ -173,7 +173,7 @@ impl Node {
 
     /// Whether what is copied here from another node never passes through this machine.
     pub fn copies_by_itself(&self, source: &Node) -> bool {
-        Arc::ptr_eq(&self.store, &source.store) && self.store.abilities().copies_itself
+        self.store.copies_from(&*source.store)
     }
 
     /// Reads a document of at most [`MAX_DOCUMENT_BYTES`]; `None` where it is absent.
@@ -208,7 +208,7 @@ impl Node {
     }
 
     /// Copies an object of another node, by its key there, byte for byte (by reference where the store can) to a
-    /// key of this one; its size in bytes.
+    /// key of this one; its size in bytes, `None` where it is absent.
     ///
     /// One of more than `max_bytes` is an error: a sparse file costs nothing to make, and days to copy.
     pub fn copy_from(
@@ -216,10 +216,10 @@ impl Node {
         source: &Node,
         (from, to): (&str, &str),
         max_bytes: u64,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let keys = (&source.prefix.join(from)?, &self.prefix.join(to)?);
-        let (copied, _) = self.store.copy_from(&*source.store, keys, max_bytes)?;
-        Ok(copied)
+        let copied = self.store.copy_from(&*source.store, keys, max_bytes)?;
+        Ok(copied.map(|(bytes, _)| bytes))
     }
 
     /// Removes an object; false where there is none.

@@ -8,6 +8,8 @@
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod support;
 
+mod bucket;
+mod copying;
 mod faults;
 mod reading;
 mod secrets;
@@ -47,6 +49,14 @@ fn run(test: &CliTest, server: &Server, arguments: &[&str]) -> Run {
         ("NO_PROXY", "127.0.0.1"),
     ];
     test.run_with(arguments.iter().copied(), &variables)
+}
+
+/// Asserts that it went well and said nothing but that there are no locks.
+#[track_caller]
+fn unlocked(run: Run) -> Run {
+    assert!(run.status == 0 && run.error.starts_with("warning[ZK208]"), "{} {}", run.status, run.error);
+    assert_eq!(run.error.lines().count(), 1, "{}", run.error);
+    run
 }
 
 /// Whether a local copy is what the server has below `prefix`.

@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
+
+use crate::bucket::{self, Bucket};
 
 /// What a request asks for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
     pub(crate) method: String,
     /// As it stands in the request: percent-encoded, without the query.
@@ -17,6 +20,16 @@ pub(crate) struct Request {
     pub(crate) query: String,
     /// By names in small letters.
     pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Request {
+    /// What the query says, decoded.
+    pub(crate) fn parameters(&self) -> HashMap<String, String> {
+        let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
+        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        pairs.map(|(name, value)| (name.to_owned(), decoded(value))).collect()
+    }
 }
 
 /// What is answered.
@@ -53,6 +66,8 @@ pub(crate) type Objects = BTreeMap<String, Vec<u8>>;
 pub(crate) struct Server {
     pub(crate) address: String,
     requests: Arc<Mutex<Vec<Request>>>,
+    bucket: Arc<Mutex<Bucket>>,
+    clock: Arc<AtomicU64>,
 }
 
 /// How the server answers where nothing goes wrong.
@@ -60,6 +75,8 @@ pub(crate) struct Server {
 pub(crate) enum Manner {
     /// As S3 does, `page` keys a page.
     Bucket { page: usize },
+    /// As S3 does, but for conditions and copies: it takes them, and writes what came.
+    Careless { page: usize },
     /// As web servers do that know ranges.
     Ranges,
     /// As web servers do that know none.
@@ -71,15 +88,35 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
-        let (objects, fault) = (Arc::new(objects), Arc::new(fault));
-        let seen = requests.clone();
+        let (bucket, fault) = (Arc::new(Mutex::new(Bucket::new(objects))), Arc::new(fault));
+        let clock = Arc::new(AtomicU64::new(0));
+        let server = Server { address, requests, bucket, clock };
+        let (bucket, seen, clock) = (server.bucket.clone(), server.requests.clone(), server.clock.clone());
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let (objects, fault, seen) = (objects.clone(), fault.clone(), seen.clone());
-                thread::spawn(move || serve(stream.unwrap(), &objects, manner, &**fault, &seen));
+                let (bucket, fault, seen, clock) =
+                    (bucket.clone(), fault.clone(), seen.clone(), clock.clone());
+                thread::spawn(move || serve(stream.unwrap(), (&bucket, manner, &clock), &**fault, &seen));
             }
         });
-        Server { address, requests }
+        server
+    }
+
+    /// What it holds.
+    pub(crate) fn objects(&self) -> Objects {
+        self.bucket.lock().unwrap().objects()
+    }
+
+    #[expect(dead_code, reason = "tests of uploads follow")]
+    /// Uploads in parts that were begun, and that are neither ended nor given up.
+    pub(crate) fn uploads(&self) -> (usize, usize) {
+        self.bucket.lock().unwrap().uploads()
+    }
+
+    #[expect(dead_code, reason = "tests of locks follow")]
+    /// From now on its clock shows so many seconds more.
+    pub(crate) fn wait_for(&self, seconds: u64) {
+        self.clock.fetch_add(seconds, Ordering::Relaxed);
     }
 
     /// The requests so far.
@@ -95,8 +132,7 @@ impl Server {
 
 fn serve(
     mut stream: TcpStream,
-    objects: &Objects,
-    manner: Manner,
+    (bucket, manner, clock): (&Mutex<Bucket>, Manner, &AtomicU64),
     fault: &(dyn Fn(usize, &Request) -> Option<Answer> + Send + Sync),
     seen: &Mutex<Vec<Request>>,
 ) {
@@ -107,7 +143,10 @@ fn serve(
             seen.push(request.clone());
             seen.len() - 1
         };
-        let answer = fault(number, &request).unwrap_or_else(|| answer(&request, objects, manner));
+        let now = SystemTime::now() + Duration::from_secs(clock.load(Ordering::Relaxed));
+        let answer = fault(number, &request)
+            .unwrap_or_else(|| answer(&request, &mut bucket.lock().unwrap(), manner, now));
+        let answer = answer.with("date", bucket::http_date(now));
         thread::sleep(answer.delay);
         let mut head = format!("HTTP/1.1 {} Said\r\n", answer.status);
         if answer.headers.iter().all(|(name, _)| *name != "content-length") {
@@ -133,7 +172,7 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
     let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let mut request =
-        Request { method, path: path.to_owned(), query: query.to_owned(), headers: HashMap::new() };
+        Request { method, path: path.to_owned(), query: query.to_owned(), ..Request::default() };
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
@@ -141,26 +180,30 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
         request.headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
     let length = request.headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    std::io::copy(&mut reader.take(length), &mut std::io::sink()).ok()?;
+    reader.take(length).read_to_end(&mut request.body).ok()?;
     Some(request)
 }
 
-fn answer(request: &Request, objects: &Objects, manner: Manner) -> Answer {
-    let parameters: HashMap<String, String> = request
-        .query
-        .split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .map(|(name, value)| (name.to_owned(), decoded(value)))
-        .collect();
-    if let (Manner::Bucket { page }, true) = (manner, parameters.contains_key("list-type")) {
-        return listing(&format!("{}/", decoded(&request.path)), &parameters, objects, page);
+fn answer(request: &Request, bucket: &mut Bucket, manner: Manner, now: SystemTime) -> Answer {
+    if let Manner::Bucket { page } | Manner::Careless { page } = manner {
+        let parameters = request.parameters();
+        if parameters.contains_key("list-type") {
+            return listing(&format!("{}/", decoded(&request.path)), &parameters, &bucket.objects(), page);
+        }
+        if !matches!(request.method.as_str(), "GET" | "HEAD") {
+            return bucket.change(request, matches!(manner, Manner::Bucket { .. }), now);
+        }
     }
-    let Some(object) = objects.get(&decoded(&request.path)) else {
+    let path = decoded(&request.path);
+    let Some((object, headers)) = bucket.get(&path) else {
         let code = "<Error><Code>NoSuchKey</Code><Message>no such key</Message></Error>";
         return Answer::new(404, code);
     };
     let range = request.headers.get("range").filter(|_| manner != Manner::Whole);
-    let tagged = |answer: Answer| answer.with("etag", "\"e\"");
+    let tagged = |mut answer: Answer| {
+        answer.headers.extend(headers.clone());
+        answer
+    };
     let Some(range) = range.and_then(|range| range.strip_prefix("bytes=")) else {
         return tagged(Answer::new(200, object.clone()));
     };
@@ -181,7 +224,8 @@ fn answer(request: &Request, objects: &Objects, manner: Manner) -> Answer {
 
 fn listing(bucket: &str, parameters: &HashMap<String, String>, objects: &Objects, page: usize) -> Answer {
     let prefix = parameters.get("prefix").cloned().unwrap_or_default();
-    let after = parameters.get("continuation-token").cloned();
+    let after =
+        ["continuation-token", "start-after"].into_iter().find_map(|name| parameters.get(name).cloned());
     let most = parameters.get("max-keys").and_then(|most| most.parse().ok()).unwrap_or(page).min(page);
     let mut entries: Vec<(String, Option<usize>)> = Vec::new();
     for (path, bytes) in objects {
@@ -212,7 +256,7 @@ fn listing(bucket: &str, parameters: &HashMap<String, String>, objects: &Objects
     Answer::new(200, text)
 }
 
-fn decoded(text: &str) -> String {
+pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, following @ ..] = rest {

@@ -47,7 +47,9 @@ impl CopyJob {
         let copy = |(): &mut (), index| {
             part.do_once(index, || {
                 let [from, to] = self.keys(index);
-                let bytes = destination.copy_from(source, (&from, &to), self.most_bytes)?;
+                let copied = destination.copy_from(source, (&from, &to), self.most_bytes)?;
+                // What was removed after it was listed is absent.
+                let Some(bytes) = copied else { return Ok(ObjectReport::default()) };
                 progress.advance(self.decoded_bytes.unwrap_or(bytes));
                 Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..Default::default() })
             })

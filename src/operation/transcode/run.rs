@@ -213,12 +213,12 @@ impl Whole<'_> {
         let room = work.room().map_err(cannot_write)?;
         let most = room.blocks.saturating_mul(room.block_bytes);
         let copied =
-            driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).map(|_| ()));
+            driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).transpose());
         copied.into_iter().zip(keys).try_for_each(|(copied, key)| {
-            copied.map_err(|error| {
-                let store = self.options.source.display();
-                OperationError::environment(format!("`{key}` of `{store}` cannot be copied")).because(error)
-            })
+            let store = self.options.source.display();
+            let failed = || OperationError::environment(format!("`{key}` of `{store}` cannot be copied"));
+            let missing = || failed().because(std::io::Error::from(std::io::ErrorKind::NotFound));
+            copied.ok_or_else(missing)?.map(drop).map_err(|error| failed().because(error))
         })
     }
 

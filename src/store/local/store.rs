@@ -181,7 +181,6 @@ impl Store for LocalStore {
             reads_ranges: true,
             renames: true,
             locks: true,
-            copies_itself: true,
             creates_exclusively: true,
             is_remote: false,
         }
@@ -292,18 +291,22 @@ impl Store for LocalStore {
         Ok(ObjectWriter::new(FileWriter { file, path }))
     }
 
+    fn copies_from(&self, source: &dyn Store) -> bool {
+        source.as_local().is_some()
+    }
+
     fn copy_from(
         &self,
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<(u64, Receipt), StoreError> {
+    ) -> Result<Option<(u64, Receipt)>, StoreError> {
         let Some(local) = source.as_local() else {
             return crate::store::copy_in_pieces(self, source, (from, to), most);
         };
         let (from, to) = (local.path(from), self.path(to));
         let Some((mut reader, metadata)) = open_regular(&from)? else {
-            return Err(io_error("read", &from)(io::ErrorKind::NotFound.into()));
+            return Ok(None);
         };
         let length = metadata.len();
         if length > most {
@@ -312,7 +315,7 @@ impl Store for LocalStore {
         let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
         let copied = copy(&mut reader, &mut writer, length).map_err(io_error("copy", &from))?;
         if copied == length {
-            Ok((copied, Receipt(())))
+            Ok(Some((copied, Receipt(()))))
         } else {
             Err(io_error("copy", &from)(io::Error::other(format!("{copied} of {length} bytes were copied"))))
         }

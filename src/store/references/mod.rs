@@ -155,7 +155,6 @@ impl Store for ReferenceStore {
             reads_ranges: true,
             renames: false,
             locks: false,
-            copies_itself: false,
             creates_exclusively: false,
             is_remote: false,
         }

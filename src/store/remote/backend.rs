@@ -139,6 +139,20 @@ impl Backend {
         url
     }
 
+    /// The header by which a server is told which object it copies.
+    pub(super) fn copy_source(&self, key: &str) -> Option<(&'static str, String)> {
+        let (name, mut value) = match self {
+            Backend::Web { .. } => return None,
+            Backend::S3(bucket) => ("x-amz-copy-source", bucket.bucket.clone()),
+            // The bucket is the last of the address.
+            Backend::Google { root, .. } => ("x-goog-copy-source", root.rsplit('/').next()?.to_owned()),
+            Backend::Azure { root, .. } => ("x-ms-copy-source", root.clone()),
+        };
+        value.push('/');
+        percent_encoded(key, true, &mut value);
+        Some((name, value))
+    }
+
     /// A request with its address and its signature; an error where there are no credentials.
     pub(super) async fn signed(&self, request: &Request) -> Result<HttpRequest, String> {
         let url = self.url(request);

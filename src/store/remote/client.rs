@@ -192,11 +192,22 @@ impl Client {
             ));
         }
         let request = listing::request(service, listed, next);
-        let answer = self.send(attempt, &request, Keep::All { most: MOST_PAGE_BYTES }).await?;
+        self.page(attempt, listed.prefix, &request).await
+    }
+
+    /// The page that a request asks for.
+    pub(super) async fn page(
+        &self,
+        attempt: Attempt<'_>,
+        prefix: &str,
+        request: &Request,
+    ) -> Result<Page, StoreError> {
+        let service = self.backend.service();
+        let answer = self.send(attempt, request, Keep::All { most: MOST_PAGE_BYTES }).await?;
         if !answer.status.is_success() {
             return Err(attempt.answered(&answer, &self.backend));
         }
-        listing::page(service, listed.prefix, &answer.body).ok_or_else(|| {
+        listing::page(service, prefix, &answer.body).ok_or_else(|| {
             attempt.error(
                 "the answer is no listing",
                 "check that the address is that of a store, and its endpoint",

@@ -10,6 +10,7 @@ mod backend;
 mod body;
 mod client;
 mod configuration;
+mod copy;
 mod explain;
 mod limiter;
 mod listing;
@@ -17,6 +18,7 @@ mod log;
 mod reader;
 mod runtime;
 mod site;
+mod sizes;
 mod transport;
 mod upload;
 mod writer;
@@ -37,6 +39,7 @@ use log::RemoteLog;
 use reader::{FIRST, RemoteReader, io};
 use runtime::runtime;
 use site::RemoteSite;
+use sizes::Sizes;
 use tokio::runtime::Runtime;
 use writer::RemoteWriter;
 use writes::Writes;
@@ -49,7 +52,7 @@ use super::{
 };
 
 /// A bucket or a web server, and what in it all keys begin with.
-pub(super) struct RemoteStore {
+pub struct RemoteStore {
     address: Address,
     options: RemoteOptions,
     /// With what all keys begin: of a web server the path of its URL, of a bucket nothing, or what is no key.
@@ -59,6 +62,9 @@ pub(super) struct RemoteStore {
     client: OnceLock<Result<Arc<Client>, String>>,
     ahead: Ahead,
     writes: Arc<Writes>,
+    /// Whether the server copies objects, once it has been asked to.
+    copies: Mutex<Option<bool>>,
+    sizes: Sizes,
 }
 
 /// Without what may be a secret.
@@ -98,7 +104,8 @@ impl RemoteStore {
         let name = format!("{}{separator}{base}", address.shown_root());
         let ahead = Ahead::new(options.requests.get());
         let writes = Arc::new(Writes::new(options.requests.get()));
-        RemoteStore { address, options, base, name, client: OnceLock::new(), ahead, writes }
+        let (client, copies, sizes) = (OnceLock::new(), Mutex::default(), Sizes::default());
+        RemoteStore { address, options, base, name, client, ahead, writes, copies, sizes }
     }
 
     fn client(&self) -> Result<&Arc<Client>, StoreError> {
@@ -256,7 +263,6 @@ impl Store for RemoteStore {
             reads_ranges: true,
             renames: false,
             locks: false,
-            copies_itself: false,
             creates_exclusively: false,
             is_remote: true,
         }
@@ -395,6 +401,26 @@ impl Store for RemoteStore {
         self.check_writable("write", key)?;
         let names = self.names(key);
         Ok(ObjectWriter::new(RemoteWriter::new(self.client()?.clone(), self.writes.clone(), names)))
+    }
+
+    fn copies_from(&self, source: &dyn Store) -> bool {
+        source.as_remote().is_some_and(|source| self.may_copy_from(source))
+    }
+
+    fn copy_from(
+        &self,
+        source: &dyn Store,
+        (from, to): (&Key<'_>, &Key<'_>),
+        most: u64,
+    ) -> Result<Option<(u64, Receipt)>, StoreError> {
+        match source.as_remote().filter(|source| self.may_copy_from(source)) {
+            Some(source) => self.copy_inside(source, (from, to), most),
+            None => super::copy_in_pieces(self, source, (from, to), most),
+        }
+    }
+
+    fn as_remote(&self) -> Option<&RemoteStore> {
+        Some(self)
     }
 
     /// Objects are never seen in part.

@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_mins(3);
 const SILENCE: Duration = Duration::from_secs(30);
 /// Bytes of a body that is sent take no longer than a second for this many.
 const SLOWEST_UPLOAD: u64 = 64 << 10;
+/// Bytes that the server moves itself take no longer than a second for this many.
+const SLOWEST_MOVE: u64 = 8 << 20;
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 10;
@@ -51,13 +53,15 @@ pub(super) struct Request {
     pub(super) query: Vec<(&'static str, String)>,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: HttpRequestBody,
+    /// Bytes that the server moves before it answers.
+    pub(super) moves: u64,
 }
 
 impl Request {
     pub(super) fn new(method: Method, key: Option<&str>) -> Self {
         let body = HttpRequestBody::empty();
         let (query, headers) = (Vec::new(), Vec::new());
-        Request { method, key: key.map(str::to_owned), query, headers, body }
+        Request { method, key: key.map(str::to_owned), query, headers, body, moves: 0 }
     }
 
     /// Whether it asks for more bytes from the end than an object may have, which some servers have not learned: they fail.
@@ -215,7 +219,8 @@ impl Transport {
         keep: Keep,
         silence: Duration,
     ) -> Result<Answer, Trouble> {
-        let upload = Duration::from_secs(request.body.content_length() as u64 / SLOWEST_UPLOAD);
+        let bytes = request.body.content_length() as u64;
+        let upload = Duration::from_secs(bytes / SLOWEST_UPLOAD + request.moves / SLOWEST_MOVE);
         let answered = tokio::time::timeout(silence + upload, self.client.execute(outgoing)).await;
         let silent = || Trouble::Passing(format!("no answer came within {} s", (silence + upload).as_secs()));
         let mut response = answered.map_err(|_| silent())?.map_err(passing)?;

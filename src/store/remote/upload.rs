@@ -11,7 +11,7 @@ use super::transport::{Answer, Request};
 use crate::store::StoreError;
 
 /// The most bytes of an answer that is a document.
-const ANSWER: Keep = Keep::All { most: 1 << 20 };
+pub(super) const ANSWER: Keep = Keep::All { most: 1 << 20 };
 
 /// An upload in parts, by the name that the store gave it.
 #[derive(Debug, Clone)]
@@ -143,7 +143,7 @@ impl Client {
     }
 }
 
-fn with_body(request: Request, bytes: Vec<u8>) -> Request {
+pub(super) fn with_body(request: Request, bytes: Vec<u8>) -> Request {
     let request = request.with_header("content-length", bytes.len().to_string());
     Request { body: HttpRequestBody::from(bytes), ..request }
 }
@@ -154,7 +154,7 @@ fn block_id(number: usize) -> String {
     base64::engine::general_purpose::STANDARD.encode(format!("{number:09}"))
 }
 
-fn element(body: &[u8], name: &str) -> Option<String> {
+pub(super) fn element(body: &[u8], name: &str) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let start = text.find(&format!("<{name}>"))? + name.len() + 2;
     let end = start + text[start..].find('<')?;

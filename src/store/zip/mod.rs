@@ -71,7 +71,6 @@ impl Store for ZipStore {
             reads_ranges: true,
             renames: false,
             locks: false,
-            copies_itself: false,
             creates_exclusively: false,
             is_remote: self.outer.abilities().is_remote,
         }

@@ -155,7 +155,7 @@ impl Store for StagedZip {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { renames: false, copies_itself: false, ..self.folder().abilities() }
+        Abilities { renames: false, ..self.folder().abilities() }
     }
 
     fn read(
@@ -229,19 +229,18 @@ impl Store for StagedZip {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<(u64, Receipt), StoreError> {
+    ) -> Result<Option<(u64, Receipt)>, StoreError> {
         if is_of_the_run(to) {
             return self.folder().copy_from(source, (from, to), most);
         }
         let object = || object_name(source.name(), from);
         let Some(reader) = source.open(from)? else {
-            let missing = std::io::ErrorKind::NotFound.into();
-            return Err(StoreError::Io { action: "read", object: object(), source: missing });
+            return Ok(None);
         };
         if reader.length() > most {
             return Err(StoreError::TooLarge { object: object(), found: reader.length(), bound: most });
         }
-        Ok((copy(&*StagedZip::writer(self)?, to, reader)?, Receipt(())))
+        Ok(Some((copy(&*StagedZip::writer(self)?, to, reader)?, Receipt(()))))
     }
 
     fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {

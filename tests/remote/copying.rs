@@ -1,0 +1,78 @@
+//! Copies inside one server: the bytes do not come here where the server copies, and are right where it does not.
+
+use super::{Answer, Manner, Objects, Server, array, run, sound, unlocked};
+use crate::server::Request;
+use crate::support::CliTest;
+
+const BUCKET: Manner = Manner::Bucket { page: 3 };
+
+fn moved(objects: &Objects, from: &str, to: &str) -> Objects {
+    let below = objects.iter().filter_map(|(path, bytes)| Some((path.strip_prefix(from)?, bytes)));
+    below.map(|(path, bytes)| (format!("{to}{path}"), bytes.clone())).collect()
+}
+
+/// What lies below a prefix is the array of these tests, and nothing else.
+fn assert_copied(server: &Server, prefix: &str) {
+    let found: Objects =
+        server.objects().into_iter().filter(|(path, _)| path.starts_with(&format!("{prefix}/"))).collect();
+    assert_eq!(found, moved(&array("/bucket/a"), "/bucket/a", prefix));
+}
+
+fn is_chunk_read(request: &Request) -> bool {
+    request.method == "GET" && request.path.contains("/c/")
+}
+
+#[test]
+fn server_copies_between_its_buckets() {
+    for to in ["bucket/b", "other/b"] {
+        let (test, server) = (CliTest::new(), sound(array("/bucket/a"), BUCKET));
+        let result =
+            unlocked(run(&test, &server, &["transcode", "--json", "s3://bucket/a", &format!("s3://{to}")]))
+                .json();
+        assert_copied(&server, &format!("/{to}"));
+        assert_eq!(result["totals"]["bytes_read"], 20);
+        assert_eq!(result["totals"]["bytes_written"], 20);
+        let requests = server.requests();
+        assert!(!requests.iter().any(is_chunk_read), "{:?}", server.lines());
+        let copies = requests.iter().filter(|request| request.headers.contains_key("x-amz-copy-source"));
+        assert_eq!(copies.count(), 5);
+    }
+}
+
+#[test]
+fn copies_are_compared_where_that_is_asked_for() {
+    let (test, server) = (CliTest::new(), sound(array("/bucket/a"), BUCKET));
+    unlocked(run(&test, &server, &["transcode", "--verify", "s3://bucket/a", "s3://bucket/b"]));
+    assert_copied(&server, "/bucket/b");
+    assert!(server.requests().iter().any(is_chunk_read));
+}
+
+#[test]
+fn server_that_does_not_copy_is_found_out() {
+    let refusals: [fn() -> Answer; 4] = [
+        || Answer::new(501, "<Error><Code>NotImplemented</Code></Error>"),
+        || Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"),
+        || Answer::new(200, "<Error><Code>InternalError</Code></Error>"),
+        || Answer::new(200, ""),
+    ];
+    for refusal in refusals {
+        let fault =
+            move |_, request: &Request| request.headers.contains_key("x-amz-copy-source").then(refusal);
+        let (test, server) = (CliTest::new(), Server::start(array("/bucket/a"), BUCKET, Box::new(fault)));
+        unlocked(run(&test, &server, &["transcode", "s3://bucket/a", "s3://other/b"]));
+        assert_copied(&server, "/other/b");
+    }
+    // One that writes what came with the request, which is nothing.
+    let (test, server) = (CliTest::new(), sound(array("/bucket/a"), Manner::Careless { page: 3 }));
+    unlocked(run(&test, &server, &["transcode", "s3://bucket/a", "s3://other/b"]));
+    assert_copied(&server, "/other/b");
+}
+
+#[test]
+fn chunk_that_is_larger_than_it_can_be_is_not_copied() {
+    let mut objects = array("/bucket/a");
+    objects.insert("/bucket/a/c/3".to_owned(), vec![0; 9 << 20]);
+    let (test, server) = (CliTest::new(), sound(objects, BUCKET));
+    run(&test, &server, &["transcode", "s3://bucket/a", "s3://bucket/b"]).fails(1, &["c/3", "9437184"]);
+    assert!(!server.objects().contains_key("/bucket/b/zarr.json"));
+}
