@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -22,15 +23,22 @@ class Refused(AssertionError):
 
 
 class Zarrcast:
-    """The program under test; `path` is its executable."""
+    """The program under test; `path` is its executable, `environment` what it is told beside this process's own."""
 
-    def __init__(self, path):
+    def __init__(self, path, environment=None):
         self.path = str(path)
+        self.environment = os.environ | (environment or {})
+
+    def within(self, **environment):
+        """The same program, told more by its environment."""
+        return Zarrcast(self.path, self.environment | environment)
 
     def run(self, *arguments):
         """Run it and return the completed process, whatever its status; a panic is always a failure."""
         command = [self.path, *map(str, arguments)]
-        process = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_SECONDS)
+        process = subprocess.run(
+            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_SECONDS, env=self.environment
+        )
         if "panicked at" in process.stderr or process.returncode not in (0, 1, 2, 3):
             raise AssertionError(f"status {process.returncode}: {process.stderr.strip()}\n    {shown(command)}")
         return process
@@ -63,23 +71,26 @@ def shown(command):
 
 
 class Tally:
-    """Counts cases. `with tally.case(name):` passes unless the block raises."""
+    """Counts cases, of several threads too. `with tally.case(name):` passes unless the block raises."""
 
     def __init__(self):
         self.passed = self.failed = 0
         self.sections = []
+        self.lock = threading.Lock()
 
     @contextlib.contextmanager
     def case(self, *name):
         """One case; an exception in it is a failure that is reported, and the run goes on."""
         try:
             yield
-            self.passed += 1
+            with self.lock:
+                self.passed += 1
         except Exception as error:
-            self.failed += 1
-            if self.failed <= MAX_SHOWN_FAILURES:
-                text = str(error) or type(error).__name__
-                print(f"FAIL {' '.join(map(str, name))}: {text}", flush=True)
+            with self.lock:
+                self.failed += 1
+                if self.failed <= MAX_SHOWN_FAILURES:
+                    text = str(error) or type(error).__name__
+                    print(f"FAIL {' '.join(map(str, name))}: {text}", flush=True)
 
     def section(self, function, *arguments):
         """Run a section and say what it came to."""

@@ -25,9 +25,8 @@ pub(in crate::operation) fn figures(
     let kernel = quantization.bind();
     let mut all = QuantizeFigures::default();
     let (source_size, target_size) = (quantization.source.size(), quantization.target.size());
-    driver.run_ahead::<Buffers, QuantizeFigures>(
+    driver.run::<Buffers, QuantizeFigures>(
         &side.objects(),
-        &[side],
         |buffers, index| {
             let mut figures = QuantizeFigures::default();
             let Buffers { read, codes } = buffers;

@@ -86,6 +86,9 @@ impl Body {
             Keep::Range { offset, length: wanted } => first == offset && length <= wanted,
             Keep::Last(wanted) => length <= wanted && total.is_none_or(|total| total == last + 1),
         };
+        if !is_asked_for && matches!(keep, Keep::Last(_)) {
+            return Err(Trouble::Failure(Failure::NotFromEnd));
+        }
         if !is_asked_for || self.announced.is_some_and(|announced| announced != length) {
             return Err(Trouble::Passing(format!("bytes {first} to {last} came, which were not asked for")));
         }

@@ -1,6 +1,6 @@
 //! A bucket or a web server: objects and listings by their whole keys, without blocking.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use reqwest::Method;
 use reqwest::header::{CONTENT_LENGTH, ETAG};
@@ -11,7 +11,7 @@ use super::body::{Keep, header};
 use super::configuration;
 use super::explain::{Attempt, is_refused, lacks_bucket};
 use super::listing::{self, Listed, MOST_PAGE_BYTES, Page};
-use super::transport::{Answer, Request, Transport};
+use super::transport::{Answer, Failure, Request, Transport};
 use crate::store::{Part, RemoteOptions, StoreError};
 
 /// A bucket or a web server.
@@ -20,6 +20,8 @@ pub(super) struct Client {
     pub(super) backend: Backend,
     transport: Transport,
     refused_is_absent: bool,
+    /// Whether the server gives the last bytes of objects.
+    gives_ends: AtomicBool,
 }
 
 /// What was read of an object.
@@ -51,6 +53,8 @@ impl Client {
     pub(super) fn new(address: &Address, options: &RemoteOptions) -> Result<Self, String> {
         Ok(Client {
             backend: configuration::backend(address, options)?,
+            // Azure has no ranges from the end.
+            gives_ends: AtomicBool::new(address.service != Service::Azure),
             transport: Transport::new(options.requests.get())?,
             refused_is_absent: options.refused_is_absent,
         })
@@ -86,8 +90,7 @@ impl Client {
                 let last = offset.saturating_add(length - 1);
                 (Keep::Range { offset, length }, Some(format!("bytes={offset}-{last}")))
             }
-            Part::Last(length) if self.backend.service() == Service::Azure => {
-                // Azure has no ranges from the end.
+            Part::Last(length) if !self.gives_ends.load(Ordering::Relaxed) => {
                 return self.fetch_end(wanted, length).await;
             }
             Part::Last(length) => (Keep::Last(length), Some(format!("bytes=-{length}"))),
@@ -100,7 +103,13 @@ impl Client {
             request = request.with_header("if-match", version);
         }
         let attempt = Attempt { action: "read", object };
-        let answer = self.send(attempt, &request, keep).await?;
+        let answer = match (self.transport.send(&self.backend, &request, keep).await, part) {
+            (Err(Failure::NotFromEnd), Part::Last(length)) => {
+                self.gives_ends.store(false, Ordering::Relaxed);
+                return self.fetch_end(wanted, length).await;
+            }
+            (answer, _) => answer.map_err(|failure| attempt.failed(failure, most, self.backend.service()))?,
+        };
         if let (500, Part::Last(length)) = (answer.status.as_u16(), part) {
             return self.fetch_end(wanted, length).await;
         }
@@ -176,27 +185,6 @@ impl Client {
             return Ok(None);
         }
         Err(attempt.answered(answer, &self.backend))
-    }
-
-    /// The first of all keys that begin with `prefix`.
-    pub(super) async fn first_key(
-        self: Arc<Self>,
-        prefix: String,
-        object: String,
-    ) -> Result<Option<String>, StoreError> {
-        let listed = Listed { prefix: &prefix, by_folder: false, most: Some(1) };
-        let mut next: Option<String> = None;
-        loop {
-            let page = self.list(listed, &object, next.as_deref()).await?;
-            if let Some((first, _)) = page.objects.into_iter().next() {
-                return Ok(Some(first));
-            }
-            // Some pages are empty, and not the last.
-            if page.next.is_none() || page.next == next {
-                return Ok(None);
-            }
-            next = page.next;
-        }
     }
 
     /// A page of a listing.

@@ -3,6 +3,8 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::{HttpClient, HttpConnector};
@@ -65,6 +67,23 @@ fn settings<K>(options: &RemoteOptions, parse: impl Fn(&str) -> Option<K>) -> Re
         .collect()
 }
 
+/// The address of a service without slashes at its end; an error where it is none.
+fn endpoint(text: &str) -> Result<&str, String> {
+    let no_url = "the endpoint is not a URL such as https://example.org:9000";
+    let url = reqwest::Url::parse(text).map_err(|error| format!("{no_url}: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(no_url.to_owned());
+    }
+    if url.query().is_some()
+        || url.fragment().is_some()
+        || !url.username().is_empty()
+        || url.password().is_some()
+    {
+        return Err("the endpoint is more than a URL with a host and a path".to_owned());
+    }
+    Ok(text.trim_end_matches('/'))
+}
+
 fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
     use AmazonS3ConfigKey as Key;
     let mut builder = AmazonS3Builder::from_env();
@@ -81,8 +100,8 @@ fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
     {
         builder = builder.with_region(region);
     }
-    let endpoint = value(&builder, Key::S3Endpoint).or_else(|| value(&builder, Key::Endpoint));
-    let endpoint = endpoint.or_else(|| files.endpoint());
+    let given = value(&builder, Key::S3Endpoint).or_else(|| value(&builder, Key::Endpoint));
+    let address = given.or_else(|| files.endpoint());
     let given = [Key::AccessKeyId, Key::SecretAccessKey, Key::WebIdentityTokenFile];
     let is_given = given.into_iter().any(|key| value(&builder, key).is_some());
     if is_signed && !is_given {
@@ -107,9 +126,9 @@ fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
         None
     };
     let learns_region = region.is_none();
-    let endpoint = match endpoint {
-        Some(endpoint) if is_virtual => S3Endpoint::Other(endpoint.trim_end_matches('/').to_owned()),
-        Some(endpoint) => S3Endpoint::Other(format!("{}/{bucket}", endpoint.trim_end_matches('/'))),
+    let endpoint = match address {
+        Some(text) if is_virtual => S3Endpoint::Other(endpoint(&text)?.to_owned()),
+        Some(text) => S3Endpoint::Other(format!("{}/{bucket}", endpoint(&text)?)),
         None if is_virtual => S3Endpoint::AmazonHost,
         None => S3Endpoint::AmazonPath,
     };
@@ -132,6 +151,7 @@ fn google(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
     }
     let root = builder.get_config_value(&Key::BaseUrl);
     let root = root.unwrap_or_else(|| "https://storage.googleapis.com".to_owned());
+    let root = endpoint(&root)?;
     let skips = builder.get_config_value(&Key::SkipSignature).is_some_and(|text| text == "true");
     let credentials = if options.anonymous || skips {
         None
@@ -140,7 +160,7 @@ fn google(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
         let built = builder.with_retry(one_retry()).build().map_err(|error| cause(&error))?;
         Some(built.credentials().clone())
     };
-    Ok(Backend::Google { root: format!("{}/{bucket}", root.trim_end_matches('/')), credentials })
+    Ok(Backend::Google { root: format!("{root}/{bucket}"), credentials })
 }
 
 fn azure(container: &str, options: &RemoteOptions) -> Result<Backend, String> {
@@ -154,32 +174,47 @@ fn azure(container: &str, options: &RemoteOptions) -> Result<Backend, String> {
     };
     let is_emulator = is_on(&builder, Key::UseEmulator);
     let account = builder.get_config_value(&Key::AccountName);
-    let endpoint = builder.get_config_value(&Key::Endpoint);
-    let (account, service) = match (account, endpoint) {
-        (account, endpoint) if is_emulator => {
+    let address = builder.get_config_value(&Key::Endpoint);
+    let (account, service) = match (account, address) {
+        (account, address) if is_emulator => {
             let account = account.unwrap_or_else(|| "devstoreaccount1".to_owned());
-            let host = std::env::var("AZURITE_BLOB_STORAGE_URL").ok().or(endpoint);
+            let host = std::env::var("AZURITE_BLOB_STORAGE_URL").ok().or(address);
             let host = host.unwrap_or_else(|| "http://127.0.0.1:10000".to_owned());
             let service = format!("{}/{account}", host.trim_end_matches('/'));
             (account, service)
         }
-        (Some(account), Some(endpoint)) => (account, endpoint),
+        (Some(account), Some(address)) => (account, address),
         (Some(account), None) => {
             let service = format!("https://{account}.blob.core.windows.net");
             (account, service)
         }
         (None, _) => return Err("no storage account is named: set AZURE_STORAGE_ACCOUNT_NAME".to_owned()),
     };
+    let root = format!("{}/{container}", endpoint(&service)?);
     let credentials = if options.anonymous || is_on(&builder, Key::SkipSignature) {
         None
     } else {
+        check_azure_secrets(&builder)?;
         let builder = builder.with_container_name(container).with_http_connector(connector()?);
         let built = builder.with_retry(one_retry()).build().map_err(|error| cause(&error))?;
         Some(built.credentials().clone())
     };
-    Ok(Backend::Azure {
-        root: format!("{}/{container}", service.trim_end_matches('/')),
-        account,
-        credentials,
-    })
+    Ok(Backend::Azure { root, account, credentials })
+}
+
+/// What `object_store` would say of a wrong key or signature does not say of what.
+fn check_azure_secrets(builder: &MicrosoftAzureBuilder) -> Result<(), String> {
+    let key = builder.get_config_value(&AzureConfigKey::AccessKey);
+    if key.is_some_and(|key| STANDARD.decode(key).is_err()) {
+        return Err(
+            "AZURE_STORAGE_ACCOUNT_KEY is not a key: it is base64, such as the portal shows it".to_owned()
+        );
+    }
+    let signature = builder.get_config_value(&AzureConfigKey::SasKey);
+    if signature.is_some_and(|text| !text.trim_start_matches('?').split('&').all(|pair| pair.contains('='))) {
+        return Err(
+            "AZURE_STORAGE_SAS_KEY is not a shared access signature: it is `sv=...&sig=...`".to_owned()
+        );
+    }
+    Ok(())
 }

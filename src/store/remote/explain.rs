@@ -36,6 +36,10 @@ impl Attempt<'_> {
             Failure::Credentials(why) => {
                 self.error(format!("there are no credentials: {why}"), credentials_help(service))
             }
+            Failure::NotFromEnd => {
+                self.error("other bytes came than were asked for", unreachable_help(service))
+            }
+            Failure::Untrusted(why, help) => self.error(why, help),
         }
     }
 
@@ -50,6 +54,12 @@ impl Attempt<'_> {
             (Some(code), None) => format!("the store answers {status}: {code}"),
             (None, _) => format!("the store answers {status}"),
         };
+        if let (Some(led_to), 401 | 403) = (&answer.led_to, status.as_u16()) {
+            let why = format!(
+                "the store leads to {led_to}, which gets no credentials that were for the store ({status})"
+            );
+            return self.error(why, format!("name {led_to} as the endpoint, where you trust it"));
+        }
         let region = header(&answer.headers, "x-amz-bucket-region");
         if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
             let why = format!("the bucket lies in the region {region} ({status})");
@@ -78,13 +88,14 @@ impl Attempt<'_> {
 
 /// Whether one object is refused, and others may not be: nothing is wrong with who asks.
 pub(super) fn is_refused(answer: &Answer) -> bool {
-    const OF_WHO_ASKS: [&str; 7] = [
+    const OF_WHO_ASKS: [&str; 8] = [
         "InvalidAccessKeyId",
         "SignatureDoesNotMatch",
         "ExpiredToken",
         "InvalidToken",
         "RequestTimeTooSkewed",
         "AuthenticationFailed",
+        "AuthorizationFailure",
         "InvalidAuthenticationInfo",
     ];
     answer.status.as_u16() == 403 && code(answer).is_none_or(|code| !OF_WHO_ASKS.contains(&code.as_str()))
@@ -103,8 +114,10 @@ fn code(answer: &Answer) -> Option<String> {
     of_header.or_else(|| element(answer, "Code"))
 }
 
+/// In the store's own words, without the number and the time of the request, which Azure puts behind them.
 fn message(answer: &Answer) -> Option<String> {
-    element(answer, "Message")
+    let message = element(answer, "Message")?;
+    Some(message.split(" RequestId:").next().unwrap_or_default().to_owned())
 }
 
 /// The text of the first element of a name, on one line.
@@ -133,7 +146,13 @@ fn known(code: &str, service: Service) -> Option<&'static str> {
         }
         "RequestTimeTooSkewed" => "the clock of this machine is wrong: set it",
         "AuthorizationHeaderMalformed" => "the region or the access key is wrong: check AWS_REGION",
-        "AuthenticationFailed" | "InvalidAuthenticationInfo" => credentials_help(service),
+        "InvalidResourceName" => {
+            "that is no name of a container: 3 to 63 small letters, digits and single `-`"
+        }
+        "AuthenticationFailed"
+        | "AuthorizationFailure"
+        | "InvalidAuthenticationInfo"
+        | "AuthenticationRequired" => credentials_help(service),
         _ => return None,
     })
 }
@@ -157,7 +176,8 @@ fn credentials_help(service: Service) -> &'static str {
             "set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials; public data need `--anonymous`"
         }
         Service::Azure => {
-            "set AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY; public data need `--anonymous`"
+            "check AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY, which expires; \
+             public data need `--anonymous`"
         }
     }
 }

@@ -15,6 +15,7 @@ use reqwest::{Method, StatusCode, Url};
 
 use super::backend::Backend;
 use super::body::{Body, Keep};
+use super::certificate;
 use super::limiter::Limiter;
 
 /// A store that cannot be reached at first contact is given up after this time.
@@ -90,6 +91,8 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
     /// The size of the whole object, where it is known.
     pub(super) object_bytes: Option<u64>,
+    /// The server to which another one led, without the credentials, which were for that one.
+    pub(super) led_to: Option<String>,
 }
 
 /// Why there is no answer.
@@ -101,6 +104,10 @@ pub(super) enum Failure {
     TooLarge(u64),
     /// There are no credentials.
     Credentials(String),
+    /// The server gives other bytes where the last ones of an object are asked for.
+    NotFromEnd,
+    /// The certificate of the server does not hold: why, and what to do.
+    Untrusted(String, &'static str),
 }
 
 /// Why one attempt failed.
@@ -112,6 +119,9 @@ pub(super) enum Trouble {
 }
 
 fn passing(error: reqwest::Error) -> Trouble {
+    if let Some((why, help)) = certificate::untrusted(&error) {
+        return Trouble::Failure(Failure::Untrusted(why, help));
+    }
     Trouble::Passing(reason(&error.without_url()))
 }
 
@@ -192,9 +202,11 @@ impl Transport {
     ) -> Result<Answer, Trouble> {
         let signed = backend.signed(request).await.map_err(Failure::Credentials).map_err(Trouble::Failure)?;
         let mut outgoing = outgoing(&signed).map_err(Trouble::Passing)?;
+        let mut led_to = None;
         for _ in 0..MOST_REDIRECTS {
             let again = outgoing.try_clone();
-            let answer = self.attempt(outgoing, request, keep, silence).await?;
+            let mut answer = self.attempt(outgoing, request, keep, silence).await?;
+            answer.led_to.clone_from(&led_to);
             if backend.takes_region_of(&answer) {
                 return Err(Trouble::Passing("the bucket lies in another region".to_owned()));
             }
@@ -205,6 +217,7 @@ impl Transport {
                 // Whoever asks is no business of another server.
                 next.headers_mut().remove(AUTHORIZATION);
                 next.headers_mut().remove("x-amz-security-token");
+                led_to = Some(url.origin().ascii_serialization());
             }
             *next.url_mut() = url;
             outgoing = next;
@@ -236,7 +249,7 @@ impl Transport {
             }
         }
         let (body, object_bytes) = body.finish()?;
-        Ok(Answer { status, headers, body, object_bytes })
+        Ok(Answer { status, headers, body, object_bytes, led_to: None })
     }
 }
 

@@ -36,7 +36,11 @@ impl Client {
             request = request.with_header("x-ms-blob-type", "BlockBlob");
         }
         if is_new {
-            request = request.with_header("if-none-match", "*");
+            // Google keeps `If-None-Match` for reads, and would write; no generation is 0.
+            let is_google = self.backend.service() == Service::Google;
+            let condition =
+                if is_google { ("x-goog-if-generation-match", "0") } else { ("if-none-match", "*") };
+            request = request.with_header(condition.0, condition.1);
         }
         let answer = self.send(attempt, &with_body(request, bytes), ANSWER).await?;
         match answer.status.as_u16() {

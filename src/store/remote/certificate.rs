@@ -1,0 +1,65 @@
+//! Certificates of servers that do not hold: why, and what to do about it.
+
+use std::error::Error;
+use std::io;
+
+use rustls::CertificateError;
+
+/// Why the certificate of a server does not hold, and what to do about it; `None` for an error of another kind.
+pub(super) fn untrusted(error: &(dyn Error + 'static)) -> Option<(String, &'static str)> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        // An error of the system names the cause of the one inside, and not that one.
+        let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let inside = inside.and_then(|inside| inside.downcast_ref::<rustls::Error>());
+        match inside.or_else(|| error.downcast_ref::<rustls::Error>()) {
+            Some(rustls::Error::InvalidCertificate(certificate)) => return Some(told(certificate)),
+            _ => next = error.source(),
+        }
+    }
+    None
+}
+
+fn told(error: &CertificateError) -> (String, &'static str) {
+    use CertificateError as Known;
+    let why = match error {
+        Known::UnknownIssuer => {
+            return (
+                "nobody whom this machine trusts has signed the server's certificate".to_owned(),
+                "check the address; the certificates of further authorities are read from the PEM file that SSL_CERT_FILE names, \
+                 which is to hold all of them",
+            );
+        }
+        Known::Expired | Known::ExpiredContext { .. } => "the server's certificate has expired",
+        Known::NotValidYet | Known::NotValidYetContext { .. } => "the server's certificate does not hold yet",
+        Known::NotValidForName | Known::NotValidForNameContext { .. } => {
+            let why = "the server's certificate is that of another name".to_owned();
+            return (why, "check the address: use the name that the certificate is for");
+        }
+        Known::Revoked => "the server's certificate has been revoked",
+        other => {
+            let why = format!("the server's certificate does not hold: {other}");
+            return (why, "check the address, and tell whoever runs the server");
+        }
+    };
+    (why.to_owned(), "check the clock of this machine, and tell whoever runs the server")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificate_error_is_found_however_deep_it_lies() {
+        let error = rustls::Error::InvalidCertificate(CertificateError::Expired);
+        assert!(untrusted(&error).is_some_and(|(why, _)| why.contains("expired")));
+        let error = io::Error::other(io::Error::other(error));
+        assert!(
+            untrusted(&error).is_none(),
+            "an error of the system in another one is not what a connection gives"
+        );
+        let error = io::Error::other(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
+        assert!(untrusted(&error).is_some_and(|(_, help)| help.contains("SSL_CERT_FILE")));
+        assert!(untrusted(&io::Error::other("connection reset")).is_none());
+    }
+}

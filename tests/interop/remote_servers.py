@@ -1,0 +1,253 @@
+"""Object stores for tests: servers of others, and a Google Cloud Storage of the tests' own, each on a free port of 127.0.0.1.
+
+`cloud(NAME, FOLDER)` starts one with an empty bucket, waits until it answers, and stops it at the end whatever happens.
+moto comes with this environment; `S3S_FS`, `S3RVER` and `AZURITE_BLOB`, or the PATH, name the other programs.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import boto3
+from azure.storage.blob import BlobServiceClient
+from botocore.config import Config
+from obstore.store import AzureStore, GCSStore, S3Store
+from remote_google import GoogleServer
+
+SECONDS_TO_ANSWER = 30
+BUCKET = "bucket"
+REGION = "us-east-1"
+# Azurite's own account and key, which its documentation names.
+AZURE_ACCOUNT = "devstoreaccount1"
+AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+AZURE_VERSION = "2023-11-03"
+# What the variables of whoever runs the tests would change.
+CLEAN = {"NO_PROXY": "127.0.0.1", "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+
+
+class S3:
+    """A bucket of S3, or of what speaks like it."""
+
+    scheme = "s3"
+    # Names that the server cannot have.
+    cannot_name = ()
+
+    def __init__(self, name, address, key_id="reader", secret="hidden-secret"):
+        self.name, self.address, self.secrets = name, address, [secret]
+        self.keys_of_reader = {"AWS_ACCESS_KEY_ID": key_id, "AWS_SECRET_ACCESS_KEY": secret}
+        self.environment = CLEAN | self.keys_of_reader | {"AWS_REGION": REGION, "AWS_ENDPOINT_URL": address}
+        self.client = boto3.client(
+            "s3",
+            endpoint_url=address,
+            region_name=REGION,
+            aws_access_key_id=key_id,
+            aws_secret_access_key=secret,
+            config=Config(s3={"addressing_style": "path"}, request_checksum_calculation="when_required"),
+        )
+
+    def at(self, address):
+        """What the program is told where the same server is reached at another address."""
+        return {"AWS_ENDPOINT_URL": address}
+
+    def create(self):
+        self.client.create_bucket(Bucket=BUCKET)
+
+    def put(self, key, content):
+        self.client.put_object(Bucket=BUCKET, Key=key, Body=content)
+
+    def listed(self, prefix):
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        return [found["Key"] for page in pages for found in page.get("Contents", [])]
+
+    def uploads(self):
+        """Uploads in parts that nobody ended."""
+        return [found["Key"] for found in self.client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])]
+
+    def obstore(self, prefix):
+        access = {name.lower(): value for name, value in self.keys_of_reader.items()}
+        return S3Store(BUCKET, prefix=prefix, endpoint=self.address, region=REGION, client_options={"allow_http": True}, **access)
+
+
+class S3OverFolder(S3):
+    """s3s-fs, whose listings say that names are percent-encoded, and they are not; it cannot have empty names."""
+
+    cannot_name = ("a//b",)
+
+    def __init__(self, name, address, folder):
+        super().__init__(name, address)
+        self.folder = folder
+
+    def listed(self, prefix):
+        bucket = self.folder / BUCKET
+        keys = (str(path.relative_to(bucket)) for path in bucket.rglob("*") if path.is_file())
+        return sorted(key for key in keys if key.startswith(prefix))
+
+    def uploads(self):
+        return [path.name for path in self.folder.glob(".upload*")]
+
+
+class Azure:
+    """A container of Azure's blobs."""
+
+    scheme = "az"
+    cannot_name = ()
+
+    def __init__(self, name, address):
+        self.name, self.address, self.secrets = name, f"{address}/{AZURE_ACCOUNT}", [AZURE_KEY]
+        self.account = {"AZURE_STORAGE_ACCOUNT_NAME": AZURE_ACCOUNT, "AZURE_STORAGE_ENDPOINT": self.address}
+        self.environment = CLEAN | self.account | {"AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY}
+        access = {"account_name": AZURE_ACCOUNT, "account_key": AZURE_KEY}
+        service = BlobServiceClient(self.address, credential=access, api_version=AZURE_VERSION)
+        self.container = service.get_container_client(BUCKET)
+
+    def at(self, address):
+        return {"AZURE_STORAGE_ENDPOINT": f"{address}/{AZURE_ACCOUNT}"}
+
+    def create(self):
+        self.container.create_container()
+
+    def put(self, key, content):
+        self.container.upload_blob(key, content, overwrite=True)
+
+    def listed(self, prefix):
+        return [found.name for found in self.container.list_blobs(name_starts_with=prefix)]
+
+    def uploads(self):
+        """Blocks that no list names belong to no blob; Azure clears them away itself."""
+        return []
+
+    def obstore(self, prefix):
+        access = {"account_name": AZURE_ACCOUNT, "account_key": AZURE_KEY, "endpoint": self.address}
+        return AzureStore(BUCKET, prefix=prefix, client_options={"allow_http": True}, **access)
+
+
+class Google:
+    """A bucket of Google Cloud Storage."""
+
+    scheme = "gs"
+    cannot_name = ()
+
+    def __init__(self, name, server, folder):
+        self.name, self.server, self.address = name, server, server.address
+        self.account = folder / "service-account.json"
+        self.account.write_text(server.service_account())
+        self.secrets = [line for line in server.private_key().splitlines() if "-" not in line]
+        self.environment = CLEAN | {"GOOGLE_SERVICE_ACCOUNT_PATH": str(self.account), "GOOGLE_BASE_URL": self.address}
+
+    def at(self, address):
+        return {"GOOGLE_BASE_URL": address}
+
+    def create(self):
+        self.server.create(BUCKET)
+
+    def put(self, key, content):
+        self.server.put(BUCKET, key, content)
+
+    def listed(self, prefix):
+        return self.server.keys(BUCKET, prefix)
+
+    def uploads(self):
+        return self.server.uploads(BUCKET)
+
+    def obstore(self, prefix):
+        access = {"service_account_path": str(self.account), "base_url": self.address}
+        return GCSStore(BUCKET, prefix=prefix, client_options={"allow_http": True}, **access)
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def wait_for(port, process):
+    """Wait until a server answers; a server that ends or never does is an error."""
+    for _ in range(SECONDS_TO_ANSWER * 10):
+        assert process.poll() is None, f"the server ended with {process.returncode}"
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the server does not answer")
+
+
+@contextlib.contextmanager
+def served(command, port, **environment):
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | environment)
+    try:
+        wait_for(port, process)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def program(variable, name):
+    """The path of a server that is not of this environment."""
+    found = os.environ.get(variable) or shutil.which(name)
+    assert found, f"no {name}: name it by {variable}, or put it on the PATH"
+    return found
+
+
+@contextlib.contextmanager
+def moto(_):
+    """An S3 that lists 50 keys at a time."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with served(command, port, MOTO_S3_DEFAULT_MAX_KEYS="50") as address:
+        yield S3("moto", address)
+
+
+@contextlib.contextmanager
+def s3s_fs(folder):
+    """An S3 over a folder."""
+    port = free_port()
+    found = S3OverFolder("s3s-fs", f"http://127.0.0.1:{port}", folder)
+    command = [program("S3S_FS", "s3s-fs"), "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--access-key", found.keys_of_reader["AWS_ACCESS_KEY_ID"], "--secret-key", found.secrets[0], folder]
+    with served(command, port):
+        yield found
+
+
+@contextlib.contextmanager
+def s3rver(folder):
+    """An S3 that takes conditions and does not keep them, and whose listings leave out folders that hold but folders."""
+    port = free_port()
+    command = [program("S3RVER", "s3rver"), "--silent", "--address", "127.0.0.1", "--port", str(port), "--directory", folder]
+    # Its tokens of pages are encrypted as OpenSSL 3 does no more of itself.
+    with served(command, port, NODE_OPTIONS="--openssl-legacy-provider") as address:
+        yield S3("s3rver", address, "S3RVER", "S3RVER")
+
+
+@contextlib.contextmanager
+def azurite(folder):
+    port = free_port()
+    command = [program("AZURITE_BLOB", "azurite-blob"), "--silent", "--blobHost", "127.0.0.1", "--blobPort", str(port)]
+    command += ["--skipApiVersionCheck", "--disableTelemetry", "--location", folder]
+    with served(command, port) as address:
+        yield Azure("azurite", address)
+
+
+@contextlib.contextmanager
+def google(folder):
+    with GoogleServer() as server:
+        yield Google("google", server, folder)
+
+
+CLOUDS = {"moto": moto, "s3s-fs": s3s_fs, "s3rver": s3rver, "azurite": azurite, "google": google}
+
+
+@contextlib.contextmanager
+def cloud(name, folder):
+    """A store of that name with an empty bucket; what it keeps, it keeps in the folder."""
+    folder.mkdir(parents=True)
+    with CLOUDS[name](folder) as found:
+        found.create()
+        yield found
