@@ -114,7 +114,13 @@ pub fn read_hierarchy(
     let root = store.node();
     let folder = start.node(store)?;
     if root.abilities().is_remote {
-        let documents = super::open::open_documents(&folder, &start.name())?;
+        let documents = match read_documents(&folder) {
+            // A finding of the node, below which there may be others.
+            Err(DocumentError::Json { .. }) if root.abilities().lists => {
+                return Ok(read_from(&start, &root, None, driver));
+            }
+            read => super::open::documents_that_must_be(read, &folder, &start.name())?,
+        };
         let root = copies::listed_by_copies(&start, root, &documents);
         return Ok(read_from(&start, &root, Some(documents), driver));
     }

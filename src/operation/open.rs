@@ -209,7 +209,16 @@ pub fn read_array_of(place: Place, node: Node, documents: Documents) -> ArrayRea
 
 /// The documents of a node that must be there; `name` is for messages.
 pub fn open_documents(node: &Node, name: &str) -> Result<Documents, OperationError> {
-    let found = read_documents(node).map_err(|error| match error {
+    documents_that_must_be(read_documents(node), node, name)
+}
+
+/// The same, where they are read already.
+pub fn documents_that_must_be(
+    read: Result<Option<Documents>, DocumentError>,
+    node: &Node,
+    name: &str,
+) -> Result<Documents, OperationError> {
+    let found = read.map_err(|error| match error {
         DocumentError::Json { key, format: Some(format), .. } => {
             OperationError::data(format!("`{name}/{key}` is {}", format.name))
                 .with_help(document_help(format))

@@ -85,6 +85,20 @@ fn store_is_validated_and_strange_keys_are_seen() {
 }
 
 #[test]
+fn damaged_document_behind_a_network_is_a_finding() {
+    for document in ["/bucket/a/zarr.json", "/bucket/a/.zarray"] {
+        let objects = Objects::from([(document.to_owned(), b"{'no': json}".to_vec())]);
+        let (test, server) = (CliTest::new(), sound(objects.clone(), Manner::Bucket { page: 1000 }));
+        let validated = run(&test, &server, &["validate", "s3://bucket/a", "--json"]);
+        assert_eq!(validated.status, 1, "{}", validated.error);
+        assert_eq!(validated.json()["findings"][0]["code"], "ZM001");
+        let server = sound(objects, Manner::Ranges);
+        let web = format!("{}/bucket/a", server.address);
+        run(&test, &server, &["validate", &web]).fails(3, &["is not JSON", "byte 1"]);
+    }
+}
+
+#[test]
 fn web_server_is_validated_by_its_documents_and_by_the_grid_where_that_is_asked_for() {
     let (test, server) = (CliTest::new(), sound(array("/a"), Manner::Ranges));
     let url = format!("{}/a", server.address);
