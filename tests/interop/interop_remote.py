@@ -13,8 +13,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from program import FIXTURES, run_sections
+from remote_faults import faults
 from remote_jobs import FIXTURE_NAMES, every_job, same_trees
 from remote_servers import CLOUDS, cloud
+from remote_tls import tls
 
 
 def clouds(tally, zarrcast, scratch):
@@ -59,7 +61,7 @@ def web_server(tally, zarrcast, scratch):
         server.server_close()
 
 
-SECTIONS = [clouds, web_server]
+SECTIONS = [clouds, faults, tls, web_server]
 
 if __name__ == "__main__":
     run_sections(__doc__.splitlines()[0], SECTIONS)

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import http.server
 import json
+import ssl
 import sys
 import threading
 import time
@@ -60,18 +61,20 @@ class Listener(http.server.ThreadingHTTPServer):
 
     def handle_error(self, *_):
         """A client may end a connection whenever it likes."""
-        if not isinstance(sys.exc_info()[1], ConnectionError):
+        if not isinstance(sys.exc_info()[1], (ConnectionError, ssl.SSLError)):
             super().handle_error(*_)
 
 
 class GoogleServer:
-    """The server, as a context; `address` is what clients are told."""
+    """The server, as a context; `address` is what clients are told. With `tls`, a context of `ssl`, it speaks by that."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.buckets, self.lock = {}, threading.Lock()
         self.server = Listener(("127.0.0.1", 0), type("Handler", (Handler,), {"store": self}))
-        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.address = f"{'https' if tls else 'http'}://127.0.0.1:{self.server.server_port}"
 
     def __enter__(self):
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

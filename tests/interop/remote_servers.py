@@ -37,7 +37,7 @@ class S3:
     cannot_name = ()
 
     def __init__(self, name, address, key_id="reader", secret="hidden-secret"):
-        self.name, self.address, self.secrets = name, address, [secret]
+        self.name, self.address, self.endpoint, self.secrets = name, address, address, [secret]
         self.keys_of_reader = {"AWS_ACCESS_KEY_ID": key_id, "AWS_SECRET_ACCESS_KEY": secret}
         self.environment = CLEAN | self.keys_of_reader | {"AWS_REGION": REGION, "AWS_ENDPOINT_URL": address}
         self.client = boto3.client(
@@ -97,7 +97,7 @@ class Azure:
     cannot_name = ()
 
     def __init__(self, name, address):
-        self.name, self.address, self.secrets = name, f"{address}/{AZURE_ACCOUNT}", [AZURE_KEY]
+        self.name, self.address, self.endpoint, self.secrets = name, f"{address}/{AZURE_ACCOUNT}", address, [AZURE_KEY]
         self.account = {"AZURE_STORAGE_ACCOUNT_NAME": AZURE_ACCOUNT, "AZURE_STORAGE_ENDPOINT": self.address}
         self.environment = CLEAN | self.account | {"AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY}
         access = {"account_name": AZURE_ACCOUNT, "account_key": AZURE_KEY}
@@ -132,7 +132,7 @@ class Google:
     cannot_name = ()
 
     def __init__(self, name, server, folder):
-        self.name, self.server, self.address = name, server, server.address
+        self.name, self.server, self.address, self.endpoint = name, server, server.address, server.address
         self.account = folder / "service-account.json"
         self.account.write_text(server.service_account())
         self.secrets = [line for line in server.private_key().splitlines() if "-" not in line]

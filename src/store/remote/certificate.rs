@@ -1,21 +1,27 @@
-//! Certificates of servers that do not hold: why, and what to do about it.
+//! Servers that are not spoken to, since nobody knows who they are: why, and what to do about it.
 
 use std::error::Error;
 use std::io;
 
 use rustls::CertificateError;
 
-/// Why the certificate of a server does not hold, and what to do about it; `None` for an error of another kind.
+/// Why a server gave no certificate that holds, and what to do about it; `None` for an error of another kind.
 pub(super) fn untrusted(error: &(dyn Error + 'static)) -> Option<(String, &'static str)> {
     let mut next = Some(error);
     while let Some(error) = next {
-        // An error of the system names the cause of the one inside, and not that one.
-        let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let inside = inside.and_then(|inside| inside.downcast_ref::<rustls::Error>());
-        match inside.or_else(|| error.downcast_ref::<rustls::Error>()) {
+        match error.downcast_ref() {
             Some(rustls::Error::InvalidCertificate(certificate)) => return Some(told(certificate)),
-            _ => next = error.source(),
+            Some(rustls::Error::InvalidMessage(_)) => {
+                let help = "check the address: its port, and whether it begins with http://";
+                return Some(("the server does not speak TLS there".to_owned(), help));
+            }
+            _ => {}
         }
+        // An error of the system that holds another one gives the cause of that one as its own.
+        next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inside) => Some(inside),
+            None => error.source(),
+        };
     }
     None
 }
@@ -54,10 +60,7 @@ mod tests {
         let error = rustls::Error::InvalidCertificate(CertificateError::Expired);
         assert!(untrusted(&error).is_some_and(|(why, _)| why.contains("expired")));
         let error = io::Error::other(io::Error::other(error));
-        assert!(
-            untrusted(&error).is_none(),
-            "an error of the system in another one is not what a connection gives"
-        );
+        assert!(untrusted(&error).is_some_and(|(why, _)| why.contains("expired")));
         let error = io::Error::other(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
         assert!(untrusted(&error).is_some_and(|(_, help)| help.contains("SSL_CERT_FILE")));
         assert!(untrusted(&io::Error::other("connection reset")).is_none());

@@ -54,7 +54,7 @@ impl Attempt<'_> {
             (Some(code), None) => format!("the store answers {status}: {code}"),
             (None, _) => format!("the store answers {status}"),
         };
-        if let (Some(led_to), 401 | 403) = (&answer.led_to, status.as_u16()) {
+        if let (Some(led_to), 401 | 403 | 404) = (&answer.led_to, status.as_u16()) {
             let why = format!(
                 "the store leads to {led_to}, which gets no credentials that were for the store ({status})"
             );
