@@ -107,6 +107,15 @@ impl CommonArguments {
 
     /// A location that this build can open, from the text of an argument.
     pub(super) fn location(&self, argument: &str, text: PathBuf) -> Result<Location, OperationError> {
+        let unknown = self.remote.storage_options.iter().find(|(name, _)| !RemoteOptions::is_setting(name));
+        if let Some((name, _)) = unknown {
+            // Its value may be a secret.
+            let message = format!("`--storage-option {name}`: no store has an option of this name");
+            return Err(OperationError::usage(message).with_help(
+                "names are those of the clouds' own variables, such as aws_region, google_service_account or \
+                 azure_storage_account_name",
+            ));
+        }
         let default = RemoteOptions::default();
         let options = RemoteOptions {
             settings: self.remote.storage_options.clone(),

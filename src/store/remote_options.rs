@@ -23,6 +23,16 @@ pub struct RemoteOptions {
     pub allows_file_references: bool,
 }
 
+impl RemoteOptions {
+    /// Whether a store that this build has knows a setting of this name, such as `aws_region` or `endpoint`.
+    pub fn is_setting(name: &str) -> bool {
+        #[cfg(feature = "remote")]
+        return super::remote::is_setting(name);
+        #[cfg(not(feature = "remote"))]
+        return !name.is_empty();
+    }
+}
+
 impl Default for RemoteOptions {
     fn default() -> Self {
         RemoteOptions {

@@ -147,3 +147,27 @@ fn what_is_not_there_is_named_with_what_is_near() {
     let url = format!("{}/b", server.address);
     run(&test, &server, &["inspect", &url]).fails(3, &["/b"]);
 }
+
+#[test]
+fn option_that_no_store_has_is_usage_and_one_of_another_store_or_an_empty_variable_is_nothing() {
+    let (test, server) = (CliTest::new(), sound(array("/bucket/a"), Manner::Bucket { page: 1000 }));
+    let unknown = ["inspect", "s3://bucket/a", "--storage-option", "aws_rejion=eu-west-1"];
+    run(&test, &server, &unknown).fails(2, &["aws_rejion", "aws_region"]);
+    let web = format!("{}/bucket/a", server.address);
+    for store in ["s3://bucket/a", &web] {
+        let option = ["inspect", store, "--storage-option", "azure_storage_account_name=other"];
+        run(&test, &server, &option).succeeds();
+    }
+    let endpoint = format!("endpoint={}", server.address);
+    let empty = [
+        ("AWS_ENDPOINT_URL", ""),
+        ("AWS_REGION", ""),
+        ("AWS_SESSION_TOKEN", ""),
+        ("AWS_ACCESS_KEY_ID", "key"),
+        ("AWS_SECRET_ACCESS_KEY", "hidden"),
+        ("NO_PROXY", "127.0.0.1"),
+    ];
+    test.run_with(["inspect", "s3://bucket/a", "--storage-option", &endpoint], &empty).succeeds();
+    let requests = server.requests();
+    assert!(requests.iter().all(|request| !request.headers.contains_key("x-amz-security-token")));
+}

@@ -1,5 +1,6 @@
 //! Credentials, endpoints and regions: from options, the environment, and the files that the clouds' own tools use.
 
+use std::str::FromStr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -23,12 +24,7 @@ const CREDENTIALS: Duration = Duration::from_secs(4);
 /// The backend of an address.
 pub(super) fn backend(address: &Address, options: &RemoteOptions) -> Result<Backend, String> {
     match address.service {
-        Service::Http => {
-            if let Some((name, _)) = options.settings.first() {
-                return Err(format!("`--storage-option {name}` is nothing to a web server"));
-            }
-            Ok(Backend::web(address))
-        }
+        Service::Http => Ok(Backend::web(address)),
         Service::S3 => s3(&address.root, options),
         Service::Google => google(&address.root, options),
         Service::Azure => azure(&address.root, options),
@@ -54,17 +50,40 @@ fn one_retry() -> RetryConfig {
     RetryConfig { backoff, max_retries: 1, retry_timeout: CREDENTIALS }
 }
 
-/// The settings with their names read by `parse`; an unknown name is an error.
-fn settings<K>(options: &RemoteOptions, parse: impl Fn(&str) -> Option<K>) -> Result<Vec<(K, &str)>, String> {
-    options
-        .settings
-        .iter()
-        .map(|(name, value)| {
-            let key = parse(&name.to_ascii_lowercase());
-            key.map(|key| (key, value.as_str()))
-                .ok_or_else(|| format!("`--storage-option {name}` is not known here"))
-        })
-        .collect()
+/// Whether any service has a setting of this name.
+pub(in crate::store) fn is_setting(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.parse::<AmazonS3ConfigKey>().is_ok()
+        || name.parse::<GoogleConfigKey>().is_ok()
+        || name.parse::<AzureConfigKey>().is_ok()
+}
+
+/// The settings of a service, in the order in which they are made: variables of the environment whose names begin with
+/// `prefix`, of which empty ones count as not set, then the options, of which some may be another service's.
+fn settings<K: FromStr>(prefix: &str, options: &RemoteOptions) -> Result<Vec<(K, String)>, String> {
+    let mut settings = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+            && name.starts_with(prefix)
+            && !value.is_empty()
+            && let Ok(key) = name.to_ascii_lowercase().parse()
+        {
+            settings.push((key, value.to_owned()));
+        }
+    }
+    for (name, value) in &options.settings {
+        match name.to_ascii_lowercase().parse() {
+            Ok(key) => settings.push((key, value.clone())),
+            Err(_) if is_setting(name) => {}
+            Err(_) => return Err(format!("`--storage-option {name}` is not known")),
+        }
+    }
+    Ok(settings)
+}
+
+/// A variable of the environment that is set, and not empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The address of a service without slashes at its end; an error where it is none.
@@ -86,8 +105,8 @@ fn endpoint(text: &str) -> Result<&str, String> {
 
 fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
     use AmazonS3ConfigKey as Key;
-    let mut builder = AmazonS3Builder::from_env();
-    for (key, value) in settings(options, |name| name.parse::<Key>().ok())? {
+    let mut builder = AmazonS3Builder::new();
+    for (key, value) in settings::<Key>("AWS_", options)? {
         builder = builder.with_config(key, value);
     }
     let value = |builder: &AmazonS3Builder, key| builder.get_config_value(&key);
@@ -145,8 +164,11 @@ fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
 
 fn google(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
     use GoogleConfigKey as Key;
-    let mut builder = GoogleCloudStorageBuilder::from_env();
-    for (key, value) in settings(options, |name| name.parse::<Key>().ok())? {
+    let mut builder = GoogleCloudStorageBuilder::new();
+    if let Some(path) = variable("SERVICE_ACCOUNT") {
+        builder = builder.with_service_account_path(path);
+    }
+    for (key, value) in settings::<Key>("GOOGLE_", options)? {
         builder = builder.with_config(key, value);
     }
     let root = builder.get_config_value(&Key::BaseUrl);
@@ -165,8 +187,11 @@ fn google(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
 
 fn azure(container: &str, options: &RemoteOptions) -> Result<Backend, String> {
     use AzureConfigKey as Key;
-    let mut builder = MicrosoftAzureBuilder::from_env();
-    for (key, value) in settings(options, |name| name.parse::<Key>().ok())? {
+    let mut builder = MicrosoftAzureBuilder::new();
+    if let Some(address) = variable("IDENTITY_ENDPOINT") {
+        builder = builder.with_msi_endpoint(address);
+    }
+    for (key, value) in settings::<Key>("AZURE_", options)? {
         builder = builder.with_config(key, value);
     }
     let is_on = |builder: &MicrosoftAzureBuilder, key| {
@@ -178,7 +203,7 @@ fn azure(container: &str, options: &RemoteOptions) -> Result<Backend, String> {
     let (account, service) = match (account, address) {
         (account, address) if is_emulator => {
             let account = account.unwrap_or_else(|| "devstoreaccount1".to_owned());
-            let host = std::env::var("AZURITE_BLOB_STORAGE_URL").ok().or(address);
+            let host = variable("AZURITE_BLOB_STORAGE_URL").or(address);
             let host = host.unwrap_or_else(|| "http://127.0.0.1:10000".to_owned());
             let service = format!("{}/{account}", host.trim_end_matches('/'));
             (account, service)

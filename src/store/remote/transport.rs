@@ -235,7 +235,12 @@ impl Transport {
         let bytes = request.body.content_length() as u64;
         let upload = Duration::from_secs(bytes / SLOWEST_UPLOAD + request.moves / SLOWEST_MOVE);
         let answered = tokio::time::timeout(silence + upload, self.client.execute(outgoing)).await;
-        let silent = || Trouble::Passing(format!("no answer came within {} s", (silence + upload).as_secs()));
+        let silent = || {
+            Trouble::Passing(format!(
+                "no answer came within {:.0} s",
+                (silence + upload).as_secs_f64().ceil()
+            ))
+        };
         let mut response = answered.map_err(|_| silent())?.map_err(passing)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let has_body = request.method != Method::HEAD;
