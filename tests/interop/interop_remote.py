@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from program import FIXTURES, run_sections
 from remote_faults import faults
 from remote_jobs import FIXTURE_NAMES, every_job, same_trees
+from remote_refusals import refusals
 from remote_servers import CLOUDS, cloud
 from remote_tls import tls
 
@@ -61,7 +62,7 @@ def web_server(tally, zarrcast, scratch):
         server.server_close()
 
 
-SECTIONS = [clouds, faults, tls, web_server]
+SECTIONS = [clouds, faults, refusals, tls, web_server]
 
 if __name__ == "__main__":
     run_sections(__doc__.splitlines()[0], SECTIONS)

@@ -23,15 +23,16 @@ class Refused(AssertionError):
 
 
 class Zarrcast:
-    """The program under test; `path` is its executable, `environment` what it is told beside this process's own."""
+    """The program under test; `path` is its executable, `environment` its environment: without it, this process's own."""
 
     def __init__(self, path, environment=None):
         self.path = str(path)
-        self.environment = os.environ | (environment or {})
+        self.environment = dict(os.environ) if environment is None else environment
 
     def within(self, **environment):
-        """The same program, told more by its environment."""
-        return Zarrcast(self.path, self.environment | environment)
+        """The same program, told more by its environment; None takes a variable away."""
+        known = self.environment | environment
+        return Zarrcast(self.path, {name: value for name, value in known.items() if value is not None})
 
     def run(self, *arguments):
         """Run it and return the completed process, whatever its status; a panic is always a failure."""

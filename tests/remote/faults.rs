@@ -142,3 +142,38 @@ fn listing_that_is_none_is_an_error() {
     let (test, server) = (CliTest::new(), faulty(Box::new(fault)));
     run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["cannot list", "AccessDenied"]);
 }
+
+#[test]
+fn store_that_leads_to_another_one_without_credentials_names_it() {
+    let target = Server::start(array("/bucket/a"), BUCKET, Box::new(|_, _| Some(Answer::new(403, ""))));
+    let address = target.address.clone();
+    let lead = move |_, request: &super::server::Request| {
+        Some(Answer::new(307, "").with("location", format!("{address}{}", request.path)))
+    };
+    let (test, server) = (CliTest::new(), faulty(Box::new(lead)));
+    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["leads to", &target.address]);
+    assert!(target.requests().iter().all(|request| !request.headers.contains_key("authorization")));
+}
+
+#[test]
+fn server_that_takes_a_range_from_the_end_for_one_from_the_beginning_is_found_out() {
+    let misread = |_, request: &super::server::Request| {
+        let from_end = request.headers.get("range")?.strip_prefix("bytes=-")?.parse::<usize>().ok()?;
+        let object = array("/bucket/a").remove(&request.path)?;
+        let part = object[..object.len().min(from_end.saturating_sub(1))].to_vec();
+        let range = format!("bytes 0-{}/{}", part.len() - 1, object.len() + 1);
+        Some(Answer::new(206, part).with("content-range", range))
+    };
+    let (test, server) = (CliTest::new(), faulty(Box::new(misread)));
+    run(&test, &server, &["transcode", "--verify", "s3://bucket/a", "copy"]).succeeds();
+    assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
+}
+
+#[test]
+fn name_that_no_url_holds_is_refused_before_anything_is_asked() {
+    let (test, server) = (CliTest::new(), faulty(Box::new(|_, _| None)));
+    for store in ["s3://bucket/b/../a", "s3://bucket/./a", "s3://bucket/a/.."] {
+        run(&test, &server, &["inspect", store]).fails(2, &["`.` or `..`"]);
+    }
+    assert!(server.requests().is_empty());
+}

@@ -61,6 +61,9 @@ impl Address {
         if path.contains('\0') {
             return Err("a key holds no zero byte");
         }
+        if path.split('/').any(|name| matches!(name, "." | "..")) {
+            return Err("a key has no name that is `.` or `..`: no URL holds it");
+        }
         let path = path.strip_suffix('/').unwrap_or(path).to_owned();
         Ok(Address { service, root: bucket.to_owned(), path, query: None, user: None })
     }
@@ -207,7 +210,9 @@ mod tests {
         assert_eq!(found.shown(), "s3://bucket/a%20b/[ä]/?x#y");
         assert_eq!(address("gs://b").unwrap().shown(), "gs://b");
         assert_eq!(address("az://b//a").unwrap().path, "/a");
-        for text in ["s3://", "s3:///a", "s3://user:secret@bucket/a"] {
+        for text in
+            ["s3://", "s3:///a", "s3://user:secret@bucket/a", "s3://b/a/../c", "az://b/.", "gs://b/./a"]
+        {
             assert!(address(text).is_err(), "{text}");
         }
     }

@@ -178,11 +178,32 @@ fn google(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
     let credentials = if options.anonymous || skips {
         None
     } else {
+        let given = google_credentials(&builder);
         let builder = builder.with_bucket_name(bucket).with_http_connector(connector()?);
-        let built = builder.with_retry(one_retry()).build().map_err(|error| cause(&error))?;
+        let built = builder.with_retry(one_retry()).build();
+        let built = built.map_err(|error| no_google_credentials(&given, &cause(&error)))?;
         Some(built.credentials().clone())
     };
     Ok(Backend::Google { root: format!("{root}/{bucket}"), credentials })
+}
+
+/// What Google's credentials are read from, as messages name it.
+fn google_credentials(builder: &GoogleCloudStorageBuilder) -> String {
+    use GoogleConfigKey as Key;
+    if builder.get_config_value(&Key::ServiceAccountKey).is_some() {
+        return "GOOGLE_SERVICE_ACCOUNT_KEY".to_owned();
+    }
+    let path = builder.get_config_value(&Key::ServiceAccount);
+    let path = path.or_else(|| builder.get_config_value(&Key::ApplicationCredentials));
+    path.map_or_else(|| "the file of gcloud's credentials".to_owned(), |path| format!("`{path}`"))
+}
+
+/// Why they cannot be used. The cause may hold a part of them, unless it is one of the system.
+fn no_google_credentials(given: &str, cause: &str) -> String {
+    if cause.contains("(os error") {
+        return format!("{given} cannot be read: {cause}");
+    }
+    format!("{given} does not hold the credentials of a service account or of a user, as JSON with its keys")
 }
 
 fn azure(container: &str, options: &RemoteOptions) -> Result<Backend, String> {

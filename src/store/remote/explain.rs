@@ -39,7 +39,7 @@ impl Attempt<'_> {
             Failure::NotFromEnd => {
                 self.error("other bytes came than were asked for", unreachable_help(service))
             }
-            Failure::Untrusted(why, help) => self.error(why, help),
+            Failure::Final(why, help) => self.error(why, help),
         }
     }
 
@@ -88,8 +88,9 @@ impl Attempt<'_> {
 
 /// Whether one object is refused, and others may not be: nothing is wrong with who asks.
 pub(super) fn is_refused(answer: &Answer) -> bool {
-    const OF_WHO_ASKS: [&str; 8] = [
+    const OF_WHO_ASKS: [&str; 9] = [
         "InvalidAccessKeyId",
+        "NotSignedUp",
         "SignatureDoesNotMatch",
         "ExpiredToken",
         "InvalidToken",
@@ -135,7 +136,7 @@ fn known(code: &str, service: Service) -> Option<&'static str> {
         "NoSuchBucket" | "ContainerNotFound" | "InvalidBucketName" => {
             "there is no such bucket or container: check its name, the endpoint and the region"
         }
-        "InvalidAccessKeyId" => {
+        "InvalidAccessKeyId" | "NotSignedUp" => {
             "the access key is not known there: check AWS_ACCESS_KEY_ID, AWS_PROFILE and the endpoint"
         }
         "SignatureDoesNotMatch" => {

@@ -106,8 +106,8 @@ pub(super) enum Failure {
     Credentials(String),
     /// The server gives other bytes where the last ones of an object are asked for.
     NotFromEnd,
-    /// The certificate of the server does not hold: why, and what to do.
-    Untrusted(String, &'static str),
+    /// No other attempt can succeed: why, and what to do.
+    Final(String, &'static str),
 }
 
 /// Why one attempt failed.
@@ -120,7 +120,7 @@ pub(super) enum Trouble {
 
 fn passing(error: reqwest::Error) -> Trouble {
     if let Some((why, help)) = certificate::untrusted(&error) {
-        return Trouble::Failure(Failure::Untrusted(why, help));
+        return Trouble::Failure(Failure::Final(why, help));
     }
     Trouble::Passing(reason(&error.without_url()))
 }
@@ -201,7 +201,7 @@ impl Transport {
         silence: Duration,
     ) -> Result<Answer, Trouble> {
         let signed = backend.signed(request).await.map_err(Failure::Credentials).map_err(Trouble::Failure)?;
-        let mut outgoing = outgoing(&signed).map_err(Trouble::Passing)?;
+        let mut outgoing = outgoing(&signed, request)?;
         let mut led_to = None;
         for _ in 0..MOST_REDIRECTS {
             let again = outgoing.try_clone();
@@ -274,9 +274,14 @@ pub(super) fn client(requests: usize, limit: Option<Duration>) -> Result<reqwest
     builder.build().map_err(|error| reason(&error))
 }
 
-fn outgoing(signed: &HttpRequest) -> Result<reqwest::Request, String> {
+fn outgoing(signed: &HttpRequest, request: &Request) -> Result<reqwest::Request, Trouble> {
+    let no_url = |why| Trouble::Failure(Failure::Final(why, "check the address and the endpoint"));
+    // A URL would lead to another object: `a/../b` is `b` there.
+    if request.key.as_ref().is_some_and(|key| key.split('/').any(|name| matches!(name, "." | ".."))) {
+        return Err(no_url("a name in its key is `.` or `..`, which no URL holds".to_owned()));
+    }
     let url = signed.uri().to_string();
-    let url = Url::parse(&url).map_err(|error| format!("the address is no URL: {error}"))?;
+    let url = Url::parse(&url).map_err(|error| no_url(format!("the address is no URL: {error}")))?;
     let mut outgoing = reqwest::Request::new(signed.method().clone(), url);
     if let Some(bytes) =
         signed.body().as_bytes().filter(|_| matches!(signed.method().as_str(), "PUT" | "POST"))
