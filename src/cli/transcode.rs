@@ -110,7 +110,8 @@ pub(super) struct TranscodeArguments {
 
     /// Replace DEST: an array, a group, an unfinished run or an empty folder
     ///
-    /// The old one stays whole and readable until the new one is complete; both need room until then.
+    /// The old one stays whole and readable until the new one is complete; both need room until then. Object stores exchange
+    /// nothing at once: there the old one is removed first, and nothing opens until the new one is complete.
     #[arg(long)]
     overwrite: bool,
 
