@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 
 pub use fingerprint::{Fingerprint, digest};
 use holder::{Hold, Holder};
-use line::{Counted, Header, Known, Line, last_holder, next_line, read, to_line};
+use line::{Counted, Header, Known, Line, is_cleared, last_holder, next_line, read, to_line};
 
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::Fault;
 use crate::engine::report::ObjectReport;
-use crate::store::{EntryKind, Key, Lock, Log, Node, StoreError, machine};
+use crate::store::{Asker, EntryKind, Holding, Key, Lock, Log, Node, StoreError, machine};
 
 /// The folder of the destination in which a run keeps what it needs to go on. It is removed at the end.
 pub const FOLDER: Key<'static> = Key::known(".zarrcast");
@@ -97,6 +97,8 @@ pub struct Journal {
     writer: Mutex<Writer>,
     waiting: Vec<Mutex<Waiting>>,
     known: BTreeMap<String, Known>,
+    /// Whether what stood in the same place has yet to be removed, if the run replaces something there.
+    must_clear: bool,
     /// Units of all runs, and bytes that they wrote.
     num_units: AtomicU64,
     bytes_written: AtomicU64,
@@ -130,10 +132,17 @@ impl Journal {
 
     /// Whether the run that left its journal in a node was to replace another node by it.
     pub fn replaces_at(node: &Node) -> bool {
-        let log = node.open_log(&FILE).ok().flatten();
-        let text = log.map(|mut log| log.read_beginning(MOST_HEADER_BYTES));
-        let Some(Ok(text)) = text else { return false };
-        next_line::<Header>(&text, 0).is_some_and(|(header, _)| header.replaces)
+        beginning(node).is_some_and(|(header, _)| header.replaces)
+    }
+
+    /// Whether the run that left its folder in a node had begun a journal.
+    pub fn is_begun_at(node: &Node) -> bool {
+        beginning(node).is_some()
+    }
+
+    /// Whether the run that left its journal in a node had yet to remove what stood in the same place.
+    pub fn must_clear_at(node: &Node) -> bool {
+        beginning(node).is_some_and(|(header, is_cleared)| header.replaces && !is_cleared)
     }
 
     /// Begins a journal in a node's folder, which is there.
@@ -150,7 +159,8 @@ impl Journal {
         };
         let line = to_line(&header);
         log.append(line.as_bytes())?;
-        Ok(Self::with(node, (log, guard), line.len() as u64, BTreeMap::new()))
+        let journal = Self::with(node, (log, guard), line.len() as u64, BTreeMap::new());
+        Ok(Journal { must_clear: replaces, ..journal })
     }
 
     /// Takes up the journal of a run that has ended; `None` where it had not begun to note anything.
@@ -174,6 +184,8 @@ impl Journal {
             lines += &to_line(&Line::Boot(boot));
         }
         let journal = Self::with(node, (log, guard), length, known);
+        let believed = &text[..usize::try_from(length).unwrap_or(text.len()).min(text.len())];
+        let journal = Journal { must_clear: header.replaces && !is_cleared(believed), ..journal };
         journal.writer().append(&lines)?;
         Ok(Some(journal))
     }
@@ -198,9 +210,23 @@ impl Journal {
             writer: Mutex::new(writer),
             waiting: (0..SLOTS).map(|_| Mutex::default()).collect(),
             known,
+            must_clear: false,
             num_units: AtomicU64::new(units),
             bytes_written: AtomicU64::new(bytes),
         }
+    }
+
+    /// Whether what stood in the same place has yet to be removed, if the run replaces something there.
+    pub fn must_clear(&self) -> bool {
+        self.must_clear
+    }
+
+    /// Notes that what stood in the same place is removed.
+    pub fn cleared(&mut self) -> Result<(), JournalError> {
+        self.must_clear = false;
+        let mut writer = self.writer();
+        writer.append(&to_line(&Line::Cleared))?;
+        Ok(writer.log.sync()?)
     }
 
     /// Units that are done, by this run and those before.
@@ -237,9 +263,16 @@ impl Journal {
         self.mark(&mut writer)
     }
 
-    /// Notes what waits.
+    /// Notes what waits, so that another process finds it.
     pub fn flush(&self) -> Result<(), JournalError> {
-        Ok(self.write_lines(&mut self.writer())?)
+        let mut writer = self.writer();
+        self.write_lines(&mut writer)?;
+        Ok(writer.log.sync()?)
+    }
+
+    /// Whether another run has taken the lock over: what lies there is that one's by now.
+    pub fn is_lost(&self) -> bool {
+        self.writer().log.is_lost()
     }
 
     /// Removes it, with its folder.
@@ -380,6 +413,13 @@ impl<'a> Part<'a> {
     }
 }
 
+/// The header of the journal in a node, and whether what stood there has been removed since.
+fn beginning(node: &Node) -> Option<(Header, bool)> {
+    let mut log = node.open_log(&FILE).ok().flatten()?;
+    let text = log.read_beginning(MOST_HEADER_BYTES).ok()?;
+    Some((next_line::<Header>(&text, 0)?.0, is_cleared(&text)))
+}
+
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -387,17 +427,31 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Locks a log that still stands at its path. Where the file system has no locks, it is free unless a process of this
 /// machine that it names goes on.
 fn lock(log: &mut dyn Log) -> Result<Guard, JournalError> {
-    let guard = |is_locked, before| Guard { is_locked, before, hold: Hold::new() };
-    match log.lock()? {
+    let hold = Hold::new();
+    let note = serde_json::to_string(&hold.holder()).unwrap_or_default();
+    let holder = |note: &str| serde_json::from_str::<Holder>(note).ok();
+    let has_ended = |note: &str| holder(note).is_some_and(|holder| holder.has_ended());
+    let guard = |is_locked, before| Guard { is_locked, before, hold };
+    match log.lock(&Asker { note: &note, has_ended: &has_ended })? {
         // Removed meanwhile: the run that had it has just ended.
         Lock::Held if !log.is_in_place() => Err(JournalError::Locked),
         Lock::Held => Ok(guard(true, None)),
-        Lock::Elsewhere => Err(JournalError::Locked),
+        Lock::Elsewhere(None) => Err(JournalError::Locked),
+        Lock::Elsewhere(Some(holding)) => Err(JournalError::Held(held_by(&holding))),
         Lock::Unsupported => match last_holder(&log.read(MOST_BYTES)?) {
             Some(holder) if holder.is_alive() => Err(JournalError::Held(holder.to_string())),
             before => Ok(guard(false, before)),
         },
     }
+}
+
+/// Whose a lock is, in words.
+fn held_by(holding: &Holding) -> String {
+    let holder = serde_json::from_str::<Holder>(&holding.note).ok();
+    let holder = holder.map_or_else(|| "somebody".to_owned(), |holder| holder.to_string());
+    let since = holding.age.map_or_else(String::new, |age| format!(", for {age} s"));
+    let expires = holding.expires_after;
+    format!("{holder}{since}; its lock expires {expires} s after the last sign of it")
 }
 
 /// Ranges in order, those that touch as one.

@@ -12,8 +12,8 @@ use super::entry::{EntryKind, LinkTarget};
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject};
 use super::{
-    Abilities, Ahead, Depth, Entry, Found, Key, LocalStore, Lock, Log, Node, ObjectReader, ObjectWriter,
-    Part, Receipt, Relation, Room, Site, Spot, Store, StoreError,
+    Abilities, Ahead, Asker, Depth, Entry, Found, Key, LocalStore, Lock, Log, Node, ObjectReader,
+    ObjectWriter, Part, Receipt, Relation, Room, Site, Spot, Store, StoreError,
 };
 
 /// A call to a store.
@@ -441,9 +441,9 @@ impl WriteObject for FaultyPart<Option<ObjectWriter>> {
 }
 
 impl Log for FaultyPart<Box<dyn Log>> {
-    fn lock(&self) -> Result<Lock, StoreError> {
+    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock, StoreError> {
         let is_unsupported = |error: &StoreError| matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::Unsupported);
-        match self.faults.call(Call::Lock, &self.name, || self.inner.lock(), || ()) {
+        match self.faults.call(Call::Lock, &self.name, || self.inner.lock(asker), || ()) {
             Err(error) if is_unsupported(&error) => Ok(Lock::Unsupported),
             locked => locked,
         }
@@ -451,6 +451,10 @@ impl Log for FaultyPart<Box<dyn Log>> {
 
     fn is_in_place(&self) -> bool {
         self.inner.is_in_place()
+    }
+
+    fn is_lost(&self) -> bool {
+        self.inner.is_lost()
     }
 
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
@@ -471,7 +475,7 @@ impl Log for FaultyPart<Box<dyn Log>> {
         self.faults.call(Call::Write, &self.name, || part(bytes), || drop(part(first_half(bytes))))
     }
 
-    fn sync(&self) -> Result<(), StoreError> {
+    fn sync(&mut self) -> Result<(), StoreError> {
         self.faults.call(Call::Sync, &self.name, || self.inner.sync(), || ())
     }
 }

@@ -1,16 +1,21 @@
 //! Logs: objects that grow by whole lines, and are locked by the process that writes them.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 use super::StoreError;
 
 /// A log that is open. It is unlocked when it is dropped, or its process ends.
 pub trait Log: Debug + Send + Sync {
     /// Locks it, unless another process has.
-    fn lock(&self) -> Result<Lock, StoreError>;
+    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock, StoreError>;
 
     /// Whether it still stands at its key: another process may have removed it before it was locked here.
     fn is_in_place(&self) -> bool;
+
+    /// Whether the lock was lost: another process has it by now, and what lies there is that one's.
+    fn is_lost(&self) -> bool {
+        false
+    }
 
     /// All of it, if that is at most `max_bytes`.
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError>;
@@ -25,16 +30,45 @@ pub trait Log: Debug + Send + Sync {
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
 
     /// Makes it durable.
-    fn sync(&self) -> Result<(), StoreError>;
+    fn sync(&mut self) -> Result<(), StoreError>;
+}
+
+/// Who asks for a lock. Locks of the operating system need nothing of that; other stores note it.
+pub struct Asker<'a> {
+    /// Names the asker to others.
+    pub note: &'a str,
+    /// Whether the one that a note names is known to have ended.
+    pub has_ended: &'a dyn Fn(&str) -> bool,
+}
+
+impl Debug for Asker<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Asker").field(&self.note).finish()
+    }
 }
 
 /// Whose a log is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lock {
     /// This process's.
     Held,
-    /// Another process's.
-    Elsewhere,
+    /// Another process's, by its note where there is one.
+    Elsewhere(Option<Holding>),
     /// The store has no locks.
     Unsupported,
 }
+
+/// The lock of another process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holding {
+    /// What its holder said of itself.
+    pub note: String,
+    /// Seconds since it was taken, where that is known.
+    pub age: Option<u64>,
+    /// Seconds without a sign of its holder, after which it is taken over.
+    pub expires_after: u64,
+}
+
+/// Whoever asks for locks of the operating system.
+#[cfg(test)]
+pub(crate) const NOBODY: Asker<'static> = Asker { note: "", has_ended: &|_| false };

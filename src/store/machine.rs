@@ -28,6 +28,11 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// Names what the processes that are seen here are counted in; `None` where the system does not tell.
+pub fn process_namespace() -> Option<String> {
+    Some(std::fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned())
+}
+
 /// Whether a process is there and has not ended.
 pub fn is_running(process: u32) -> bool {
     let Some(id) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) else { return false };

@@ -9,7 +9,7 @@ use super::entry::EntryKind;
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject};
 use super::{
-    Abilities, Depth, Entry, Found, Key, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Receipt,
+    Abilities, Asker, Depth, Entry, Found, Key, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Receipt,
     Relation, Site, Spot, Store, StoreError,
 };
 
@@ -323,9 +323,9 @@ struct MemoryLog {
 }
 
 impl Log for MemoryLog {
-    fn lock(&self) -> Result<Lock, StoreError> {
+    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock, StoreError> {
         if self.lines.is_held.swap(true, Ordering::AcqRel) && !self.holds.load(Ordering::Acquire) {
-            return Ok(Lock::Elsewhere);
+            return Ok(Lock::Elsewhere(None));
         }
         self.holds.store(true, Ordering::Release);
         Ok(Lock::Held)
@@ -365,7 +365,7 @@ impl Log for MemoryLog {
         Ok(())
     }
 
-    fn sync(&self) -> Result<(), StoreError> {
+    fn sync(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 }

@@ -38,7 +38,7 @@ pub use error::{RemoteError, StoreError};
 pub use key::{Key, MAX_KEY_BYTES};
 pub use local::LocalStore;
 pub use location::{Location, LocationError};
-pub use log::{Lock, Log};
+pub use log::{Asker, Holding, Lock, Log};
 pub use memory::MemoryStore;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
@@ -128,6 +128,9 @@ pub trait Store: Debug + Send + Sync {
         false
     }
 
+    /// Lets go of what would be left in the store where the process ended now: uploads that are not complete, and locks.
+    fn let_go(&self) {}
+
     /// Copies an object of another store, byte for byte; its size in bytes, `None` where it is absent. One of more than
     /// `most` bytes is an error.
     fn copy_from(
@@ -165,6 +168,11 @@ pub trait Store: Debug + Send + Sync {
     /// Makes a folder, and those above it where they are missing; an error where something stands there.
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
         Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
+    }
+
+    /// Removes all that lies below a key but what lies below another one, which is in it.
+    fn remove_others(&self, key: &Key<'_>, _kept: &Key<'_>) -> Result<(), StoreError> {
+        Err(StoreError::unsupported("remove", node::object_name(self.name(), key)))
     }
 
     /// Removes all that lies below a key, without following links. Nothing there is no error.

@@ -242,6 +242,16 @@ impl Node {
         self.store.remove_folder(&self.prefix)
     }
 
+    /// Removes all below the node but what lies below a key of it.
+    pub fn remove_others(&self, kept: &Key<'_>) -> Result<(), StoreError> {
+        self.store.remove_others(&self.prefix, &self.prefix.join(kept.as_str())?)
+    }
+
+    /// Lets go of what would be left in the store where the process ended now.
+    pub fn let_go(&self) {
+        self.store.let_go();
+    }
+
     /// How much the node can take, whether it is there yet or not.
     pub fn room(&self) -> Result<Room, StoreError> {
         self.store.room(&self.prefix)

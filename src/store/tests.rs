@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::faulty::Faults;
+use super::log::NOBODY;
 use super::*;
 
 /// An empty node of each kind of store, and the folder that one of them needs.
@@ -173,12 +174,12 @@ fn log_is_locked_by_one_at_a_time_and_goes_on_after_its_first_lines() {
     for node in &nodes {
         assert!(node.open_log(&LOG).unwrap().is_none());
         let mut log = node.begin_log(&LOG).unwrap();
-        assert_eq!(log.lock().unwrap(), Lock::Held);
+        assert_eq!(log.lock(&NOBODY).unwrap(), Lock::Held);
         log.append(b"one\ntwo\ntor").unwrap();
         let mut other = node.open_log(&LOG).unwrap().unwrap();
-        assert_eq!(other.lock().unwrap(), Lock::Elsewhere);
+        assert_eq!(other.lock(&NOBODY).unwrap(), Lock::Elsewhere(None));
         drop(log);
-        assert_eq!(other.lock().unwrap(), Lock::Held);
+        assert_eq!(other.lock(&NOBODY).unwrap(), Lock::Held);
         assert_eq!(other.read(100).unwrap(), b"one\ntwo\ntor");
         other.truncate(8).unwrap();
         other.append(b"three\n").unwrap();

@@ -11,6 +11,7 @@ mod support;
 mod bucket;
 mod copying;
 mod faults;
+mod locks;
 mod reading;
 mod secrets;
 mod server;
@@ -37,9 +38,9 @@ fn sound(objects: Objects, manner: Manner) -> Server {
     Server::start(objects, manner, Box::new(|_, _| None))
 }
 
-/// Runs the program with this server as the endpoint of S3, and keys.
-fn run(test: &CliTest, server: &Server, arguments: &[&str]) -> Run {
-    let variables = [
+/// What tells the program that this server is the endpoint of S3, and keys.
+fn variables(server: &Server) -> [(&'static str, &str); 7] {
+    [
         ("AWS_ENDPOINT_URL", server.address.as_str()),
         ("AWS_ACCESS_KEY_ID", "key"),
         ("AWS_SECRET_ACCESS_KEY", "hidden"),
@@ -47,8 +48,12 @@ fn run(test: &CliTest, server: &Server, arguments: &[&str]) -> Run {
         ("AWS_CONFIG_FILE", "/dev/null"),
         ("AWS_SHARED_CREDENTIALS_FILE", "/dev/null"),
         ("NO_PROXY", "127.0.0.1"),
-    ];
-    test.run_with(arguments.iter().copied(), &variables)
+    ]
+}
+
+/// Runs the program with this server as the endpoint of S3.
+fn run(test: &CliTest, server: &Server, arguments: &[&str]) -> Run {
+    test.run_with(arguments.iter().copied(), &variables(server))
 }
 
 /// Asserts that it went well and said nothing but that there are no locks.

@@ -113,7 +113,6 @@ impl Server {
         self.bucket.lock().unwrap().uploads()
     }
 
-    #[expect(dead_code, reason = "tests of locks follow")]
     /// From now on its clock shows so many seconds more.
     pub(crate) fn wait_for(&self, seconds: u64) {
         self.clock.fetch_add(seconds, Ordering::Relaxed);

@@ -18,6 +18,9 @@ pub(super) struct Holder {
     /// Names the boot of that host, where its system has a name for it.
     boot: Option<String>,
     process: u32,
+    /// Names what processes are counted in on that host: a container has its own.
+    #[serde(default)]
+    namespace: Option<String>,
     /// When the process began, in the system's count since its boot: another process may have its number by now.
     begun: Option<u64>,
     /// Tells the runs of a process apart.
@@ -51,7 +54,14 @@ impl Hold {
     pub(super) fn holder(&self) -> Holder {
         let process = std::process::id();
         let begun = machine::process_begun(process);
-        Holder { host: machine::host_name(), boot: machine::boot_id(), process, begun, run: self.run }
+        Holder {
+            host: machine::host_name(),
+            boot: machine::boot_id(),
+            process,
+            namespace: machine::process_namespace(),
+            begun,
+            run: self.run,
+        }
     }
 }
 
@@ -62,9 +72,21 @@ impl Drop for Hold {
 }
 
 impl Holder {
+    /// Whether its process is one of those that are seen here.
+    fn is_here(&self) -> bool {
+        self.host == machine::host_name()
+            && self.boot == machine::boot_id()
+            && self.namespace == machine::process_namespace()
+    }
+
+    /// Whether it is known to have ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.is_here() && !self.is_alive()
+    }
+
     /// Whether it is known to go on. Of another machine, and of another boot of this one, nothing is known.
     pub(super) fn is_alive(&self) -> bool {
-        if self.host != machine::host_name() || self.boot != machine::boot_id() {
+        if !self.is_here() {
             return false;
         }
         let is_same = machine::is_running(self.process) && machine::process_begun(self.process) == self.begun;

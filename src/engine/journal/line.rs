@@ -30,6 +30,8 @@ pub(super) enum Line {
     Boot(Option<String>),
     /// What follows was written by another run.
     Holder(Holder),
+    /// What the node takes the place of, in the same place, is removed.
+    Cleared,
     /// All before it is durable.
     Checkpoint,
     /// What was noted of a part before does not count.
@@ -120,6 +122,18 @@ pub(super) fn last_holder(text: &[u8]) -> Option<Holder> {
     last
 }
 
+/// Whether what stood in the place of the node has been removed since the header.
+pub(super) fn is_cleared(text: &[u8]) -> bool {
+    let Some((_, mut place)) = next_line::<Header>(text, 0) else { return false };
+    while let Some((line, next)) = next_line::<Line>(text, place) {
+        if matches!(line, Line::Cleared) {
+            return true;
+        }
+        place = next;
+    }
+    false
+}
+
 /// What the lines after the header say that can be believed, the length of those, and whether the last of them was
 /// written after the present boot.
 pub(super) fn read(
@@ -137,7 +151,7 @@ pub(super) fn read(
         let mut is_durable = false;
         match line {
             Line::Boot(boot) => is_same_boot = is_now(boot.as_ref()),
-            Line::Holder(_) => {}
+            Line::Holder(_) | Line::Cleared => {}
             Line::Done { part, units, counted } => {
                 since_checkpoint.push((part, Some((units, counted.report()))));
             }

@@ -72,7 +72,7 @@ fn carry_out(
         return Ok(whole.result(None, begun));
     }
     let _unfinished = interrupt
-        .begin(site.left_when_stopped(), site.clearing())
+        .begin(site.left_when_stopped(), Some(site.clearing()))
         .map_err(|_| OperationError::interrupted())?;
     let claim = site.claim(&sealed.fingerprint())?;
     let unlocked = claim.unlocked_warning();

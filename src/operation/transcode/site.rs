@@ -16,7 +16,7 @@ use standing::{
 use crate::array::interrupt::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::engine::journal::{Fingerprint, Journal, JournalError};
+use crate::engine::journal::{FOLDER, Fingerprint, Journal, JournalError};
 use crate::operation::document::NODE_KEYS;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
@@ -123,6 +123,21 @@ impl Site {
         if standing == Standing::Nothing && !keeps_unfinished {
             return Self::beside(site, shown, standing, (false, false));
         }
+        if !site.stages() && Journal::must_clear_at(&place) {
+            return Err(OperationError::environment(format!(
+                "`{shown}` was being replaced by a run that ended before it had removed the old one"
+            ))
+            .with_help(
+                "the command of that run with `--overwrite --resume` goes on; `--overwrite` begins anew",
+            ));
+        }
+        let standing = match standing {
+            // The run had not begun, or has ended: only its lock is left.
+            Standing::HierarchyNode { is_left: true } if !site.stages() && !Journal::is_begun_at(&place) => {
+                Standing::HierarchyNode { is_left: false }
+            }
+            standing => standing,
+        };
         let start = Start::in_place(standing, options.run.resume, &*site, &shown)?;
         Ok(Site { shown, spots: site, spot: Spot::Place, work: place, replaces: false, start })
     }
@@ -166,12 +181,18 @@ impl Site {
     ) -> Result<Self, OperationError> {
         if !site.stages() {
             // The old one goes once the plan is made, and nothing opens until the new one is complete.
+            let work = site.node(Spot::Place);
             let start = match standing {
                 Standing::Nothing => Start::New,
                 Standing::Unfinished if resumes => Start::Resume,
+                Standing::HierarchyNode { is_left: true } if resumes && Journal::must_clear_at(&work) => {
+                    Start::Resume
+                }
+                Standing::HierarchyNode { is_left: true } if resumes && Journal::is_begun_at(&work) => {
+                    Start::Finish
+                }
                 _ => Start::Over,
             };
-            let work = site.node(Spot::Place);
             return Ok(Site { shown, work, spots: site, spot: Spot::Place, replaces: false, start });
         }
         let (place, staging) = (site.node(Spot::Place), site.node(Spot::Staging));
@@ -235,11 +256,12 @@ impl Site {
         format!("nothing of `{shown}` is kept; run the command again")
     }
 
-    /// What removes what was written, where nothing of an unfinished run is kept.
-    pub(super) fn clearing(&self) -> Option<Clearing> {
+    /// What removes what was written, where nothing of an unfinished run is kept; else what nobody goes on with.
+    pub(super) fn clearing(&self) -> Clearing {
         let work = self.work.clone();
         // Where that fails, the next run does it.
-        (!self.spots.keeps_unfinished()).then(|| Box::new(move || drop(work.remove_root())) as Clearing)
+        let keeps = self.spots.keeps_unfinished();
+        Box::new(move || if keeps { work.let_go() } else { drop(work.remove_root()) })
     }
 
     /// Takes the place: what is written from now on is this run's.
@@ -249,7 +271,11 @@ impl Site {
             // Nobody else writes what is to be replaced.
             Journal::check_free_at(&place).map_err(|error| self.refused(error))?;
         }
-        let (journal, is_resumed) = match self.start {
+        let (mut journal, is_resumed) = match self.start {
+            Start::Over if !self.spots.stages() => {
+                let begun = Journal::begin(&self.work, fingerprint, true);
+                (begun.map_err(|error| self.refused(error))?, false)
+            }
             Start::New | Start::Empty | Start::Over => (self.begin(fingerprint)?, false),
             Start::Resume | Start::Finish => {
                 let resumed = match Journal::resume(&self.work, fingerprint) {
@@ -261,9 +287,26 @@ impl Site {
                 (resumed.map_err(|error| self.refused(error))?, true)
             }
         };
+        if journal.must_clear() && !self.spots.stages() {
+            self.clear_place(&mut journal)?;
+        }
         let is_published = is_resumed
             && NODE_KEYS.iter().any(|key| matches!(self.work.kind_of(key), Ok(Some(EntryKind::File))));
         Ok(Claim { site: self, journal, is_resumed, is_published })
+    }
+
+    /// Removes what stands in the place, where nothing takes the place of another at once. The journal stays: it tells
+    /// whoever comes after this run what it has begun.
+    fn clear_place(&self, journal: &mut Journal) -> Result<(), OperationError> {
+        let shown = &self.shown;
+        let unfinished = |error: OperationError| {
+            let next = format!(
+                "of `{shown}` a part may be removed: `--overwrite --resume` goes on with it, `--overwrite` begins anew"
+            );
+            with_next_step(error, &next)
+        };
+        self.work.remove_others(&FOLDER).map_err(|error| unfinished(cannot_write(error)))?;
+        journal.cleared().map_err(|error| unfinished(self.refused(error)))
     }
 
     fn begin(&self, fingerprint: &Fingerprint) -> Result<Journal, OperationError> {
@@ -275,10 +318,11 @@ impl Site {
             self.work.create_root().map_err(cannot_write)?;
         }
         Journal::begin(&self.work, fingerprint, self.replaces).map_err(|error| {
-            let error = self.refused(error);
+            // What another run has begun meanwhile is not this one's to remove.
+            let is_others = matches!(error, JournalError::Locked | JournalError::Held(_));
             // Nothing is in it; where that fails, too, it is an empty folder that `--resume` takes.
-            let _ = if self.start == Start::Empty { Ok(()) } else { self.work.remove_root() };
-            error
+            let _ = if self.start == Start::Empty || is_others { Ok(()) } else { self.work.remove_root() };
+            self.refused(error)
         })
     }
 
@@ -365,6 +409,9 @@ impl Claim {
         let Claim { site, journal, is_published, .. } = self;
         // What has no line yet is done again.
         let _ = journal.flush();
+        if journal.is_lost() {
+            return error;
+        }
         if (journal.num_units() == 0 && !is_published) || !site.spots.keeps_unfinished() {
             return site.give_up(error);
         }
@@ -381,7 +428,7 @@ impl Claim {
 
     /// Ends a run that wrote what it should not have: nothing of it is kept.
     pub(super) fn discard(self, error: OperationError) -> OperationError {
-        if self.is_published { error } else { self.site.give_up(error) }
+        if self.is_published || self.journal.is_lost() { error } else { self.site.give_up(error) }
     }
 }
 

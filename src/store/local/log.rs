@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::io_error;
 use super::object::{sync_all, write_all};
 use crate::store::StoreError;
-use crate::store::log::{Lock, Log};
+use crate::store::log::{Asker, Lock, Log};
 
 /// A file of lines.
 #[derive(Debug)]
@@ -48,10 +48,10 @@ impl LogFile {
 }
 
 impl Log for LogFile {
-    fn lock(&self) -> Result<Lock, StoreError> {
+    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock, StoreError> {
         match self.file.try_lock() {
             Ok(()) => Ok(Lock::Held),
-            Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere),
+            Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere(None)),
             Err(TryLockError::Error(error)) if is_without_locks(&error) => Ok(Lock::Unsupported),
             Err(TryLockError::Error(error)) => Err(io_error("lock", &self.path)(error)),
         }
@@ -98,7 +98,7 @@ impl Log for LogFile {
         write_all(&mut self.file, bytes, &self.path)
     }
 
-    fn sync(&self) -> Result<(), StoreError> {
+    fn sync(&mut self) -> Result<(), StoreError> {
         sync_all(&self.file, &self.path)
     }
 }
@@ -112,19 +112,20 @@ fn is_without_locks(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::log::NOBODY;
 
     #[test]
     fn log_is_locked_by_one_at_a_time_and_known_when_it_was_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         assert!(LogFile::open(&path).unwrap().is_none());
-        let log = LogFile::create(&path).unwrap();
+        let mut log = LogFile::create(&path).unwrap();
         assert!(LogFile::create(&path).is_err());
-        assert!(matches!(log.lock().unwrap(), Lock::Held));
-        let other = LogFile::open(&path).unwrap().unwrap();
-        assert!(matches!(other.lock().unwrap(), Lock::Elsewhere));
+        assert!(matches!(log.lock(&NOBODY).unwrap(), Lock::Held));
+        let mut other = LogFile::open(&path).unwrap().unwrap();
+        assert!(matches!(other.lock(&NOBODY).unwrap(), Lock::Elsewhere(None)));
         drop(log);
-        assert!(matches!(other.lock().unwrap(), Lock::Held));
+        assert!(matches!(other.lock(&NOBODY).unwrap(), Lock::Held));
         assert!(other.is_in_place());
         std::fs::remove_file(&path).unwrap();
         assert!(!other.is_in_place());

@@ -10,6 +10,7 @@ use super::backend::Backend;
 use super::body::{Keep, header};
 use super::configuration;
 use super::explain::{Attempt, is_refused, lacks_bucket};
+use super::let_go::Open;
 use super::listing::{self, Listed, MOST_PAGE_BYTES, Page};
 use super::transport::{Answer, Failure, Request, Transport};
 use crate::store::{Part, RemoteOptions, StoreError};
@@ -22,6 +23,8 @@ pub(super) struct Client {
     refused_is_absent: bool,
     /// Whether the server gives the last bytes of objects.
     gives_ends: AtomicBool,
+    /// What is let go of where the process ends.
+    pub(super) open: Open,
 }
 
 /// What was read of an object.
@@ -57,6 +60,7 @@ impl Client {
             gives_ends: AtomicBool::new(address.service != Service::Azure),
             transport: Transport::new(options.requests.get())?,
             refused_is_absent: options.refused_is_absent,
+            open: Open::default(),
         })
     }
 

@@ -146,7 +146,7 @@ impl Copy {
             let attempt = Attempt { action: "copy", object };
             return Err(attempt.error("it was removed while it was copied", "run the command again"));
         };
-        destination.put((&self.to.0, &self.to.1), fetched.bytes, false).await.map(drop)
+        destination.put((&self.to.0, &self.to.1), fetched.bytes).await
     }
 }
 

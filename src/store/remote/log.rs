@@ -5,15 +5,16 @@ use std::time::{Duration, Instant};
 
 use super::client::{Client, Wanted};
 use super::listing::Listed;
+use super::lock::{Asked, RemoteLock};
 use super::reader::io;
 use super::runtime::runtime;
 use super::writes::Writes;
-use crate::store::{Lock, Log, Part, StoreError};
+use crate::store::{Asker, Lock, Log, Part, StoreError};
 
 /// Lines are written after this time at the latest, once all is acknowledged that they tell of.
 const WRITTEN_AFTER: Duration = Duration::from_secs(5);
 
-/// A log below a key.
+/// A log below a key. It is locked by an object beside it, where the store has what locks need.
 #[derive(Debug)]
 pub(super) struct RemoteLog {
     client: Arc<Client>,
@@ -27,6 +28,8 @@ pub(super) struct RemoteLog {
     /// Lines that are not written yet.
     lines: Vec<u8>,
     written: Instant,
+    is_in_place: bool,
+    lock: Option<RemoteLock>,
 }
 
 impl RemoteLog {
@@ -34,27 +37,48 @@ impl RemoteLog {
     pub(super) fn open(
         client: Arc<Client>,
         writes: Arc<Writes>,
-        (key, object): (String, String),
+        names: (String, String),
     ) -> Result<Option<Self>, StoreError> {
-        let (prefix, lines, written) = (format!("{key}/"), Vec::new(), Instant::now());
-        let mut log = RemoteLog { client, writes, prefix, object, next: 0, lines, written };
-        let parts = log.parts()?;
-        let Some((last, _)) = parts.last() else { return Ok(None) };
-        let number = last.strip_prefix(log.prefix.as_str()).and_then(|number| number.parse::<u64>().ok());
-        log.next = number.map_or(0, |number| number + 1);
-        Ok(Some(log))
+        let mut log = Self::new(client, writes, names);
+        log.find_next()?;
+        Ok((log.next > 0).then_some(log))
     }
 
-    /// Begins an empty log.
-    pub(super) fn begin(
-        client: Arc<Client>,
-        writes: Arc<Writes>,
-        (key, object): (String, String),
-    ) -> Result<Self, StoreError> {
-        let (prefix, lines, written) = (format!("{key}/"), Vec::new(), Instant::now());
-        let mut log = RemoteLog { client, writes, prefix, object, next: 0, lines, written };
-        log.write(Vec::new())?;
-        Ok(log)
+    /// A log that is not there yet: the first line that is appended makes it.
+    pub(super) fn new(client: Arc<Client>, writes: Arc<Writes>, (key, object): (String, String)) -> Self {
+        RemoteLog {
+            client,
+            writes,
+            prefix: format!("{key}/"),
+            object,
+            next: 0,
+            lines: Vec::new(),
+            written: Instant::now(),
+            is_in_place: true,
+            lock: None,
+        }
+    }
+
+    /// Finds the number of the next object.
+    fn find_next(&mut self) -> Result<(), StoreError> {
+        let parts = self.parts()?;
+        let last = parts.last().and_then(|(last, _)| last.strip_prefix(self.prefix.as_str()));
+        let number = last.map(|number| number.parse::<u64>().unwrap_or(0));
+        self.next = number.map_or(0, |number| number + 1);
+        Ok(())
+    }
+
+    /// The lock object, beside the log: its key, and its name in messages.
+    fn lock_names(&self) -> (String, String) {
+        let beside = |name: &str| match name.trim_end_matches('/').rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/lock"),
+            None => "lock".to_owned(),
+        };
+        (beside(&self.prefix), beside(&self.object))
+    }
+
+    fn check_lock(&self) -> Result<(), StoreError> {
+        self.lock.as_ref().map_or(Ok(()), RemoteLock::check)
     }
 
     fn wait<T>(&self, answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
@@ -83,7 +107,7 @@ impl RemoteLog {
 
     fn write(&mut self, bytes: Vec<u8>) -> Result<(), StoreError> {
         let key = self.key(self.next);
-        self.wait(self.client.put((&key, &self.object), bytes, false))?;
+        self.wait(self.client.put((&key, &self.object), bytes))?;
         self.next += 1;
         Ok(())
     }
@@ -95,6 +119,8 @@ impl RemoteLog {
             return Ok(());
         }
         self.writes.finish(runtime().map_err(|source| io("reach", &self.object, source))?)?;
+        // Not where another run writes there by now.
+        self.check_lock()?;
         let lines = std::mem::take(&mut self.lines);
         self.write(lines)
     }
@@ -106,14 +132,27 @@ impl RemoteLog {
 }
 
 impl Log for RemoteLog {
-    /// Who holds it is noted in its lines.
-    fn lock(&self) -> Result<Lock, StoreError> {
-        Ok(Lock::Unsupported)
+    /// Where the store does not heed conditions, who holds it is noted in its lines alone.
+    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock, StoreError> {
+        let asked = RemoteLock::ask(self.client.clone(), self.lock_names(), asker);
+        match self.wait(asked)? {
+            Asked::Ours(lock) => self.lock = Some(lock),
+            Asked::Elsewhere(holding) => return Ok(Lock::Elsewhere(Some(holding))),
+            Asked::Unsupported => return Ok(Lock::Unsupported),
+        }
+        // Whoever had it may have gone on, or have ended and removed it.
+        let was_there = self.next > 0;
+        self.find_next()?;
+        self.is_in_place = !was_there || self.next > 0;
+        Ok(Lock::Held)
     }
 
     fn is_in_place(&self) -> bool {
-        let first = self.key(0);
-        matches!(self.wait(self.client.size(&first, &self.object)), Ok(Some(_)))
+        self.is_in_place
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lock.as_ref().is_some_and(RemoteLock::is_lost)
     }
 
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
@@ -145,6 +184,7 @@ impl Log for RemoteLog {
     /// What is cut off goes first: a process that dies on the way loses lines, and believes no wrong ones.
     fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
         self.lines.clear();
+        self.check_lock()?;
         let parts = self.parts()?;
         let mut end = parts.iter().fold(0_u64, |total, (_, bytes)| total.saturating_add(*bytes));
         for (key, bytes) in parts.iter().rev() {
@@ -157,21 +197,24 @@ impl Log for RemoteLog {
             } else {
                 let mut kept = self.fetch(key, *bytes)?;
                 kept.truncate(usize::try_from(length.saturating_sub(start)).unwrap_or(usize::MAX));
-                self.wait(self.client.put((key, &self.object), kept, false))?;
+                self.wait(self.client.put((key, &self.object), kept))?;
             }
             end = start;
         }
-        Ok(())
+        self.find_next()
     }
 
+    /// The first lines are written at once: without them nothing is known of what else lies there. What a process that is
+    /// killed has not written is done again by the next, which is at most what was done in [`WRITTEN_AFTER`]: an object for
+    /// each unit would be as many requests as the units themselves.
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let is_first = self.next <= 1;
         self.lines.extend_from_slice(bytes);
         if is_first || self.written.elapsed() >= WRITTEN_AFTER { self.flush() } else { Ok(()) }
     }
 
-    /// Lines that were appended are acknowledged when they are written; the others are not noted yet.
-    fn sync(&self) -> Result<(), StoreError> {
-        Ok(())
+    fn sync(&mut self) -> Result<(), StoreError> {
+        self.flush()?;
+        self.check_lock()
     }
 }

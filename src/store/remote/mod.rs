@@ -12,11 +12,15 @@ mod certificate;
 mod client;
 mod configuration;
 mod copy;
+mod date;
 mod explain;
+mod let_go;
 mod limiter;
 mod listing;
+mod lock;
 mod log;
 mod reader;
+mod remove;
 mod runtime;
 mod site;
 mod sizes;
@@ -405,6 +409,12 @@ impl Store for RemoteStore {
         Ok(ObjectWriter::new(RemoteWriter::new(self.client()?.clone(), self.writes.clone(), names)))
     }
 
+    fn let_go(&self) {
+        if let (Some(Ok(client)), Ok(runtime)) = (self.client.get(), runtime()) {
+            runtime.block_on(client.let_go());
+        }
+    }
+
     fn copies_from(&self, source: &dyn Store) -> bool {
         source.as_remote().is_some_and(|source| self.may_copy_from(source))
     }
@@ -460,26 +470,12 @@ impl Store for RemoteStore {
         }
     }
 
-    /// Documents go first: from then on nothing opens.
     fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        self.check_writable("remove", key)?;
-        let (client, runtime, prefix) = (self.client()?, self.runtime()?, self.prefix(key));
-        let mut keys = Vec::new();
-        self.pages(key, Listed { prefix: &prefix, by_folder: false, most: None }, |page| {
-            keys.extend(page.objects.into_iter().map(|(key, _)| key));
-            ControlFlow::Continue(())
-        })?;
-        let is_chunk = |key: &String| {
-            !key.ends_with("zarr.json") && !key.rsplit('/').next().is_some_and(|name| name.starts_with(".z"))
-        };
-        keys.sort_by_key(|key| (is_chunk(key), key.matches('/').count()));
-        for key in keys {
-            let (client, object) = (client.clone(), format!("{}/{key}", self.address.shown_root()));
-            let removed = key.clone();
-            self.writes
-                .begin(runtime, &key, 0, async move { client.delete(&removed, &object).await.map(drop) })?;
-        }
-        self.writes.finish(runtime)
+        self.remove_all(key, None)
+    }
+
+    fn remove_others(&self, key: &Key<'_>, kept: &Key<'_>) -> Result<(), StoreError> {
+        self.remove_all(key, Some(kept))
     }
 
     fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
@@ -492,7 +488,7 @@ impl Store for RemoteStore {
         if let Some(log) = self.open_log(key)? {
             return Ok(log);
         }
-        Ok(Box::new(RemoteLog::begin(self.client()?.clone(), self.writes.clone(), self.names(key))?))
+        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.writes.clone(), self.names(key))))
     }
 
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {

@@ -14,7 +14,7 @@ use crate::store::StoreError;
 pub(super) const ANSWER: Keep = Keep::All { most: 1 << 20 };
 
 /// An upload in parts, by the name that the store gave it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Upload {
     pub(super) key: String,
     /// As messages name it.
@@ -23,31 +23,14 @@ pub(super) struct Upload {
 }
 
 impl Client {
-    /// Writes a whole object; where `is_new`, only if there is none, and false where there is.
-    pub(super) async fn put(
-        &self,
-        (key, object): (&str, &str),
-        bytes: Vec<u8>,
-        is_new: bool,
-    ) -> Result<bool, StoreError> {
+    /// Writes a whole object.
+    pub(super) async fn put(&self, (key, object): (&str, &str), bytes: Vec<u8>) -> Result<(), StoreError> {
         let attempt = Attempt { action: "write", object };
         let mut request = Request::new(Method::PUT, Some(key));
         if self.backend.service() == Service::Azure {
             request = request.with_header("x-ms-blob-type", "BlockBlob");
         }
-        if is_new {
-            // Google keeps `If-None-Match` for reads, and would write; no generation is 0.
-            let is_google = self.backend.service() == Service::Google;
-            let condition =
-                if is_google { ("x-goog-if-generation-match", "0") } else { ("if-none-match", "*") };
-            request = request.with_header(condition.0, condition.1);
-        }
-        let answer = self.send(attempt, &with_body(request, bytes), ANSWER).await?;
-        match answer.status.as_u16() {
-            200..300 => Ok(true),
-            409 | 412 if is_new => Ok(false),
-            _ => Err(attempt.answered(&answer, &self.backend)),
-        }
+        self.success(attempt, &with_body(request, bytes)).await.map(drop)
     }
 
     /// Removes an object; false where the store says that there was none.
@@ -73,7 +56,9 @@ impl Client {
         let id = id.ok_or_else(|| {
             attempt.error("the store gives no name to the upload", "report it to whoever runs the store")
         })?;
-        Ok(Upload { key, object, id })
+        let upload = Upload { key, object, id };
+        self.open.begin(&upload);
+        Ok(upload)
     }
 
     /// Uploads a part, which are counted from 1; what names it when the upload ends.
@@ -123,10 +108,11 @@ impl Client {
             Request::new(Method::POST, Some(&upload.key)).with_query("uploadId", upload.id.as_str());
         let answer = self.success(attempt, &with_body(request, text.into_bytes())).await?;
         // The store answers before it knows: an error may follow the status of a success.
-        match element(&answer.body, "Code") {
-            Some(code) => Err(attempt.error(format!("the store answers: {code}"), "run the command again")),
-            None => Ok(()),
+        if let Some(code) = element(&answer.body, "Code") {
+            return Err(attempt.error(format!("the store answers: {code}"), "run the command again"));
         }
+        self.open.end(upload);
+        Ok(())
     }
 
     /// Gives an upload up: its parts take no room any more.
@@ -138,7 +124,9 @@ impl Client {
         let attempt = Attempt { action: "remove", object: &upload.object };
         let request =
             Request::new(Method::DELETE, Some(&upload.key)).with_query("uploadId", upload.id.as_str());
-        self.success(attempt, &request).await.map(drop)
+        self.success(attempt, &request).await?;
+        self.open.end(upload);
+        Ok(())
     }
 
     async fn success(&self, attempt: Attempt<'_>, request: &Request) -> Result<Answer, StoreError> {

@@ -144,7 +144,7 @@ impl WriteObject for RemoteWriter {
         let (client, bytes) = (self.client.clone(), std::mem::take(&mut self.first));
         let (key, object) = (self.key.clone(), self.object.clone());
         self.writes.begin(runtime, &self.key, bytes.len() as u64, async move {
-            client.put((&key, &object), bytes, false).await.map(drop)
+            client.put((&key, &object), bytes).await
         })?;
         Ok(Receipt(()))
     }

@@ -1,0 +1,54 @@
+//! What would be left in a store where the process ended now: uploads that are not complete, and locks.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use super::client::Client;
+use super::lock::Held;
+use super::upload::Upload;
+
+/// The process waits no longer than this for what it lets go of.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is open.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    uploads: Mutex<Vec<Upload>>,
+    locks: Mutex<Vec<Weak<Held>>>,
+}
+
+impl Open {
+    pub(super) fn begin(&self, upload: &Upload) {
+        self.uploads.lock().unwrap_or_else(PoisonError::into_inner).push(upload.clone());
+    }
+
+    pub(super) fn end(&self, upload: &Upload) {
+        self.uploads.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != upload);
+    }
+}
+
+impl Client {
+    /// A lock is held until it is released.
+    pub(super) fn hold(&self, lock: &Arc<Held>) {
+        let mut locks = self.open.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.retain(|lock| lock.strong_count() > 0);
+        locks.push(Arc::downgrade(lock));
+    }
+
+    /// Gives up the uploads that are not complete, and then the locks.
+    pub(super) async fn let_go(&self) {
+        let uploads = std::mem::take(&mut *self.open.uploads.lock().unwrap_or_else(PoisonError::into_inner));
+        let locks = std::mem::take(&mut *self.open.locks.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = async {
+            for upload in uploads {
+                // Where this fails, the store's own rules clear it away.
+                let _ = self.abort_upload(&upload).await;
+            }
+            for lock in locks.iter().filter_map(Weak::upgrade) {
+                // Where this fails, it expires.
+                let _ = lock.release().await;
+            }
+        };
+        let _ = tokio::time::timeout(PATIENCE, all).await;
+    }
+}

@@ -1,0 +1,351 @@
+//! Locks as objects, where the store heeds conditions: one is made only where there is none, and replaced only by who knows
+//! which version of it stands there. Its holder renews it; one that is not renewed expires.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use reqwest::Method;
+use reqwest::header::{DATE, LAST_MODIFIED};
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinHandle;
+
+use super::address::Service;
+use super::body::{Keep, header};
+use super::client::Client;
+use super::date;
+use super::explain::Attempt;
+use super::reader::io;
+use super::runtime::runtime;
+use super::transport::{Answer, Request};
+use super::upload::{ANSWER, with_body};
+use crate::store::{Asker, Holding, StoreError};
+
+/// A lock whose holder gave no sign for so many seconds is anybody's.
+const EXPIRES_AFTER: u64 = 60;
+const RENEWED_EACH: Duration = Duration::from_secs(15);
+/// Where a renewal failed, it is tried again after this time.
+const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// The most bytes of a lock.
+const MOST_BYTES: u64 = 64 << 10;
+/// How often a lock is asked for that goes while it is looked at.
+const ATTEMPTS: usize = 3;
+
+/// A lock that this process has until it is dropped.
+#[derive(Debug)]
+pub(super) struct RemoteLock {
+    held: Arc<Held>,
+    renewing: JoinHandle<()>,
+}
+
+/// What became of asking for a lock.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Ours(RemoteLock),
+    Elsewhere(Holding),
+    /// The server takes conditions and does not heed them, or does not take them.
+    Unsupported,
+}
+
+#[derive(Debug)]
+pub(super) struct Held {
+    client: Arc<Client>,
+    key: String,
+    /// As messages name it.
+    object: String,
+    text: Text,
+    /// Whether the server replaces it only where its version is the one that is named.
+    heeds_versions: bool,
+    version: Mutex<String>,
+    is_lost: AtomicBool,
+}
+
+/// What stands in the object.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Text {
+    /// Tells this lock from any other.
+    id: String,
+    /// Who has it.
+    note: String,
+    expires_after: u64,
+    /// When it was taken, by the clock of the server; `None` as long as that has said nothing.
+    taken: Option<u64>,
+}
+
+/// A lock that stands there.
+#[derive(Debug)]
+struct Standing {
+    /// `None` where it is none of this program.
+    text: Option<Text>,
+    version: Option<String>,
+    /// Seconds since it was renewed, and the present time.
+    ///
+    /// Both by the clock of the server, which is one for all who ask; those of two machines may differ by more than a
+    /// lock lasts.
+    idle: Option<u64>,
+    now: Option<u64>,
+}
+
+/// When an object is written.
+#[derive(Debug, Clone, Copy)]
+enum Condition<'a> {
+    IsNew,
+    IsVersion(&'a str),
+}
+
+#[derive(Debug)]
+enum Written {
+    /// Its version, where the server says, and the time there.
+    Done(Option<String>, Option<u64>),
+    /// The condition does not hold.
+    Refused,
+    /// The server does not take conditions.
+    Unsupported,
+}
+
+impl RemoteLock {
+    /// Asks for a lock.
+    pub(super) async fn ask(
+        client: Arc<Client>,
+        (key, object): (String, String),
+        asker: &Asker<'_>,
+    ) -> Result<Asked, StoreError> {
+        let text = Text { id: id(), note: asker.note.to_owned(), expires_after: EXPIRES_AFTER, taken: None };
+        let held = Held {
+            client,
+            key,
+            object,
+            text,
+            heeds_versions: false,
+            version: Mutex::default(),
+            is_lost: AtomicBool::new(false),
+        };
+        for _ in 0..ATTEMPTS {
+            match held.write(Condition::IsNew).await? {
+                Written::Unsupported => return Ok(Asked::Unsupported),
+                Written::Done(version, now) => return held.made(version, now).await,
+                Written::Refused => {}
+            }
+            // It may have gone meanwhile.
+            let Some(standing) = held.standing().await? else { continue };
+            let is_own = standing.text.as_ref().is_some_and(|text| text.id == held.text.id);
+            if is_own {
+                // The answer to the first attempt was lost.
+                return held.made(standing.version, standing.now).await;
+            }
+            if !standing.is_free(asker) {
+                return Ok(Asked::Elsewhere(standing.holding()));
+            }
+            let Some(version) = standing.version else { return Ok(Asked::Elsewhere(standing.holding())) };
+            if let Written::Done(version, now) = held.write(Condition::IsVersion(&version)).await? {
+                return held.made(version, now).await;
+            }
+            // Another was faster.
+        }
+        held.elsewhere().await
+    }
+
+    /// Whether another has it by now.
+    pub(super) fn is_lost(&self) -> bool {
+        self.held.is_lost.load(Ordering::Acquire)
+    }
+
+    /// The error of a lock that is lost.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        if !self.is_lost() {
+            return Ok(());
+        }
+        let attempt = Attempt { action: "keep", object: &self.held.object };
+        Err(attempt.error(
+            "another run has taken this lock over, since this one gave no sign for too long, or it was removed",
+            "see which runs write there; one goes on with what is done by `--resume`",
+        ))
+    }
+}
+
+impl Held {
+    /// The lock stands there as this process wrote it: finds out what the server heeds, and begins to renew it.
+    async fn made(mut self, version: Option<String>, now: Option<u64>) -> Result<Asked, StoreError> {
+        // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused.
+        if !matches!(self.write(Condition::IsNew).await?, Written::Refused) {
+            self.client.delete(&self.key, &self.object).await?;
+            return Ok(Asked::Unsupported);
+        }
+        self.text.taken = now;
+        let mut version = version.unwrap_or_default();
+        let elsewhere = Condition::IsVersion(self.client.backend.service().no_version());
+        self.heeds_versions = match self.write(elsewhere).await? {
+            Written::Refused => true,
+            Written::Done(written, _) => {
+                version = written.unwrap_or_default();
+                false
+            }
+            Written::Unsupported => false,
+        };
+        *self.version() = version;
+        let held = Arc::new(self);
+        // Also so that it says when it was taken.
+        if !held.renew().await? {
+            return held.elsewhere().await;
+        }
+        held.client.hold(&held);
+        let renewed = held.clone();
+        let runtime = runtime().map_err(|source| io("reach", &held.object, source))?;
+        let renewing = runtime.spawn(async move {
+            let mut wait = RENEWED_EACH;
+            loop {
+                tokio::time::sleep(wait).await;
+                wait = match renewed.renew().await {
+                    Ok(true) => RENEWED_EACH,
+                    Ok(false) => return renewed.is_lost.store(true, Ordering::Release),
+                    // Whether it is still there shows once the store answers again.
+                    Err(_) => TRIED_AGAIN_AFTER,
+                };
+            }
+        });
+        Ok(Asked::Ours(RemoteLock { held, renewing }))
+    }
+
+    /// Another has it.
+    async fn elsewhere(&self) -> Result<Asked, StoreError> {
+        let unknown = Holding { note: String::new(), age: None, expires_after: EXPIRES_AFTER };
+        Ok(Asked::Elsewhere(self.standing().await?.map_or(unknown, Standing::holding)))
+    }
+
+    fn version(&self) -> std::sync::MutexGuard<'_, String> {
+        self.version.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a sign; false where the lock is another's.
+    async fn renew(&self) -> Result<bool, StoreError> {
+        if self.heeds_versions {
+            let version = self.version().clone();
+            if let Written::Done(Some(version), _) = self.write(Condition::IsVersion(&version)).await? {
+                *self.version() = version;
+                return Ok(true);
+            }
+        }
+        // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
+        // this and the next request has it taken away, and finds that out by its own next renewal.
+        match self.standing().await? {
+            Some(Standing { text: Some(text), version, .. }) if text.id == self.text.id => {
+                *self.version() = version.unwrap_or_default();
+                if !self.heeds_versions {
+                    self.client.put((&self.key, &self.object), self.bytes()).await?;
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Removes the lock, unless it is another's.
+    pub(super) async fn release(&self) -> Result<(), StoreError> {
+        if self.is_lost.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let is_own = |standing: &Standing| standing.text.as_ref().is_some_and(|text| text.id == self.text.id);
+        if self.standing().await?.as_ref().is_some_and(is_own) {
+            self.client.delete(&self.key, &self.object).await?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.text).unwrap_or_default()
+    }
+
+    async fn write(&self, condition: Condition<'_>) -> Result<Written, StoreError> {
+        let attempt = Attempt { action: "lock", object: &self.object };
+        let service = self.client.backend.service();
+        let mut request = Request::new(Method::PUT, Some(&self.key));
+        if service == Service::Azure {
+            request = request.with_header("x-ms-blob-type", "BlockBlob");
+        }
+        let (name, value) = match (service, condition) {
+            (Service::Google, Condition::IsNew) => ("x-goog-if-generation-match", "0"),
+            (Service::Google, Condition::IsVersion(version)) => ("x-goog-if-generation-match", version),
+            (_, Condition::IsNew) => ("if-none-match", "*"),
+            (_, Condition::IsVersion(version)) => ("if-match", version),
+        };
+        let request = with_body(request.with_header(name, value), self.bytes());
+        let answer = self.client.send(attempt, &request, ANSWER).await?;
+        match answer.status.as_u16() {
+            200..300 => Ok(Written::Done(version(&answer, service), time(&answer, DATE.as_str()))),
+            304 | 409 | 412 => Ok(Written::Refused),
+            404 if matches!(condition, Condition::IsVersion(_)) => Ok(Written::Refused),
+            400 | 405 | 501 => Ok(Written::Unsupported),
+            _ => Err(attempt.answered(&answer, &self.client.backend)),
+        }
+    }
+
+    /// The lock as it stands there; `None` where there is none.
+    async fn standing(&self) -> Result<Option<Standing>, StoreError> {
+        let attempt = Attempt { action: "look at", object: &self.object };
+        let request = Request::new(Method::GET, Some(&self.key));
+        let answer = self.client.send(attempt, &request, Keep::All { most: MOST_BYTES }).await?;
+        match answer.status.as_u16() {
+            200..300 => {}
+            404 => return Ok(None),
+            _ => return Err(attempt.answered(&answer, &self.client.backend)),
+        }
+        let now = time(&answer, DATE.as_str());
+        let renewed = time(&answer, LAST_MODIFIED.as_str());
+        Ok(Some(Standing {
+            text: serde_json::from_slice(&answer.body).ok(),
+            version: version(&answer, self.client.backend.service()),
+            idle: now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed)),
+            now,
+        }))
+    }
+}
+
+impl Standing {
+    /// Whether its holder is known to have ended, or has given no sign for too long.
+    fn is_free(&self, asker: &Asker<'_>) -> bool {
+        let expires_after = self.text.as_ref().map_or(EXPIRES_AFTER, |text| text.expires_after);
+        let has_expired = self.idle.is_some_and(|idle| idle > expires_after);
+        has_expired || self.text.as_ref().is_some_and(|text| (asker.has_ended)(&text.note))
+    }
+
+    fn holding(self) -> Holding {
+        let taken = self.text.as_ref().and_then(|text| text.taken);
+        let age = self.now.zip(taken).map(|(now, taken)| now.saturating_sub(taken));
+        let expires_after = self.text.as_ref().map_or(EXPIRES_AFTER, |text| text.expires_after);
+        Holding { note: self.text.map(|text| text.note).unwrap_or_default(), age, expires_after }
+    }
+}
+
+/// The lock goes where its holder ends, whatever else is left there.
+impl Drop for RemoteLock {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        if let Ok(runtime) = runtime() {
+            // Where this fails, it expires.
+            let _ = runtime.block_on(self.held.release());
+        }
+    }
+}
+
+impl Service {
+    /// The version of no object.
+    fn no_version(self) -> &'static str {
+        if self == Service::Google { "1" } else { "\"00000000000000000000000000000000\"" }
+    }
+}
+
+fn version(answer: &Answer, service: Service) -> Option<String> {
+    let name = if service == Service::Google { "x-goog-generation" } else { "etag" };
+    header(&answer.headers, name).map(str::to_owned)
+}
+
+fn time(answer: &Answer, name: &str) -> Option<u64> {
+    header(&answer.headers, name).and_then(date::seconds)
+}
+
+/// A name that no other lock has: what tells processes apart, and the time.
+fn id() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{:016x}{:x}", RandomState::new().hash_one(std::process::id()), now.as_nanos())
+}
