@@ -81,14 +81,23 @@ impl KeptChunk {
 
 /// The part of a [`Shelf`] that belongs to one array; without one nothing is kept.
 #[derive(Debug, Clone, Default)]
-pub struct Kept(Option<(Shelf, usize)>);
+pub struct Kept(Option<Place>);
+
+#[derive(Debug, Clone)]
+struct Place {
+    shelf: Shelf,
+    /// The number of the array.
+    array: usize,
+    /// Whether its store is far away: then reading a chunk again always takes longer than keeping it.
+    is_far: bool,
+}
 
 impl Shelf {
-    /// The part of an array that has none yet.
-    pub fn part(&self) -> Kept {
+    /// The part of an array that has none yet, whose store may be far away.
+    pub fn part(&self, is_far: bool) -> Kept {
         let mut held = self.held();
         held.arrays += 1;
-        Kept(Some((self.clone(), held.arrays)))
+        Kept(Some(Place { shelf: self.clone(), array: held.arrays, is_far }))
     }
 
     /// Lets it hold at most so many bytes from now on; what is too much, of whatever array, is forgotten, the latest
@@ -119,12 +128,13 @@ impl Shelf {
 impl Kept {
     /// Room for a chunk of so many bytes, if one of this chain is worth keeping and there is any.
     pub fn room(&self, chain: &BoundChain, bytes: usize) -> Option<KeptRoom> {
-        let (shelf, array) = self.0.as_ref()?;
+        let Place { shelf, array, is_far } = self.0.as_ref()?;
         let size = (bytes as u64).saturating_add(BESIDE);
         let is_plain = chain.stores_elements(as_index(chain.decoded_bytes()));
         let mut held = shelf.held();
         let has_room = size <= held.most.saturating_sub(held.bytes);
-        if !has_room || !held.pays() || (is_plain && size > MOST_PLAIN) {
+        let pays = *is_far || (held.pays() && !(is_plain && size > MOST_PLAIN));
+        if !has_room || !pays {
             return None;
         }
         held.bytes += size;
@@ -133,13 +143,13 @@ impl Kept {
 
     /// The chunk at a position, if it is kept; it stays so.
     pub fn get(&self, position: &[u64]) -> Option<Arc<KeptChunk>> {
-        let (shelf, array) = self.0.as_ref()?;
+        let Place { shelf, array, .. } = self.0.as_ref()?;
         shelf.held().chunks.get(&(*array, position.into())).cloned()
     }
 
     /// The chunk at a position, if it is kept, for the last time.
     pub fn take(&self, position: &[u64]) -> Option<Arc<KeptChunk>> {
-        let (shelf, array) = self.0.as_ref()?;
+        let Place { shelf, array, .. } = self.0.as_ref()?;
         let mut held = shelf.held();
         let chunk = held.chunks.remove(&(*array, position.into()))?;
         held.bytes -= chunk.size();
@@ -148,7 +158,7 @@ impl Kept {
 
     /// Forgets the array's chunks.
     pub fn clear(&self) {
-        let Some((shelf, array)) = &self.0 else { return };
+        let Some(Place { shelf, array, .. }) = &self.0 else { return };
         let mut held = shelf.held();
         let Held { chunks, bytes, .. } = &mut *held;
         chunks.retain(|(number, _), chunk| {
@@ -249,7 +259,7 @@ mod tests {
     #[test]
     fn shelf_holds_no_more_than_its_limit_whatever_array_the_chunks_are_of() {
         let shelf = Shelf::default();
-        let (one, other) = (shelf.part(), shelf.part());
+        let (one, other) = (shelf.part(false), shelf.part(false));
         assert!(!put(&one, &[0], 1, 10), "there is no room before it is given");
         shelf.limit(3 * (1000 + BESIDE));
         assert!(put(&one, &[0, 1], 1, 10) && put(&one, &[0, 1], 2, 11));
@@ -271,7 +281,7 @@ mod tests {
     fn what_was_kept_first_stays_longest_whatever_array_it_is_of() {
         let shelf = Shelf::default();
         shelf.limit(u64::MAX);
-        let (one, other) = (shelf.part(), shelf.part());
+        let (one, other) = (shelf.part(false), shelf.part(false));
         let part_of = |chunk: u64| if chunk.is_multiple_of(2) { &one } else { &other };
         assert!((0..10).all(|chunk| put(part_of(chunk), &[chunk], 1, 1)));
         shelf.limit(4 * (1000 + BESIDE));
@@ -294,7 +304,7 @@ mod tests {
     fn room_that_is_not_used_is_given_back() {
         let shelf = Shelf::default();
         shelf.limit(2000);
-        let kept = shelf.part();
+        let kept = shelf.part(false);
         let chain = chain(&["bytes", "crc32c"], 1000);
         let room = kept.room(&chain, 1000);
         assert!(room.is_some() && kept.room(&chain, 1000).is_none());
@@ -308,7 +318,7 @@ mod tests {
     fn nothing_more_is_kept_once_that_takes_longer_than_it_saves() {
         let shelf = Shelf::default();
         shelf.limit(u64::MAX);
-        let (kept, chain) = (shelf.part(), chain(&["bytes", "crc32c"], 1000));
+        let (kept, chain) = (shelf.part(false), chain(&["bytes", "crc32c"], 1000));
         for chunk in 0..TRIALS {
             kept.room(&chain, 1000).unwrap().fill(&[chunk], &[0; 1000], 0, Duration::ZERO);
         }
@@ -322,8 +332,9 @@ mod tests {
     fn large_chunks_that_are_their_elements_are_not_kept_nor_any_without_a_shelf() {
         let shelf = Shelf::default();
         shelf.limit(u64::MAX);
-        let is_kept =
-            |codecs: &[&str], bytes: u64| shelf.part().room(&chain(codecs, bytes), as_index(bytes)).is_some();
+        let is_kept = |codecs: &[&str], bytes: u64| {
+            shelf.part(false).room(&chain(codecs, bytes), as_index(bytes)).is_some()
+        };
         assert!(is_kept(&["bytes"], 1000) && !is_kept(&["bytes"], MOST_PLAIN));
         assert!(is_kept(&["bytes", "crc32c"], 1 << 30));
         assert!(Kept::default().room(&chain(&["bytes"], 10), 10).is_none());

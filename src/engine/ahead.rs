@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::stored::StoredArray;
+use crate::codec::BoundSharding;
 use crate::codec::region::{advance, ravel};
 use crate::engine::transfer::Transfer;
 use crate::pipeline::IndexLocation;
@@ -26,12 +27,27 @@ pub trait Reads: Sync {
     fn reads(&self, unit: u64, each: &mut dyn FnMut(&str, Part));
 }
 
+/// Units that are objects of an array itself, each read from its beginning on, or by its index if it is a shard.
+impl Reads for StoredArray {
+    fn source(&self) -> &Node {
+        &self.node
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.chunk_bytes()
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
+        reads_of_object(self, object, each);
+    }
+}
+
 /// Parts of one unit that are told of at most: a block may need more than is worth keeping in mind.
 const MOST_OF_A_UNIT: usize = 1 << 12;
 /// Parts that are remembered so as not to be told twice: units that follow each other share some.
 const REMEMBERED: usize = 64;
 
-/// Tells a store what the units of some work will read, a bounded way ahead of them.
+/// Tells a store what the units of some work will read of it, a bounded way ahead of them.
 pub struct ReadAhead<'a> {
     reads: &'a dyn Reads,
     units: &'a ChunkSet,
@@ -54,10 +70,17 @@ struct Told {
 }
 
 impl<'a> ReadAhead<'a> {
-    /// What `units` will read, in their order; `None` where the store does not want to know.
-    pub fn new(reads: &'a dyn Reads, units: &'a ChunkSet) -> Option<Self> {
-        let most = reads.source().wants_hints()?;
-        Some(ReadAhead { reads, units, most, told: Mutex::default() })
+    /// What `units` will read, in their order, of each of some sources whose store wants to know. They may have one store,
+    /// and share what that wants to hear.
+    pub fn of(sources: &[&'a dyn Reads], units: &'a ChunkSet) -> Vec<Self> {
+        let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().wants_hints()?)));
+        let wanted: Vec<_> = wanted.collect();
+        let share = wanted.len();
+        let ahead = wanted.into_iter().map(|(reads, Ahead { requests, bytes })| {
+            let most = Ahead { requests: requests / share, bytes: bytes / share as u64 };
+            ReadAhead { reads, units, most, told: Mutex::default() }
+        });
+        ahead.collect()
     }
 
     /// The unit at a place in the set begins: what it reads is told, and what those after it read as far as that is wanted.
@@ -125,16 +148,18 @@ pub fn reads_of_object(array: &StoredArray, object: u64, each: &mut dyn FnMut(&s
         // An earlier pass has it.
         Ok(None) if array.kept.get(&position(object, &array.metadata)).is_some() => {}
         Ok(None) => each(&array.key(object), Part::Whole),
-        Ok(Some(layout)) => {
-            let length = layout.sharding.index_bytes();
-            let index = match layout.sharding.index_location() {
-                IndexLocation::Start => Part::Range { offset: 0, length },
-                IndexLocation::End => Part::Last(length),
-            };
-            each(&array.key(object), index);
-        }
+        Ok(Some(layout)) => each(&array.key(object), index_part(&layout.sharding)),
         // The unit itself will say what is wrong.
         Err(_) => {}
+    }
+}
+
+/// Where the index of a shard lies.
+pub fn index_part(sharding: &BoundSharding) -> Part {
+    let length = sharding.index_bytes();
+    match sharding.index_location() {
+        IndexLocation::Start => Part::Range { offset: 0, length },
+        IndexLocation::End => Part::Last(length),
     }
 }
 
@@ -202,7 +227,7 @@ mod tests {
         ] {
             let hearing = Faults::hearing(most);
             let tens = Tens(hearing.wrap(&Node::of(Arc::new(MemoryStore::new("far")))));
-            let read_ahead = ReadAhead::new(&tens, &units).unwrap();
+            let read_ahead = ReadAhead::of(&[&tens], &units).remove(0);
             let mut expected: Vec<u64> = Vec::new();
             for place in 0..units.len() {
                 read_ahead.begin(place);
@@ -224,6 +249,6 @@ mod tests {
                 .count();
             assert!(shared < 3, "{shared}");
         }
-        assert!(ReadAhead::new(&Tens(Node::of(Arc::new(MemoryStore::new("near")))), &units).is_none());
+        assert!(ReadAhead::of(&[&Tens(Node::of(Arc::new(MemoryStore::new("near"))))], &units).is_empty());
     }
 }

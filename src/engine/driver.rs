@@ -122,18 +122,18 @@ impl Driver {
         work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
         fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
-        self.run_ahead(chunks, None, work, fold)
+        self.run_ahead(chunks, &[], work, fold)
     }
 
-    /// The same, telling the store ahead of the work what it will read.
+    /// The same, telling the stores of what the work reads ahead of it what that will be.
     pub fn run_ahead<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
-        reads: Option<&dyn Reads>,
+        reads: &[&dyn Reads],
         work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
-        let ahead = reads.and_then(|reads| ReadAhead::new(reads, chunks));
+        let ahead = ReadAhead::of(reads, chunks);
         let workspaces: Vec<Mutex<W>> = self.workspaces();
         let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
         let failed_at = AtomicU64::new(u64::MAX);
@@ -144,9 +144,7 @@ impl Driver {
                 let place = first + item as u64;
                 let index = chunks.nth(place).filter(|_| place <= failed_at.load(Ordering::Relaxed));
                 let Some(index) = index else { return Ok(None) };
-                if let Some(ahead) = &ahead {
-                    ahead.begin(place);
-                }
+                ahead.iter().for_each(|ahead| ahead.begin(place));
                 let result = self.unit(&workspaces, |workspace| work(workspace, index));
                 if result.is_err() {
                     failed_at.fetch_min(place, Ordering::Relaxed);
@@ -178,21 +176,26 @@ impl Driver {
     }
 
     /// Does `work` for each chunk, whatever becomes of the others, and gives the results to `fold` in the order of the
-    /// set, at most `batch` of them gathered at a time.
+    /// set, at most `batch` of them gathered at a time. The stores of what it reads are told ahead of it.
     pub fn run_each<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
+        reads: &[&dyn Reads],
         batch: u64,
         work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(u64, Result<R, Fault>),
     ) {
+        let ahead = ReadAhead::of(reads, chunks);
         let workspaces: Vec<Mutex<W>> = self.workspaces();
         let mut first = 0;
         while first < chunks.len() {
             let end = (first + batch.max(1)).min(chunks.len());
             let count = usize::try_from(end - first).unwrap_or(0);
             let index_of = |item: usize| chunks.nth(first + item as u64).unwrap_or(0);
-            let results = self.map(&workspaces, count, |workspace, item| work(workspace, index_of(item)));
+            let results = self.map(&workspaces, count, |workspace, item| {
+                ahead.iter().for_each(|ahead| ahead.begin(first + item as u64));
+                work(workspace, index_of(item))
+            });
             for (item, result) in results.into_iter().enumerate() {
                 fold(index_of(item), result);
             }

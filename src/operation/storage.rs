@@ -8,10 +8,11 @@ use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
 use crate::diagnostic::{Code, Diagnostic, code};
+use crate::engine::ahead::{Reads, reads_of_object};
 use crate::engine::driver::Driver;
 use crate::metadata::array::{ArrayMetadata, num_elements};
 use crate::pipeline::Pipeline;
-use crate::store::Node;
+use crate::store::{Node, Part};
 
 /// Findings that are kept; the count of all is in the last of them.
 const MOST_FINDINGS: usize = 100;
@@ -63,16 +64,21 @@ pub fn census(
         bytes = 0;
         let work =
             |(buffer, workspace): &mut (Vec<u8>, Workspace), index| shards.object(index, buffer, workspace);
-        let counted = driver.run::<(Vec<u8>, Workspace), Object>(&listing.present, work, |index, object| {
-            bytes += object.bytes;
-            inner_chunks += object.inner_chunks;
-            if let Some(damage) = object.damage {
-                damaged += 1;
-                if findings.len() < MOST_FINDINGS {
-                    findings.push(shards.describe(index, damage));
+        let counted = driver.run_ahead::<(Vec<u8>, Workspace), Object>(
+            &listing.present,
+            &[&shards],
+            work,
+            |index, object| {
+                bytes += object.bytes;
+                inner_chunks += object.inner_chunks;
+                if let Some(damage) = object.damage {
+                    damaged += 1;
+                    if findings.len() < MOST_FINDINGS {
+                        findings.push(shards.describe(index, damage));
+                    }
                 }
-            }
-        });
+            },
+        );
         counted.map_err(|fault| {
             let place = position(fault.index, metadata);
             OperationError::environment(format!("shard {place:?} of `{store}` cannot be read"))
@@ -122,6 +128,23 @@ pub fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
     let found =
         Diagnostic::new(code::LINK_LEADS_AWAY, message).with_help("put what it leads to in its place");
     Some(found.at_key(first))
+}
+
+impl Reads for Shards<'_> {
+    fn source(&self) -> &Node {
+        self.node
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.least_bytes
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
+        match self.side {
+            Some(side) => reads_of_object(side, object, each),
+            None => each(&self.key(object), Part::Last(self.least_bytes)),
+        }
+    }
 }
 
 impl Shards<'_> {

@@ -61,7 +61,7 @@ impl ConvertRun<'_> {
         let object_bytes = source.chunk_bytes();
         driver.run_ahead::<ObjectBuffers, ObjectReport>(
             &objects,
-            Some(self),
+            &[self],
             |buffers, index| {
                 part.do_once(index, || {
                     let report = self.convert(buffers, index)?;

@@ -55,21 +55,27 @@ impl CopyJob {
             })
         };
         // What one store copies by itself is not read here.
-        let reads = CopyReads { job: self, part };
-        let reads = (!destination.copies_by_itself(source)).then_some(&reads as &dyn Reads);
+        let reads = SideOfCopy { job: self, side: 0, part: Some(part) };
+        let reads = [&reads as &dyn Reads];
+        let reads = if destination.copies_by_itself(source) { &[][..] } else { &reads };
         driver.run_ahead(&self.present, reads, copy, |_, report| fold(report))
     }
 }
 
-/// What the copies that are left to make will read.
-struct CopyReads<'a> {
-    job: &'a CopyJob,
-    part: &'a Part<'a>,
+/// The objects of a side of a copy, as they are read.
+#[derive(Debug)]
+pub struct SideOfCopy<'a> {
+    /// The copy.
+    pub job: &'a CopyJob,
+    /// 0 for the source, 1 for the destination.
+    pub side: usize,
+    /// The objects that are not read, since they are done.
+    pub part: Option<&'a Part<'a>>,
 }
 
-impl Reads for CopyReads<'_> {
+impl Reads for SideOfCopy<'_> {
     fn source(&self) -> &Node {
-        &self.job.nodes[0]
+        &self.job.nodes[self.side]
     }
 
     fn object_bytes(&self) -> u64 {
@@ -77,8 +83,8 @@ impl Reads for CopyReads<'_> {
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.part.is_done(object) {
-            each(&self.job.keys(object)[0], store::Part::Whole);
+        if !self.part.is_some_and(|part| part.is_done(object)) {
+            each(&self.job.keys(object)[self.side], store::Part::Whole);
         }
     }
 }

@@ -105,7 +105,7 @@ impl Allowance {
         work: impl Fn(&mut MeasuredBuffers, u64) -> Result<R, Fault> + Sync,
         fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
-        self.run_ahead(driver, objects, None, work, fold)
+        self.run_ahead(driver, objects, &[], work, fold)
     }
 
     /// The same, telling the store ahead of the work what it will read.
@@ -113,7 +113,7 @@ impl Allowance {
         self,
         driver: &Driver,
         objects: &ChunkSet,
-        reads: Option<&dyn Reads>,
+        reads: &[&dyn Reads],
         work: impl Fn(&mut MeasuredBuffers, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
@@ -189,7 +189,7 @@ impl MeasuredRun<'_> {
         };
         // What happened to no object in particular happened to the one that was written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
-        self.measured.allowance.run_ahead(driver, &objects, Some(self), work, fold).map_err(located)
+        self.measured.allowance.run_ahead(driver, &objects, &[self], work, fold).map_err(located)
     }
 
     fn object(

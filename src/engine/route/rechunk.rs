@@ -116,15 +116,13 @@ impl<'a> RechunkRun<'a> {
                 let interrupt = driver.interrupt();
                 self.group(group, block, &mut Workers::One { buffers, interrupt }, progress)
             };
-            return driver.run_ahead(&groups, Some(self), work, |_, report| fold(report)).map_err(located);
+            return driver.run_ahead(&groups, &[self], work, |_, report| fold(report)).map_err(located);
         }
         let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
         let mut block = DecodedBlock::default();
-        let ahead = ReadAhead::new(self, &groups);
+        let ahead = ReadAhead::of(&[self], &groups);
         for (place, index) in (0..).zip(groups.iter()) {
-            if let Some(ahead) = &ahead {
-                ahead.begin(place);
-            }
+            ahead.iter().for_each(|ahead| ahead.begin(place));
             let mut workers = Workers::All { driver, buffers: &buffers };
             let report = guarded(|| self.group(index, &mut block, &mut workers, progress))
                 .map_err(|fault| located(ChunkFault { index, fault }))?;

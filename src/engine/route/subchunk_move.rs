@@ -68,15 +68,13 @@ impl SubchunkMove<'_> {
             // What happened to no object in particular happened to the one that was written.
             let located =
                 |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
-            return driver.run_ahead(&objects, Some(self), work, |_, report| fold(report)).map_err(located);
+            return driver.run_ahead(&objects, &[self], work, |_, report| fold(report)).map_err(located);
         }
         // Too few objects to go round: the threads share the subchunks of each.
         let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
-        let ahead = ReadAhead::new(self, &objects);
+        let ahead = ReadAhead::of(&[self], &objects);
         for (place, index) in (0..).zip(objects.iter()) {
-            if let Some(ahead) = &ahead {
-                ahead.begin(place);
-            }
+            ahead.iter().for_each(|ahead| ahead.begin(place));
             let report = self
                 .part
                 .do_once(index, || self.object(index, &mut Workers::All { driver, buffers: &buffers }))

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
-use super::block::{BlockReader, Blocks, position_in};
+use super::block::{BlockReader, BlockReads, Blocks, position_in};
 use super::value::{Compared, Comparer, Difference, Greatest, Tolerance};
 use crate::array::ChunkSet;
 use crate::array::fault::Fault;
 use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
 use crate::data_type::{DataType, FillValue};
+use crate::engine::ahead::Reads;
 use crate::engine::driver::Driver;
 use crate::engine::listing::list;
 use crate::engine::progress::Progress;
@@ -163,7 +164,9 @@ impl<'a> Pair<'a> {
         };
         let compared = blocks.len().saturating_mul(self.blocks.block_elements());
         progress.start("compare", Some(compared.min(elements).saturating_mul(element)));
-        let outcome = driver.run::<Buffers, Tally>(&blocks, work, |_, tally| all.add(tally));
+        let reads = [&a, &b].map(|reader| BlockReads { blocks: &self.blocks, reader });
+        let reads = [&reads[0] as &dyn Reads, &reads[1]];
+        let outcome = driver.run_ahead::<Buffers, Tally>(&blocks, &reads, work, |_, tally| all.add(tally));
         progress.finish();
         if let Err(fault) = outcome {
             return match fault.fault {

@@ -6,8 +6,10 @@ use crate::array::fault::Fault;
 use crate::array::reader::{OpenedObject, ReadBuffers};
 use crate::array::stored::StoredArray;
 use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
+use crate::engine::ahead::{Reads, each_object, reads_of_object};
 use crate::grid::{Grid, Region, chunks_of_shape, lcm};
 use crate::metadata::array::num_elements;
+use crate::store::{Node, Part};
 
 /// The most blocks that are listed one by one.
 const LISTED: u64 = 1 << 22;
@@ -26,6 +28,29 @@ pub(super) struct BlockReader<'a> {
     pub(super) side: &'a StoredArray,
     /// As messages name the store.
     pub(super) name: &'a str,
+}
+
+/// What is read of a side for each block.
+#[derive(Debug)]
+pub(super) struct BlockReads<'a> {
+    pub(super) blocks: &'a Blocks,
+    pub(super) reader: &'a BlockReader<'a>,
+}
+
+impl Reads for BlockReads<'_> {
+    fn source(&self) -> &Node {
+        &self.reader.side.node
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.reader.side.chunk_bytes()
+    }
+
+    fn reads(&self, block: u64, each: &mut dyn FnMut(&str, Part)) {
+        let region = self.blocks.region(block);
+        let side = self.reader.side;
+        each_object(side, &region.start, &region.end(), |object| reads_of_object(side, object, each));
+    }
 }
 
 impl Blocks {

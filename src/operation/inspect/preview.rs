@@ -201,8 +201,9 @@ impl Preview<'_> {
     ) -> Result<Picture, ChunkFault> {
         let mut picture = Picture::new((0, self.down.pixels), (0, self.right.pixels));
         progress.start("preview", Some(objects.len().saturating_mul(self.side.chunk_bytes())));
-        let outcome = driver.run::<ReadBuffers, Vec<Picture>>(
+        let outcome = driver.run_ahead::<ReadBuffers, Vec<Picture>>(
             objects,
+            &[self.side],
             |buffers, index| self.object(buffers, index),
             |_, parts| {
                 for part in &parts {

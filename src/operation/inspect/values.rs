@@ -85,7 +85,7 @@ impl Values<'_> {
             each_object(&objects, |index| self.shared(scan, index), &mut fold)
         } else {
             let work = |buffers: &mut ReadBuffers, index| self.object(scan, buffers, index);
-            self.driver.run::<ReadBuffers, _>(&objects, work, |_, found| fold(found))
+            self.driver.run_ahead::<ReadBuffers, _>(&objects, &[self.side], work, |_, found| fold(found))
         };
         progress.finish();
         outcome.map(|()| all)

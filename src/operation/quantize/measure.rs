@@ -25,8 +25,9 @@ pub(in crate::operation) fn figures(
     let kernel = quantization.bind();
     let mut all = QuantizeFigures::default();
     let (source_size, target_size) = (quantization.source.size(), quantization.target.size());
-    driver.run::<Buffers, QuantizeFigures>(
+    driver.run_ahead::<Buffers, QuantizeFigures>(
         &side.objects(),
+        &[side],
         |buffers, index| {
             let mut figures = QuantizeFigures::default();
             let Buffers { read, codes } = buffers;

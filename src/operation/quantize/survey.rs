@@ -57,7 +57,7 @@ impl Surveyor<'_> {
                 progress.advance(self.source.chunk_bytes());
                 Ok(found)
             };
-            driver.run::<ReadBuffers, Found>(&objects, work, |_, found| {
+            driver.run_ahead::<ReadBuffers, Found>(&objects, &[self.source], work, |_, found| {
                 self.scan.merge(&mut all.extent, &found.extent);
                 self.scan.merge(&mut all.declared, &found.declared);
                 all.absent |= found.absent;

@@ -31,7 +31,7 @@ use crate::engine::driver::Driver;
 use crate::engine::job::{Job, ObjectJob};
 use crate::engine::progress::Progress;
 use crate::engine::route::Route;
-use crate::engine::route::copy::CopyJob;
+use crate::engine::route::copy::{CopyJob, SideOfCopy};
 use crate::engine::transfer::Transfer;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::error::OperationError;
@@ -151,8 +151,9 @@ fn copies(
             (source, written) => Ok(source.is_none() && written.is_none()),
         }
     };
+    let sides = [0, 1].map(|side| SideOfCopy { job, side, part: None });
     driver
-        .run::<[Vec<u8>; 2], bool>(&job.present, work, |_, equal| {
+        .run_ahead::<[Vec<u8>; 2], bool>(&job.present, &[&sides[0], &sides[1]], work, |_, equal| {
             differing += u64::from(!equal);
         })
         .map_err(|fault| match fault.fault {
@@ -309,8 +310,9 @@ impl<'a> Comparison<'a> {
 
     fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Compared, ChunkFault> {
         let mut all = Compared::default();
-        driver.run::<Buffers, Compared>(
+        driver.run_ahead::<Buffers, Compared>(
             &self.objects,
+            &[self.source, self.destination],
             |buffers, index| {
                 let compared = self.object(buffers, index)?;
                 progress.advance(self.source.chunk_bytes());

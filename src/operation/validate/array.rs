@@ -162,7 +162,7 @@ impl ArrayCheck<'_> {
             Ok(part)
         };
         let batch = BATCH.saturating_mul(driver.num_threads() as u64);
-        driver.run_each::<Buffers, Findings>(objects, batch, work, |index, outcome| {
+        driver.run_each::<Buffers, Findings>(objects, &[check], batch, work, |index, outcome| {
             match outcome {
                 Ok(part) => findings.append(part),
                 Err(fault) => {

@@ -3,7 +3,11 @@
 use super::findings::Findings;
 use super::object::{Buffers, Object, ObjectCheck};
 use super::shard::ShardCheck;
+use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
+use crate::codec::Codec;
+use crate::engine::ahead::{Reads, index_part};
+use crate::store::{Node, Part};
 
 /// What is checked of the objects of an array.
 pub(super) struct ObjectsCheck<'a> {
@@ -11,6 +15,28 @@ pub(super) struct ObjectsCheck<'a> {
     pub(super) object: ObjectCheck<'a>,
     /// Of a sharded array.
     pub(super) shards: Option<ShardCheck>,
+}
+
+impl Reads for ObjectsCheck<'_> {
+    fn source(&self) -> &Node {
+        self.object.node
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.object.chain.decoded().num_bytes().unwrap_or(0)
+    }
+
+    /// The index of a shard that is looked into as it is; else all of an object.
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
+        let chunk = position(object, self.object.metadata);
+        let Ok(chain) = self.object.chain_of(&chunk) else { return };
+        let index = match chain.codecs().last().map(|codec| &codec.codec) {
+            Some(Codec::Sharding(sharding)) if self.shards.is_some() => index_part(sharding),
+            _ if self.object.decodes || self.shards.is_some() => Part::Whole,
+            _ => return,
+        };
+        each(&self.object.metadata.chunk_key_encoding.key(&chunk), index);
+    }
 }
 
 impl ObjectsCheck<'_> {

@@ -11,7 +11,7 @@ use super::client::{Client, Fetched, Wanted};
 use crate::store::{Part, StoreError};
 
 /// Bytes that may have come and not been taken before no more is asked for.
-pub(super) const MOST_BYTES: u64 = 64 << 20;
+pub(super) const MOST_BYTES: u64 = 32 << 20;
 /// The most bytes of one part; what holds more is read when it is wanted.
 const MOST_OF_ONE: u64 = 16 << 20;
 
@@ -52,7 +52,7 @@ struct Parts {
 
 impl Ahead {
     pub(super) fn new(requests: usize) -> Self {
-        Ahead { most: requests.saturating_mul(2), parts: Mutex::default(), bytes: Arc::default() }
+        Ahead { most: requests.saturating_mul(4), parts: Mutex::default(), bytes: Arc::default() }
     }
 
     /// How many more parts may be asked for.

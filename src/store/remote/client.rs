@@ -1,5 +1,6 @@
 //! A bucket or a web server: objects and listings by their whole keys, without blocking.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use reqwest::Method;
@@ -189,6 +190,27 @@ impl Client {
             return Ok(None);
         }
         Err(attempt.answered(answer, &self.backend))
+    }
+
+    /// The first of all keys that begin with `prefix`.
+    pub(super) async fn first_key(
+        self: Arc<Self>,
+        prefix: String,
+        object: String,
+    ) -> Result<Option<String>, StoreError> {
+        let listed = Listed { prefix: &prefix, by_folder: false, most: Some(1) };
+        let mut next: Option<String> = None;
+        loop {
+            let page = self.list(listed, &object, next.as_deref()).await?;
+            if let Some((first, _)) = page.objects.into_iter().next() {
+                return Ok(Some(first));
+            }
+            // Some pages are empty, and not the last.
+            if page.next.is_none() || page.next == next {
+                return Ok(None);
+            }
+            next = page.next;
+        }
     }
 
     /// A page of a listing.

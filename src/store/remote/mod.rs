@@ -339,19 +339,17 @@ impl Store for RemoteStore {
         // By listings: some servers fail where they are asked for an object at the key of a folder. The key itself is the
         // first of all that begin with it.
         let (folder, object) = (self.prefix(key), self.whole_key(key));
-        let (mut is_folder, mut is_object) = (false, false);
-        self.pages(key, Listed { prefix: &folder, by_folder: false, most: Some(1) }, |page| {
-            is_folder |= !page.objects.is_empty();
-            if is_folder { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        if is_folder {
+        let (client, runtime, shown) = (self.client()?, self.runtime()?, self.shown(key));
+        self.writes.finish(runtime)?;
+        // Both are asked for at once.
+        let first = runtime.spawn(client.clone().first_key(object.clone(), shown.clone()));
+        if self.wait(client.clone().first_key(folder, shown.clone()))?.is_some() {
+            first.abort();
             return Ok(Some(EntryKind::Folder));
         }
-        self.pages(key, Listed { prefix: &object, by_folder: false, most: Some(1) }, |page| {
-            is_object |= page.objects.first().is_some_and(|(first, _)| *first == object);
-            if page.objects.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        Ok(is_object.then_some(EntryKind::File))
+        let ended = |error| io("look at", &shown, std::io::Error::other(error));
+        let first = self.wait(async { first.await.map_err(ended)? })?;
+        Ok((first.as_ref() == Some(&object)).then_some(EntryKind::File))
     }
 
     fn list(
@@ -385,14 +383,20 @@ impl Store for RemoteStore {
     }
 
     fn wants_hints(&self) -> Option<super::Ahead> {
-        Some(super::Ahead { requests: self.options.requests.get(), bytes: ahead::MOST_BYTES })
+        // Twice as many as are in flight: one that takes longer holds up none behind it.
+        let requests = self.options.requests.get().saturating_mul(2);
+        Some(super::Ahead { requests, bytes: ahead::MOST_BYTES })
     }
 
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
         // What is wrong shows when it is read.
         let (Ok(client), Ok(runtime)) = (self.client(), runtime()) else { return };
         for (key, part) in soon.iter().take(self.ahead.room()) {
-            self.ahead.ask(runtime, client, (self.whole_key(key), self.shown(key)), *part);
+            let whole = self.whole_key(key);
+            // What is being written is read once it is.
+            if !self.writes.holds(&whole) {
+                self.ahead.ask(runtime, client, (whole, self.shown(key)), *part);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use crate::store::StoreError;
 
 /// Bytes that may be under way.
-const MOST_BYTES: u64 = 64 << 20;
+const MOST_BYTES: u64 = 32 << 20;
 
 /// What is being written.
 #[derive(Debug)]
@@ -64,6 +64,11 @@ impl Writes {
     /// Waits until all that has begun is done.
     pub(super) fn finish(&self, runtime: &Runtime) -> Result<(), StoreError> {
         self.finish_until(runtime, |pending| pending.writes.is_empty())
+    }
+
+    /// Whether an object is being written.
+    pub(super) fn holds(&self, key: &str) -> bool {
+        self.pending().keys.contains(key)
     }
 
     /// Waits until an object is not being written.

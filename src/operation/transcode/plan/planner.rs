@@ -70,7 +70,7 @@ impl Planner<'_> {
                 "a folder stands where the chunk `{folder}` should be"
             )));
         }
-        let kept = self.shelf.part();
+        let kept = self.shelf.part(source.node.wants_hints().is_some());
         let quantization = match (&self.options.quantize, self.settled) {
             (Some(_), Some(settled)) => settled.quantization.clone(),
             (Some(quantize), None) => {
