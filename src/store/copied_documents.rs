@@ -104,8 +104,7 @@ impl Store for CopiedDocuments {
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let prefix = if below.is_root() { String::new() } else { format!("{}/", below.as_str()) };
-        let is_of_array = self.documents.contains_key(&format!("{prefix}.zarray"));
-        if depth == Depth::All || !self.tells(below) || is_of_array {
+        if depth == Depth::All || !self.tells(below) {
             return self.inner.list(below, depth, each);
         }
         let keys = self.documents.range(prefix.clone()..).map(|(key, _)| key.as_str());
@@ -116,6 +115,10 @@ impl Store for CopiedDocuments {
                 Some((folder, _)) => drop(folders.insert(folder)),
                 None => files.push(key),
             }
+        }
+        if folders.is_empty() && self.abilities().lists {
+            // No node lies below: of what else does, such as the chunks of an array, the copies know nothing.
+            return self.inner.list(below, depth, each);
         }
         let folders = folders.into_iter().map(|name| Entry { name, kind: EntryKind::Folder });
         let files = files.into_iter().map(|name| Entry { name, kind: EntryKind::File });
@@ -193,6 +196,9 @@ mod tests {
         assert_eq!(node.read_document("a/c/0").unwrap().unwrap(), b"chunk");
         assert_eq!(names(&node, ""), (vec!["a".to_owned(), "g".to_owned()], vec![]));
         assert_eq!(names(&node, "g"), (vec!["g/b".to_owned()], vec![]));
+        // What is no node is asked of the store.
+        assert_eq!(names(&node, "a"), (vec!["a/c".to_owned()], vec!["a/zarr.json".to_owned()]));
+        assert_eq!(names(&node, "a/c"), (vec![], vec!["a/c/0".to_owned()]));
         let node = inner.with_documents(copies, CopiesServe::Listings);
         assert_eq!(node.read_document("a/zarr.json").unwrap().unwrap(), b"real");
         assert_eq!(node.read_document("g/b/zarr.json").unwrap(), None);

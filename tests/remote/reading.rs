@@ -1,7 +1,7 @@
 //! What is asked for.
 
 use super::{Manner, Objects, array, is_copy, run, sound};
-use crate::support::CliTest;
+use crate::support::{CliTest, Run};
 
 #[test]
 fn array_is_inspected_by_three_requests() {
@@ -135,6 +135,37 @@ fn values_behind_a_network_are_those_of_the_local_store() {
         let store = if manner == Manner::Whole { web.as_str() } else { "s3://bucket/s" };
         run(&test, &server, &["transcode", store, "plain", "-s", "none", "--overwrite"]).succeeds();
         test.run(["validate", "plain", "--against", "local"]).succeeds();
+    }
+}
+
+#[test]
+fn values_of_a_consolidated_group_are_those_of_the_local_store() {
+    let copy = String::from_utf8(array("").remove("/zarr.json").unwrap()).unwrap();
+    let group = format!(
+        r#"{{"zarr_format":3,"node_type":"group","attributes":{{}},"consolidated_metadata":{{"kind":"inline",
+        "must_understand":false,"metadata":{{"a":{copy},"deep":{{"zarr_format":3,"node_type":"group","attributes":{{}}}},
+        "deep/b":{copy},"empty":{{"zarr_format":3,"node_type":"group","attributes":{{}}}}}}}}}}"#
+    );
+    let empty = br#"{"zarr_format":3,"node_type":"group","attributes":{}}"#.to_vec();
+    let mut objects: Objects = array("/bucket/g/a").into_iter().chain(array("/bucket/g/deep/b")).collect();
+    objects.insert("/bucket/g/zarr.json".to_owned(), group.into_bytes());
+    for name in ["deep", "empty"] {
+        objects.insert(format!("/bucket/g/{name}/zarr.json"), empty.clone());
+    }
+    let test = CliTest::new();
+    for (key, bytes) in &objects {
+        test.write(key.strip_prefix("/bucket/").unwrap(), bytes);
+    }
+    let look = ["--stats", "--storage", "always", "--json"];
+    let nodes = |run: Run| run.succeeds().json()["nodes"].clone();
+    let local = nodes(test.run(["inspect", "g"].iter().chain(&look)));
+    assert_eq!(local.as_array().unwrap().len(), 4);
+    for manner in [Manner::Bucket { page: 1000 }, Manner::Ranges] {
+        let server = sound(objects.clone(), manner);
+        let web = format!("{}/bucket/g", server.address);
+        let store = if manner == Manner::Ranges { web.as_str() } else { "s3://bucket/g" };
+        let arguments: Vec<&str> = ["inspect", store].iter().chain(&look).copied().collect();
+        assert_eq!(nodes(run(&test, &server, &arguments)), local, "{store}");
     }
 }
 
