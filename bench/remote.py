@@ -111,6 +111,7 @@ class Relay:
         self.in_flight = self.most = 0
         self.times, self.tenths = collections.Counter(), collections.Counter()
         self.first, self.last, self.order = None, None, []
+        self.busy = time.process_time()
 
     def change(self, by):
         now = time.perf_counter()
@@ -136,7 +137,7 @@ class Relay:
         mean = sum(count * seconds for count, seconds in self.times.items()) / total
         twice = {path: count for path, count in self.paths.items() if count > 1 and path.startswith("GET")}
         other = [f"{seconds:5.2f} s {path}" for seconds, path in self.order if "/c/" not in path]
-        said = {"requests": sum(self.methods.values()), "methods": self.methods, "most": self.most, "mean": mean, "seconds": total}
+        said = {"busy": time.process_time() - self.busy, "requests": sum(self.methods.values()), "methods": self.methods, "most": self.most, "mean": mean, "seconds": total}
         line = [round(self.tenths[tenth]) for tenth in range(int(total * 10) + 1)]
         return said | {"twice": len(twice), "other": other[:40], "line": line[:100]}
 
@@ -211,7 +212,7 @@ def make_array(folder):
 
 
 def run(command, environment):
-    """Wall seconds and the peak of memory in MiB."""
+    """Wall seconds, those of the processor, and the peak of memory in MiB."""
     start = time.perf_counter()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     said = process.stderr.read()
@@ -219,7 +220,7 @@ def run(command, environment):
     process.returncode = status
     wall = time.perf_counter() - start
     assert status == 0, f"{command}: {said.decode(errors='replace')[-1000:]}"
-    return wall, usage.ru_maxrss / 1024
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def peer(name, job, source, destination):
@@ -307,8 +308,8 @@ class Bench:
         for made in (self.work / "made", self.buckets / "bench" / "made"):
             shutil.rmtree(made, ignore_errors=True)
         relay.ask("forget")
-        wall, peak = run(self.command(who, job), self.environment(relay.port))
-        return wall, peak, relay.ask("say")
+        figures = run(self.command(who, job), self.environment(relay.port))
+        return *figures, relay.ask("say")
 
     def job(self, job, relay):
         whos = ["zarrcast"]
@@ -318,17 +319,19 @@ class Bench:
         for _ in range(self.options.rounds):
             for who in whos:
                 rounds[who].append(self.measure(who, job, relay))
-        walls = {who: statistics.median(wall for wall, _, _ in found) for who, found in rounds.items()}
+        walls = {who: statistics.median(wall for wall, *_ in found) for who, found in rounds.items()}
         count = JOBS[job][3] * CHUNKS
         limit = count / REQUESTS * self.options.delay
         for who, found in rounds.items():
-            said = found[-1][2]
-            peak = max(peak for _, peak, _ in found)
-            figures = f"{walls[who]:6.2f} s {peak:6.0f} MiB {said['requests']:6d} requests, {said['mean']:5.1f} in flight, {said['most']} at most"
+            *_, said = found[-1]
+            busy = statistics.median(busy for _, busy, _, _ in found)
+            peak = max(peak for _, _, peak, _ in found)
+            figures = f"{walls[who]:6.2f} s ({busy:.2f} busy) {peak:6.0f} MiB {said['requests']:6d} requests, {said['mean']:5.1f} in flight, {said['most']} at most"
             print(f"{job:16} {who:12} {figures}, {said['twice']} read twice {dict(said['methods'])}", flush=True)
             if self.options.verbose:
+                print(f"    the relay was busy for {said['busy']:.2f} s")
                 print(f"    in flight, each tenth of a second: {said['line']}", *said["other"], sep="\n    ", flush=True)
-        said = rounds["zarrcast"][-1][2]
+        *_, said = rounds["zarrcast"][-1]
         best = min((wall for who, wall in walls.items() if who != "zarrcast"), default=None)
         checks = {f"{walls['zarrcast'] / limit:.2f} of the limit of {limit:.2f} s": walls["zarrcast"] <= 1.3 * limit}
         checks[f"{said['requests']} requests for {count}"] = said["requests"] <= count + BESIDE

@@ -8,6 +8,7 @@
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod support;
 
+mod ahead;
 mod bucket;
 mod copying;
 mod faults;

@@ -62,7 +62,9 @@ impl Start {
     ) -> Result<Self, OperationError> {
         match (standing, resumes) {
             (Standing::Nothing, _) => {
-                refuse_half_exchanged(site, shown)?;
+                if site.stages() {
+                    refuse_half_exchanged(site, shown)?;
+                }
                 Ok(Start::New)
             }
             (Standing::EmptyFolder, true) => Ok(Start::Empty),
@@ -104,13 +106,21 @@ impl Site {
         let shown = options.destination.display().to_string();
         refuse_inside_zip(&options.destination)?;
         let destination = options.destination.node();
-        refuse_file_above(&destination, &shown)?;
+        // Behind a network each look takes its time, and no link takes a name.
+        let is_remote = destination.abilities().is_remote;
+        if !is_remote {
+            refuse_file_above(Some(&destination), false, &shown)?;
+        }
         let site = destination.site().map_err(|error| no_site(error, &shown))?;
         check_apart(site.relation(source).map_err(unreadable)?, &shown)?;
         let place = site.node(Spot::Place);
         let keeps_unfinished = site.keeps_unfinished();
         let standing = match standing(&place)? {
             // A name may be taken by what is not to be found behind it.
+            Standing::Nothing if is_remote => {
+                refuse_file_above(destination.parent().as_ref(), true, &shown)?;
+                Standing::Nothing
+            }
             Standing::Nothing if destination.exists().map_err(unreadable)? => Standing::Other,
             Standing::Unfinished if !keeps_unfinished => Standing::Other,
             Standing::HierarchyNode { .. } if !keeps_unfinished => Standing::HierarchyNode { is_left: false },

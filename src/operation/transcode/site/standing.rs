@@ -61,9 +61,15 @@ pub(super) fn no_site(error: StoreError, shown: &str) -> OperationError {
     }
 }
 
-/// Nothing can be made below what is not a folder.
-pub(super) fn refuse_file_above(destination: &Node, shown: &str) -> Result<(), OperationError> {
-    let (existing, missing) = match nearest_existing(destination) {
+/// Nothing can be made below what is not a folder: looks from a node upwards, DEST itself or, where DEST is known to be
+/// missing, what it is to lie in.
+pub(super) fn refuse_file_above(
+    node: Option<&Node>,
+    is_missing: bool,
+    shown: &str,
+) -> Result<(), OperationError> {
+    let Some(node) = node else { return Ok(()) };
+    let (existing, missing) = match nearest_existing(node) {
         // A zip file that is none stands at the place itself.
         Err(error) if error.is_data_fault() => return Ok(()),
         found => found.map_err(unreadable)?,
@@ -73,7 +79,7 @@ pub(super) fn refuse_file_above(destination: &Node, shown: &str) -> Result<(), O
         Some(EntryKind::Other(what)) => what,
         Some(_) => "a file",
     };
-    if missing.is_empty() {
+    if missing.is_empty() && !is_missing {
         return Ok(());
     }
     Err(OperationError::environment(format!(

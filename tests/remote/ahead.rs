@@ -1,0 +1,105 @@
+//! What a command will read is asked for ahead of it, many objects at a time by one thread, and nothing twice.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::{Manner, Objects, Server, run};
+use crate::support::CliTest;
+
+const CHUNKS: usize = 40;
+
+/// An array of 40 chunks of 4 numbers, which are their bytes.
+fn array(prefix: &str) -> Objects {
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[160],"data_type":"float32",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,"attributes":{},
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
+    let mut objects = Objects::new();
+    objects.insert(format!("{prefix}/zarr.json"), document.as_bytes().to_vec());
+    for chunk in 0..CHUNKS {
+        let numbers = (0..4_u8).map(|number| f32::from(number) + f32::from(u8::try_from(chunk).unwrap()));
+        objects.insert(format!("{prefix}/c/{chunk}"), numbers.flat_map(f32::to_le_bytes).collect());
+    }
+    objects
+}
+
+/// A server that takes its time for each chunk, and counts for how many at once, at most.
+fn slow(objects: Objects) -> (Server, Arc<AtomicUsize>) {
+    let most = Arc::new(AtomicUsize::new(0));
+    let (counted, at_once) = (most.clone(), AtomicUsize::new(0));
+    let take_time = move |_, request: &super::server::Request| {
+        if request.path.contains("/c/") {
+            counted.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            thread::sleep(Duration::from_millis(30));
+            at_once.fetch_sub(1, Ordering::SeqCst);
+        }
+        None
+    };
+    (Server::start(objects, Manner::Bucket { page: 1000 }, Box::new(take_time)), most)
+}
+
+/// How often each chunk was asked for, the most often and how many at all.
+fn asked(server: &Server) -> (usize, usize) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for line in server.lines().into_iter().filter(|line| line.contains("/c/")) {
+        *counts.entry(line).or_default() += 1;
+    }
+    (counts.values().copied().max().unwrap_or(0), counts.len())
+}
+
+#[test]
+fn chunks_are_asked_for_many_at_a_time_and_once_by_every_command() {
+    let test = CliTest::new();
+    for (key, bytes) in array("local") {
+        test.write(&key, bytes);
+    }
+    let from = "s3://bucket/a";
+    for arguments in [
+        &["inspect", "--stats", from][..],
+        &["inspect", "--histogram", "10,0,50", from],
+        &["inspect", "--preview", from],
+        &["validate", "--level", "data", from],
+        &["validate", from, "--against", "local"],
+        &["validate", "local", "--against", from],
+        &["transcode", from, "copy"],
+        &["transcode", from, "recoded", "--compress", "zstd:1"],
+        &["transcode", from, "rechunked", "--chunk-shape", "16"],
+        &["transcode", from, "sharded", "--shard-shape", "16"],
+        &["transcode", from, "codes", "--quantize", "uint8"],
+        &["transcode", from, "steps", "--max-error", "0.5"],
+    ] {
+        let (server, most) = slow(array("/bucket/a"));
+        let ran = run(&test, &server, &[arguments, &["--threads", "1"]].concat());
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.error);
+        assert_eq!(asked(&server), (1, CHUNKS), "{arguments:?}: how often, and how many");
+        let most = most.load(Ordering::SeqCst);
+        assert!(most >= 8, "{arguments:?}: {most} at once");
+    }
+}
+
+#[test]
+fn chunks_are_asked_for_once_more_to_verify_what_became_of_them() {
+    for more in [&["--compress", "zstd:1"][..], &["--quantize", "uint8"], &[]] {
+        let (test, (server, most)) = (CliTest::new(), slow(array("/bucket/a")));
+        let arguments = ["transcode", "s3://bucket/a", "made", "--verify", "--threads", "1"];
+        let ran = run(&test, &server, &[&arguments[..], more].concat());
+        assert_eq!(ran.status, 0, "{more:?}: {}", ran.error);
+        assert_eq!(asked(&server), (2, CHUNKS), "{more:?}: how often, and how many");
+        assert!(most.load(Ordering::SeqCst) >= 8);
+    }
+}
+
+#[test]
+fn command_asks_for_little_beside_chunks() {
+    let test = CliTest::new();
+    for (name, more) in [("copy", &[][..]), ("codes", &["--quantize", "uint8"])] {
+        let (server, _) = slow(array("/bucket/a"));
+        run(&test, &server, &[&["transcode", "s3://bucket/a", name][..], more].concat()).succeeds();
+        let lines = server.lines();
+        let beside = lines.iter().filter(|line| !line.contains("/c/")).count();
+        assert!(beside <= 6, "{lines:?}");
+    }
+}
