@@ -144,6 +144,7 @@ impl StoredArray {
         mut visit: impl FnMut(&Region, Option<&[u8]>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let object = self.open(index, buffers)?;
+        object.expect_all();
         let (chain, kept) = (&*object.chain()?, &self.kept);
         object.each_place(|place| {
             let subchunk = object.subchunk(place);
@@ -175,6 +176,14 @@ impl StoredArray {
 }
 
 impl OpenedObject<'_> {
+    /// Tells the store that all units will be read.
+    pub fn expect_all(&self) {
+        // What an earlier pass has is not read again.
+        if let Some(shard) = self.shard.as_ref().filter(|_| !self.side.keeps_some_of(self.index)) {
+            shard.expect_all();
+        }
+    }
+
     /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
     pub fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
         let grid = match &self.shard {

@@ -13,6 +13,14 @@ use crate::codec::sharding::IndexEntry;
 use crate::store::{ObjectReader, StoreError};
 
 impl StoredArray {
+    /// Whether an earlier pass has kept the first subchunk of an object, or the last: what is kept is taken in their order.
+    pub fn keeps_some_of(&self, object: u64) -> bool {
+        let (first, counts) = self.subchunks_of(object);
+        let last: Vec<u64> =
+            first.iter().zip(&counts).map(|(first, count)| (first + count).saturating_sub(1)).collect();
+        [first, last].iter().any(|position| self.kept.get(position).is_some())
+    }
+
     /// Opens an object that is read in parts; `None` where it is absent.
     pub fn open_object(&self, object: u64) -> Result<Option<ObjectReader>, Fault> {
         if !self.may_hold(object) {
@@ -118,6 +126,13 @@ impl OpenedShard<'_> {
         Ok(Some(offset))
     }
 
+    /// Tells the store that all inner chunks will be read of which the index tells.
+    pub fn expect_all(&self) {
+        if let (Some(reader), Some(index)) = (&self.reader, &self.index) {
+            reader.expect(|| index.iter().flatten().copied().collect());
+        }
+    }
+
     /// Bytes of the index, where all of it was read.
     fn index_bytes(&self) -> u64 {
         self.index.as_ref().map_or(0, |_| self.layout.sharding.index_bytes())
@@ -130,6 +145,8 @@ pub struct SubchunkSource<'a> {
     side: &'a StoredArray,
     /// Whether entries of shard indexes are read one by one: few of each are wanted.
     reads_entries: bool,
+    /// Whether all of a shard is read while it is open.
+    reads_all: bool,
     /// The shards that were used last, the latest first.
     opened: Mutex<VecDeque<(u64, Arc<OpenedShard<'a>>)>>,
     /// Bytes of the indexes that were read.
@@ -140,7 +157,13 @@ impl<'a> SubchunkSource<'a> {
     /// The subchunks of an array.
     pub fn new(side: &'a StoredArray) -> Self {
         let (opened, index_bytes) = (Mutex::default(), AtomicU64::new(0));
-        SubchunkSource { side, reads_entries: false, opened, index_bytes }
+        SubchunkSource { side, reads_entries: false, reads_all: false, opened, index_bytes }
+    }
+
+    /// The same, where all inner chunks of a shard are read while it is open.
+    #[must_use]
+    pub fn reading_all(self, reads_all: bool) -> Self {
+        SubchunkSource { reads_all, ..self }
     }
 
     /// The same, reading entries of shard indexes one by one.
@@ -227,6 +250,10 @@ impl<'a> SubchunkSource<'a> {
         let Some(shard) = shard.map(Arc::new) else { return Ok(None) };
         let mut kept = kept();
         if kept.iter().all(|(index, _)| *index != object) {
+            // What an earlier pass has is not read again.
+            if self.reads_all && !self.side.keeps_some_of(object) {
+                shard.expect_all();
+            }
             // Two threads that open a shard at once count it once.
             self.index_bytes.fetch_add(shard.index_bytes(), Ordering::Relaxed);
             kept.truncate(MOST_OPEN_SHARDS - 1);

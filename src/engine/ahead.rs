@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use crate::array::chunk_set::{ChunkSet, position};
-use crate::array::stored::StoredArray;
+use crate::array::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::BoundSharding;
 use crate::codec::region::{advance, ravel};
 use crate::engine::transfer::Transfer;
@@ -38,12 +38,15 @@ impl Reads for StoredArray {
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
-        reads_of_object(self, object, each);
+        reads_of_object(self, object, Extent::Whole, each);
     }
 }
 
 /// Parts of one unit that are told of at most: a block may need more than is worth keeping in mind.
 const MOST_OF_A_UNIT: usize = 1 << 12;
+/// Bytes of a decoded shard up to which it is asked for whole where all of it is read: its index and what it leads to come
+/// at once. So many may be open at a time.
+pub const MOST_WHOLE_SHARD: u64 = 2 << 20;
 /// Parts that are remembered so as not to be told twice: units that follow each other share some.
 const REMEMBERED: usize = 64;
 
@@ -139,8 +142,18 @@ impl Told {
     }
 }
 
-/// Gives what is read first of an object of an array: the index of a shard that is taken apart, else all of it.
-pub fn reads_of_object(array: &StoredArray, object: u64, each: &mut dyn FnMut(&str, Part)) {
+/// What is read of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it, at once or soon.
+    Whole,
+    /// A part, of which only the index of a shard tells where it lies.
+    Part,
+}
+
+/// Gives what is read first of an object of an array: the index of a shard that is taken apart, unless all of a small one is
+/// read, else all of it.
+pub fn reads_of_object(array: &StoredArray, object: u64, extent: Extent, each: &mut dyn FnMut(&str, Part)) {
     if !array.may_hold(object) {
         return;
     }
@@ -148,7 +161,12 @@ pub fn reads_of_object(array: &StoredArray, object: u64, each: &mut dyn FnMut(&s
         // An earlier pass has it.
         Ok(None) if array.kept.get(&position(object, &array.metadata)).is_some() => {}
         Ok(None) => each(&array.key(object), Part::Whole),
-        Ok(Some(layout)) => each(&array.key(object), index_part(&layout.sharding)),
+        Ok(Some(layout)) => {
+            let is_small = array.chunk_bytes() <= MOST_WHOLE_SHARD;
+            // What an earlier pass has is not read again.
+            let is_whole = extent == Extent::Whole && is_small && !array.keeps_some_of(object);
+            each(&array.key(object), if is_whole { Part::Whole } else { index_part(&layout.sharding) });
+        }
         // The unit itself will say what is wrong.
         Err(_) => {}
     }
@@ -169,7 +187,33 @@ pub fn reads_under(transfer: &Transfer, object: u64, each: &mut dyn FnMut(&str, 
     let (start, shape) = (destination.start_of(object), destination.shape_of(object));
     let ends = start.iter().zip(&*shape).zip(&source.metadata.shape);
     let end: Vec<u64> = ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
-    each_object(source, &start, &end, |object| reads_of_object(source, object, each));
+    each_object(source, &start, &end, |object| {
+        let extent = if stays_open(source) { Extent::Whole } else { extent_of(source, object, &start, &end) };
+        reads_of_object(source, object, extent, each);
+    });
+}
+
+/// What is read of an object for the elements from `start` up to `end`.
+pub fn extent_of(array: &StoredArray, object: u64, start: &[u64], end: &[u64]) -> Extent {
+    let (first, shape) = (array.start_of(object), array.shape_of(object));
+    let object = first.iter().zip(&*shape).zip(&array.metadata.shape);
+    let covers = object.zip(start.iter().zip(end)).all(|(((first, length), bound), (start, end))| {
+        start <= first && first.saturating_add(*length).min(*bound) <= *end
+    });
+    if covers { Extent::Whole } else { Extent::Part }
+}
+
+/// Whether a job reads all of a shard of its source while it is open.
+pub fn reads_all(source: &StoredArray, destination: &StoredArray) -> bool {
+    let sides = destination.metadata.largest_chunk().iter().zip(source.metadata.largest_chunk());
+    stays_open(source) || sides.into_iter().all(|(to, from)| to.is_multiple_of(*from.max(&1)))
+}
+
+/// Whether so few shards lie side by side that each stays open until all that is wanted of it was read.
+pub fn stays_open(array: &StoredArray) -> bool {
+    let grid = array.metadata.chunk_grid_shape();
+    let beside = grid.iter().skip(1).fold(1_u64, |all, length| all.saturating_mul(*length));
+    beside <= MOST_OPEN_SHARDS as u64
 }
 
 /// Calls `visit` with each object of the grid of an array that overlaps the elements from `start` up to `end`.

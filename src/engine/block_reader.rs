@@ -11,7 +11,7 @@ use crate::array::stored::{StoredArray, at};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::{Pieces, advance, as_index, ravel, unravel};
 use crate::codec::{BoundChain, ChainFault};
-use crate::engine::ahead::{each_object, reads_of_object};
+use crate::engine::ahead::{Extent, each_object, extent_of, reads_all, reads_of_object, stays_open};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::transfer::Transfer;
 use crate::store::Part;
@@ -50,7 +50,8 @@ pub(super) struct JobSubchunks<'a> {
 impl<'a> JobSubchunks<'a> {
     /// The subchunks of a job's source that are there.
     pub(super) fn new(transfer: &'a Transfer) -> Self {
-        let source = SubchunkSource::new(&transfer.source);
+        let source = SubchunkSource::new(&transfer.source)
+            .reading_all(reads_all(&transfer.source, &transfer.destination));
         let origin = transfer.origin.as_ref();
         let source = if origin.is_some() { source.reading_entries() } else { source };
         let origin = origin.map(SubchunkSource::new);
@@ -103,17 +104,25 @@ impl BlockReader<'_> {
         if side.layout.is_some() && !source.reads_indexes() {
             return; // An entry of an index is not worth a hint.
         }
+        let stays_open = stays_open(side);
         each_object(side, &block.start, &block.end, |object| {
             let position = position(object, &side.metadata);
             let plain = side.chain_of_subchunk(&position).ok().filter(|chain| {
                 side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes()))
             });
-            let Some(chain) = plain else { return reads_of_object(side, object, each) };
+            let Some(chain) = plain else {
+                let extent = if stays_open {
+                    Extent::Whole
+                } else {
+                    extent_of(side, object, &block.start, &block.end)
+                };
+                return reads_of_object(side, object, extent, each);
+            };
             let (shape, start) = (&chain.decoded().shape, side.start_of(object));
             let needed = block.inside(&start, shape);
             let valid = side.cropped(&start, shape);
             if needed[0].iter().all(|first| *first == 0) && needed[1] == *valid.as_ref().unwrap_or(shape) {
-                return reads_of_object(side, object, each);
+                return reads_of_object(side, object, Extent::Whole, each);
             }
             if side.may_hold(object) {
                 let key = side.key(object);

@@ -17,6 +17,14 @@ pub trait ReadObject: Debug + Send + Sync {
 
     /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
     fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError>;
+
+    /// Whether it is of use to be told which parts will be read.
+    fn wants_hints(&self) -> bool {
+        false
+    }
+
+    /// Hears which parts, by their first bytes and lengths, will be read soon.
+    fn expect(&self, _parts: Vec<(u64, u64)>) {}
 }
 
 /// An object that is read in parts.
@@ -42,6 +50,14 @@ impl ObjectReader {
     /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
     pub fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
         self.0.read_next(piece)
+    }
+
+    /// Tells that parts will be read soon, by their first bytes and lengths: those that are near each other come together.
+    /// They are made only where that is of use.
+    pub fn expect(&self, parts: impl FnOnce() -> Vec<(u64, u64)>) {
+        if self.0.wants_hints() {
+            self.0.expect(parts());
+        }
     }
 }
 

@@ -80,6 +80,72 @@ fn chunks_are_asked_for_many_at_a_time_and_once_by_every_command() {
     }
 }
 
+/// The array in shards of so many chunks, each of `numbers` numbers, as the program makes it of a local one.
+fn shards(test: &CliTest, numbers: usize, chunks: usize, per_shard: usize) -> Objects {
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[{}],"data_type":"float32","fill_value":0,"attributes":{{}},
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{numbers}]}}}},
+        "chunk_key_encoding":{{"name":"default"}},
+        "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#,
+        numbers * chunks
+    );
+    test.write("plain/zarr.json", document.as_bytes());
+    for chunk in 0..chunks {
+        let first = f32::from(u8::try_from(chunk).unwrap());
+        test.write(&format!("plain/c/{chunk}"), &first.to_le_bytes().repeat(numbers));
+    }
+    let length = (numbers * per_shard).to_string();
+    test.run(["transcode", "plain", "shards", "--shard-shape", &length]).succeeds();
+    let files = test.all_files("shards").into_iter();
+    files.map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes)).collect()
+}
+
+/// What is done with shards of the bucket.
+const OVER_SHARDS: [&[&str]; 7] = [
+    &["inspect", "--stats", "s3://bucket/a"],
+    &["validate", "--level", "data", "s3://bucket/a"],
+    &["validate", "s3://bucket/a", "--against", "plain"],
+    &["transcode", "s3://bucket/a", "copy"],
+    &["transcode", "s3://bucket/a", "recoded", "--compress", "zstd:1"],
+    &["transcode", "s3://bucket/a", "out", "--shard-shape", "none"],
+    &["transcode", "s3://bucket/a", "steps", "--max-error", "0.5"],
+];
+
+#[test]
+fn small_shards_come_whole_and_many_at_a_time() {
+    for arguments in OVER_SHARDS {
+        let test = CliTest::new();
+        let (server, most) = slow(shards(&test, 4, 40, 2));
+        let ran = run(&test, &server, &[arguments, &["--threads", "1"]].concat());
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.error);
+        let (often, shards) = asked(&server);
+        // Of what was kept, each of two more passes looks into the index again.
+        let passes = if arguments.contains(&"--max-error") { 3 } else { 1 };
+        assert!(often <= passes && shards == 20, "{arguments:?}: {often} {shards}");
+        let most = most.load(Ordering::SeqCst);
+        assert!(most >= 8, "{arguments:?}: {most} at once");
+    }
+}
+
+#[test]
+fn neighbours_in_a_large_shard_come_together() {
+    for arguments in OVER_SHARDS.into_iter().filter(|arguments| !arguments.contains(&"copy")) {
+        let test = CliTest::new();
+        // Two shards of 20 chunks of 256 KiB.
+        let (server, _) = slow(shards(&test, 1 << 16, 40, 20));
+        let ran = run(&test, &server, &[arguments, &["--threads", "1"]].concat());
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.error);
+        let is_read =
+            |request: &super::server::Request| request.method == "GET" && request.path.contains("/c/");
+        let requests = server.requests().into_iter().filter(is_read);
+        let ranges: Vec<_> =
+            requests.map(|request| (request.path, request.headers.get("range").cloned())).collect();
+        // Of each the index, in each pass, and three times up to 2 MiB.
+        let passes = if arguments.contains(&"--max-error") { 3 } else { 1 };
+        assert!(ranges.len() <= 2 * (3 + passes), "{arguments:?}: {ranges:?}");
+    }
+}
+
 #[test]
 fn chunks_are_asked_for_once_more_to_verify_what_became_of_them() {
     for more in [&["--compress", "zstd:1"][..], &["--quantize", "uint8"], &[]] {

@@ -9,7 +9,7 @@ use crate::codec::chain::OfShape;
 use crate::codec::conversion::{Conversion, Converted, Undone};
 use crate::codec::region::as_index;
 use crate::codec::{ChainFault, ChainFaultKind};
-use crate::engine::ahead::{Reads, reads_of_object};
+use crate::engine::ahead::{Extent, Reads, reads_of_object};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
@@ -40,7 +40,7 @@ impl Reads for ConvertRun<'_> {
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
         if !self.part.is_done(object) {
-            reads_of_object(&self.transfer.source, object, each);
+            reads_of_object(&self.transfer.source, object, Extent::Whole, each);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::array::fault::Fault;
 use crate::array::reader::{OpenedObject, ReadBuffers};
 use crate::array::stored::StoredArray;
 use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
-use crate::engine::ahead::{Reads, each_object, reads_of_object};
+use crate::engine::ahead::{Reads, each_object, extent_of, reads_of_object};
 use crate::grid::{Grid, Region, chunks_of_shape, lcm};
 use crate::metadata::array::num_elements;
 use crate::store::{Node, Part};
@@ -47,9 +47,11 @@ impl Reads for BlockReads<'_> {
     }
 
     fn reads(&self, block: u64, each: &mut dyn FnMut(&str, Part)) {
-        let region = self.blocks.region(block);
-        let side = self.reader.side;
-        each_object(side, &region.start, &region.end(), |object| reads_of_object(side, object, each));
+        let (side, region) = (self.reader.side, self.blocks.region(block));
+        let end = region.end();
+        each_object(side, &region.start, &end, |object| {
+            reads_of_object(side, object, extent_of(side, object, &region.start, &end), each);
+        });
     }
 }
 

@@ -106,6 +106,7 @@ impl Values<'_> {
             return Ok(found);
         }
         let object = self.side.open(index, buffers)?;
+        object.expect_all();
         object.each_place(|place| {
             found.add(scan, &self.subchunk(scan, &object, place, buffers)?);
             Ok(())
@@ -118,6 +119,7 @@ impl Values<'_> {
         let threads = self.driver.num_threads();
         let workspaces: Vec<Mutex<ReadBuffers>> = (0..threads).map(|_| Mutex::default()).collect();
         let object = self.side.open(index, &mut ReadBuffers::default())?;
+        object.expect_all();
         let mut found = Found::<S::Part>::default();
         let mut places = Vec::new();
         let run = |places: &mut Vec<Vec<u64>>, found: &mut Found<S::Part>| {

@@ -333,6 +333,8 @@ impl<'a> Comparison<'a> {
         let Buffers { source: source_buffers, destination: destination_buffers, scratch } = buffers;
         let source = self.source.open(index, source_buffers)?;
         let destination = self.destination.open(index, destination_buffers)?;
+        source.expect_all();
+        destination.expect_all();
         source.each_place(|place| {
             let subchunk = source.subchunk(place);
             compared.elements += subchunk.num_elements();

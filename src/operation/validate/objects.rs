@@ -6,7 +6,7 @@ use super::shard::ShardCheck;
 use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::codec::Codec;
-use crate::engine::ahead::{Reads, index_part};
+use crate::engine::ahead::{MOST_WHOLE_SHARD, Reads, index_part};
 use crate::store::{Node, Part};
 
 /// What is checked of the objects of an array.
@@ -30,12 +30,13 @@ impl Reads for ObjectsCheck<'_> {
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
         let chunk = position(object, self.object.metadata);
         let Ok(chain) = self.object.chain_of(&chunk) else { return };
-        let index = match chain.codecs().last().map(|codec| &codec.codec) {
-            Some(Codec::Sharding(sharding)) if self.shards.is_some() => index_part(sharding),
+        let is_small = self.object_bytes() <= MOST_WHOLE_SHARD;
+        let part = match chain.codecs().last().map(|codec| &codec.codec) {
+            Some(Codec::Sharding(sharding)) if !(self.object.decodes && is_small) => index_part(sharding),
             _ if self.object.decodes || self.shards.is_some() => Part::Whole,
             _ => return,
         };
-        each(&self.object.metadata.chunk_key_encoding.key(&chunk), index);
+        each(&self.object.metadata.chunk_key_encoding.key(&chunk), part);
     }
 }
 

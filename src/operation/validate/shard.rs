@@ -102,6 +102,9 @@ impl ShardCheck {
         if !nested && !object.check.decodes {
             return Ok(());
         }
+        if level.label.is_empty() && object.check.decodes {
+            window.expect(entries.iter().map(|entry| (entry.offset, entry.length)));
+        }
         let order = level.order_inside();
         for Entry { number, offset, length } in entries {
             let (position, start) = level.place_of(number, sharding, &order);

@@ -39,6 +39,15 @@ impl<'a> Window<'a> {
         Window { source: self.source, offset: self.offset.saturating_add(offset), length }
     }
 
+    /// Tells that parts will be read soon, by their first bytes and lengths.
+    pub(super) fn expect(&self, parts: impl Iterator<Item = (u64, u64)>) {
+        if let Source::Stored(reader) = self.source {
+            reader.expect(|| {
+                parts.map(|(offset, length)| (self.offset.saturating_add(offset), length)).collect()
+            });
+        }
+    }
+
     /// Reads a range into `bytes` (replaced); it must lie inside.
     pub(super) fn read(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
         let start = self.offset.saturating_add(offset);

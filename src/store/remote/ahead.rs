@@ -115,12 +115,19 @@ impl Ahead {
         self.parts().coming.remove(&(key.to_owned(), part))
     }
 
-    /// Takes whatever part of an object was asked for with which reading it can begin.
+    /// Takes the part of an object that was asked for first: any tells how large it is.
     pub(super) fn take_any(&self, key: &str) -> Option<Coming> {
         let mut parts = self.parts();
-        let begins = |part: &Part| !matches!(part, Part::Range { offset: 1.., .. });
-        let found = parts.coming.keys().find(|(other, part)| other == key && begins(part)).cloned()?;
+        let of_it = parts.order.iter().filter(|name| name.0 == key);
+        let found = of_it.into_iter().find(|name| parts.coming.contains_key(*name)).cloned()?;
         parts.coming.remove(&found)
+    }
+
+    /// Gives up a part that was asked for, if it was.
+    pub(super) fn give_up(&self, key: &str, part: Part) {
+        if let Some(coming) = self.take(key, part) {
+            coming.task.abort();
+        }
     }
 
     /// Forgets what was asked for of an object, which is being changed.

@@ -66,7 +66,7 @@ pub struct RemoteStore {
     name: String,
     /// Made when it is used first, and why that is not possible.
     client: OnceLock<Result<Arc<Client>, String>>,
-    ahead: Ahead,
+    ahead: Arc<Ahead>,
     writes: Arc<Writes>,
     /// Whether the server copies objects, once it has been asked to.
     copies: Mutex<Option<bool>>,
@@ -108,7 +108,7 @@ impl RemoteStore {
     fn new(address: Address, base: String, options: RemoteOptions) -> Self {
         let separator = if base.is_empty() { "" } else { "/" };
         let name = format!("{}{separator}{base}", address.shown_root());
-        let ahead = Ahead::new(options.requests.get());
+        let ahead = Arc::new(Ahead::new(options.requests.get()));
         let writes = Arc::new(Writes::new(options.requests.get()));
         let (client, copies, sizes) = (OnceLock::new(), Mutex::default(), Sizes::default());
         RemoteStore { address, options, base, name, client, ahead, writes, copies, sizes }
@@ -299,7 +299,8 @@ impl Store for RemoteStore {
         };
         let Some(fetched) = fetched else { return Ok(None) };
         let names = (self.whole_key(key), self.shown(key));
-        Ok(Some(ObjectReader::new(RemoteReader::new(self.client()?.clone(), names, fetched))))
+        let shared = (self.client()?.clone(), self.ahead.clone());
+        Ok(Some(ObjectReader::new(RemoteReader::new(shared, names, fetched))))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {

@@ -1,7 +1,9 @@
 //! Objects that are read in parts.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::ahead::{Ahead, Coming};
 use super::client::{Client, Fetched, Wanted};
 use super::explain::Attempt;
 use super::runtime::runtime;
@@ -14,6 +16,12 @@ pub(super) const FIRST: u64 = 64 << 10;
 const GAP: u64 = 1 << 20;
 /// The most bytes of one request for parts that follow each other.
 const MOST_AHEAD: u64 = 16 << 20;
+/// The most bytes of one request for parts that are known before they are read, unless one of them has more; and how many
+/// such requests are made ahead of the one that is read.
+const MOST_TOGETHER: u64 = 2 << 20;
+const REQUESTS_AHEAD: usize = 8;
+/// Stretches that are kept: threads that share a shard are at one, or at two that follow each other.
+const STRETCHES: usize = 2;
 /// Bytes of one request where the object is read from its beginning on.
 const PIECE: u64 = 8 << 20;
 
@@ -21,6 +29,8 @@ const PIECE: u64 = 8 << 20;
 #[derive(Debug)]
 pub(super) struct RemoteReader {
     client: Arc<Client>,
+    /// Where parts of it may have been asked for.
+    asked_for: Arc<Ahead>,
     key: String,
     /// As messages name it.
     object: String,
@@ -30,8 +40,19 @@ pub(super) struct RemoteReader {
     first: Stretch,
     /// What was read last, and more.
     recent: Mutex<Recent>,
+    /// What will be read together; held while some of it comes.
+    plan: Mutex<Plan>,
     /// Where the next piece begins.
     place: u64,
+}
+
+/// Parts that will be read, those that are near each other as one.
+#[derive(Debug, Default)]
+struct Plan {
+    /// By their first bytes and lengths, in this order.
+    pieces: Vec<(u64, u64)>,
+    /// How many of them were asked for: none is asked for twice.
+    asked: usize,
 }
 
 /// Bytes of an object from an offset on.
@@ -43,11 +64,26 @@ struct Stretch {
 
 #[derive(Debug, Default)]
 struct Recent {
-    stretch: Arc<Stretch>,
+    /// The latest first.
+    stretches: VecDeque<Arc<Stretch>>,
     /// Where the last part that was asked for ended.
     end: u64,
     /// Bytes that the next request asks for beyond what is wanted.
     ahead: u64,
+}
+
+impl Recent {
+    /// The stretch that holds a part.
+    fn with(&self, offset: u64, length: u64) -> Option<Arc<Stretch>> {
+        self.stretches.iter().find(|stretch| stretch.part(offset, length).is_some()).cloned()
+    }
+
+    fn push(&mut self, stretch: Stretch) -> Arc<Stretch> {
+        let stretch = Arc::new(stretch);
+        self.stretches.truncate(STRETCHES - 1);
+        self.stretches.push_front(stretch.clone());
+        stretch
+    }
 }
 
 impl Stretch {
@@ -60,22 +96,72 @@ impl Stretch {
 
 impl RemoteReader {
     /// A reader of an object of which some bytes have come.
-    pub(super) fn new(client: Arc<Client>, (key, object): (String, String), fetched: Fetched) -> Self {
+    pub(super) fn new(
+        (client, asked_for): (Arc<Client>, Arc<Ahead>),
+        (key, object): (String, String),
+        fetched: Fetched,
+    ) -> Self {
         let Fetched { offset, bytes, object_bytes, version } = fetched;
         RemoteReader {
             client,
+            asked_for,
             key,
             object,
             length: object_bytes,
             version,
             first: Stretch { offset, bytes },
             recent: Mutex::default(),
+            plan: Mutex::default(),
             place: 0,
         }
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for what is planned from a place on, as far as that is done ahead.
+    fn ask(&self, plan: &mut Plan, first: usize) {
+        let Ok(runtime) = runtime() else { return };
+        let end = first.saturating_add(REQUESTS_AHEAD);
+        for (place, (offset, length)) in plan.pieces.iter().enumerate().take(end).skip(plan.asked.max(first))
+        {
+            if self.asked_for.room() == 0 {
+                return;
+            }
+            let part = Part::Range { offset: *offset, length: *length };
+            self.asked_for.ask(runtime, &self.client, (self.key.clone(), self.object.clone()), part);
+            plan.asked = place + 1;
+        }
+    }
+
+    /// A stretch that holds a part: what was planned to come with it, or what is asked for now.
+    fn stretch_with(&self, offset: u64, length: u64) -> Result<Arc<Stretch>, StoreError> {
+        let mut plan = self.plan();
+        // Another thread may have waited for it meanwhile.
+        if let Some(stretch) = self.recent().with(offset, length) {
+            return Ok(stretch);
+        }
+        let pieces = &plan.pieces;
+        let place = pieces.partition_point(|(first, _)| *first <= offset).checked_sub(1);
+        let planned = place.filter(|place| pieces[*place].0 + pieces[*place].1 >= offset + length);
+        let (first, of) = planned.map_or((offset, length), |place| pieces[place]);
+        let coming = self.asked_for.take(&self.key, Part::Range { offset: first, length: of });
+        let Some(place) = planned.filter(|place| coming.is_some() || *place >= plan.asked) else {
+            // Not planned, or so long ago that it was let go of.
+            drop(plan);
+            let come = self.come(coming)?;
+            let stretch = come.map_or_else(|| self.fetch(offset, self.asked(offset, length)), Ok)?;
+            return Ok(self.recent().push(stretch));
+        };
+        plan.asked = plan.asked.max(place + 1);
+        self.ask(&mut plan, place + 1);
+        let stretch = self.come(coming)?.map_or_else(|| self.fetch(first, of), Ok)?;
+        Ok(self.recent().push(stretch))
     }
 
     fn fetch(&self, offset: u64, length: u64) -> Result<Stretch, StoreError> {
@@ -93,6 +179,15 @@ impl RemoteReader {
         Ok(Stretch { offset, bytes: fetched.ok_or_else(gone)?.bytes })
     }
 
+    /// Waits for a part that was asked for before; `None` where none was, or of another version than is being read.
+    fn come(&self, coming: Option<Coming>) -> Result<Option<Stretch>, StoreError> {
+        let Some(coming) = coming else { return Ok(None) };
+        let runtime = runtime().map_err(|source| io("read", &self.object, source))?;
+        let come = runtime.block_on(coming.come()).transpose()?.flatten();
+        let is_same = |come: &Fetched| self.version.is_none() || come.version == self.version;
+        Ok(come.filter(is_same).map(|come| Stretch { offset: come.offset, bytes: come.bytes }))
+    }
+
     /// How many bytes to ask for where `length` from `offset` are wanted: more each time where parts follow each other.
     fn asked(&self, offset: u64, length: u64) -> u64 {
         let mut recent = self.recent();
@@ -105,6 +200,15 @@ impl RemoteReader {
 /// An error of the system.
 pub(super) fn io(action: &'static str, object: &str, source: std::io::Error) -> StoreError {
     StoreError::Io { action, object: object.to_owned(), source }
+}
+
+/// What was asked for and not read is given up.
+impl Drop for RemoteReader {
+    fn drop(&mut self) {
+        for (offset, length) in std::mem::take(&mut *self.plan()).pieces {
+            self.asked_for.give_up(&self.key, Part::Range { offset, length });
+        }
+    }
 }
 
 impl ReadObject for RemoteReader {
@@ -125,33 +229,49 @@ impl ReadObject for RemoteReader {
             bytes.extend_from_slice(part);
             return Ok(());
         }
-        let recent = self.recent().stretch.clone();
-        if let Some(part) = recent.part(offset, length) {
-            bytes.extend_from_slice(part);
-            self.recent().end = offset + length;
-            return Ok(());
-        }
-        let stretch = self.fetch(offset, self.asked(offset, length))?;
-        if let Some(part) = stretch.part(offset, length) {
-            bytes.extend_from_slice(part);
-        }
-        let mut recent = self.recent();
-        recent.end = offset + length;
-        recent.stretch = Arc::new(stretch);
+        let known = self.recent().with(offset, length);
+        let stretch = match known {
+            Some(stretch) => stretch,
+            None => self.stretch_with(offset, length)?,
+        };
+        bytes.extend_from_slice(stretch.part(offset, length).unwrap_or_default());
+        self.recent().end = offset + length;
         Ok(())
+    }
+
+    fn wants_hints(&self) -> bool {
+        (self.first.bytes.len() as u64) < self.length
+    }
+
+    fn expect(&self, mut parts: Vec<(u64, u64)>) {
+        parts.retain(|(offset, length)| self.first.part(*offset, *length).is_none());
+        parts.sort_unstable();
+        let mut plan: Vec<(u64, u64)> = Vec::new();
+        for (offset, length) in parts {
+            let end = offset.saturating_add(length);
+            match plan.last_mut() {
+                Some((first, of)) if offset <= *first + *of + GAP && end - *first <= MOST_TOGETHER => {
+                    *of = (*of).max(end - *first);
+                }
+                _ => plan.push((offset, length)),
+            }
+        }
+        let mut planned = self.plan();
+        *planned = Plan { pieces: plan, asked: 0 };
+        self.ask(&mut planned, 0);
     }
 
     fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
         let mut filled = 0;
         while filled < piece.len() && self.place < self.length {
             let wanted = (piece.len() - filled) as u64;
-            let recent = self.recent().stretch.clone();
-            let stretch = [&self.first, &*recent].into_iter().find(|part| part.part(self.place, 1).is_some());
-            let Some(stretch) = stretch else {
+            let recent = self.recent().with(self.place, 1);
+            let first = Some(&self.first).filter(|first| first.part(self.place, 1).is_some());
+            let Some(stretch) = first.or(recent.as_deref()) else {
                 let end = if self.first.bytes.is_empty() { self.length } else { self.first.offset };
                 let end = if end > self.place { end } else { self.length };
                 let fetched = self.fetch(self.place, PIECE.max(wanted).min(PIECE).min(end - self.place))?;
-                self.recent().stretch = Arc::new(fetched);
+                self.recent().push(fetched);
                 continue;
             };
             let left = stretch.offset + stretch.bytes.len() as u64 - self.place;

@@ -7,6 +7,7 @@ use crate::array::chunk_set::ChunkSetBuilder;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::{advance, as_index, unravel};
+use crate::engine::ahead::reads_all;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
 use crate::engine::transfer::Transfer;
@@ -37,7 +38,7 @@ impl Comparison<'_> {
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<Compared, ChunkFault> {
-        let source = SubchunkSource::new(self.source);
+        let source = SubchunkSource::new(self.source).reading_all(reads_all(self.source, self.destination));
         let subchunks = SubchunkComparison {
             comparison: self,
             source,
@@ -78,7 +79,7 @@ impl<'a> SubchunkComparison<'a> {
         let side = self.comparison.destination;
         let (first, counts) = side.subchunks_of(index);
         // Of its own, so that no more than the index of one shard is kept.
-        Object { index, first, counts, written: SubchunkSource::new(side) }
+        Object { index, first, counts, written: SubchunkSource::new(side).reading_all(true) }
     }
 
     /// The subchunks of an object that either side stores, by their numbers in it.
