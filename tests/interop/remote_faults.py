@@ -1,5 +1,7 @@
 """Jobs through servers that fail: what can end ends with the right bytes, what cannot is told in time and leaves nothing that opens."""
 
+import signal
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -78,7 +80,7 @@ def faults(tally, zarrcast, scratch):
                 upload(found, scratch / source, f"source/{source}")
             with ThreadPoolExecutor(4) as pool:
                 passing = [pool.submit(through, tally, zarrcast, found, scratch, number) for number in range(len(PASSING))]
-                lasting = [pool.submit(case, tally, zarrcast, found, scratch) for case in (refused_chunks, refused_writes, *first_contact(found))]
+                lasting = [pool.submit(case, tally, zarrcast, found, scratch) for case in (refused_chunks, refused_writes, given_up_uploads, *first_contact(found))]
                 for job in passing + lasting:
                     job.result()
 
@@ -152,6 +154,46 @@ def refused_writes(tally, zarrcast, cloud, scratch):
             direct = zarrcast.within(**cloud.environment)
             direct.ok("transcode", scratch / "plain", url(cloud, written), *(["--resume"] if cloud.listed(f"{written}/") else []))
             direct.ok("validate", url(cloud, written), "--against", scratch / "plain")
+
+
+def given_up_uploads(tally, zarrcast, cloud, scratch):
+    """A large shard of which a part is refused, and one whose upload is interrupted: its parts are given back, nothing opens."""
+    for name, fault in (("refused", Answer(403, b"<Error><Code>AccessDenied</Code></Error>")), ("interrupted", Hang())):
+
+        def pick(_, request, fault=fault):
+            is_part = "partNumber=3" in request.target or "blockid=MDAwMDAwMDAz" in request.target
+            return fault if is_part else None
+
+        with tally.case(cloud.name, "upload", name), folder_below(scratch) as folder, FaultProxy(cloud.endpoint, pick) as proxy:
+            values = np.random.default_rng(5).random((1, 9 << 20), dtype="float32")
+            array = zarr.create_array(folder / "large", shape=values.shape, chunks=(1, 1 << 20), dtype="float32", compressors=None)
+            array[...] = values
+            program = zarrcast.within(**cloud.environment).within(**cloud.at(proxy.address))
+            written = url(cloud, f"upload-{name}")
+            command = ["transcode", "--shard-shape", f"1,{9 << 20}", folder / "large", written]
+            if name == "refused":
+                told(program, folder, *command, said=["403", "cannot"])
+            else:
+                message = interrupt(program, command, proxy, pick)
+                assert b"--resume" in message or not cloud.listed(f"upload-{name}/"), message
+            assert not cloud.uploads(), cloud.uploads()
+            assert f"upload-{name}/zarr.json" not in cloud.listed(f"upload-{name}/"), "what is not whole opens"
+            direct = zarrcast.within(**cloud.environment)
+            direct.ok(*command, "--resume")
+            direct.ok("validate", written, "--against", folder / "large")
+
+
+def interrupt(program, command, proxy, pick):
+    """Interrupt a run that waits for what `pick` lets hang; it ends soon; what it says."""
+    process = subprocess.Popen([program.path, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=program.environment)
+    began = time.monotonic()
+    while not any(pick(0, request) for request in list(proxy.requests)):
+        assert process.poll() is None and time.monotonic() - began < SECONDS_TO_FAIL, "the upload does not begin"
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate(timeout=SECONDS_TO_FAIL)
+    assert process.returncode == 130, (process.returncode, message)
+    return message
 
 
 def first_contact(cloud):

@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use super::client::Client;
 use super::reader::io;
@@ -18,6 +20,8 @@ use crate::store::{Receipt, StoreError};
 const PART: usize = 8 << 20;
 /// Parts are twice as large after so many: there may be ten thousand of them.
 const PARTS_OF_A_SIZE: usize = 1000;
+/// Parts that are under way end within this time, or are given up with their object.
+const PARTS_TO_END: Duration = Duration::from_millis(750);
 /// Parts of one object that are under way.
 const MOST_PARTS: usize = 4;
 
@@ -153,12 +157,17 @@ impl WriteObject for RemoteWriter {
 /// An upload that was not ended is given up.
 impl Drop for RemoteWriter {
     fn drop(&mut self) {
-        for part in self.under_way.drain(..) {
-            part.abort();
-        }
-        if let (Some(upload), Ok(runtime)) = (self.upload.take(), runtime()) {
+        let (Some(upload), Ok(runtime)) = (self.upload.take(), runtime()) else { return };
+        runtime.block_on(async {
+            let deadline = Instant::now() + PARTS_TO_END;
+            for mut part in self.under_way.drain(..) {
+                // A part that the store takes behind the end of its upload would stay.
+                if timeout_at(deadline, &mut part).await.is_err() {
+                    part.abort();
+                }
+            }
             // Where this fails, too, the store's own rules clear it away.
-            let _ = runtime.block_on(self.client.abort_upload(&upload));
-        }
+            let _ = self.client.abort_upload(&upload).await;
+        });
     }
 }
