@@ -6,9 +6,10 @@ remote.py --bin PATH [--s3s-fs PATH] [--tensorstore PYTHON] [--zarr-python PYTHO
 An array of 2,000 chunks of 64 KiB lies in a bucket of s3s-fs (`cargo install s3s-fs --features binary`) and in a local folder,
 both in memory where there is room. Everybody reaches the server through a relay that holds each answer back; it counts the
 requests and how many are in flight. PYTHON has tensorstore, or zarr and obstore; peers that are not named are left out.
-They take turns within a round. Prints medians and 'N passed, M failed': ours take at most 1.3 times what so many chunks take
-with 64 requests in flight, at most 0.7 of the better peer, and at most 16 requests beside one for each chunk.
-`--relay` measures the relay itself: 64 connections that ask for nothing but a listing.
+They take turns within a round, with as many requests in flight as they have by themselves, or --peer-requests. Prints medians
+and 'N passed, M failed': ours take at most 1.3 times what so many chunks take with 64 requests in flight, at most 0.7 of the
+better peer, and at most 16 requests beside one for each chunk. A machine that is busy with other things makes all of them slower.
+`--relay` measures the relay itself: 64 connections that are answered at once.
 """
 import argparse
 import asyncio
@@ -33,7 +34,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench-secret", "
 JOBS = {
     "download": ("far", "near", [], 1),
     "upload": ("near", "far", [], 1),
-    "across": ("far", "far", [], 2),
+    "across": ("far", "far", [], 1),  # the server copies
     "quantize": ("far", "near", ["--quantize", "uint8"], 1),
     "quantize-across": ("far", "far", ["--quantize", "uint8"], 2),
     "recompress": ("far", "near", ["--compress", "zstd:1"], 1),

@@ -144,7 +144,9 @@ impl Driver {
                 let place = first + item as u64;
                 let index = chunks.nth(place).filter(|_| place <= failed_at.load(Ordering::Relaxed));
                 let Some(index) = index else { return Ok(None) };
-                ahead.iter().for_each(|ahead| ahead.begin(place));
+                for ahead in &ahead {
+                    ahead.begin(place);
+                }
                 let result = self.unit(&workspaces, |workspace| work(workspace, index));
                 if result.is_err() {
                     failed_at.fetch_min(place, Ordering::Relaxed);
@@ -193,7 +195,9 @@ impl Driver {
             let count = usize::try_from(end - first).unwrap_or(0);
             let index_of = |item: usize| chunks.nth(first + item as u64).unwrap_or(0);
             let results = self.map(&workspaces, count, |workspace, item| {
-                ahead.iter().for_each(|ahead| ahead.begin(first + item as u64));
+                for ahead in &ahead {
+                    ahead.begin(first + item as u64);
+                }
                 work(workspace, index_of(item))
             });
             for (item, result) in results.into_iter().enumerate() {

@@ -92,7 +92,7 @@ fn shards(test: &CliTest, numbers: usize, chunks: usize, per_shard: usize) -> Ob
     test.write("plain/zarr.json", document.as_bytes());
     for chunk in 0..chunks {
         let first = f32::from(u8::try_from(chunk).unwrap());
-        test.write(&format!("plain/c/{chunk}"), &first.to_le_bytes().repeat(numbers));
+        test.write(&format!("plain/c/{chunk}"), first.to_le_bytes().repeat(numbers));
     }
     let length = (numbers * per_shard).to_string();
     test.run(["transcode", "plain", "shards", "--shard-shape", &length]).succeeds();

@@ -122,7 +122,9 @@ impl<'a> RechunkRun<'a> {
         let mut block = DecodedBlock::default();
         let ahead = ReadAhead::of(&[self], &groups);
         for (place, index) in (0..).zip(groups.iter()) {
-            ahead.iter().for_each(|ahead| ahead.begin(place));
+            for ahead in &ahead {
+                ahead.begin(place);
+            }
             let mut workers = Workers::All { driver, buffers: &buffers };
             let report = guarded(|| self.group(index, &mut block, &mut workers, progress))
                 .map_err(|fault| located(ChunkFault { index, fault }))?;

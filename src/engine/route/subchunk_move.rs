@@ -74,7 +74,9 @@ impl SubchunkMove<'_> {
         let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
         let ahead = ReadAhead::of(&[self], &objects);
         for (place, index) in (0..).zip(objects.iter()) {
-            ahead.iter().for_each(|ahead| ahead.begin(place));
+            for ahead in &ahead {
+                ahead.begin(place);
+            }
             let report = self
                 .part
                 .do_once(index, || self.object(index, &mut Workers::All { driver, buffers: &buffers }))
