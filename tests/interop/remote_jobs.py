@@ -60,7 +60,7 @@ def every_job(tally, zarrcast, cloud, place):
             commands_over(zarrcast, local, url(cloud, f"data/{fixture}"), folder)
         with tally.case(cloud.name, fixture, "written"), folder_below(place) as folder:
             written(zarrcast, local, url(cloud, f"written/{fixture}"), folder)
-    these_jobs(tally, zarrcast, cloud, place, [by_zarr_python, for_zarr_python, killed, odd_names, markers])
+    these_jobs(tally, zarrcast, cloud, place, [by_zarr_python, for_zarr_python, with_locks, killed, odd_names, markers])
     with tally.case(cloud.name, "nothing is left of uploads"):
         assert not cloud.uploads(), cloud.uploads()
 
@@ -139,6 +139,13 @@ def without_locks(zarrcast, cloud, folder):
     zarrcast.ok("transcode", "--overwrite", "--compress", "zstd:1", folder / "a", url(cloud, "dotted"))
     zarrcast.ok("validate", "--level", "data", url(cloud, "dotted"), "--against", folder / "a")
     assert np.array_equal(zarr.open_array(ObjectStore(cloud.obstore("dotted")), mode="r")[...], values)
+
+
+def with_locks(zarrcast, cloud, _):
+    """Where conditions are kept, a run locks what it writes, and leaves no lock."""
+    process = zarrcast.run("transcode", FIXTURES / "valid" / "zarr-python_3.1.6_zstd", url(cloud, "locked"))
+    assert process.returncode == 0 and "locks" not in process.stderr, process.stderr
+    assert not [key for key in cloud.listed("locked/") if ".zarrcast" in key]
 
 
 def killed(zarrcast, cloud, folder):

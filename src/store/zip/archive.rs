@@ -112,7 +112,10 @@ impl Archive {
         }
         let most_stored = member.bytes.saturating_add(member.bytes / 8).saturating_add(MOST_OVERHEAD);
         let reason = match member.method() {
-            _ if member.is_double => "there are two members of this name".to_owned(),
+            _ if member.is_double => {
+                "there are two members of this name: unpack the file (`unzip -o` keeps the last of them) and read the folder"
+                    .to_owned()
+            }
             _ if member.is_encrypted => "it is encrypted".to_owned(),
             Method::Other(method) => {
                 format!(
