@@ -137,7 +137,7 @@ impl Journal {
 
     /// Whether the run that left its folder in a node had begun a journal.
     pub fn is_begun_at(node: &Node) -> bool {
-        beginning(node).is_some()
+        matches!(node.open_log(&FILE), Ok(Some(_)))
     }
 
     /// Whether the run that left its journal in a node had yet to remove what stood in the same place.

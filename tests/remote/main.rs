@@ -12,6 +12,7 @@ mod ahead;
 mod bucket;
 mod copying;
 mod faults;
+mod killed;
 mod locks;
 mod reading;
 mod secrets;

@@ -107,7 +107,6 @@ impl Server {
         self.bucket.lock().unwrap().objects()
     }
 
-    #[expect(dead_code, reason = "tests of uploads follow")]
     /// Uploads in parts that were begun, and that are neither ended nor given up.
     pub(crate) fn uploads(&self) -> (usize, usize) {
         self.bucket.lock().unwrap().uploads()

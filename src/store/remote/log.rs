@@ -192,7 +192,7 @@ impl Log for RemoteLog {
                 break;
             }
             let start = end - bytes;
-            if start >= length && *key != self.key(0) {
+            if start >= length {
                 self.wait(self.client.delete(key, &self.object))?;
             } else {
                 let mut kept = self.fetch(key, *bytes)?;

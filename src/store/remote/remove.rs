@@ -15,10 +15,12 @@ enum Turn {
         depth: usize,
     },
     Chunk,
-    /// What a run keeps beside what it writes: as long as it is there, what is left is known for what it is.
-    OfRun,
-    /// The first of its log, without which the others say nothing.
-    FirstOfRun,
+    /// What a run keeps beside what it writes: as long as it is there, what is left is known for what it is. A lock alone
+    /// says that nothing was begun.
+    Lock,
+    /// The beginning of its log, without which the rest says nothing: some of its lines without others would be wrong.
+    LogBeginning,
+    LogRest,
 }
 
 impl RemoteStore {
@@ -53,7 +55,11 @@ impl RemoteStore {
 fn turn(key: &str) -> Turn {
     let name = key.rsplit('/').next().unwrap_or(key);
     if key.contains("/.zarrcast/") || key.starts_with(".zarrcast/") {
-        return if name == "00000000" { Turn::FirstOfRun } else { Turn::OfRun };
+        return match name {
+            "lock" => Turn::Lock,
+            "00000000" => Turn::LogBeginning,
+            _ => Turn::LogRest,
+        };
     }
     let is_document = name == "zarr.json" || name.starts_with(".z");
     if is_document { Turn::Document { depth: key.matches('/').count() } } else { Turn::Chunk }
@@ -65,11 +71,17 @@ mod tests {
 
     #[test]
     fn documents_go_first_and_what_a_run_keeps_last() {
-        let mut keys =
-            ["a/.zarrcast/journal/00000000", "a/c/0", "a/.zarrcast/lock", "a/b/zarr.json", "a/.zgroup"];
+        let expected = [
+            "a/.zgroup",
+            "a/b/zarr.json",
+            "a/c/0",
+            "a/.zarrcast/lock",
+            "a/.zarrcast/journal/00000000",
+            "a/.zarrcast/journal/00000001",
+        ];
+        let mut keys = expected;
+        keys.reverse();
         keys.sort_by_cached_key(|key| turn(key));
-        let expected =
-            ["a/.zgroup", "a/b/zarr.json", "a/c/0", "a/.zarrcast/lock", "a/.zarrcast/journal/00000000"];
         assert_eq!(keys, expected);
     }
 }

@@ -1,0 +1,166 @@
+//! Runs that end at any of their requests: nothing opens that is not whole, and `--resume` makes it whole.
+
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::{Answer, Manner, Objects, Server, array, run, sound, variables};
+use crate::server::Request;
+use crate::support::CliTest;
+
+const BUCKET: Manner = Manner::Bucket { page: 1000 };
+const DEST: &str = "/bucket/b/";
+const ROOT: &str = "/bucket/b/zarr.json";
+
+/// A job that writes `s3://bucket/b`.
+struct Job {
+    test: CliTest,
+    arguments: Vec<&'static str>,
+    before: Objects,
+}
+
+fn at_destination(objects: &Objects) -> Objects {
+    let below = objects.iter().filter(|(path, _)| path.starts_with(DEST));
+    below.map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+}
+
+/// Without what the run keeps until it ends.
+fn without_journal(objects: Objects) -> Objects {
+    objects.into_iter().filter(|(path, _)| !path.contains("/.zarrcast/")).collect()
+}
+
+impl Job {
+    /// What it writes where nothing ends it, and the number of requests that it makes.
+    fn whole(&self) -> (Objects, usize) {
+        let server = sound(self.before.clone(), BUCKET);
+        run(&self.test, &server, &self.arguments).succeeds();
+        assert_eq!(server.uploads().1, 0);
+        (at_destination(&server.objects()), server.requests().len())
+    }
+
+    /// Kills the program at a request, which is not answered; what is there then. `None` where it came to its end.
+    fn kill_at(&self, request: usize) -> Option<Objects> {
+        let reached = Arc::new(AtomicBool::new(false));
+        let seen = reached.clone();
+        let stop = move |number, _: &Request| {
+            (number >= request).then(|| {
+                seen.store(true, Ordering::SeqCst);
+                Answer { delay: Duration::from_mins(5), ..Answer::new(500, "") }
+            })
+        };
+        let server = Server::start(self.before.clone(), BUCKET, Box::new(stop));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+        child.args(&self.arguments).envs(variables(&server)).current_dir(self.test.path(""));
+        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
+        while !reached.load(Ordering::SeqCst) {
+            if child.try_wait().unwrap().is_some() {
+                return None;
+            }
+            assert!(begun.elapsed() < Duration::from_mins(1), "it waits before request {request}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // What is under way beside it may be answered still.
+        std::thread::sleep(Duration::from_millis(20));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        Some(server.objects())
+    }
+
+    /// What is there after a run that ended before its end: nothing that opens, or what stood there before, or all.
+    fn check(&self, left: &Objects, whole: &Objects, at: &str) {
+        let found = without_journal(at_destination(left));
+        let is_sound = !found.contains_key(ROOT) || found == *whole || found == at_destination(&self.before);
+        assert!(is_sound, "{at}: {:?}", found.keys());
+    }
+
+    /// Goes on with what is left, which gives the same as a run that nothing ended.
+    fn resume(&self, left: Objects, whole: &Objects, at: &str) {
+        let is_done = at_destination(&left) == *whole;
+        let server = sound(left, BUCKET);
+        let arguments = [self.arguments.as_slice(), &["--resume"]].concat();
+        let resumed = run(&self.test, &server, &arguments);
+        let is_refused = is_done && resumed.status == 3 && resumed.error.contains("nothing to resume");
+        assert!(resumed.status == 0 || is_refused, "{at}: {}", resumed.error);
+        let found = at_destination(&server.objects());
+        assert_eq!(found.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>(), "{at}");
+        assert!(found == *whole, "{at}: other bytes");
+    }
+
+    /// Ends it at every `step`th of its requests.
+    fn survives(&self, step: usize) {
+        let (whole, requests) = self.whole();
+        assert!(requests > 8, "{requests}");
+        for request in (0..requests).step_by(step) {
+            let at = format!("killed at {request} of {requests}");
+            let Some(left) = self.kill_at(request) else { continue };
+            self.check(&left, &whole, &at);
+            self.resume(left, &whole, &at);
+        }
+        for request in (0..requests).skip(1).step_by(2 * step) {
+            let at = format!("refused at {request} of {requests}");
+            let refuse = move |number, _: &Request| {
+                let answer = || Answer::new(403, "<Error><Code>AccessDenied</Code></Error>");
+                (number == request).then(answer)
+            };
+            let server = Server::start(self.before.clone(), BUCKET, Box::new(refuse));
+            let refused = run(&self.test, &server, &self.arguments);
+            assert!(matches!(refused.status, 0 | 3), "{at}: {}", refused.error);
+            let left = server.objects();
+            if refused.status == 0 {
+                assert!(at_destination(&left) == whole, "{at}");
+            } else {
+                self.check(&left, &whole, &at);
+                self.resume(left, &whole, &at);
+            }
+            let is_abort = server.requests().get(request).is_some_and(|request| request.method == "DELETE");
+            assert!(is_abort || server.uploads().1 == 0, "{at}: an upload is left");
+        }
+    }
+}
+
+#[test]
+fn copy_inside_a_bucket_survives() {
+    let arguments = vec!["transcode", "s3://bucket/a", "s3://bucket/b"];
+    Job { test: CliTest::new(), arguments, before: array("/bucket/a") }.survives(2);
+}
+
+#[test]
+fn quantising_with_a_first_pass_survives() {
+    let test = CliTest::new();
+    let chunk = |value: f32| Some([value, value + 0.5, 1.0, -3.25]);
+    test.write_float32("source", "\"NaN\"", &[chunk(0.0), chunk(9.0), chunk(4.0), None, chunk(2.0)]);
+    let arguments = vec!["transcode", "--quantize", "uint8", "source", "s3://bucket/b"];
+    Job { test, arguments, before: Objects::new() }.survives(2);
+}
+
+#[test]
+fn shard_that_is_uploaded_in_parts_survives() {
+    let test = CliTest::new();
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[9437184],"data_type":"uint8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3145728]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}],"attributes":{}}"#;
+    test.write("source/zarr.json", document);
+    for chunk in 0..3_u8 {
+        test.write(&format!("source/c/{chunk}"), vec![chunk + 1; 3 << 20]);
+    }
+    let arguments = vec!["transcode", "--shard-shape", "9437184", "source", "s3://bucket/b"];
+    let job = Job { test, arguments, before: Objects::new() };
+    let server = sound(Objects::new(), BUCKET);
+    run(&job.test, &server, &job.arguments).succeeds();
+    assert_eq!(server.uploads(), (1, 0));
+    job.survives(2);
+}
+
+#[test]
+fn replacing_an_array_survives() {
+    let mut before = array("/bucket/a");
+    before.extend(array("/bucket/b").into_iter().map(|(path, bytes)| match path.ends_with(".json") {
+        true => (path, bytes),
+        false => (path, vec![9; 4]),
+    }));
+    before.insert("/bucket/b/c/5".to_owned(), vec![9; 4]);
+    let arguments = vec!["transcode", "--overwrite", "s3://bucket/a", "s3://bucket/b"];
+    Job { test: CliTest::new(), arguments, before }.survives(1);
+}
