@@ -70,6 +70,12 @@ impl AwsFiles {
         self.value("s3.endpoint_url").or_else(|| self.value("endpoint_url"))
     }
 
+    /// Whether the name of a bucket stands in the name of the host: `addressing_style` below `s3`. What is neither given there
+    /// nor elsewhere is part of the path, which all servers have.
+    pub(super) fn names_bucket_in_host(&self) -> bool {
+        self.value("s3.addressing_style").is_some_and(|style| style == "virtual")
+    }
+
     /// Where the keys come from; `None` where the profile has none. An error for what is not built.
     pub(super) fn credentials(&self) -> Result<Option<Source>, String> {
         let keys = self.value("aws_access_key_id").zip(self.value("aws_secret_access_key"));
@@ -224,6 +230,14 @@ s3 =
         assert!(!read_section(CONFIG, &["other"], &mut services));
     }
 
+    #[test]
+    fn bucket_stands_in_the_host_where_the_files_say_so() {
+        assert!(files(&[("s3.addressing_style", "virtual")]).names_bucket_in_host());
+        for style in ["path", "auto"] {
+            assert!(!files(&[("s3.addressing_style", style)]).names_bucket_in_host());
+        }
+    }
+
     fn files(values: &[(&str, &str)]) -> AwsFiles {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         AwsFiles { profile: "p".to_owned(), values }
@@ -250,7 +264,15 @@ s3 =
 
     #[test]
     fn credentials_that_need_what_is_not_built_are_an_error() {
-        assert!(files(&[("role_arn", "arn")]).credentials().is_err());
+        let profiles: [(&[(&str, &str)], &str); 3] = [
+            (&[("role_arn", "arn"), ("source_profile", "base")], "role_arn"),
+            (&[("sso_session", "work"), ("sso_account_id", "1")], "sso_session"),
+            (&[("sso_start_url", "https://x"), ("sso_role_name", "r")], "sso_start_url"),
+        ];
+        for (values, name) in profiles {
+            let error = files(values).credentials().err().unwrap();
+            assert!(error.contains(&format!("`{name}`")) && error.contains("profile `p`"), "{error}");
+        }
         assert!(matches!(files(&[]).credentials(), Ok(None)));
     }
 }

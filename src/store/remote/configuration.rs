@@ -147,8 +147,11 @@ fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
     let learns_region = region.is_none();
     let endpoint = match address {
         Some(text) if is_virtual => S3Endpoint::Other(endpoint(&text)?.to_owned()),
+        Some(text) if files.names_bucket_in_host() => {
+            S3Endpoint::Other(with_bucket(endpoint(&text)?, bucket))
+        }
         Some(text) => S3Endpoint::Other(format!("{}/{bucket}", endpoint(&text)?)),
-        None if is_virtual => S3Endpoint::AmazonHost,
+        None if is_virtual || files.names_bucket_in_host() => S3Endpoint::AmazonHost,
         None => S3Endpoint::AmazonPath,
     };
     Ok(Backend::S3(S3 {
@@ -160,6 +163,14 @@ fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
         signs_bodies,
         requester_pays,
     }))
+}
+
+/// An endpoint with the bucket before the name of its host.
+fn with_bucket(endpoint: &str, bucket: &str) -> String {
+    match endpoint.split_once("://") {
+        Some((scheme, host)) => format!("{scheme}://{bucket}.{host}"),
+        None => format!("{bucket}.{endpoint}"),
+    }
 }
 
 fn google(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {

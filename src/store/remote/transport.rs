@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use object_store::client::{HttpRequest, HttpRequestBody};
-use reqwest::header::{AUTHORIZATION, HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, DATE, HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{Method, StatusCode, Url};
 
 use super::backend::Backend;
 use super::body::{Body, Keep};
 use super::certificate;
+use super::date;
 use super::limiter::Limiter;
 
 /// A store that cannot be reached at first contact is given up after this time.
@@ -304,10 +305,16 @@ fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// How long the server asks to wait.
+/// How long the server asks to wait: so many seconds, or until a date by its own clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = date::seconds(text)?;
+    let now = headers.get(DATE).and_then(|now| date::seconds(now.to_str().ok()?));
+    let here = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    Some(Duration::from_secs(until.saturating_sub(now.unwrap_or_else(here))))
 }
 
 /// Twice as long each time, less up to a half, so that not all come back at once.
@@ -315,4 +322,22 @@ fn backoff(attempts: u32) -> Duration {
     let longest = SHORTEST_WAIT.saturating_mul(1 << attempts.clamp(1, 10)).min(LONGEST_WAIT);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     longest.mul_f64(1.0 - f64::from(now.subsec_nanos() % 1000) / 2000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wait_that_a_server_asks_for_is_seconds_or_a_date_by_its_clock() {
+        let asked = |wait: &str| {
+            let headers = [(RETRY_AFTER, wait), (DATE, "Sun, 06 Nov 1994 08:49:37 GMT")];
+            let headers = headers.map(|(name, value)| (name, value.parse().unwrap()));
+            retry_after(&HeaderMap::from_iter(headers)).map(|wait| wait.as_secs())
+        };
+        assert_eq!(asked("7"), Some(7));
+        assert_eq!(asked("Sun, 06 Nov 1994 08:50:07 GMT"), Some(30));
+        assert_eq!(asked("Sun, 06 Nov 1994 08:00:00 GMT"), Some(0));
+        assert_eq!(asked("soon"), None);
+    }
 }
