@@ -21,6 +21,12 @@ impl StoredArray {
         [first, last].iter().any(|position| self.kept.get(position).is_some())
     }
 
+    /// Whether objects may turn out to be absent when they are read: which are there is not known, or those that are refused
+    /// are absent.
+    pub fn may_lack(&self) -> bool {
+        self.present.is_none() || self.node.takes_refused_for_absent()
+    }
+
     /// Opens an object that is read in parts; `None` where it is absent.
     pub fn open_object(&self, object: u64) -> Result<Option<ObjectReader>, Fault> {
         if !self.may_hold(object) {
@@ -28,7 +34,7 @@ impl StoredArray {
         }
         let key = self.key(object);
         match self.node.open(&key)? {
-            None if self.present.is_some() => Err(Fault::vanished(&key)),
+            None if !self.may_lack() => Err(Fault::vanished(&key)),
             found => Ok(found),
         }
     }
@@ -51,7 +57,7 @@ impl StoredArray {
             StoreError::TooLarge { found, .. } if workspace.room.is_some() => Fault::Memory { needed: found },
             error => Fault::Store(error),
         })?;
-        if found || self.present.is_none() { Ok(found) } else { Err(Fault::vanished(&key)) }
+        if found || self.may_lack() { Ok(found) } else { Err(Fault::vanished(&key)) }
     }
 
     /// Opens a shard, and reads its index, unless `reads_entries` one by one; `None` where the array has no shards that

@@ -164,7 +164,8 @@ impl BlockReader<'_> {
     /// Whether some of the box may hold nothing that is stored.
     fn may_be_absent(&self, start: &[u64], end: &[u64]) -> bool {
         let block = Block { start: start.to_vec(), end: end.to_vec() };
-        self.subchunks.source.side().layout.is_some() || self.has_object(&block, false)
+        let side = self.subchunks.source.side();
+        side.layout.is_some() || side.may_lack() || self.has_object(&block, false)
     }
 
     /// Whether an object that overlaps the block is there.

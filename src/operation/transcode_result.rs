@@ -119,6 +119,8 @@ pub struct Counts {
     pub chunks: Option<u64>,
     /// Of SOURCE's grid, not stored.
     pub chunks_absent: Option<u64>,
+    /// Of SOURCE's, what this run was refused and took for absent (`--missing-status 403`).
+    pub chunks_refused: Option<u64>,
     /// Read from SOURCE.
     pub chunks_read: Option<u64>,
     /// Written to DEST.
@@ -225,6 +227,7 @@ impl Totals {
             counts: Counts {
                 chunks: sum(|counts| counts.chunks),
                 chunks_absent: sum(|counts| counts.chunks_absent),
+                chunks_refused: sum(|counts| counts.chunks_refused),
                 chunks_read: sum(|counts| counts.chunks_read),
                 chunks_written: sum(|counts| counts.chunks_written),
                 bytes_read: sum(|counts| counts.bytes_read),

@@ -245,10 +245,11 @@ fn stored(read: u64, written: Option<u64>, is_read_once: bool) -> String {
 }
 
 fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static str, String)>) {
-    let Counts { chunks, chunks_absent, chunks_read, chunks_written, .. } = node.counts;
+    let Counts { chunks, chunks_absent, chunks_refused, chunks_read, chunks_written, .. } = node.counts;
     if let Some(chunks) = chunks {
         let parts = [
             (chunks_absent.filter(|absent| *absent > 0), "absent"),
+            (chunks_refused.filter(|refused| *refused > 0), "refused"),
             (chunks_read, if dry_run { "to read" } else { "read" }),
             (chunks_written, if dry_run { "to write" } else { "written" }),
         ];

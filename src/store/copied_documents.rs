@@ -151,6 +151,14 @@ impl Store for CopiedDocuments {
         self.inner.identity(below)
     }
 
+    fn num_refused(&self, below: &Key<'_>) -> u64 {
+        self.inner.num_refused(below)
+    }
+
+    fn takes_refused_for_absent(&self) -> bool {
+        self.inner.takes_refused_for_absent()
+    }
+
     #[cfg(feature = "remote")]
     fn as_remote(&self) -> Option<&crate::store::remote::RemoteStore> {
         self.inner.as_remote()

@@ -128,6 +128,17 @@ pub trait Store: Debug + Send + Sync {
         false
     }
 
+    /// How many objects below a key the store has refused so far which count as absent
+    /// ([`RemoteOptions::refused_is_absent`]), documents not counted.
+    fn num_refused(&self, _below: &Key<'_>) -> u64 {
+        0
+    }
+
+    /// Whether objects that it refuses count as absent.
+    fn takes_refused_for_absent(&self) -> bool {
+        false
+    }
+
     /// Lets go of what would be left in the store where the process ended now: uploads that are not complete, and locks.
     fn let_go(&self) {}
 

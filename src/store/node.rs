@@ -247,6 +247,16 @@ impl Node {
         self.store.remove_others(&self.prefix, &self.prefix.join(kept.as_str())?)
     }
 
+    /// How many objects of the node the store has refused so far which count as absent.
+    pub fn num_refused(&self) -> u64 {
+        self.store.num_refused(&self.prefix)
+    }
+
+    /// Whether objects that its store refuses count as absent.
+    pub fn takes_refused_for_absent(&self) -> bool {
+        self.store.takes_refused_for_absent()
+    }
+
     /// Lets go of what would be left in the store where the process ended now.
     pub fn let_go(&self) {
         self.store.let_go();

@@ -96,6 +96,52 @@ fn refused_chunk_names_the_option_that_takes_it_for_absent() {
 }
 
 #[test]
+fn refused_chunks_that_count_as_absent_are_counted() {
+    let refuse = |_, request: &super::server::Request| {
+        let is_it = ["/c/1", "/c/2"].iter().any(|name| request.path.ends_with(name));
+        (is_it && request.method == "GET")
+            .then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+    };
+    for codecs in [&[][..], &["--compress", "gzip:1"][..], &["--chunk-shape", "12"][..]] {
+        let (test, server) = (CliTest::new(), faulty(Box::new(refuse)));
+        let arguments = ["transcode", "--missing-status", "403", "s3://bucket/a", "copy"];
+        let result = run(&test, &server, &[&arguments[..], codecs, &["--json"]].concat()).succeeds().json();
+        assert_eq!(result["nodes"][0]["chunks_refused"], 2, "{codecs:?}");
+        assert_eq!(result["totals"]["chunks_refused"], 2, "{codecs:?}");
+        let read = run(&test, &server, &["inspect", "--stats", "--json", "copy"]).succeeds().json();
+        assert_eq!(
+            (&read["stats"]["fill_value"], &read["stats"]["max"]),
+            (&12.into(), &7.into()),
+            "{codecs:?}"
+        );
+    }
+    let (test, server) = (CliTest::new(), faulty(Box::new(refuse)));
+    let text =
+        run(&test, &server, &["transcode", "--missing-status", "403", "s3://bucket/a", "copy"]).succeeds();
+    assert!(text.text().contains("2 refused"), "{}", text.text());
+}
+
+#[test]
+fn document_that_is_refused_is_never_absent() {
+    let mut objects = super::Objects::new();
+    let group = r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#;
+    objects.insert("/bucket/g/zarr.json".to_owned(), group.as_bytes().to_vec());
+    for name in ["x", "y"] {
+        objects.extend(array(&format!("/bucket/g/{name}")));
+    }
+    let refuse = |_, request: &super::server::Request| {
+        let is_it = request.path.ends_with("/y/zarr.json");
+        is_it.then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+    };
+    for option in [&[][..], &["--missing-status", "403"][..]] {
+        let (test, server) = (CliTest::new(), Server::start(objects.clone(), BUCKET, Box::new(refuse)));
+        let arguments = ["transcode", "s3://bucket/g", "copy"];
+        run(&test, &server, &[&arguments[..], option].concat()).fails(3, &["y/zarr.json", "403"]);
+        assert!(!test.exists("copy/zarr.json"));
+    }
+}
+
+#[test]
 fn bucket_in_another_region_is_found_or_named() {
     let elsewhere = |_, request: &super::server::Request| {
         let authorization = request.headers.get("authorization")?;

@@ -64,6 +64,7 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
     let mut counts = Counts {
         chunks: Some(plan.destination.metadata.num_chunks()),
         chunks_absent: Some(plan.source.metadata.num_chunks() - present),
+        chunks_refused: Some(plan.source.node.num_refused()),
         chunks_read: Some(present),
         chunks_written: Some(tally.written),
         bytes_read: Some(tally.bytes_read),

@@ -1,7 +1,8 @@
 //! A bucket or a web server: objects and listings by their whole keys, without blocking.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Method;
 use reqwest::header::{CONTENT_LENGTH, ETAG};
@@ -23,6 +24,8 @@ pub(super) struct Client {
     pub(super) backend: Backend,
     transport: Transport,
     refused_is_absent: bool,
+    /// The keys of what was refused and counts as absent.
+    refused: Mutex<BTreeSet<String>>,
     /// Whether the server gives the last bytes of objects.
     gives_ends: AtomicBool,
     /// What is let go of where the process ends.
@@ -62,6 +65,7 @@ impl Client {
             gives_ends: AtomicBool::new(address.service != Service::Azure),
             transport: Transport::new(options.requests.get())?,
             refused_is_absent: options.refused_is_absent,
+            refused: Mutex::default(),
             open: Open::default(),
         })
     }
@@ -133,7 +137,7 @@ impl Client {
                 _ => return Box::pin(self.fetch(Wanted { part: Part::Whole, ..wanted })).await,
             },
             416 => return Err(ends_before(attempt, part, answer.object_bytes)),
-            _ => return self.absent(attempt, &answer),
+            _ => return self.absent(key, attempt, &answer),
         }
         let object_bytes = answer.object_bytes.unwrap_or(answer.body.len() as u64);
         if answer.body.len() as u64 > most {
@@ -171,7 +175,7 @@ impl Client {
             }
             // Nothing is a part of an empty object.
             416 => return Ok(Some(Fetched { offset: 0, bytes: Vec::new(), object_bytes: 0, version: None })),
-            _ => return self.absent(attempt, &answer),
+            _ => return self.absent(wanted.key, attempt, &answer),
         }
         let object_bytes = answer.object_bytes.unwrap_or(answer.body.len() as u64);
         let version = version_of(&answer);
@@ -198,18 +202,24 @@ impl Client {
             return match answer.status.as_u16() {
                 200..300 => Ok(answer.object_bytes),
                 416 => Ok(Some(answer.object_bytes.unwrap_or(0))),
-                _ => self.absent(attempt, &answer),
+                _ => self.absent(key, attempt, &answer),
             };
         }
-        self.absent(attempt, &answer)
+        self.absent(key, attempt, &answer)
     }
 
     /// `None` for what an answer says to be absent, or the error that it is.
-    fn absent<T>(&self, attempt: Attempt<'_>, answer: &Answer) -> Result<Option<T>, StoreError> {
+    fn absent<T>(&self, key: &str, attempt: Attempt<'_>, answer: &Answer) -> Result<Option<T>, StoreError> {
         if matches!(answer.status.as_u16(), 404 | 410) && !lacks_bucket(answer) {
             return Ok(None);
         }
-        if self.refused_is_absent && is_refused(answer) {
+        let name = key.rsplit('/').next().unwrap_or(key);
+        // Whether a node is there is not decided by who may read it: without it, what is left would be another hierarchy.
+        let is_node = matches!(name, "zarr.json" | ".zarray" | ".zgroup");
+        if self.refused_is_absent && is_refused(answer) && !is_node {
+            if !matches!(name, ".zattrs" | ".zmetadata") {
+                self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+            }
             return Ok(None);
         }
         Err(attempt.answered(answer, &self.backend))
@@ -234,6 +244,12 @@ impl Client {
             }
             next = page.next;
         }
+    }
+
+    /// How many objects whose keys begin with `prefix` were refused and count as absent.
+    pub(super) fn num_refused(&self, prefix: &str) -> u64 {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.range(prefix.to_owned()..).take_while(|key| key.starts_with(prefix)).count() as u64
     }
 
     /// A page of a listing.

@@ -414,6 +414,17 @@ impl Store for RemoteStore {
         Ok(ObjectWriter::new(RemoteWriter::new(self.client()?.clone(), self.writes.clone(), names)))
     }
 
+    fn num_refused(&self, below: &Key<'_>) -> u64 {
+        match self.client.get() {
+            Some(Ok(client)) => client.num_refused(&self.prefix(below)),
+            _ => 0,
+        }
+    }
+
+    fn takes_refused_for_absent(&self) -> bool {
+        self.options.refused_is_absent
+    }
+
     fn let_go(&self) {
         if let (Some(Ok(client)), Ok(runtime)) = (self.client.get(), runtime()) {
             runtime.block_on(client.let_go());
