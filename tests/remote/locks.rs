@@ -117,7 +117,7 @@ fn lock_of_another_host_is_taken_over_once_it_has_expired() {
     run(&test, &old, &[&COMMAND[..], &["--resume"]].concat()).succeeds();
     assert_eq!(below(&old, "/bucket/b"), whole());
     // One that is written now, and read again 70 seconds later.
-    let fresh = put_lock(&server, lock_of("elsewhere", 7));
+    let fresh = put_lock(&server, &lock_of("elsewhere", 7));
     assert!(fresh.contains("200"), "{fresh}");
     let resume = [&COMMAND[..], &["--resume"]].concat();
     run(&test, &server, &resume).fails(3, &["locked", "process 7 on `elsewhere`", "expires 60 s"]);
@@ -129,7 +129,7 @@ fn lock_of_another_host_is_taken_over_once_it_has_expired() {
 #[test]
 fn lock_of_a_dead_process_of_this_host_is_taken_over_at_once() {
     let (test, server) = (CliTest::new(), sound(array("/bucket/a"), BUCKET));
-    put_lock(&server, lock_of(&host(), 4_000_000));
+    put_lock(&server, &lock_of(&host(), 4_000_000));
     run(&test, &server, &[&COMMAND[..], &["--resume"]].concat()).succeeds();
     assert_eq!(below(&server, "/bucket/b"), whole());
 }
@@ -149,7 +149,7 @@ fn run_whose_lock_is_taken_over_stops_and_leaves_what_is_there() {
             while !server.lines().iter().any(|line| line == "PUT /bucket/b/c/4") {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            put_lock(&server, lock_of("elsewhere", 7));
+            put_lock(&server, &lock_of("elsewhere", 7));
         });
         run(&test, &server, &COMMAND).fails(3, &["lock", "another run"]);
     });
@@ -159,12 +159,12 @@ fn run_whose_lock_is_taken_over_stops_and_leaves_what_is_there() {
 }
 
 /// Writes a lock as another program would.
-fn put_lock(server: &Server, body: Vec<u8>) -> String {
+fn put_lock(server: &Server, body: &[u8]) -> String {
     use std::io::{Read, Write};
     let host = server.address.strip_prefix("http://").unwrap();
     let mut stream = std::net::TcpStream::connect(host).unwrap();
     let head = format!("PUT {LOCK} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {}\r\n\r\n", body.len());
-    stream.write_all(&[head.as_bytes(), &body].concat()).unwrap();
+    stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
     let mut answer = [0; 64];
     let length = stream.read(&mut answer).unwrap();
     String::from_utf8_lossy(&answer[..length]).into_owned()
