@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::format::consolidate::with_copies;
 use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result};
+use super::plan::planner::ahead_bytes;
 use super::planning::{PlannedArray, Planning};
 use super::room::with_missing_space;
 use super::sealed::SealedPlan;
@@ -112,7 +113,8 @@ impl Prepared {
         let shelf = &Shelf::default();
         let planning = Planning { budget, run, interrupt, driver: &driver, progress, work, is_tree, shelf };
         let mut arrays = planning.plan(arrays)?;
-        shelf.limit(budget.left_by(most_bytes(&arrays, budget, driver.num_threads())));
+        let needed = most_bytes(&arrays, budget, driver.num_threads());
+        shelf.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
         let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
         let documents = with_copies(options, &source.groups, of_arrays.collect())?;
         Ok(Prepared { budget, driver, source, site, arrays, documents })

@@ -50,6 +50,11 @@ pub(in crate::operation) struct Planner<'a> {
     pub shelf: &'a Shelf,
 }
 
+/// Bytes that a store reads ahead, beside those of the work.
+pub(in crate::operation::transcode) fn ahead_bytes(source: &Node) -> u64 {
+    source.wants_hints().map_or(0, |ahead| ahead.bytes)
+}
+
 impl Planner<'_> {
     /// Settles the plan for an opened array.
     pub(in crate::operation::transcode) fn plan(
@@ -113,8 +118,8 @@ impl Planner<'_> {
             return pass.settle(request);
         };
         let memory = sketch.allot(budget, self.run.verify)?;
-        // What is kept, of this array and of others, takes none of the memory of the passes.
-        self.shelf.limit(budget.left_by(memory.bytes));
+        // What is kept, of this array and of others, takes none of the memory of the passes, and of what is read ahead.
+        self.shelf.limit(budget.left_by(memory.bytes.saturating_add(ahead_bytes(&request.source.node))));
         let keeps = |job: &ObjectJob| job.reads_subchunks_once() && job.transfer.source.is_regular();
         let keeps = sketch.job.objects().is_some_and(keeps);
         let (budget, kept) = (budget.narrowed(memory.threads), if keeps { kept } else { &none });
