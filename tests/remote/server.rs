@@ -134,6 +134,8 @@ fn serve(
     fault: &(dyn Fn(usize, &Request) -> Option<Answer> + Send + Sync),
     seen: &Mutex<Vec<Request>>,
 ) {
+    // Head and body are written one after the other.
+    stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     while let Some(request) = read(&mut reader) {
         let number = {
