@@ -1,6 +1,7 @@
 //! The keys of an array held against its grid: each folder is walked as it is read, many at a time, and no more names
 //! are kept than are looked at.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -22,6 +23,13 @@ const MOST_ASKED_FOR: u64 = 1 << 22;
 
 /// How many such pieces of work may wait.
 const MOST_WAITING: usize = 64;
+
+/// Behind a network a folder below which no more keys are expected is listed with all that lies below it: some pages, where
+/// each folder in it would take one.
+const LISTED_WHOLE: u64 = 10_000;
+
+/// Listings of folders that are under way at once behind a network, whatever the threads: they only wait.
+const LISTINGS_AT_ONCE: usize = 32;
 
 /// Lists the chunks of an array, to read them.
 pub fn list(node: &Node, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing, StoreError> {
@@ -57,11 +65,25 @@ pub fn scan(
     purpose: Purpose<'_>,
     driver: &Driver,
 ) -> Result<Listing, StoreError> {
-    let grid_shape = metadata.chunk_grid_shape();
+    scan_as(node, metadata, purpose, driver, node.abilities().is_remote)
+}
+
+/// The same; whether each listing is a request is said.
+fn scan_as(
+    node: &Node,
+    metadata: &ArrayMetadata,
+    purpose: Purpose<'_>,
+    driver: &Driver,
+    is_far: bool,
+) -> Result<Listing, StoreError> {
+    let (grid_shape, abilities) = (metadata.chunk_grid_shape(), node.abilities());
     let waiting = AtomicUsize::new(0);
-    let scanner = Scanner { node, metadata, grid_shape, purpose, waiting, found: Mutex::default() };
-    if node.abilities().lists {
+    let scanner = Scanner { node, metadata, grid_shape, purpose, is_far, waiting, found: Mutex::default() };
+    if abilities.lists {
         let root = Task::Folder { folder: String::new(), depth: 0 };
+        let wide =
+            (is_far && !scanner.is_listed_whole(0)).then(|| Driver::new(LISTINGS_AT_ONCE).ok()).flatten();
+        let driver = wide.as_ref().unwrap_or(driver);
         driver.visit_tree(root, |task, visit| scanner.run(task, visit));
     } else {
         scanner.ask_for_each()?;
@@ -72,6 +94,7 @@ pub fn scan(
     }
     purpose.leave_out(&mut found.strays);
     found.strays.sort_unstable();
+    found.strays.dedup();
     Ok(Listing {
         present: found.present.finish(),
         unreadable: found.unreadable.finish(),
@@ -102,6 +125,8 @@ struct Scanner<'a> {
     metadata: &'a ArrayMetadata,
     grid_shape: Vec<u64>,
     purpose: Purpose<'a>,
+    /// Whether each listing is a request.
+    is_far: bool,
     /// Sizes that are to be asked for by whoever has time, in pieces of work.
     waiting: AtomicUsize,
     found: Mutex<Found>,
@@ -124,7 +149,15 @@ impl Scanner<'_> {
         let mut found = Found::default();
         let (folder, outcome) = match task {
             Task::Folder { folder, depth } => {
-                let outcome = self.look_through(&folder, depth, &mut found, visit);
+                let outcome = match self.is_listed_whole(depth).then(|| self.look_below(&folder, depth)) {
+                    Some(Ok(Some(below))) => {
+                        found = below;
+                        Ok(())
+                    }
+                    Some(Err(error)) => Err(error),
+                    // More lies there than the grid has.
+                    Some(Ok(None)) | None => self.look_through(&folder, depth, &mut found, visit),
+                };
                 (folder, outcome)
             }
             Task::Sizes { folder, objects } => {
@@ -142,6 +175,57 @@ impl Scanner<'_> {
         }
     }
 
+    /// Whether all below a folder that lies `depth` deep is listed at once.
+    fn is_listed_whole(&self, depth: usize) -> bool {
+        // What the keys of chunks begin with lies above the first dimension.
+        let given = depth.saturating_sub(1);
+        let expected = self.grid_shape.iter().skip(given).fold(1, |count: u64, of| count.saturating_mul(*of));
+        self.is_far && expected <= LISTED_WHOLE
+    }
+
+    /// Looks at all that lies below a folder, as if each folder in it were looked through; `None` where that is far more than
+    /// the chunks of the grid.
+    fn look_below(&self, folder: &str, depth: usize) -> Result<Option<Found>, StoreError> {
+        let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
+        let (mut found, mut seen) = (Found::default(), 0);
+        let mut unmeasured = Vec::new();
+        // Where no keys of chunks can lie; what lies in it is of no more interest.
+        let mut left_out = String::new();
+        self.node.each_below(folder, |key, kind, bytes| {
+            seen += 1;
+            if seen > 4 * LISTED_WHOLE {
+                return ControlFlow::Break(());
+            }
+            let folders = key[prefix..].match_indices('/').map(|(slash, _)| &key[..prefix + slash]);
+            let barred = folders
+                .zip(depth..)
+                .find(|(above, depth)| self.index(above).is_some() || !self.may_hold_keys(above, *depth));
+            match barred.filter(|_| kind != EntryKind::Unnamed) {
+                Some((above, _)) if above == left_out => {}
+                Some((above, _)) => {
+                    above.clone_into(&mut left_out);
+                    match self.index(above) {
+                        Some(index) => self.not_a_file(above, FOLDER, Some(index), &mut found),
+                        None => found.push(above, StrayKind::Folder),
+                    }
+                }
+                None => unmeasured.extend(self.object_at(key, (kind, bytes), prefix, &mut found)),
+            }
+            ControlFlow::Continue(())
+        })?;
+        if seen > 4 * LISTED_WHOLE {
+            return Ok(None);
+        }
+        if !unmeasured.is_empty() {
+            self.measure(folder, &unmeasured, &mut found)?;
+        }
+        Ok(Some(found))
+    }
+
+    fn index(&self, key: &str) -> Option<u64> {
+        self.metadata.chunk_key_encoding.linear_index(key, &self.grid_shape)
+    }
+
     fn look_through(
         &self,
         folder: &str,
@@ -152,37 +236,52 @@ impl Scanner<'_> {
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let mut objects = Vec::new();
         let mut outcome = Ok(());
-        self.node.each_entry(folder, |key, kind| {
-            let index = self.metadata.chunk_key_encoding.linear_index(key, &self.grid_shape);
-            match (kind, index) {
-                (EntryKind::Unnamed, _) => found.push(key, StrayKind::NotUtf8),
-                (EntryKind::Folder, None) if self.may_hold_keys(key, depth) => {
-                    visit(Task::Folder { folder: key.to_owned(), depth: depth + 1 });
-                }
-                (EntryKind::Folder, None) => found.push(key, StrayKind::Folder),
-                (EntryKind::Folder, Some(index)) => self.not_a_file(key, FOLDER, Some(index), found),
-                (EntryKind::Other(other), _) if self.purpose.validates() => {
-                    self.not_a_file(key, other, index, found);
-                }
-                (_, None) => self.no_chunk(key, kind, found),
-                (_, Some(index)) => {
-                    let is_link = kind == EntryKind::Link;
-                    if is_link && self.purpose.validates() {
-                        found.push(key, StrayKind::Link);
-                    }
-                    if !is_link && !self.purpose.wants_sizes() {
-                        found.present.insert(index);
-                        return;
-                    }
-                    objects.push(Object { index, name: key[prefix..].to_owned(), is_link });
-                    if objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
-                        outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
-                    }
+        self.node.each_entry(folder, |key, kind, bytes| match (kind, self.index(key)) {
+            (EntryKind::Folder, None) if self.may_hold_keys(key, depth) => {
+                visit(Task::Folder { folder: key.to_owned(), depth: depth + 1 });
+            }
+            (EntryKind::Folder, None) => found.push(key, StrayKind::Folder),
+            (EntryKind::Folder, Some(index)) => self.not_a_file(key, FOLDER, Some(index), found),
+            _ => {
+                objects.extend(self.object_at(key, (kind, bytes), prefix, found));
+                if objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
+                    outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
                 }
             }
         })?;
         outcome?;
         if objects.is_empty() { Ok(()) } else { self.sizes(folder, objects, found, visit) }
+    }
+
+    /// Looks at what is no folder, of which the listing may have told the size; what must be measured yet is given back, with
+    /// its name from `prefix` on.
+    fn object_at(
+        &self,
+        key: &str,
+        (kind, bytes): (EntryKind, Option<u64>),
+        prefix: usize,
+        found: &mut Found,
+    ) -> Option<Object> {
+        let index = self.index(key);
+        match (kind, index) {
+            (EntryKind::Unnamed, _) => found.push(key, StrayKind::NotUtf8),
+            (EntryKind::Other(other), _) if self.purpose.validates() => {
+                self.not_a_file(key, other, index, found)
+            }
+            (_, None) => self.no_chunk(key, kind, found),
+            (_, Some(index)) => {
+                let is_link = kind == EntryKind::Link;
+                if is_link && self.purpose.validates() {
+                    found.push(key, StrayKind::Link);
+                }
+                match bytes {
+                    _ if !is_link && !self.purpose.wants_sizes() => found.present.insert(index),
+                    Some(bytes) if !is_link => self.measured(key, index, bytes, found),
+                    _ => return Some(Object { index, name: key[prefix..].to_owned(), is_link }),
+                }
+            }
+        }
+        None
     }
 
     /// Whether a folder in a folder that lies `depth` deep is looked through.
@@ -279,19 +378,24 @@ impl Scanner<'_> {
                 }
                 continue;
             };
-            found.present.insert(*index);
-            if self.purpose.wants_sizes() {
-                found.bytes = found.bytes.saturating_add(size);
-            }
-            let Purpose::Validating(rules) = self.purpose else { continue };
-            let chunk = unravel(*index, &self.grid_shape);
-            let SizeRule { exact, least, most } = rules.of(&chunk);
-            if exact.is_some_and(|exact| exact != size) || size < least || size > most {
-                found.unreadable.insert(*index);
-                found.push(&key(), StrayKind::Size(chunk, size));
-            }
+            self.measured(&key(), *index, size, found);
         }
         Ok(())
+    }
+
+    /// Holds the size of an object against what it may be.
+    fn measured(&self, key: &str, index: u64, size: u64, found: &mut Found) {
+        found.present.insert(index);
+        if self.purpose.wants_sizes() {
+            found.bytes = found.bytes.saturating_add(size);
+        }
+        let Purpose::Validating(rules) = self.purpose else { return };
+        let chunk = unravel(index, &self.grid_shape);
+        let SizeRule { exact, least, most } = rules.of(&chunk);
+        if exact.is_some_and(|exact| exact != size) || size < least || size > most {
+            found.unreadable.insert(index);
+            found.push(key, StrayKind::Size(chunk, size));
+        }
     }
 }
 
@@ -316,9 +420,13 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::array::listing::Sizes;
     use crate::metadata::array::ArrayDocument;
     use crate::metadata::json::Json;
+    use crate::store::MemoryStore;
 
     /// An array of 40 x 3 chunks of one element.
     fn metadata(separator: char) -> ArrayMetadata {
@@ -356,5 +464,68 @@ mod tests {
                 assert_eq!(list(&node, &metadata, &driver.alone()).unwrap().present, chunks);
             }
         }
+    }
+
+    /// Any chunk of seven bytes.
+    #[derive(Debug)]
+    struct Seven;
+
+    impl Sizes for Seven {
+        fn of(&self, _: &[u64]) -> SizeRule {
+            SizeRule { exact: Some(7), least: 0, most: u64::MAX }
+        }
+    }
+
+    #[test]
+    fn listing_of_all_below_at_once_is_that_of_each_folder() {
+        for separator in ['/', '.'] {
+            let (node, metadata) = (Node::of(Arc::new(MemoryStore::new("m"))), metadata(separator));
+            for index in (0..120).filter(|index| index % 5 != 0) {
+                let key = metadata.chunk_key_encoding.key(&position(index, &metadata));
+                node.write(&key, if index % 7 == 0 { b"six by" } else { b"seven b" }).unwrap();
+            }
+            let strays = [
+                "zarr.json",
+                "notes",
+                "c/40/0",
+                "c/x",
+                "c/1/0/y",
+                "c/2/notes/z",
+                "a/b/c/d/e",
+                "a/b/f",
+                "a/0",
+            ];
+            for key in strays {
+                node.write(key, b"").unwrap();
+            }
+            node.write(&format!("c{separator}1{separator}1/x/y"), b"").unwrap();
+            node.write(&format!("c{separator}1{separator}1/z"), b"").unwrap();
+            let driver = Driver::new(2).unwrap();
+            for purpose in [
+                Purpose::Reading { with_sizes: false },
+                Purpose::Reading { with_sizes: true },
+                Purpose::Validating(&Seven),
+            ] {
+                let [near, far] =
+                    [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
+                assert!(near.present.len() > 90 && near.strays.len() > 3);
+                assert_eq!(near, far, "{separator} {purpose:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn far_more_keys_than_the_grid_has_chunks_are_not_all_listed() {
+        let (node, metadata) = (Node::of(Arc::new(MemoryStore::new("m"))), metadata('/'));
+        for number in 0..=4 * LISTED_WHOLE {
+            node.write(&format!("other/{number}/x"), b"").unwrap();
+        }
+        node.write("c/3/1", b"seven b").unwrap();
+        let driver = Driver::new(2).unwrap();
+        let purpose = Purpose::Validating(&Seven);
+        let [near, far] =
+            [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
+        assert_eq!(near, far);
+        assert_eq!(far.strays.len(), 1);
     }
 }

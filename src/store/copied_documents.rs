@@ -120,8 +120,8 @@ impl Store for CopiedDocuments {
             // No node lies below: of what else does, such as the chunks of an array, the copies know nothing.
             return self.inner.list(below, depth, each);
         }
-        let folders = folders.into_iter().map(|name| Entry { name, kind: EntryKind::Folder });
-        let files = files.into_iter().map(|name| Entry { name, kind: EntryKind::File });
+        let folders = folders.into_iter().map(|name| Entry::new(name, EntryKind::Folder));
+        let files = files.into_iter().map(|name| Entry::new(name, EntryKind::File));
         for entry in folders.chain(files) {
             if each(entry).is_break() {
                 break;

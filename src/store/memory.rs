@@ -146,7 +146,7 @@ impl Store for MemoryStore {
             if kind == EntryKind::Folder && last.replace(name) == Some(name) {
                 continue;
             }
-            if each(Entry { name, kind }).is_break() {
+            if each(Entry::new(name, kind)).is_break() {
                 break;
             }
         }

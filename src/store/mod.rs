@@ -331,6 +331,15 @@ pub struct Entry<'a> {
     pub name: &'a str,
     /// What it is.
     pub kind: EntryKind,
+    /// The size of an object in bytes, where the listing tells that without being asked.
+    pub bytes: Option<u64>,
+}
+
+impl<'a> Entry<'a> {
+    /// One of which the listing does not tell the size.
+    pub fn new(name: &'a str, kind: EntryKind) -> Self {
+        Entry { name, kind, bytes: None }
+    }
 }
 
 /// What a store can take.

@@ -288,15 +288,36 @@ impl Node {
     }
 
     /// Gives all that a folder of the node holds (`""`: the node itself) to `visit` as it is read: its key, or the name
-    /// as well as it can be shown, and what it is. No link is followed; a folder that is not there holds nothing.
-    pub fn each_entry(&self, folder: &str, mut visit: impl FnMut(&str, EntryKind)) -> Result<(), StoreError> {
+    /// as well as it can be shown, what it is, and its size where the listing tells that. No link is followed; a folder that
+    /// is not there holds nothing.
+    pub fn each_entry(
+        &self,
+        folder: &str,
+        mut visit: impl FnMut(&str, EntryKind, Option<u64>),
+    ) -> Result<(), StoreError> {
         let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let prefix = key.len();
-        self.store.list(&self.folder(folder)?, Depth::Folder, &mut |Entry { name, kind }| {
+        self.store.list(&self.folder(folder)?, Depth::Folder, &mut |Entry { name, kind, bytes }| {
             key.truncate(prefix);
             key.push_str(name);
-            visit(&key, kind);
+            visit(&key, kind, bytes);
             ControlFlow::Continue(())
+        })
+    }
+
+    /// Gives all that lies below a folder of the node to `visit`, until that breaks off: its key, what it is, and its size
+    /// where the listing tells that.
+    pub fn each_below(
+        &self,
+        folder: &str,
+        mut visit: impl FnMut(&str, EntryKind, Option<u64>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let prefix = key.len();
+        self.store.list(&self.folder(folder)?, Depth::All, &mut |Entry { name, kind, bytes }| {
+            key.truncate(prefix);
+            key.push_str(name);
+            visit(&key, kind, bytes)
         })
     }
 
@@ -313,7 +334,7 @@ impl Node {
     /// The names of the folders in the node's own, of its first `most` entries; links to folders are among them.
     pub fn folders(&self, most: usize) -> Result<Vec<String>, StoreError> {
         let (mut folders, mut left) = (Vec::new(), most);
-        self.store.list(&self.prefix, Depth::Folder, &mut |Entry { name, kind }| {
+        self.store.list(&self.prefix, Depth::Folder, &mut |Entry { name, kind, .. }| {
             let is_folder = match kind {
                 EntryKind::Folder => true,
                 EntryKind::Link => self.child(name).is_ok_and(|child| child.leads_to_folder()),
@@ -344,7 +365,7 @@ impl Node {
     /// What a folder of the node holds (`""`: the node itself), all of it; no link is followed.
     pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
         let mut listing = FolderListing::default();
-        self.each_entry(folder, |key, kind| {
+        self.each_entry(folder, |key, kind, _| {
             let key = key.to_owned();
             match kind {
                 EntryKind::File => listing.files.push(key),

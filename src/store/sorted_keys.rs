@@ -49,7 +49,7 @@ pub(super) trait SortedKeys {
         let prefix = if below.is_root() { String::new() } else { format!("{}/", below.as_str()) };
         if below.is_root() {
             for name in self.unnamed() {
-                if each(Entry { name, kind: EntryKind::Unnamed }).is_break() {
+                if each(Entry::new(name, EntryKind::Unnamed)).is_break() {
                     return;
                 }
             }
@@ -63,12 +63,12 @@ pub(super) trait SortedKeys {
                 Some((folder, _)) => {
                     // `0` follows `/`: behind all that lies in the folder.
                     place = self.first_from(&format!("{prefix}{folder}0"));
-                    Entry { name: folder, kind: EntryKind::Folder }
+                    Entry::new(folder, EntryKind::Folder)
                 }
                 // One that holds something is found by that.
                 None if is_folder && (depth == Depth::All || self.holds_below(key)) => continue,
-                None if is_folder => Entry { name, kind: EntryKind::Folder },
-                None => Entry { name, kind: EntryKind::File },
+                None if is_folder => Entry::new(name, EntryKind::Folder),
+                None => Entry::new(name, EntryKind::File),
             };
             if each(entry).is_break() {
                 return;

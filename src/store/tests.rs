@@ -25,7 +25,7 @@ fn nodes() -> (tempfile::TempDir, [Node; 4]) {
 
 fn names(node: &Node, folder: &str) -> Vec<(String, EntryKind)> {
     let mut names = Vec::new();
-    node.each_entry(folder, |key, kind| names.push((key.to_owned(), kind))).unwrap();
+    node.each_entry(folder, |key, kind, _| names.push((key.to_owned(), kind))).unwrap();
     names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     names
 }

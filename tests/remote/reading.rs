@@ -202,3 +202,24 @@ fn option_that_no_store_has_is_usage_and_one_of_another_store_or_an_empty_variab
     let requests = server.requests();
     assert!(requests.iter().all(|request| !request.headers.contains_key("x-amz-security-token")));
 }
+
+#[test]
+fn folders_of_chunks_are_listed_together() {
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[20,20,20],"data_type":"uint8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,2,2]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}],"attributes":{}}"#;
+    let mut objects = Objects::from([("/bucket/a/zarr.json".to_owned(), document.as_bytes().to_vec())]);
+    for chunk in 0..1000 {
+        let key = format!("/bucket/a/c/{}/{}/{}", chunk / 100, chunk / 10 % 10, chunk % 10);
+        objects.insert(key, vec![1; 8]);
+    }
+    let test = CliTest::new();
+    for command in [
+        ["inspect", "s3://bucket/a", "--storage", "always"],
+        ["validate", "s3://bucket/a", "--level", "keys"],
+    ] {
+        let server = sound(objects.clone(), Manner::Bucket { page: 1000 });
+        run(&test, &server, &command).succeeds();
+        assert!(server.lines().len() <= 8, "{:?}", server.lines());
+    }
+}

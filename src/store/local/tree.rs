@@ -137,10 +137,10 @@ pub(super) fn each_entry(
         let entry = entry.map_err(io_error("list", path))?;
         let name = entry.file_name();
         let flow = match name.to_str() {
-            None => each(Entry { name: &name.to_string_lossy(), kind: EntryKind::Unnamed }),
+            None => each(Entry::new(&name.to_string_lossy(), EntryKind::Unnamed)),
             Some(name) => {
                 let file_type = entry.file_type().map_err(io_error("list", path))?;
-                each(Entry { name, kind: EntryKind::of(file_type) })
+                each(Entry::new(name, EntryKind::of(file_type)))
             }
         };
         if flow.is_break() {
@@ -157,13 +157,13 @@ pub(super) fn each_object(
 ) -> Result<(), StoreError> {
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
-        let flow = each_entry(&path.join(&folder), &mut |Entry { name, kind }| {
+        let flow = each_entry(&path.join(&folder), &mut |Entry { name, kind, .. }| {
             let name = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             if kind == EntryKind::Folder {
                 folders.push(name);
                 return ControlFlow::Continue(());
             }
-            each(Entry { name: &name, kind })
+            each(Entry::new(&name, kind))
         })?;
         if flow.is_break() {
             break;

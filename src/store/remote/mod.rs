@@ -369,14 +369,14 @@ impl Store for RemoteStore {
                     continue;
                 }
                 let kind = if Key::new(name).is_ok() { EntryKind::File } else { EntryKind::Unnamed };
-                each(Entry { name, kind })?;
+                each(Entry { name, kind, bytes: Some(*bytes) })?;
             }
             for key in &page.folders {
                 let Some(name) = key.strip_prefix(prefix.as_str()) else { continue };
                 let folder = name.strip_suffix('/').unwrap_or(name);
                 match Key::new(folder) {
-                    Ok(_) => each(Entry { name: folder, kind: EntryKind::Folder })?,
-                    Err(_) => each(Entry { name, kind: EntryKind::Unnamed })?,
+                    Ok(_) => each(Entry::new(folder, EntryKind::Folder))?,
+                    Err(_) => each(Entry::new(name, EntryKind::Unnamed))?,
                 }
             }
             ControlFlow::Continue(())

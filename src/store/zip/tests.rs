@@ -84,7 +84,7 @@ fn members_are_listed_as_in_folders() {
     let node = node_of(&names.map(|name| Member::stored(name, "")));
     let list = |folder| {
         let mut found = Vec::new();
-        node.each_entry(folder, |key, kind| found.push((key.to_owned(), kind))).unwrap();
+        node.each_entry(folder, |key, kind, _| found.push((key.to_owned(), kind))).unwrap();
         found.sort_by(|a, b| a.0.cmp(&b.0));
         found
     };
