@@ -133,7 +133,7 @@ impl Site {
         if standing == Standing::Nothing && !keeps_unfinished {
             return Self::beside(site, shown, standing, (false, false));
         }
-        if !site.stages() && Journal::must_clear_at(&place) {
+        if standing != Standing::Nothing && !site.stages() && Journal::must_clear_at(&place) {
             return Err(OperationError::environment(format!(
                 "`{shown}` was being replaced by a run that ended before it had removed the old one"
             ))

@@ -166,15 +166,20 @@ impl RemoteLock {
 impl Held {
     /// The lock stands there as this process wrote it: finds out what the server heeds, and begins to renew it.
     async fn made(mut self, version: Option<String>, now: Option<u64>) -> Result<Asked, StoreError> {
-        // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused.
-        if !matches!(self.write(Condition::IsNew).await?, Written::Refused) {
+        let runtime = runtime().map_err(|source| io("reach", &self.object, source))?;
+        // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
+        // conditions are tried out at once.
+        let again = self.probe();
+        let again = runtime.spawn(async move { again.write(Condition::IsNew).await });
+        let elsewhere = self.write(Condition::IsVersion(self.client.backend.service().no_version())).await;
+        let again = again.await.map_err(|error| io("lock", &self.object, std::io::Error::other(error)))?;
+        if !matches!(again?, Written::Refused) {
             self.client.delete(&self.key, &self.object).await?;
             return Ok(Asked::Unsupported);
         }
         self.text.taken = now;
         let mut version = version.unwrap_or_default();
-        let elsewhere = Condition::IsVersion(self.client.backend.service().no_version());
-        self.heeds_versions = match self.write(elsewhere).await? {
+        self.heeds_versions = match elsewhere? {
             Written::Refused => true,
             Written::Done(written, _) => {
                 version = written.unwrap_or_default();
@@ -184,15 +189,11 @@ impl Held {
         };
         *self.version() = version;
         let held = Arc::new(self);
-        // Also so that it says when it was taken.
-        if !held.renew().await? {
-            return held.elsewhere().await;
-        }
         held.client.hold(&held);
         let renewed = held.clone();
-        let runtime = runtime().map_err(|source| io("reach", &held.object, source))?;
         let renewing = runtime.spawn(async move {
-            let mut wait = RENEWED_EACH;
+            // The first time at once, so that it says when it was taken.
+            let mut wait = Duration::ZERO;
             loop {
                 tokio::time::sleep(wait).await;
                 wait = match renewed.renew().await {
@@ -204,6 +205,19 @@ impl Held {
             }
         });
         Ok(Asked::Ours(RemoteLock { held, renewing }))
+    }
+
+    /// The same text at the same place, of which no version is known.
+    fn probe(&self) -> Held {
+        Held {
+            client: self.client.clone(),
+            key: self.key.clone(),
+            object: self.object.clone(),
+            text: self.text.clone(),
+            heeds_versions: false,
+            version: Mutex::default(),
+            is_lost: AtomicBool::new(false),
+        }
     }
 
     /// Another has it.

@@ -25,6 +25,8 @@ pub(super) struct RemoteLog {
     object: String,
     /// The number of the next object.
     next: u64,
+    /// Its objects with their sizes, in their order, as long as nobody else can change them: from when it is locked.
+    known: Option<Vec<(String, u64)>>,
     /// Lines that are not written yet.
     lines: Vec<u8>,
     written: Instant,
@@ -52,6 +54,7 @@ impl RemoteLog {
             prefix: format!("{key}/"),
             object,
             next: 0,
+            known: None,
             lines: Vec::new(),
             written: Instant::now(),
             is_in_place: true,
@@ -62,6 +65,7 @@ impl RemoteLog {
     /// Finds the number of the next object.
     fn find_next(&mut self) -> Result<(), StoreError> {
         let parts = self.parts()?;
+        self.known = self.lock.is_some().then(|| parts.clone());
         let last = parts.last().and_then(|(last, _)| last.strip_prefix(self.prefix.as_str()));
         let number = last.map(|number| number.parse::<u64>().unwrap_or(0));
         self.next = number.map_or(0, |number| number + 1);
@@ -91,6 +95,9 @@ impl RemoteLog {
 
     /// Its objects with their sizes, in their order.
     fn parts(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        if let Some(known) = &self.known {
+            return Ok(known.clone());
+        }
         let listed = Listed { prefix: &self.prefix, by_folder: false, most: None };
         let (mut parts, mut next) = (Vec::new(), None);
         loop {
@@ -106,9 +113,12 @@ impl RemoteLog {
     }
 
     fn write(&mut self, bytes: Vec<u8>) -> Result<(), StoreError> {
-        let key = self.key(self.next);
+        let (key, length) = (self.key(self.next), bytes.len() as u64);
         self.wait(self.client.put((&key, &self.object), bytes))?;
         self.next += 1;
+        if let Some(known) = &mut self.known {
+            known.push((key, length));
+        }
         Ok(())
     }
 
@@ -185,21 +195,28 @@ impl Log for RemoteLog {
     fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
         self.lines.clear();
         self.check_lock()?;
-        let parts = self.parts()?;
+        let mut parts = self.parts()?;
+        // Should this end on the way, they are listed again.
+        self.known = None;
         let mut end = parts.iter().fold(0_u64, |total, (_, bytes)| total.saturating_add(*bytes));
-        for (key, bytes) in parts.iter().rev() {
-            if end <= length {
-                break;
-            }
+        while let Some((key, bytes)) = parts.last().cloned().filter(|_| end > length) {
             let start = end - bytes;
             if start >= length {
-                self.wait(self.client.delete(key, &self.object))?;
+                self.wait(self.client.delete(&key, &self.object))?;
+                parts.pop();
             } else {
-                let mut kept = self.fetch(key, *bytes)?;
+                let mut kept = self.fetch(&key, bytes)?;
                 kept.truncate(usize::try_from(length.saturating_sub(start)).unwrap_or(usize::MAX));
-                self.wait(self.client.put((key, &self.object), kept))?;
+                self.wait(self.client.put((&key, &self.object), kept))?;
+                if let Some((_, bytes)) = parts.last_mut() {
+                    *bytes = length - start;
+                }
+                break;
             }
             end = start;
+        }
+        if self.lock.is_some() {
+            self.known = Some(parts);
         }
         self.find_next()
     }

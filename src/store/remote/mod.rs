@@ -501,9 +501,7 @@ impl Store for RemoteStore {
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         self.check_writable("write", key)?;
-        if let Some(log) = self.open_log(key)? {
-            return Ok(log);
-        }
+        // What is there is found out once it is locked.
         Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.writes.clone(), self.names(key))))
     }
 
