@@ -266,7 +266,7 @@ impl Scanner<'_> {
         match (kind, index) {
             (EntryKind::Unnamed, _) => found.push(key, StrayKind::NotUtf8),
             (EntryKind::Other(other), _) if self.purpose.validates() => {
-                self.not_a_file(key, other, index, found)
+                self.not_a_file(key, other, index, found);
             }
             (_, None) => self.no_chunk(key, kind, found),
             (_, Some(index)) => {
