@@ -1,6 +1,7 @@
 //! Objects that a server copies itself, between buckets too: their bytes do not come here.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use reqwest::Method;
 
@@ -17,6 +18,10 @@ use crate::store::{Key, Part, Receipt, StoreError, copy_in_pieces};
 const MOST_COPIED: u64 = 5_000_000_000;
 /// Objects of more bytes are read and written in pieces where the server does not copy them.
 const MOST_RELAYED: u64 = 8 << 20;
+
+/// How often the server is asked to copy an object, and how much longer it is waited each time before the next.
+const ATTEMPTS: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What became of a request to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,10 +105,15 @@ struct Copy {
 
 impl Copy {
     async fn run(&self) -> Result<(), StoreError> {
-        match self.ask().await? {
-            Copied::Done => Ok(()),
-            Copied::Failed | Copied::Declined => self.relay().await,
+        for attempt in 1..=ATTEMPTS {
+            match self.ask().await? {
+                Copied::Done => return Ok(()),
+                Copied::Declined => break,
+                // An error behind the status of a success is the store's own, and passes.
+                Copied::Failed => tokio::time::sleep(PAUSE * attempt).await,
+            }
         }
+        self.relay().await
     }
 
     /// Asks the server to copy it.
