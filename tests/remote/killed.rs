@@ -164,3 +164,39 @@ fn replacing_an_array_survives() {
     let arguments = vec!["transcode", "--overwrite", "s3://bucket/a", "s3://bucket/b"];
     Job { test: CliTest::new(), arguments, before }.survives(1);
 }
+
+/// The writes of chunks go on while others are made: the error of one reaches a run when it has noted others since.
+#[test]
+fn chunk_that_was_refused_is_not_noted_as_written() {
+    let test = CliTest::new();
+    for (key, bytes) in long("a") {
+        test.write(&key, bytes);
+    }
+    let whole = long("/bucket/b");
+    let command = ["transcode", "a", "s3://bucket/b", "--requests", "2", "--threads", "2"];
+    for chunk in [0, 7, 100, 150, 198, 199] {
+        let refused = format!("/bucket/b/c/{chunk}");
+        let refuse = move |_, request: &Request| {
+            let is_meant = request.method == "PUT" && request.path == refused;
+            is_meant.then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+        };
+        let server = Server::start(Objects::new(), BUCKET, Box::new(refuse));
+        run(&test, &server, &command).fails(3, &["403"]);
+        let left = server.objects();
+        assert!(!left.contains_key(ROOT) && !left.contains_key(&format!("/bucket/b/c/{chunk}")));
+        let server = sound(left, BUCKET);
+        run(&test, &server, &[&command[..], &["--resume"]].concat()).succeeds();
+        let found = at_destination(&server.objects());
+        assert_eq!(found.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>(), "chunk {chunk}");
+        assert!(found == whole, "chunk {chunk}: other bytes");
+    }
+}
+
+/// An array of 200 chunks.
+fn long(prefix: &str) -> Objects {
+    let document = String::from_utf8(array("").remove("/zarr.json").unwrap()).unwrap();
+    let document = document.replace("\"shape\":[24]", "\"shape\":[800]");
+    let mut objects = Objects::from([(format!("{prefix}/zarr.json"), document.into_bytes())]);
+    objects.extend((0..200_u8).map(|chunk| (format!("{prefix}/c/{chunk}"), vec![chunk; 4])));
+    objects
+}

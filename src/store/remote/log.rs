@@ -30,6 +30,8 @@ pub(super) struct RemoteLog {
     /// Lines that are not written yet.
     lines: Vec<u8>,
     written: Instant,
+    /// Writes that had failed before it was opened.
+    failures_before: u64,
     is_in_place: bool,
     lock: Option<RemoteLock>,
 }
@@ -50,6 +52,7 @@ impl RemoteLog {
     pub(super) fn new(client: Arc<Client>, writes: Arc<Writes>, (key, object): (String, String)) -> Self {
         RemoteLog {
             client,
+            failures_before: writes.failures(),
             writes,
             prefix: format!("{key}/"),
             object,
@@ -129,6 +132,11 @@ impl RemoteLog {
             return Ok(());
         }
         self.writes.finish(runtime().map_err(|source| io("reach", &self.object, source))?)?;
+        if self.writes.failures() > self.failures_before {
+            // Whoever was told of it, these lines may say that the object is there.
+            let failed = std::io::Error::other("an object of which it tells could not be written");
+            return Err(io("write", &self.object, failed));
+        }
         // Not where another run writes there by now.
         self.check_lock()?;
         let lines = std::mem::take(&mut self.lines);

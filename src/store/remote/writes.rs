@@ -27,6 +27,8 @@ struct Pending {
     bytes: u64,
     /// What failed first, until somebody is told.
     failed: Option<StoreError>,
+    /// How many have failed, whoever was told.
+    failures: u64,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,11 @@ impl Writes {
     /// Waits until all that has begun is done.
     pub(super) fn finish(&self, runtime: &Runtime) -> Result<(), StoreError> {
         self.finish_until(runtime, |pending| pending.writes.is_empty())
+    }
+
+    /// How many writes have failed so far, of which others may have been told.
+    pub(super) fn failures(&self) -> u64 {
+        self.pending().failures
     }
 
     /// Whether an object is being written.
@@ -105,6 +112,7 @@ impl Writes {
             pending.bytes -= bytes;
             pending.keys.remove(&key);
             if let Err(error) = outcome {
+                pending.failures += 1;
                 pending.failed = pending.failed.take().or(Some(error));
             }
         }
