@@ -258,9 +258,7 @@ impl Journal {
 
     /// Notes what waits, and syncs the destination: what was noted so far is believed after any failure.
     pub fn checkpoint(&self) -> Result<(), JournalError> {
-        let mut writer = self.writer();
-        self.write_lines(&mut writer)?;
-        self.mark(&mut writer)
+        self.mark(&mut self.writer())
     }
 
     /// Notes what waits, so that another process finds it.
@@ -284,9 +282,11 @@ impl Journal {
         held(&self.writer)
     }
 
+    /// Notes what waited before the destination was synced, and that it was, in one go.
     fn mark(&self, writer: &mut Writer) -> Result<(), JournalError> {
+        let lines = self.lines(writer);
         self.node.sync()?;
-        writer.append(&to_line(&Line::Checkpoint))?;
+        writer.append(&(lines + &to_line(&Line::Checkpoint)))?;
         writer.log.sync()?;
         writer.last_checkpoint = Instant::now();
         writer.bytes = 0;
@@ -294,6 +294,12 @@ impl Journal {
     }
 
     fn write_lines(&self, writer: &mut Writer) -> Result<(), StoreError> {
+        let lines = self.lines(writer);
+        if lines.is_empty() { Ok(()) } else { writer.append(&lines) }
+    }
+
+    /// The lines of what waits for them.
+    fn lines(&self, writer: &mut Writer) -> String {
         let mut parts: BTreeMap<String, (Vec<Range<u64>>, ObjectReport)> = BTreeMap::new();
         for slot in &self.waiting {
             let waiting = std::mem::take(&mut *held(slot));
@@ -309,7 +315,7 @@ impl Journal {
             lines += &to_line(&Line::Done { part, units: joined(units), counted: Counted::of(&report) });
         }
         writer.last_line = Instant::now();
-        if lines.is_empty() { Ok(()) } else { writer.append(&lines) }
+        lines
     }
 
     fn note(&self, part: &str, units: Range<u64>, report: &ObjectReport) -> Result<(), JournalError> {

@@ -35,6 +35,12 @@ impl Client {
         locks.push(Arc::downgrade(lock));
     }
 
+    /// A lock was removed with all that lay beside it: there is nothing left to release.
+    pub(super) fn forget(&self, key: &str) {
+        let locks = self.open.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.iter().filter_map(Weak::upgrade).filter(|lock| lock.is_at(key)).for_each(|lock| lock.forget());
+    }
+
     /// Gives up the uploads that are not complete, and then the locks.
     pub(super) async fn let_go(&self) {
         let uploads = std::mem::take(&mut *self.open.uploads.lock().unwrap_or_else(PoisonError::into_inner));

@@ -253,6 +253,15 @@ impl Held {
         }
     }
 
+    pub(super) fn is_at(&self, key: &str) -> bool {
+        self.key == key
+    }
+
+    /// It is removed already.
+    pub(super) fn forget(&self) {
+        self.is_lost.store(true, Ordering::Release);
+    }
+
     /// Removes the lock, unless it is another's.
     pub(super) async fn release(&self) -> Result<(), StoreError> {
         if self.is_lost.swap(true, Ordering::AcqRel) {

@@ -45,8 +45,11 @@ impl RemoteStore {
             last = Some(now);
             let (client, object) = (client.clone(), format!("{}/{key}", self.address.shown_root()));
             let removed = key.clone();
-            self.writes
-                .begin(runtime, &key, 0, async move { client.delete(&removed, &object).await.map(drop) })?;
+            self.writes.begin(runtime, &key, 0, async move {
+                client.delete(&removed, &object).await?;
+                client.forget(&removed);
+                Ok(())
+            })?;
         }
         self.writes.finish(runtime)
     }
