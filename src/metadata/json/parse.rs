@@ -64,6 +64,20 @@ struct Fault {
     kind: JsonErrorKind,
 }
 
+/// Takes what a list holds from `first` on. Where that is the most of it, and much, it goes on in the list's own memory: a
+/// copy of a million members would take theirs twice.
+fn split_last<T>(list: &mut Vec<T>, first: usize) -> Vec<T> {
+    const MUCH: usize = 1 << 12;
+    let count = list.len() - first;
+    if count < MUCH.max(first) {
+        return list.drain(first..).collect();
+    }
+    let mut last = std::mem::take(list);
+    list.extend(last.drain(..first));
+    last.shrink_to_fit();
+    last
+}
+
 struct Parser<'a> {
     text: &'a str,
     /// Always at a character boundary: only ASCII bytes, and strings to their closing quote, are passed over.
@@ -130,7 +144,7 @@ impl<'a> Parser<'a> {
             let value = self.value(depth + 1)?;
             self.members.push((name, value));
             if self.end_of_list(b'}', "`,` or `}`")? {
-                return Ok(Json::Object(self.members.drain(first..).collect()));
+                return Ok(Json::Object(split_last(&mut self.members, first).into_iter().collect()));
             }
         }
     }
@@ -147,7 +161,7 @@ impl<'a> Parser<'a> {
             let element = self.value(depth + 1)?;
             self.elements.push(element);
             if self.end_of_list(b']', "`,` or `]`")? {
-                return Ok(Json::Array(self.elements.drain(first..).collect()));
+                return Ok(Json::Array(split_last(&mut self.elements, first)));
             }
         }
     }
