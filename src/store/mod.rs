@@ -353,6 +353,13 @@ pub struct Room {
     pub files: u64,
 }
 
+impl Room {
+    /// Bytes that can be written.
+    pub fn bytes(&self) -> u64 {
+        self.blocks.saturating_mul(self.block_bytes)
+    }
+}
+
 /// Bytes that are copied at once between stores that have no better way.
 const PIECE: usize = 1 << 20;
 

@@ -295,12 +295,8 @@ impl Node {
         folder: &str,
         mut visit: impl FnMut(&str, EntryKind, Option<u64>),
     ) -> Result<(), StoreError> {
-        let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let prefix = key.len();
-        self.store.list(&self.folder(folder)?, Depth::Folder, &mut |Entry { name, kind, bytes }| {
-            key.truncate(prefix);
-            key.push_str(name);
-            visit(&key, kind, bytes);
+        self.each_listed(folder, Depth::Folder, |key, kind, bytes| {
+            visit(key, kind, bytes);
             ControlFlow::Continue(())
         })
     }
@@ -310,11 +306,20 @@ impl Node {
     pub fn each_below(
         &self,
         folder: &str,
+        visit: impl FnMut(&str, EntryKind, Option<u64>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.each_listed(folder, Depth::All, visit)
+    }
+
+    fn each_listed(
+        &self,
+        folder: &str,
+        depth: Depth,
         mut visit: impl FnMut(&str, EntryKind, Option<u64>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let prefix = key.len();
-        self.store.list(&self.folder(folder)?, Depth::All, &mut |Entry { name, kind, bytes }| {
+        self.store.list(&self.folder(folder)?, depth, &mut |Entry { name, kind, bytes }| {
             key.truncate(prefix);
             key.push_str(name);
             visit(&key, kind, bytes)

@@ -58,16 +58,6 @@ pub fn left_document(folder: &Node) -> Result<Option<Vec<u8>>, StoreError> {
     folder.read_document(DOCUMENT)
 }
 
-/// Removes intermediate data.
-fn remove(folder: &Node) -> Result<(), StoreError> {
-    if folder.exists()? {
-        // First the document: without it nothing that is left is taken for whole.
-        folder.remove(DOCUMENT)?;
-        folder.remove_root()?;
-    }
-    Ok(())
-}
-
 impl Staged {
     /// Bytes of the intermediate data of a job, at most.
     pub fn bytes(&self, transfer: &Transfer) -> u64 {
@@ -96,7 +86,13 @@ impl Staged {
 
     /// Removes the intermediate data.
     pub fn remove(&self) -> Result<(), StoreError> {
-        remove(&self.staging.node)
+        let folder = &self.staging.node;
+        if folder.exists()? {
+            // First the document: without it nothing that is left is taken for whole.
+            folder.remove(DOCUMENT)?;
+            folder.remove_root()?;
+        }
+        Ok(())
     }
 
     /// The first pass of a job.
@@ -208,8 +204,11 @@ impl StagedRun<'_> {
             node.publish(DOCUMENT, &document)?;
         }
         remove_others(node, metadata, part.done(), driver)?;
-        let found = list_with_sizes(node, metadata, driver)?.present_bytes;
-        if part.done().is_empty() || (is_known && found == part.before().bytes_written) {
+        let is_all_there = || -> Result<bool, StoreError> {
+            let found = list_with_sizes(node, metadata, driver)?.present_bytes;
+            Ok(is_known && found == part.before().bytes_written)
+        };
+        if part.done().is_empty() || is_all_there()? {
             return Ok(part);
         }
         remove_others(node, metadata, &ChunkSet::default(), driver)?;

@@ -32,7 +32,7 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
         return Ok(());
     }
     let room = room_of(&plan.target)?;
-    let free = room.blocks.saturating_mul(room.block_bytes);
+    let free = room.bytes();
     // Of compressed chunks the size is not known before.
     let written = fixed_bytes(plan).filter(|_| temporary > 0).unwrap_or(0);
     if temporary.saturating_add(written) > free {
@@ -63,7 +63,7 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
 /// The intermediate data fit into a folder of their own.
 fn check_scratch(folder: &Node, temporary: u64) -> Result<(), OperationError> {
     let room = room_of(folder)?;
-    let free = room.blocks.saturating_mul(room.block_bytes);
+    let free = room.bytes();
     if temporary <= free {
         return Ok(());
     }
@@ -109,7 +109,7 @@ pub(super) fn with_missing_space<'a>(
 
 /// What to do where space ran out before so many bytes that are needed still.
 fn space_help(needed: u64, room: &Room) -> String {
-    let free = room.blocks.saturating_mul(room.block_bytes);
+    let free = room.bytes();
     match needed.checked_sub(free) {
         Some(missing @ 1..) => {
             format!("about {} more are needed there ({} are free): make room", bytes(missing), bytes(free))

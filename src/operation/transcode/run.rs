@@ -104,7 +104,7 @@ impl Prepared {
     ) -> Result<Self, OperationError> {
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
-        check_scratch(options.run.scratch.as_ref())?;
+        check_scratch_folder(options.run.scratch.as_ref())?;
         let mut source = Source::open(options, &driver)?;
         given.map_or(Ok(()), |given| given.apply(&mut source))?;
         let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
@@ -122,7 +122,7 @@ impl Prepared {
 }
 
 /// A folder for scratch data that was named is there.
-fn check_scratch(given: Option<&Location>) -> Result<(), OperationError> {
+fn check_scratch_folder(given: Option<&Location>) -> Result<(), OperationError> {
     let Some(given) = given else { return Ok(()) };
     let node = given.node();
     match node.kind_behind_links() {
@@ -213,7 +213,7 @@ impl Whole<'_> {
         }
         let work = &claim.site.work;
         let room = work.room().map_err(cannot_write)?;
-        let most = room.blocks.saturating_mul(room.block_bytes);
+        let most = room.bytes();
         let copied =
             driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).transpose());
         copied.into_iter().zip(keys).try_for_each(|(copied, key)| {

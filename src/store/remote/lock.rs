@@ -111,15 +111,7 @@ impl RemoteLock {
         asker: &Asker<'_>,
     ) -> Result<Asked, StoreError> {
         let text = Text { id: id(), note: asker.note.to_owned(), expires_after: EXPIRES_AFTER, taken: None };
-        let held = Held {
-            client,
-            key,
-            object,
-            text,
-            heeds_versions: false,
-            version: Mutex::default(),
-            is_lost: AtomicBool::new(false),
-        };
+        let held = Held::new(client, (key, object), text);
         for _ in 0..ATTEMPTS {
             match held.write(Condition::IsNew).await? {
                 Written::Unsupported => return Ok(Asked::Unsupported),
@@ -164,12 +156,26 @@ impl RemoteLock {
 }
 
 impl Held {
+    /// A text for a place, where no version of it is known.
+    fn new(client: Arc<Client>, (key, object): (String, String), text: Text) -> Self {
+        Held {
+            client,
+            key,
+            object,
+            text,
+            heeds_versions: false,
+            version: Mutex::default(),
+            is_lost: AtomicBool::new(false),
+        }
+    }
+
     /// The lock stands there as this process wrote it: finds out what the server heeds, and begins to renew it.
     async fn made(mut self, version: Option<String>, now: Option<u64>) -> Result<Asked, StoreError> {
         let runtime = runtime().map_err(|source| io("reach", &self.object, source))?;
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
-        let again = self.probe();
+        let names = (self.key.clone(), self.object.clone());
+        let again = Held::new(self.client.clone(), names, self.text.clone());
         let again = runtime.spawn(async move { again.write(Condition::IsNew).await });
         let elsewhere = self.write(Condition::IsVersion(self.client.backend.service().no_version())).await;
         let again = again.await.map_err(|error| io("lock", &self.object, std::io::Error::other(error)))?;
@@ -205,19 +211,6 @@ impl Held {
             }
         });
         Ok(Asked::Ours(RemoteLock { held, renewing }))
-    }
-
-    /// The same text at the same place, of which no version is known.
-    fn probe(&self) -> Held {
-        Held {
-            client: self.client.clone(),
-            key: self.key.clone(),
-            object: self.object.clone(),
-            text: self.text.clone(),
-            heeds_versions: false,
-            version: Mutex::default(),
-            is_lost: AtomicBool::new(false),
-        }
     }
 
     /// Another has it.
