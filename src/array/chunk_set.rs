@@ -102,6 +102,23 @@ impl ChunkSet {
         left.finish()
     }
 
+    /// The members that are in `other`, too.
+    #[must_use]
+    pub fn common(&self, other: &ChunkSet) -> ChunkSet {
+        let mut common = Appender::default();
+        let mut others = other.runs().peekable();
+        for (first, end) in self.runs() {
+            while let Some((from, to)) = others.peek().copied().filter(|(from, _)| *from < end) {
+                common.push_run(first.max(from), end.min(to));
+                if to > end {
+                    break; // It may reach into what comes next.
+                }
+                others.next();
+            }
+        }
+        common.finish()
+    }
+
     /// Whether an index is a member.
     pub fn contains(&self, index: u64) -> bool {
         let after = self.parts.partition_point(|part| part.first <= index);
@@ -191,6 +208,8 @@ mod tests {
             let expected: ChunkSet =
                 (0..20_000).filter(|index| set.contains(*index) && !other.contains(*index)).collect();
             assert_eq!(set.without(&other), expected);
+            assert_eq!(set.common(&other), set.without(&expected));
+            assert_eq!(other.common(&set), set.without(&expected));
         }
         let gap = ChunkSet::full(10).without(&ChunkSet::from_indices(vec![3, 4, 12]));
         assert!(gap.runs().eq([(0, 3), (5, 10)]));

@@ -6,8 +6,11 @@
 //! follows is believed, before which everything was synced. A line that is torn, and what follows it, does not count.
 
 mod fingerprint;
+mod guard;
 mod holder;
+mod left;
 mod line;
+mod part;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,18 +19,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use fingerprint::{Fingerprint, digest};
-use holder::{Hold, Holder};
-use line::{Counted, Header, Known, Line, is_cleared, last_holder, next_line, read, to_line};
+use guard::{Guard, lock};
+use holder::Holder;
+use left::Left;
+use line::{Counted, Header, Known, Line, is_cleared, next_line, to_line};
+pub use part::{Part, name_of_pass};
 
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::Fault;
 use crate::engine::report::ObjectReport;
-use crate::store::{Asker, EntryKind, Holding, Key, Lock, Log, Node, StoreError, machine};
+use crate::store::{EntryKind, Key, Log, Node, StoreError, machine};
 
 /// The folder of the destination in which a run keeps what it needs to go on. It is removed at the end.
 pub const FOLDER: Key<'static> = Key::known(".zarrcast");
 
 const FILE: Key<'static> = Key::known(".zarrcast/journal");
+/// In a folder of its own.
+const NAME: Key<'static> = Key::known("journal");
 const SCHEMA: &str = "zarrcast.journal/2";
 
 /// Units wait at most this long for their line.
@@ -62,6 +69,9 @@ pub enum JournalError {
     },
 }
 
+/// The units that a run is to do, by the names of the parts that they are of. Those of other parts are others' to do.
+pub type Assignment = BTreeMap<String, ChunkSet>;
+
 /// Units that have no line yet.
 #[derive(Debug, Default)]
 struct Waiting {
@@ -79,19 +89,14 @@ struct Writer {
     bytes: u64,
 }
 
-/// What keeps other runs from a journal.
-#[derive(Debug)]
-struct Guard {
-    is_locked: bool,
-    /// Who has it or had it before, where there is no lock.
-    before: Option<Holder>,
-    hold: Hold,
-}
-
 /// The journal of a run.
 #[derive(Debug)]
 pub struct Journal {
     node: Node,
+    /// Where in the node it lies; nothing else is there.
+    folder: Key<'static>,
+    /// What is to be done, where that is not all.
+    assigned: Option<Assignment>,
     /// What keeps other runs out, and whose it is.
     guard: Guard,
     writer: Mutex<Writer>,
@@ -102,15 +107,6 @@ pub struct Journal {
     /// Units of all runs, and bytes that they wrote.
     num_units: AtomicU64,
     bytes_written: AtomicU64,
-}
-
-/// One array's, or one pass's, units in a journal.
-#[derive(Debug)]
-pub struct Part<'a> {
-    journal: &'a Journal,
-    name: String,
-    done: ChunkSet,
-    before: ObjectReport,
 }
 
 impl Journal {
@@ -150,6 +146,38 @@ impl Journal {
         let mut log = node.begin_log(&FILE)?;
         let guard = lock(&mut *log)?;
         log.truncate(0)?;
+        Self::begin_in(node, (log, guard), fingerprint, replaces)
+    }
+
+    /// Takes up the journal that a run of one part of a job has left in a folder of its own in a node, or begins it there.
+    /// Nothing but what is assigned is to be done.
+    ///
+    /// Where the store locks it, whoever comes second is refused. Where it does not, or its locks are those of one machine,
+    /// both go on with the same work, and neither believes what the other notes meanwhile.
+    pub fn open_part(
+        node: &Node,
+        folder: &Key<'static>,
+        fingerprint: &Fingerprint,
+        assigned: Assignment,
+    ) -> Result<Self, JournalError> {
+        let mut log = node.begin_log(&folder.below(&NAME))?;
+        let guard = lock(&mut *log)?;
+        let left = Left::read(&log.read(MOST_BYTES)?, fingerprint)?;
+        log.take_over(left.as_ref().map_or(0, |left| left.length))?;
+        let journal = match left {
+            Some(left) => Self::go_on(node, (log, guard), left)?,
+            None => Self::begin_in(node, (log, guard), fingerprint, false)?,
+        };
+        Ok(Journal { folder: folder.clone(), assigned: Some(assigned), ..journal })
+    }
+
+    /// Begins a journal in a log that is empty.
+    fn begin_in(
+        node: &Node,
+        (mut log, guard): (Box<dyn Log>, Guard),
+        fingerprint: &Fingerprint,
+        replaces: bool,
+    ) -> Result<Self, JournalError> {
         let header = Header {
             schema: SCHEMA.to_owned(),
             fingerprint: fingerprint.clone(),
@@ -167,27 +195,21 @@ impl Journal {
     pub fn resume(node: &Node, fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
         let Some(mut log) = node.open_log(&FILE)? else { return Ok(None) };
         let guard = lock(&mut *log)?;
-        let text = log.read(MOST_BYTES)?;
-        let Some((header, first)) = next_line::<Header>(&text, 0) else { return Ok(None) };
-        if header.schema != SCHEMA {
-            return Err(JournalError::OtherPlan { differences: vec!["the form of the journal".to_owned()] });
-        }
-        let differences = fingerprint.differences(&header.fingerprint);
-        if !differences.is_empty() {
-            return Err(JournalError::OtherPlan { differences });
-        }
-        let boot = machine::boot_id();
-        let (known, length, is_same_boot) = read(&text, first, header.boot.as_ref(), boot.as_ref());
-        log.truncate(length)?;
+        let Some(left) = Left::read(&log.read(MOST_BYTES)?, fingerprint)? else { return Ok(None) };
+        log.truncate(left.length)?;
+        Self::go_on(node, (log, guard), left).map(Some)
+    }
+
+    /// Goes on after what a run has left, at the end of which the log stands.
+    fn go_on(node: &Node, (log, guard): (Box<dyn Log>, Guard), left: Left) -> Result<Self, JournalError> {
         let mut lines = to_line(&Line::Holder(guard.hold.holder()));
-        if !is_same_boot {
-            lines += &to_line(&Line::Boot(boot));
+        if !left.is_same_boot {
+            lines += &to_line(&Line::Boot(machine::boot_id()));
         }
-        let journal = Self::with(node, (log, guard), length, known);
-        let believed = &text[..usize::try_from(length).unwrap_or(text.len()).min(text.len())];
-        let journal = Journal { must_clear: header.replaces && !is_cleared(believed), ..journal };
+        let journal = Self::with(node, (log, guard), left.length, left.known);
+        let journal = Journal { must_clear: left.must_clear, ..journal };
         journal.writer().append(&lines)?;
-        Ok(Some(journal))
+        Ok(journal)
     }
 
     fn with(
@@ -206,6 +228,8 @@ impl Journal {
         let bytes = known.values().map(|known| known.report.bytes_written).fold(0, u64::saturating_add);
         Journal {
             node: node.clone(),
+            folder: FOLDER,
+            assigned: None,
             guard,
             writer: Mutex::new(writer),
             waiting: (0..SLOTS).map(|_| Mutex::default()).collect(),
@@ -253,7 +277,8 @@ impl Journal {
     pub fn part(&self, name: &str) -> Part<'_> {
         let known = self.known.get(name).cloned().unwrap_or_default();
         let done = ChunkSet::from_ranges(known.units);
-        Part { journal: self, name: name.to_owned(), done, before: known.report }
+        let assigned = self.assigned.as_ref().map(|assigned| assigned.get(name).cloned().unwrap_or_default());
+        Part { journal: self, name: name.to_owned(), done, before: known.report, assigned }
     }
 
     /// Notes what waits, and syncs the destination: what was noted so far is believed after any failure.
@@ -275,7 +300,7 @@ impl Journal {
 
     /// Removes it, with its folder.
     pub fn remove(self) -> Result<(), StoreError> {
-        self.node.below(&FOLDER).remove_root()
+        self.node.below(&self.folder).remove_root()
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
@@ -364,61 +389,6 @@ impl Writer {
     }
 }
 
-impl<'a> Part<'a> {
-    /// The units of another pass over the same array, by its name.
-    #[must_use]
-    pub fn pass(&self, name: &str) -> Part<'a> {
-        self.journal.part(&format!("{} {name}", self.name))
-    }
-
-    /// The same part, of which nothing is done: what earlier runs noted of it does not count, now and later.
-    pub fn anew(self) -> Result<Part<'a>, Fault> {
-        let line = to_line(&Line::Anew { part: self.name.clone() });
-        self.journal.writer().append(&line)?;
-        let done = self.done.len();
-        self.journal.num_units.fetch_sub(done, Ordering::Relaxed);
-        self.journal.bytes_written.fetch_sub(self.before.bytes_written, Ordering::Relaxed);
-        Ok(Part { done: ChunkSet::default(), before: ObjectReport::default(), ..self })
-    }
-
-    /// Whether a unit was finished by an earlier run.
-    pub fn is_done(&self, unit: u64) -> bool {
-        self.done.contains(unit)
-    }
-
-    /// The units that an earlier run finished.
-    pub fn done(&self) -> &ChunkSet {
-        &self.done
-    }
-
-    /// What earlier runs counted.
-    pub fn before(&self) -> &ObjectReport {
-        &self.before
-    }
-
-    /// Does a unit, unless it is done already, and notes it.
-    pub fn do_once(
-        &self,
-        unit: u64,
-        work: impl FnOnce() -> Result<ObjectReport, Fault>,
-    ) -> Result<ObjectReport, Fault> {
-        if self.is_done(unit) {
-            return Ok(ObjectReport::default());
-        }
-        let report = work()?;
-        self.finished(unit..unit + 1, &report)?;
-        Ok(report)
-    }
-
-    /// Notes units whose objects are written, and what was counted over them.
-    pub fn finished(&self, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
-        self.journal.note(&self.name, units, report).map_err(|error| match error {
-            JournalError::Store(error) => Fault::Store(error),
-            other => Fault::Other(other.to_string()),
-        })
-    }
-}
-
 /// The header of the journal in a node, and whether what stood there has been removed since.
 fn beginning(node: &Node) -> Option<(Header, bool)> {
     let mut log = node.open_log(&FILE).ok().flatten()?;
@@ -428,36 +398,6 @@ fn beginning(node: &Node) -> Option<(Header, bool)> {
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Locks a log that still stands at its path. Where the file system has no locks, it is free unless a process of this
-/// machine that it names goes on.
-fn lock(log: &mut dyn Log) -> Result<Guard, JournalError> {
-    let hold = Hold::new();
-    let note = serde_json::to_string(&hold.holder()).unwrap_or_default();
-    let holder = |note: &str| serde_json::from_str::<Holder>(note).ok();
-    let has_ended = |note: &str| holder(note).is_some_and(|holder| holder.has_ended());
-    let guard = |is_locked, before| Guard { is_locked, before, hold };
-    match log.lock(&Asker { note: &note, has_ended: &has_ended })? {
-        // Removed meanwhile: the run that had it has just ended.
-        Lock::Held if !log.is_in_place() => Err(JournalError::Locked),
-        Lock::Held => Ok(guard(true, None)),
-        Lock::Elsewhere(None) => Err(JournalError::Locked),
-        Lock::Elsewhere(Some(holding)) => Err(JournalError::Held(held_by(&holding))),
-        Lock::Unsupported => match last_holder(&log.read(MOST_BYTES)?) {
-            Some(holder) if holder.is_alive() => Err(JournalError::Held(holder.to_string())),
-            before => Ok(guard(false, before)),
-        },
-    }
-}
-
-/// Whose a lock is, in words.
-fn held_by(holding: &Holding) -> String {
-    let holder = serde_json::from_str::<Holder>(&holding.note).ok();
-    let holder = holder.map_or_else(|| "somebody".to_owned(), |holder| holder.to_string());
-    let since = holding.age.map_or_else(String::new, |age| format!(", for {age} s"));
-    let expires = holding.expires_after;
-    format!("{holder}{since}; its lock expires {expires} s after the last sign of it")
 }
 
 /// Ranges in order, those that touch as one.

@@ -469,6 +469,10 @@ impl Log for FaultyPart<Box<dyn Log>> {
         self.faults.call(Call::Write, &self.name, || self.inner.truncate(length), || ())
     }
 
+    fn take_over(&mut self, length: u64) -> Result<(), StoreError> {
+        self.faults.call(Call::Write, &self.name, || self.inner.take_over(length), || ())
+    }
+
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let inner = std::cell::RefCell::new(&mut self.inner);
         let part = |bytes: &[u8]| inner.borrow_mut().append(bytes);

@@ -26,6 +26,12 @@ pub trait Log: Debug + Send + Sync {
     /// Cuts it to its first `length` bytes; what is appended follows them.
     fn truncate(&mut self, length: u64) -> Result<(), StoreError>;
 
+    /// The same, so that what others have appended since it was read, or will, never comes between what is appended here:
+    /// where nothing keeps them out, each has a log of its own from now on, and the last stands at the key.
+    fn take_over(&mut self, length: u64) -> Result<(), StoreError> {
+        self.truncate(length)
+    }
+
     /// Appends bytes at the place of the last write.
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
 

@@ -28,6 +28,14 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// A name that no other process or call makes.
+pub fn unique_name() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    let now = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
+    let now = now.unwrap_or_default().as_nanos();
+    format!("{:016x}{now:x}", RandomState::new().hash_one(std::process::id()))
+}
+
 /// Names what the processes that are seen here are counted in; `None` where the system does not tell.
 pub fn process_namespace() -> Option<String> {
     Some(std::fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned())

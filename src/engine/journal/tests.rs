@@ -151,3 +151,85 @@ fn line_that_cannot_be_written_leaves_whole_lines() {
     let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
     assert!(journal.part("/").is_done(7) && !journal.part("/").is_done(0));
 }
+
+/// The journal of a part of a job that has these units of `/a`.
+fn open_part(node: &Node, units: Range<u64>) -> Result<Journal, JournalError> {
+    let folder = Key::known(".zarrcast/parts/write/00003");
+    let assigned = Assignment::from([("/a".to_owned(), ChunkSet::from_ranges(vec![units]))]);
+    Journal::open_part(node, &folder, &fingerprint("x"), assigned)
+}
+
+#[test]
+fn journal_of_a_part_leaves_nothing_but_its_units_to_do() {
+    let memory = Node::of(std::sync::Arc::new(crate::store::MemoryStore::new("m")));
+    for node in [folder().1, memory] {
+        let journal = open_part(&node, 10..20).unwrap();
+        let part = journal.part("/a");
+        let left: Vec<u64> = (0..30).filter(|unit| !part.is_done(*unit)).collect();
+        assert!(left.into_iter().eq(10..20));
+        assert_eq!(part.left(ChunkSet::from_ranges(vec![0..12, 15..99])).len(), 7);
+        assert!(part.done().is_empty() && journal.part("/b").left(ChunkSet::full(9)).is_empty());
+        assert!(matches!(open_part(&node, 10..20), Err(JournalError::Locked)));
+        part.finished(10..14, &counted(1)).unwrap();
+        journal.flush().unwrap();
+        drop(journal);
+        let journal = open_part(&node, 10..20).unwrap();
+        let part = journal.part("/a");
+        assert!(part.is_done(12) && !part.is_done(14) && part.is_done(20));
+        assert_eq!((part.before().bytes_written, part.done().len()), (1, 4));
+        // The part of another pass is another's.
+        assert!(part.pass("staging").is_done(14));
+        node.write(".zarrcast/plan.json", b"{}").unwrap();
+        journal.remove().unwrap();
+        assert_eq!(node.kind_of(".zarrcast/parts/write/00003").unwrap(), None);
+        assert!(Journal::is_at(&node));
+    }
+}
+
+#[test]
+fn part_that_two_do_at_once_where_nothing_is_locked_is_noted_by_each_for_itself() {
+    use crate::store::faulty::{Call, Failure, Faults};
+    let (_folder, node) = folder();
+    let unlocked = |node: &Node| Faults::of_kind(Call::Lock, Failure::Unsupported).wrap(node);
+    let first = open_part(&unlocked(&node), 0..9).unwrap();
+    let note = |journal: &Journal, unit| {
+        journal.part("/a").finished(unit..unit + 1, &counted(1)).unwrap();
+        journal.flush().unwrap();
+    };
+    note(&first, 0);
+    rewrite_host(&node);
+    let second = open_part(&unlocked(&node), 0..9).unwrap();
+    assert_eq!(second.part("/a").done().len(), 1);
+    for unit in 1..4 {
+        note(&first, unit);
+        note(&second, unit + 1);
+    }
+    rewrite_host(&node);
+    let third = open_part(&unlocked(&node), 0..9).unwrap();
+    let part = third.part("/a");
+    assert!(part.done().iter().eq([0, 2, 3, 4]));
+    assert_eq!(part.before().written, 4);
+}
+
+/// As if all that has a journal were on another machine.
+fn rewrite_host(node: &Node) {
+    let host = format!("\"host\":\"{}\"", machine::host_name());
+    let path = Key::known(".zarrcast/parts/write/00003/journal");
+    let mut log = node.open_log(&path).unwrap().unwrap();
+    let text = String::from_utf8(log.read(1 << 20).unwrap()).unwrap();
+    log.take_over(0).unwrap();
+    log.append(text.replace(&host, "\"host\":\"elsewhere\"").as_bytes()).unwrap();
+}
+
+#[test]
+fn journal_of_a_part_of_another_plan_is_refused() {
+    let (_folder, node) = folder();
+    drop(open_part(&node, 0..9).unwrap());
+    let other = Journal::open_part(
+        &node,
+        &Key::known(".zarrcast/parts/write/00003"),
+        &fingerprint("y"),
+        Assignment::new(),
+    );
+    assert!(matches!(other, Err(JournalError::OtherPlan { .. })));
+}

@@ -3,6 +3,7 @@
 use super::RechunkPlan;
 use std::ops::Range;
 
+use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::codec::region::{advance, ravel, unravel};
 use crate::metadata::array::ArrayMetadata;
 
@@ -67,6 +68,26 @@ impl RechunkPlan {
         let start: Vec<u64> = position.iter().zip(&shape).map(|(index, length)| index * length).collect();
         let end = self.ends(&start, &shape);
         WriteBatch { start, end }
+    }
+
+    /// The groups of some objects, which are given by their linear indices in a grid of this shape.
+    pub fn groups_of(&self, objects: &ChunkSet, grid: &[u64]) -> ChunkSet {
+        let (shape, groups) = (self.group_shape(), self.group_grid_shape());
+        let mut found = ChunkSetBuilder::default();
+        let mut last = None;
+        for object in objects.iter() {
+            let lengths = self.grids.destination_object.iter().zip(&shape);
+            let position: Vec<u64> = unravel(object, grid)
+                .iter()
+                .zip(lengths)
+                .map(|(index, (of, group))| index * of / group)
+                .collect();
+            let group = ravel(&position, &groups);
+            if last.replace(group) != Some(group) {
+                found.insert(group);
+            }
+        }
+        found.finish()
     }
 
     /// The objects of a group by their linear indices in a grid of this shape.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::array::chunk_set::ChunkSet;
 use crate::codec::region::{advance, ravel};
 
 /// Grids of 1 to 8 dimensions with ragged edges, and a permuted shard on the destination's side or none.
@@ -111,7 +112,10 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
     let mut written = vec![0_u8; usize::try_from(total).unwrap()];
     let mut reads = 0_u128;
     let mut groups_of_object = HashMap::new();
+    let objects = grid_shape(&grids.shape, &grids.destination_object);
     for number in 0..plan.num_groups() {
+        let of_group = ChunkSet::from_ranges(plan.objects(&plan.group(number), &objects));
+        prop_assert!(plan.groups_of(&of_group, &objects).iter().eq([number]));
         let mut places = HashMap::new();
         for block in plan.blocks(&plan.group(number)) {
             let extents: Vec<u64> = block.end.iter().zip(&block.start).map(|(e, s)| e - s).collect();

@@ -58,6 +58,7 @@ impl ConvertRun<'_> {
             Some(_) => ChunkSet::full(source.metadata.num_chunks()),
             None => source.objects(),
         };
+        let objects = part.left(objects);
         let object_bytes = source.chunk_bytes();
         driver.run_ahead::<ObjectBuffers, ObjectReport>(
             &objects,

@@ -58,7 +58,7 @@ impl CopyJob {
         let reads = SideOfCopy { job: self, side: 0, part: Some(part) };
         let reads = [&reads as &dyn Reads];
         let reads = if destination.copies_by_itself(source) { &[][..] } else { &reads };
-        driver.run_ahead(&self.present, reads, copy, |_, report| fold(report))
+        driver.run_ahead(&part.left(self.present.clone()), reads, copy, |_, report| fold(report))
     }
 }
 

@@ -178,6 +178,7 @@ impl MeasuredRun<'_> {
         fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let objects = self.transfer.overlapped_by(&self.transfer.destination.metadata.grid);
+        let objects = self.part.left(objects);
         let reader = ElementReader::new(self.source, 0);
         let reader = reader.as_ref();
         let work = |buffers: &mut MeasuredBuffers, object| {

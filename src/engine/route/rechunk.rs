@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
+use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::codec::region::{advance, as_index, unravel};
 use crate::engine::ahead::{ReadAhead, Reads};
@@ -110,7 +111,7 @@ impl<'a> RechunkRun<'a> {
             let first = self.rechunk.plan.group(index).first_object(&self.transfer.destination.metadata);
             ChunkFault { index: first, fault: fault.of_destination(first) }
         };
-        let groups = self.transfer.overlapped(&self.rechunk.plan.group_shape());
+        let groups = self.groups();
         if !self.rechunk.schedule.shares_blocks {
             let work = |BlockBuffers { buffers, block }: &mut BlockBuffers, group| {
                 let interrupt = driver.interrupt();
@@ -131,6 +132,16 @@ impl<'a> RechunkRun<'a> {
             fold(report);
         }
         Ok(())
+    }
+
+    /// The groups that hold anything which is to be written.
+    fn groups(&self) -> ChunkSet {
+        let (plan, destination) = (&self.rechunk.plan, &self.transfer.destination.metadata);
+        let groups = self.transfer.overlapped(&plan.group_shape());
+        match self.part.assigned() {
+            Some(assigned) => groups.common(&plan.groups_of(assigned, &destination.chunk_grid_shape())),
+            None => groups,
+        }
     }
 
     /// Writes the objects of a group.

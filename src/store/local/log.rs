@@ -10,8 +10,9 @@ use rustix::io::Errno;
 
 use super::io_error;
 use super::object::{sync_all, write_all};
-use crate::store::StoreError;
+use super::tree;
 use crate::store::log::{Asker, Lock, Log};
+use crate::store::{StoreError, machine};
 
 /// A file of lines.
 #[derive(Debug)]
@@ -24,6 +25,16 @@ impl LogFile {
     /// Creates an empty log; an error where there is one.
     pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
         Self::open_with(path, OpenOptions::new().create_new(true)).map_err(io_error("create", path))
+    }
+
+    /// Opens a log, or makes an empty one.
+    pub(super) fn begin(path: &Path) -> Result<Self, StoreError> {
+        if let Some(left) = Self::open(path)? {
+            return Ok(left);
+        }
+        let created = Self::create(path);
+        // Another process may have been faster.
+        created.or_else(|error| Self::open(path)?.ok_or(error))
     }
 
     /// Opens a log that is there; `None` where none is. A link is not followed.
@@ -45,16 +56,30 @@ impl LogFile {
         let file = options.read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path)?;
         Ok(LogFile { file, path: path.to_path_buf() })
     }
-}
 
-impl Log for LogFile {
-    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock, StoreError> {
+    fn try_lock(&self) -> Result<Lock, StoreError> {
         match self.file.try_lock() {
             Ok(()) => Ok(Lock::Held),
             Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere(None)),
             Err(TryLockError::Error(error)) if is_without_locks(&error) => Ok(Lock::Unsupported),
             Err(TryLockError::Error(error)) => Err(io_error("lock", &self.path)(error)),
         }
+    }
+
+    /// A copy of its first bytes in a file beside it.
+    fn copied_to(&mut self, path: &Path, length: u64) -> Result<LogFile, StoreError> {
+        let mut copy = Self::create(path)?;
+        // Before it can be seen at the key.
+        copy.try_lock()?;
+        copy.append(&self.read_beginning(length)?)?;
+        copy.sync()?;
+        Ok(copy)
+    }
+}
+
+impl Log for LogFile {
+    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock, StoreError> {
+        self.try_lock()
     }
 
     fn is_in_place(&self) -> bool {
@@ -94,6 +119,19 @@ impl Log for LogFile {
         Ok(())
     }
 
+    /// Another file takes its place. Whoever has the old one open, on a machine that knows nothing of the lock, appends to
+    /// what no one reads.
+    fn take_over(&mut self, length: u64) -> Result<(), StoreError> {
+        let beside = self.path.with_extension(machine::unique_name());
+        let copied = self.copied_to(&beside, length).and_then(|copy| {
+            tree::rename(&beside, &self.path)?;
+            Ok(copy)
+        });
+        let own = copied.inspect_err(|_| drop(std::fs::remove_file(&beside)))?;
+        self.file = own.file;
+        Ok(())
+    }
+
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         write_all(&mut self.file, bytes, &self.path)
     }
@@ -129,6 +167,23 @@ mod tests {
         assert!(other.is_in_place());
         std::fs::remove_file(&path).unwrap();
         assert!(!other.is_in_place());
+    }
+
+    #[test]
+    fn log_that_is_taken_over_has_nothing_of_what_others_append() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut first = LogFile::create(&path).unwrap();
+        first.append(b"one\ntwo\n").unwrap();
+        let mut second = LogFile::open(&path).unwrap().unwrap();
+        second.take_over(4).unwrap();
+        first.append(b"three\n").unwrap();
+        second.append(b"four\n").unwrap();
+        assert!(second.is_in_place() && !first.is_in_place());
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\nfour\n");
+        let mut third = LogFile::open(&path).unwrap().unwrap();
+        assert!(matches!(third.lock(&NOBODY).unwrap(), Lock::Elsewhere(None)));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

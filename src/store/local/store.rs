@@ -385,12 +385,8 @@ impl Store for LocalStore {
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         let path = self.path(key);
-        tree::create_private_folder(path.parent().unwrap_or(&self.root))?;
-        let log = match LogFile::open(&path)? {
-            Some(left) => left,
-            None => LogFile::create(&path)?,
-        };
-        Ok(Box::new(log))
+        tree::create_private_folders(path.parent().unwrap_or(&self.root), &self.root)?;
+        Ok(Box::new(LogFile::begin(&path)?))
     }
 
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {

@@ -37,6 +37,18 @@ pub(super) fn create_private_folder(path: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Creates a folder, and those between it and a folder that is there, so that only their owner may look into them.
+pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<(), StoreError> {
+    let between = path.parent().filter(|parent| parent.starts_with(below) && *parent != below);
+    match (create_private_folder(path), between) {
+        (Err(StoreError::Io { source, .. }), Some(parent)) if source.kind() == io::ErrorKind::NotFound => {
+            create_private_folders(parent, below)?;
+            create_private_folder(path)
+        }
+        (created, _) => created,
+    }
+}
+
 /// Gives a file or a folder another name, replacing a file of that name.
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     std::fs::rename(from, to).map_err(io_error("rename", from))

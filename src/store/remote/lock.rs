@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use reqwest::Method;
 use reqwest::header::{DATE, LAST_MODIFIED};
@@ -19,7 +19,7 @@ use super::reader::io;
 use super::runtime::runtime;
 use super::transport::{Answer, Request};
 use super::upload::{ANSWER, with_body};
-use crate::store::{Asker, Holding, StoreError};
+use crate::store::{Asker, Holding, StoreError, machine};
 
 /// A lock whose holder gave no sign for so many seconds is anybody's.
 const EXPIRES_AFTER: u64 = 60;
@@ -110,7 +110,12 @@ impl RemoteLock {
         (key, object): (String, String),
         asker: &Asker<'_>,
     ) -> Result<Asked, StoreError> {
-        let text = Text { id: id(), note: asker.note.to_owned(), expires_after: EXPIRES_AFTER, taken: None };
+        let text = Text {
+            id: machine::unique_name(),
+            note: asker.note.to_owned(),
+            expires_after: EXPIRES_AFTER,
+            taken: None,
+        };
         let held = Held::new(client, (key, object), text);
         for _ in 0..ATTEMPTS {
             match held.write(Condition::IsNew).await? {
@@ -357,11 +362,4 @@ fn version(answer: &Answer, service: Service) -> Option<String> {
 
 fn time(answer: &Answer, name: &str) -> Option<u64> {
     header(&answer.headers, name).and_then(date::seconds)
-}
-
-/// A name that no other lock has: what tells processes apart, and the time.
-fn id() -> String {
-    use std::hash::{BuildHasher, RandomState};
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    format!("{:016x}{:x}", RandomState::new().hash_one(std::process::id()), now.as_nanos())
 }

@@ -1,0 +1,95 @@
+//! The units of one array, or of one pass over it, in a journal.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use super::line::{Line, to_line};
+use super::{Journal, JournalError};
+use crate::array::chunk_set::ChunkSet;
+use crate::array::fault::Fault;
+use crate::engine::report::ObjectReport;
+
+/// One array's, or one pass's, units in a journal.
+#[derive(Debug)]
+pub struct Part<'a> {
+    pub(super) journal: &'a Journal,
+    pub(super) name: String,
+    pub(super) done: ChunkSet,
+    pub(super) before: ObjectReport,
+    /// The units that are to be done, where others are not this run's.
+    pub(super) assigned: Option<ChunkSet>,
+}
+
+impl<'a> Part<'a> {
+    /// The units of another pass over the same array, by its name.
+    #[must_use]
+    pub fn pass(&self, name: &str) -> Part<'a> {
+        self.journal.part(&name_of_pass(&self.name, name))
+    }
+
+    /// The same part, of which nothing is done: what earlier runs noted of it does not count, now and later.
+    pub fn anew(self) -> Result<Part<'a>, Fault> {
+        let line = to_line(&Line::Anew { part: self.name.clone() });
+        self.journal.writer().append(&line)?;
+        let done = self.done.len();
+        self.journal.num_units.fetch_sub(done, Ordering::Relaxed);
+        self.journal.bytes_written.fetch_sub(self.before.bytes_written, Ordering::Relaxed);
+        Ok(Part { done: ChunkSet::default(), before: ObjectReport::default(), ..self })
+    }
+
+    /// Whether nothing is left to do for a unit: an earlier run finished it, or it is not this run's.
+    pub fn is_done(&self, unit: u64) -> bool {
+        self.done.contains(unit) || self.assigned.as_ref().is_some_and(|assigned| !assigned.contains(unit))
+    }
+
+    /// The units that are to be done, where others are not this run's.
+    pub fn assigned(&self) -> Option<&ChunkSet> {
+        self.assigned.as_ref()
+    }
+
+    /// Those of some units that are this run's, done or not.
+    #[must_use]
+    pub fn left(&self, units: ChunkSet) -> ChunkSet {
+        match &self.assigned {
+            Some(assigned) => units.common(assigned),
+            None => units,
+        }
+    }
+
+    /// The units that an earlier run finished.
+    pub fn done(&self) -> &ChunkSet {
+        &self.done
+    }
+
+    /// What earlier runs counted.
+    pub fn before(&self) -> &ObjectReport {
+        &self.before
+    }
+
+    /// Does a unit, unless it is done already, and notes it.
+    pub fn do_once(
+        &self,
+        unit: u64,
+        work: impl FnOnce() -> Result<ObjectReport, Fault>,
+    ) -> Result<ObjectReport, Fault> {
+        if self.is_done(unit) {
+            return Ok(ObjectReport::default());
+        }
+        let report = work()?;
+        self.finished(unit..unit + 1, &report)?;
+        Ok(report)
+    }
+
+    /// Notes units whose objects are written, and what was counted over them.
+    pub fn finished(&self, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
+        self.journal.note(&self.name, units, report).map_err(|error| match error {
+            JournalError::Store(error) => Fault::Store(error),
+            other => Fault::Other(other.to_string()),
+        })
+    }
+}
+
+/// The name of the units of another pass over what the units of this name are of.
+pub fn name_of_pass(name: &str, pass: &str) -> String {
+    format!("{name} {pass}")
+}
