@@ -8,7 +8,7 @@ use super::report::ObjectReport;
 use super::route::copy::CopyJob;
 use super::route::measured::SubchunkWay;
 use super::route::rechunk::Rechunk;
-use super::route::staged::Staged;
+use super::route::staged::{Intermediate, Staged};
 use super::route::{ConvertRun, MeasuredRun, RechunkRun, Route, StagedRun, SubchunkMove};
 use super::transfer::Transfer;
 use crate::array::chunk_set::ChunkSet;
@@ -50,6 +50,41 @@ impl Job {
                 job.transfer.source.kept.clear();
                 run
             }
+        }
+    }
+
+    /// The first of two passes, by itself: what is assigned of it are units of the pass of `part` that
+    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) names. What it and the runs that it goes on after have written;
+    /// nothing of a job that has one pass.
+    pub fn run_first(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        part: &Part<'_>,
+        mut fold: impl FnMut(ObjectReport),
+    ) -> Result<Intermediate, ChunkFault> {
+        match self.objects().map(|job| (&job.transfer, &job.route)) {
+            Some((transfer, Route::Staged(staged))) => {
+                StagedRun { transfer, staged, part }.run_first(driver, progress, &mut fold)
+            }
+            _ => Ok(Intermediate::default()),
+        }
+    }
+
+    /// What comes after [`Job::run_first`], by itself. All that the first pass wrote must be there.
+    pub fn run_second(
+        &self,
+        between: Intermediate,
+        driver: &Driver,
+        progress: &dyn Progress,
+        part: &Part<'_>,
+        mut fold: impl FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        match self.objects().map(|job| (&job.transfer, &job.route)) {
+            Some((transfer, Route::Staged(staged))) => {
+                StagedRun { transfer, staged, part }.run_second(between, driver, progress, &mut fold)
+            }
+            _ => self.run(driver, progress, part, fold),
         }
     }
 

@@ -102,6 +102,8 @@ pub struct Journal {
     writer: Mutex<Writer>,
     waiting: Vec<Mutex<Waiting>>,
     known: BTreeMap<String, Known>,
+    /// What all runs have counted, as far as it has lines.
+    counted: Mutex<BTreeMap<String, ObjectReport>>,
     /// Whether what stood in the same place has yet to be removed, if the run replaces something there.
     must_clear: bool,
     /// Units of all runs, and bytes that they wrote.
@@ -226,6 +228,7 @@ impl Journal {
             .map(|range| range.end.saturating_sub(range.start))
             .fold(0, u64::saturating_add);
         let bytes = known.values().map(|known| known.report.bytes_written).fold(0, u64::saturating_add);
+        let counted = known.iter().map(|(part, known)| (part.clone(), known.report)).collect();
         Journal {
             node: node.clone(),
             folder: FOLDER,
@@ -234,6 +237,7 @@ impl Journal {
             writer: Mutex::new(writer),
             waiting: (0..SLOTS).map(|_| Mutex::default()).collect(),
             known,
+            counted: Mutex::new(counted),
             must_clear: false,
             num_units: AtomicU64::new(units),
             bytes_written: AtomicU64::new(bytes),
@@ -279,6 +283,12 @@ impl Journal {
         let done = ChunkSet::from_ranges(known.units);
         let assigned = self.assigned.as_ref().map(|assigned| assigned.get(name).cloned().unwrap_or_default());
         Part { journal: self, name: name.to_owned(), done, before: known.report, assigned }
+    }
+
+    /// What this run and those before have counted over the units of an array or a pass, by its name.
+    pub fn counted(&self, name: &str) -> Result<ObjectReport, JournalError> {
+        self.write_lines(&mut self.writer())?;
+        Ok(held(&self.counted).get(name).copied().unwrap_or_default())
     }
 
     /// Notes what waits, and syncs the destination: what was noted so far is believed after any failure.
@@ -337,6 +347,7 @@ impl Journal {
         }
         let mut lines = String::new();
         for (part, (units, report)) in parts {
+            held(&self.counted).entry(part.clone()).or_default().add(&report);
             lines += &to_line(&Line::Done { part, units: joined(units), counted: Counted::of(&report) });
         }
         writer.last_line = Instant::now();

@@ -45,19 +45,6 @@ pub fn list_with_sizes(
     scan(node, metadata, Purpose::Reading { with_sizes: true }, driver)
 }
 
-/// Removes the chunks of an array that are not in `kept`: an unfinished run may have left some that are not whole.
-pub fn remove_others(
-    node: &Node,
-    metadata: &ArrayMetadata,
-    kept: &ChunkSet,
-    driver: &Driver,
-) -> Result<(), StoreError> {
-    for index in list(node, metadata, driver)?.present.without(kept).iter() {
-        node.remove(&metadata.chunk_key_encoding.key(&position(index, metadata)))?;
-    }
-    Ok(())
-}
-
 /// Looks at every folder of an array, many at a time.
 pub fn scan(
     node: &Node,

@@ -15,6 +15,7 @@ pub mod route;
 mod subchunk_encoder;
 mod subchunk_writer;
 pub mod transfer;
+pub mod unfinished;
 mod workers;
 
 pub use driver::Driver;

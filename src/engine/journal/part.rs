@@ -31,6 +31,7 @@ impl<'a> Part<'a> {
     pub fn anew(self) -> Result<Part<'a>, Fault> {
         let line = to_line(&Line::Anew { part: self.name.clone() });
         self.journal.writer().append(&line)?;
+        super::held(&self.journal.counted).remove(&self.name);
         let done = self.done.len();
         self.journal.num_units.fetch_sub(done, Ordering::Relaxed);
         self.journal.bytes_written.fetch_sub(self.before.bytes_written, Ordering::Relaxed);

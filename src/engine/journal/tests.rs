@@ -48,6 +48,10 @@ fn journal_taken_up_knows_finished_units_and_what_was_counted() {
     assert_eq!(part.before().figures.sum_of_squares, 0.1 + 0.1 + 0.1 + 0.1);
     assert!(journal.part("/b").is_done(8) && !journal.part("/b").is_done(9));
     assert_eq!((journal.num_units(), journal.bytes_written()), (8, 41));
+    part.finished(4..5, &counted(7)).unwrap();
+    let all = journal.counted("/a").unwrap();
+    assert_eq!((all.written, all.bytes_written), (5, 47));
+    assert_eq!(journal.counted("/c").unwrap().written, 0);
     journal.remove().unwrap();
     assert!(!Journal::is_at(&node));
 }

@@ -7,16 +7,16 @@
 //! not tell.
 
 use super::rechunk::{Rechunk, RechunkRun};
-use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::stored::StoredArray;
 use crate::engine::block_reader::JobSubchunks;
 use crate::engine::driver::Driver;
 use crate::engine::journal::{Part, digest};
-use crate::engine::listing::{list_with_sizes, remove_others};
+use crate::engine::listing::list_with_sizes;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::transfer::Transfer;
+use crate::engine::unfinished::{bytes_of, remove_unfinished};
 use crate::metadata::json::Json;
 use crate::store::{Key, Node, StoreError};
 
@@ -39,6 +39,18 @@ pub struct Staged {
     pub first: Rechunk,
     /// From them into the destination.
     pub second: Rechunk,
+}
+
+/// The first pass, whose units are the objects of the intermediate data, as it is named in a journal.
+pub const FIRST_PASS: &str = "staging";
+
+/// What a first pass has written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Intermediate {
+    /// Objects of the intermediate data.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// Digits of the name of a folder: enough that no two destinations share one.
@@ -105,21 +117,23 @@ impl Staged {
         }
     }
 
-    /// The second pass of a job, after the first. Where it is known how many bytes that wrote, they are counted: something
-    /// else that removed any of them, as folders for temporary files are cleared, would make fill values of what they held.
+    /// The second pass of a job, after the first. Where it is known what that wrote, it is counted: something
+    /// else that removed any of it, as folders for temporary files are cleared, would make fill values of what it held.
     pub fn second_transfer(
         &self,
         transfer: &Transfer,
-        bytes: Option<u64>,
+        between: Option<Intermediate>,
         driver: &Driver,
     ) -> Result<Transfer, Fault> {
         let source = self.staging.clone();
         let listing = list_with_sizes(&source.node, &source.metadata, driver)?;
-        if let Some(bytes) = bytes.filter(|bytes| *bytes != listing.present_bytes) {
+        let found = Intermediate { objects: listing.present.len(), bytes: listing.present_bytes };
+        if let Some(Intermediate { objects, bytes }) = between.filter(|between| *between != found) {
             return Err(Fault::Other(format!(
-                "{bytes} bytes of intermediate data were written to `{}`, and {} are there: something else removes what lies there",
+                "{bytes} bytes of intermediate data were written to `{}` in {objects} objects, and {} in {} are there: something else removes what lies there",
                 source.node.name(),
-                listing.present_bytes
+                found.bytes,
+                found.objects
             )));
         }
         Ok(Transfer {
@@ -168,31 +182,54 @@ impl StagedRun<'_> {
         progress: &dyn Progress,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
+        let between = self.run_first(driver, progress, fold)?;
+        self.run_second(between, driver, progress, fold)
+    }
+
+    /// The first pass; what it and the runs that it goes on after have written, which is reported as temporary.
+    pub(in crate::engine) fn run_first(
+        &self,
+        driver: &Driver,
+        progress: &dyn Progress,
+        fold: &mut dyn FnMut(ObjectReport),
+    ) -> Result<Intermediate, ChunkFault> {
         let StagedRun { transfer, staged, part } = self;
-        let temporary = |report: &ObjectReport| ObjectReport {
-            bytes_read: report.bytes_read,
-            bytes_temporary: report.bytes_written,
-            ..ObjectReport::default()
+        let (first, into) = (staged.first_transfer(transfer), part.pass(FIRST_PASS));
+        let into = self.begin(into, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
+        let mut between = Intermediate::default();
+        let mut count = |report: &ObjectReport| {
+            between.objects += report.written;
+            between.bytes += report.bytes_written;
+            fold(ObjectReport {
+                bytes_read: report.bytes_read,
+                bytes_temporary: report.bytes_written,
+                ..ObjectReport::default()
+            });
         };
-        let (first, into) = (staged.first_transfer(transfer), part.pass("staging"));
-        let at_first = |fault| ChunkFault { index: 0, fault };
-        let into = self.begin(into, driver).map_err(at_first)?;
-        fold(temporary(into.before()));
-        let mut bytes = into.before().bytes_written;
-        let mut pass = Pass { transfer: &first, rechunk: &staged.first, part: &into };
-        let mut count = |report: ObjectReport| {
-            bytes += report.bytes_written;
-            fold(temporary(&report));
-        };
-        pass.run(driver, progress, &mut count).map_err(Staged::of_first)?;
-        let second = staged.second_transfer(transfer, Some(bytes), driver).map_err(at_first)?;
-        pass = Pass { transfer: &second, rechunk: &staged.second, part };
+        count(into.before());
+        let pass = Pass { transfer: &first, rechunk: &staged.first, part: &into };
+        pass.run(driver, progress, &mut |report| count(&report)).map_err(Staged::of_first)?;
+        Ok(between)
+    }
+
+    /// The second pass, after the first, which wrote so much.
+    pub(in crate::engine) fn run_second(
+        &self,
+        between: Intermediate,
+        driver: &Driver,
+        progress: &dyn Progress,
+        fold: &mut dyn FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let StagedRun { transfer, staged, part } = self;
+        let second = staged.second_transfer(transfer, Some(between), driver);
+        let second = second.map_err(|fault| ChunkFault { index: 0, fault })?;
+        let pass = Pass { transfer: &second, rechunk: &staged.second, part };
         pass.run(driver, progress, fold).map_err(Staged::of_second)
     }
 
     /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
     /// an earlier run has not finished. Where what it has finished is not all there, as on another machine, the pass begins
-    /// anew.
+    /// anew, as far as it is this run's.
     fn begin<'p>(&self, part: Part<'p>, driver: &Driver) -> Result<Part<'p>, Fault> {
         let StoredArray { node, metadata, .. } = &self.staged.staging;
         if self.staged.is_outside {
@@ -203,16 +240,20 @@ impl StagedRun<'_> {
         if !is_known {
             node.publish(DOCUMENT, &document)?;
         }
-        remove_others(node, metadata, part.done(), driver)?;
-        let is_all_there = || -> Result<bool, StoreError> {
-            let found = list_with_sizes(node, metadata, driver)?.present_bytes;
-            Ok(is_known && found == part.before().bytes_written)
-        };
-        if part.done().is_empty() || is_all_there()? {
+        remove_unfinished(node, metadata, &part, driver)?;
+        if part.done().is_empty() {
             return Ok(part);
         }
-        remove_others(node, metadata, &ChunkSet::default(), driver)?;
-        part.anew()
+        let found = match part.assigned() {
+            Some(_) => bytes_of(node, metadata, part.done(), driver)?,
+            None => list_with_sizes(node, metadata, driver)?.present_bytes,
+        };
+        if is_known && found == part.before().bytes_written {
+            return Ok(part);
+        }
+        let part = part.anew()?;
+        remove_unfinished(node, metadata, &part, driver)?;
+        Ok(part)
     }
 }
 

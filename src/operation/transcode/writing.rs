@@ -7,9 +7,9 @@ use super::verify::{Verification, verify};
 use crate::array::ChunkSet;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
-use crate::engine::listing;
 use crate::engine::progress::{Piece, Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
+use crate::engine::unfinished::remove_unfinished;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::new_driver;
@@ -169,6 +169,6 @@ impl Run<'_> {
     /// A run that was interrupted may have left objects that are not whole.
     fn remove_unfinished(&self, part: &Part<'_>) -> Result<(), OperationError> {
         let (node, metadata) = (&self.plan.target, &self.plan.destination.metadata);
-        listing::remove_others(node, metadata, part.done(), self.driver).map_err(cannot_write)
+        remove_unfinished(node, metadata, part, self.driver).map_err(cannot_write)
     }
 }
