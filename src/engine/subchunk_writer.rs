@@ -46,8 +46,7 @@ impl<'a> SubchunkWriter<'a> {
                 encoded.pieces().try_for_each(|piece| object.append(piece))?;
                 object.finish()?;
             }
-            report.written += 1;
-            report.bytes_written += encoded.length();
+            report.wrote(self.object, encoded.length());
             return Ok(());
         };
         let shard = match &mut self.shard {
@@ -68,8 +67,7 @@ impl<'a> SubchunkWriter<'a> {
             let bytes = shard
                 .finish(&layout.sharding, workspace)
                 .map_err(|fault| fault.of_destination(self.object))?;
-            report.written += 1;
-            report.bytes_written += bytes;
+            report.wrote(self.object, bytes);
         }
         Ok(())
     }

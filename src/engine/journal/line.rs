@@ -44,6 +44,8 @@ pub(super) enum Line {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Counted {
     pub(super) written: u64,
+    #[serde(default)]
+    pub(super) written_digest: u64,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
     pub(super) count: u64,
@@ -70,6 +72,7 @@ impl Counted {
         ];
         Counted {
             written: report.written,
+            written_digest: report.written_digest,
             bytes_read: report.bytes_read,
             bytes_written: report.bytes_written,
             count: figures.count,
@@ -91,8 +94,8 @@ impl Counted {
             sum_of_squares,
             normalizer,
         };
-        let Counted { written, bytes_read, bytes_written, .. } = *self;
-        ObjectReport { written, bytes_read, bytes_written, bytes_temporary: 0, figures }
+        let Counted { written, written_digest, bytes_read, bytes_written, .. } = *self;
+        ObjectReport { written, written_digest, bytes_read, bytes_written, bytes_temporary: 0, figures }
     }
 }
 

@@ -237,3 +237,18 @@ fn journal_of_a_part_of_another_plan_is_refused() {
     );
     assert!(matches!(other, Err(JournalError::OtherPlan { .. })));
 }
+
+#[test]
+fn journal_that_says_nothing_of_which_objects_were_written_is_read() {
+    let (_folder, node) = folder();
+    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    journal.part("/").finished(3..4, &counted(5)).unwrap();
+    journal.flush().unwrap();
+    drop(journal);
+    rewrite(&node, |text| {
+        assert!(text.contains(r#""written_digest":0,"#));
+        text.replace(r#""written_digest":0,"#, "")
+    });
+    let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
+    assert_eq!(journal.part("/").before().bytes_written, 5);
+}

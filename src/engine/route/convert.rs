@@ -112,8 +112,7 @@ impl ConvertRun<'_> {
         if !conversion.is_streamed_empty(written) {
             let destination = &self.transfer.destination;
             destination.node.write(&destination.key(index), written)?;
-            report.written = 1;
-            report.bytes_written = written.len() as u64;
+            report.wrote(index, written.len() as u64);
         }
         Ok(report)
     }
@@ -130,11 +129,9 @@ impl ConvertRun<'_> {
         conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion)?;
         let destination = &self.transfer.destination;
         destination.node.write(&destination.key(index), &buffers.written)?;
-        Ok(ObjectReport {
-            written: 1,
-            bytes_written: buffers.written.len() as u64,
-            ..ObjectReport::default()
-        })
+        let mut report = ObjectReport::default();
+        report.wrote(index, buffers.written.len() as u64);
+        Ok(report)
     }
 
     /// The conversion of an object, in its shape.
@@ -180,8 +177,7 @@ impl ConvertRun<'_> {
             .map_err(|fault| at(fault, &start))?;
         if converted == Converted::Written {
             destination.node.write(&destination.key(index), &buffers.written)?;
-            report.written = 1;
-            report.bytes_written = buffers.written.len() as u64;
+            report.wrote(index, buffers.written.len() as u64);
         }
         Ok(report)
     }

@@ -51,7 +51,9 @@ impl CopyJob {
                 // What was removed after it was listed is absent.
                 let Some(bytes) = copied else { return Ok(ObjectReport::default()) };
                 progress.advance(self.decoded_bytes.unwrap_or(bytes));
-                Ok(ObjectReport { written: 1, bytes_read: bytes, bytes_written: bytes, ..Default::default() })
+                let mut report = ObjectReport { bytes_read: bytes, ..ObjectReport::default() };
+                report.wrote(index, bytes);
+                Ok(report)
             })
         };
         // What one store copies by itself is not read here.

@@ -3,6 +3,7 @@
 
 mod ahead;
 mod altered;
+mod assigned;
 mod sealed;
 mod unlocked;
 

@@ -1,0 +1,187 @@
+//! Jobs whose objects are written by several runs, each with those that are assigned to it: together they make what one run
+//! makes, in any order, and where each ends on the way and is run again.
+
+use std::ops::Range;
+
+use super::{
+    ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, text, zstd,
+};
+use crate::array::ChunkSet;
+use crate::array::interrupt::Interrupt;
+use crate::array::kept::Shelf;
+use crate::engine::journal::{Assignment, Fingerprint, Journal, name_of_pass};
+use crate::engine::listing::list;
+use crate::engine::progress::Silent;
+use crate::engine::report::{ObjectReport, digest_of};
+use crate::engine::route::staged::{FIRST_PASS, Intermediate};
+use crate::engine::unfinished::remove_unfinished;
+use crate::metadata::array::ArrayMetadata;
+use crate::metadata::json::Json;
+use crate::operation::budget::Budget;
+use crate::operation::new_driver;
+use crate::operation::options::{ShardRequest, TranscodeOptions};
+use crate::operation::transcode::planning::{PlannedArray, Planning};
+use crate::operation::transcode::site::Site;
+use crate::operation::transcode::transcode;
+use crate::operation::transcode::tree::Source;
+use crate::store::Key;
+use crate::store::faulty::{Failure, Faults};
+
+/// A run of one of some passes.
+struct Run<'a> {
+    options: &'a TranscodeOptions,
+    /// The pass; `None` is the first of two.
+    between: Option<Intermediate>,
+}
+
+/// What a run did: the figures, and what a first pass wrote.
+type Done = (ObjectReport, Intermediate, ArrayMetadata);
+
+impl Run<'_> {
+    /// Plans the one array of SOURCE, and writes the objects that `share` of it and the number of objects are.
+    fn write(&self, share: impl Fn(u64) -> Range<u64>, through: Option<&Faults>) -> Result<Done, String> {
+        let said = |error: &dyn std::fmt::Debug| format!("{error:?}");
+        let interrupt = Interrupt::default();
+        let budget = Budget::of(&self.options.run.common);
+        let driver = new_driver(2, &interrupt).map_err(|error| said(&error))?;
+        let mut source = Source::open(self.options, &driver).map_err(|error| said(&error))?;
+        let site = Site::find(&source.node, self.options).map_err(|error| said(&error))?;
+        let (shelf, arrays) = (Shelf::default(), std::mem::take(&mut source.arrays));
+        let planning = Planning {
+            budget,
+            run: &self.options.run,
+            interrupt: &interrupt,
+            driver: &driver,
+            progress: &Silent,
+            work: &site.work,
+            is_tree: false,
+            shelf: &shelf,
+        };
+        let planned = planning.plan(arrays).map_err(|error| said(&error))?;
+        let [PlannedArray { plan, path, .. }] = &planned[..] else { panic!("one array") };
+        let is_first = self.between.is_none();
+        let (name, objects) = match plan.job.staged().filter(|_| is_first) {
+            Some(staged) => (name_of_pass(path, FIRST_PASS), staged.staging.metadata.num_chunks()),
+            None => (path.clone(), plan.destination.metadata.num_chunks()),
+        };
+        let units = share(objects);
+        let folder = format!(".zarrcast/parts/{is_first}/{}", units.start);
+        let folder = Key::new(&folder).unwrap().into_owned();
+        let assigned = Assignment::from([(name.clone(), ChunkSet::from_ranges(vec![units]))]);
+        let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
+        let journal =
+            Journal::open_part(&site.work, &folder, &fingerprint, assigned).map_err(|error| said(&error))?;
+        let part = journal.part(path);
+        let mut tally = ObjectReport::default();
+        let written = if let Some(between) = self.between {
+            remove_unfinished(&plan.target, &plan.destination.metadata, &part, &driver)
+                .map_err(|error| said(&error))?;
+            tally.add(part.before());
+            let fold = |report| tally.add(&report);
+            plan.job.run_second(between, &driver, &Silent, &part, fold).map(|()| between)
+        } else {
+            plan.job.run_first(&driver, &Silent, &part, |report| tally.add(&report))
+        };
+        let written = written.map_err(|fault| said(&fault))?;
+        journal.checkpoint().map_err(|error| said(&error))?;
+        if !is_first {
+            let counted = journal.counted(path).map_err(|error| said(&error))?;
+            assert_eq!((counted.written, counted.bytes_written), (tally.written, tally.bytes_written));
+        }
+        assert!(through.is_none_or(|faults| !faults.calls().is_empty()));
+        journal.remove().map_err(|error| said(&error))?;
+        Ok((tally, written, plan.destination.metadata.clone()))
+    }
+}
+
+/// Writes the objects in `count` shares, the last first; each is killed at some call of it before, where `kills`.
+fn run_shares(scene: &Scene, run: &Run<'_>, count: u64, kills: bool) -> Vec<Done> {
+    let shares = (0..count).rev().map(|number| {
+        let share = |objects: u64| objects * number / count..objects * (number + 1) / count;
+        for at in (0..400).step_by(23).filter(|_| kills) {
+            let faults = Faults::new([(at, Failure::Kill)]);
+            let mut options = scene.with(&faults);
+            options.destination = faults.wrap(&scene.node("c")).into();
+            options.run = run.options.run.clone();
+            let _ = Run { options: &options, between: run.between }.write(share, Some(&faults));
+        }
+        run.write(share, None).unwrap()
+    });
+    shares.collect()
+}
+
+fn try_shares(route: &str, source: &Files, change: &TranscodeOptions) {
+    let kinds = [Kind::Memory, Kind::Local];
+    for (kind, count, kills) in kinds
+        .into_iter()
+        .flat_map(|kind| [(kind, 1, false), (kind, 3, false), (kind, 3, true), (kind, 40, false)])
+    {
+        let case = format!("{route}, {kind:?}, {count}, {kills}");
+        let scene = Scene::new(kind, source, change, false);
+        let result = transcode(&scene.options, &Silent, &Interrupt::default()).unwrap();
+        let is_chunk = |key: &String| !key.contains("zarr.json") && !key.contains(".z");
+        let chunks = |files: Files| -> Files { files.into_iter().filter(|(key, _)| is_chunk(key)).collect() };
+        let whole = chunks(scene.destination());
+
+        let mut options = scene.options.clone();
+        options.destination = scene.node("c").into();
+        options.run.resume = true;
+        scene.node("c").write(".zarrcast/plan.json", b"{}").unwrap();
+        let between = run_shares(&scene, &Run { options: &options, between: None }, count, kills);
+        let between = between.iter().fold(Intermediate::default(), |all, (_, written, _)| Intermediate {
+            objects: all.objects + written.objects,
+            bytes: all.bytes + written.bytes,
+        });
+        let done = run_shares(&scene, &Run { options: &options, between: Some(between) }, count, kills);
+        let mut tally = ObjectReport::default();
+        done.iter().for_each(|(report, ..)| tally.add(report));
+        let found = chunks(files(&scene.node("c")));
+        assert!(found == whole, "{case}: {:?} {:?}", found.keys(), whole.keys());
+        assert_eq!(tally.written, whole.len() as u64, "{case}");
+        let listed = list(&scene.node("c"), &done[0].2, &new_driver(1, &Interrupt::default()).unwrap());
+        assert_eq!(tally.written_digest, digest_of(&listed.unwrap().present), "{case}");
+        assert_eq!(ObjectReport::from_text(&tally.to_text()), Some(tally), "{case}");
+        assert_eq!(Some(tally.bytes_written), result.nodes[0].counts.bytes_written, "{case}");
+    }
+}
+
+#[test]
+fn shares_of_every_route_make_what_one_run_makes() {
+    let recode = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
+    let shards = ShardRequest::Shape(shape(&[4, 2]));
+    let reshard = changing(ChangeOptions { shard_shape: Some(shards), ..ChangeOptions::default() });
+    let rechunk = changing(ChangeOptions {
+        chunk_shape: Some(shape(&[1, 1])),
+        shard_shape: Some(ShardRequest::Shape(shape(&[1, 4]))),
+        ..ChangeOptions::default()
+    });
+    let fill = Some(Json::parse_str("7").unwrap());
+    let fill = changing(ChangeOptions { fill_value: fill, ..ChangeOptions::default() });
+    for (route, source, change) in [
+        ("copy", plain(""), TranscodeOptions::default()),
+        ("copy of v2", plain_v2(), TranscodeOptions::default()),
+        ("recode", plain(""), recode.clone()),
+        ("recode inside shards", sharded(), recode.clone()),
+        ("recode of text", text(), recode),
+        ("reshard", plain(""), reshard),
+        ("rechunk", sharded(), rechunk.clone()),
+        ("rechunk of text", text(), rechunk),
+        ("fill value", plain(""), fill),
+    ] {
+        try_shares(route, &source, &change);
+    }
+}
+
+#[test]
+fn shares_of_both_passes_make_what_one_run_makes() {
+    let chunk_shape = Some(shape(&[16, 32, 64]));
+    let mut change = changing(ChangeOptions { chunk_shape, ..ChangeOptions::default() });
+    change.run.common.max_memory = Some(1);
+    let source = planes();
+    let scene = Scene::new(Kind::Memory, &source, &change, false);
+    let refused = scene.run(false).unwrap_err();
+    let least =
+        refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
+    change.run.common.max_memory = least;
+    try_shares("two passes", &source, &change);
+}
