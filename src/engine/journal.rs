@@ -11,6 +11,7 @@ mod holder;
 mod left;
 mod line;
 mod part;
+mod receipts;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,6 +25,7 @@ use holder::Holder;
 use left::Left;
 use line::{Counted, Header, Known, Line, is_cleared, next_line, to_line};
 pub use part::{Part, name_of_pass};
+pub use receipts::Receipt;
 
 use crate::array::chunk_set::ChunkSet;
 use crate::engine::report::ObjectReport;

@@ -11,7 +11,7 @@ use crate::store::{Node, StoreError};
 const AT_ONCE: u64 = 256;
 
 /// Removes the objects of an array that are not done. Where some are assigned to a run, no others are looked at: they are
-/// others' work, and so many that they are not listed.
+/// others' work, and so many that they are not listed. Those that are done are durable once the node is synced.
 pub fn remove_unfinished(
     node: &Node,
     metadata: &ArrayMetadata,
@@ -22,6 +22,8 @@ pub fn remove_unfinished(
         let unfinished = list(node, metadata, driver)?.present.without(part.done());
         return unfinished.iter().try_for_each(|index| node.remove(&key(index, metadata)).map(drop));
     };
+    // What another process wrote it may not have made durable.
+    part.done().iter().try_for_each(|index| node.settle_later(&key(index, metadata)))?;
     each(&assigned.without(part.done()), driver, |index| node.remove(&key(index, metadata)).map(drop))?;
     Ok(())
 }

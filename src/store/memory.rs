@@ -172,6 +172,15 @@ impl Store for MemoryStore {
         self.write(key, bytes).map(drop)
     }
 
+    fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
+        let mut objects = held(&self.objects);
+        let is_new = !objects.contains_key(key.as_str());
+        if is_new {
+            objects.insert(key.as_str().to_owned(), Object::Whole(Arc::new(bytes.to_vec())));
+        }
+        Ok(is_new)
+    }
+
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
         Ok(held(&self.objects).remove(key.as_str()).is_some())
     }

@@ -163,6 +163,21 @@ pub trait Store: Debug + Send + Sync {
         Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
     }
 
+    /// The same where there is none: false where one stands there, also if another process has just made it. Where the
+    /// answer of a server to what made it was lost, its own object may count as another's.
+    fn publish_new(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<bool, StoreError> {
+        Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
+    }
+
+    /// The same store, in which settling makes durable what is written through it and through stores that are made of it,
+    /// whoever else writes to the same file system; `None` where it does so always.
+    fn syncing_own_files(&self) -> Option<Arc<dyn Store>> {
+        None
+    }
+
+    /// An object that another process wrote is made durable, too, when the store is settled.
+    fn settle_later(&self, _key: &Key<'_>) {}
+
     /// Removes an object; false where there is none.
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
         match self.kind(key)? {

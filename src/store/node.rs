@@ -202,6 +202,28 @@ impl Node {
         self.store.publish(&self.prefix.join(key)?, bytes)
     }
 
+    /// The same where there is none: false where one stands there, also if another process has just made it. Where the
+    /// answer of a server to what made it was lost, its own object may count as another's.
+    pub fn publish_new(&self, key: &str, bytes: &[u8]) -> Result<bool, StoreError> {
+        self.store.publish_new(&self.prefix.join(key)?, bytes)
+    }
+
+    /// The node, of which [`Node::sync`] makes durable what is written through it and through nodes that are made of it, and
+    /// nothing else that others write to the same file system.
+    #[must_use]
+    pub fn syncing_own_files(self) -> Node {
+        match self.store.syncing_own_files() {
+            Some(store) => Node { store, ..self },
+            None => self,
+        }
+    }
+
+    /// What another process wrote is made durable, too, when the node is synced.
+    pub fn settle_later(&self, key: &str) -> Result<(), StoreError> {
+        self.store.settle_later(&self.prefix.join(key)?);
+        Ok(())
+    }
+
     /// Writes a whole object, so that it is never seen in part. It is durable once the node is synced.
     pub fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.store.replace(&self.prefix.join(key)?, bytes).map(drop)

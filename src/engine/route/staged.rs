@@ -237,8 +237,12 @@ impl StagedRun<'_> {
         }
         let document = self.staged.document.to_document();
         let is_known = left_document(node)?.as_ref() == Some(&document);
-        if !is_known {
+        if !is_known && part.assigned().is_none() {
             node.publish(DOCUMENT, &document)?;
+        } else if !is_known && !node.publish_new(DOCUMENT, &document)? {
+            // Another run may have made it meanwhile.
+            let is_same = left_document(node)?.as_ref() == Some(&document);
+            is_same.then_some(()).ok_or_else(|| other_job(node))?;
         }
         remove_unfinished(node, metadata, &part, driver)?;
         if part.done().is_empty() {
@@ -255,6 +259,10 @@ impl StagedRun<'_> {
         remove_unfinished(node, metadata, &part, driver)?;
         Ok(part)
     }
+}
+
+fn other_job(node: &Node) -> Fault {
+    Fault::Other(format!("the intermediate data at `{}` are another job's: remove them", node.name()))
 }
 
 /// One of two passes.

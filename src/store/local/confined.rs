@@ -82,6 +82,12 @@ impl Confinement {
         Ok(File::from(other.try_clone()?))
     }
 
+    /// Gives a file another name beside its own, which nothing may have.
+    pub(super) fn link_file(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
+        Ok(rustix::fs::linkat(&*folder, from, &*other, to, AtFlags::empty())?)
+    }
+
     /// The open folder of a path, and the name in it.
     fn parent<'p>(&self, path: &'p Path) -> io::Result<(Arc<OwnedFd>, &'p OsStr)> {
         let relative = self.relative(path)?;

@@ -4,9 +4,11 @@ mod confined;
 mod copy;
 mod log;
 mod object;
+mod publish;
 pub(super) mod scratch;
 mod site;
 mod store;
+mod tracked;
 mod tree;
 
 pub(super) use site::LocalSite;

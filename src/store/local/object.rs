@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::io_error;
+use super::tracked::Tracked;
 use crate::store::object::{ReadObject, WriteObject};
 use crate::store::{Receipt, StoreError};
 
@@ -43,6 +45,8 @@ impl ReadObject for FileReader {
 pub(super) struct FileWriter {
     pub(super) file: File,
     pub(super) path: PathBuf,
+    /// Who is told when it is whole.
+    pub(super) tracked: Option<Arc<Tracked>>,
 }
 
 impl WriteObject for FileWriter {
@@ -56,6 +60,9 @@ impl WriteObject for FileWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<Receipt, StoreError> {
+        if let Some(tracked) = &self.tracked {
+            tracked.wrote(&self.path);
+        }
         Ok(Receipt(()))
     }
 }

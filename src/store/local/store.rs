@@ -16,6 +16,7 @@ use super::copy::copy;
 use super::log::LogFile;
 use super::object::{FileReader, FileWriter, fill, sync_all, write_all};
 use super::site::LocalSite;
+use super::tracked::Tracked;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
@@ -26,20 +27,22 @@ use crate::store::{
 /// A store in a local folder, which need not be there yet.
 #[derive(Debug)]
 pub struct LocalStore {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     name: String,
     /// Objects since the last whose folder was there, where each needed a new one: then the next likely does too.
     folders_missing: AtomicU32,
     /// What is created gets these permissions, less the umask.
-    modes: Modes,
+    pub(super) modes: Modes,
     /// The folder that nothing which is written may leave by a link.
-    confinement: Option<Arc<Confinement>>,
+    pub(super) confinement: Option<Arc<Confinement>>,
+    /// What is to be made durable, where that is not all of the file system.
+    tracked: Option<Arc<Tracked>>,
 }
 
 /// Permissions of what is created, before the umask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Modes {
-    file: u32,
+pub(super) struct Modes {
+    pub(super) file: u32,
     folder: u32,
 }
 
@@ -86,7 +89,32 @@ impl LocalStore {
             folders_missing: AtomicU32::new(0),
             modes: Modes::default(),
             confinement: None,
+            tracked: None,
         }
+    }
+
+    /// The same store.
+    fn copied(&self) -> Self {
+        LocalStore {
+            root: self.root.clone(),
+            name: self.name.clone(),
+            folders_missing: AtomicU32::new(0),
+            modes: self.modes,
+            confinement: self.confinement.clone(),
+            tracked: self.tracked.clone(),
+        }
+    }
+
+    /// A file was written and is not durable.
+    fn wrote(&self, path: &Path) {
+        if let Some(tracked) = &self.tracked {
+            tracked.wrote(path);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn tracked(&self) -> Option<&Tracked> {
+        self.tracked.as_deref()
     }
 
     /// The store, creating and removing nothing through a link: neither a link of an object's own name nor one on the way
@@ -102,26 +130,10 @@ impl LocalStore {
         if key.is_root() { self.root.clone() } else { self.root.join(key.as_str()) }
     }
 
-    /// Writes a whole object under a temporary name beside it, and gives it its own; the folder where it stands.
-    fn put(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<File, StoreError> {
-        let temporary = path.with_extension("zarrcast-partial");
-        let mut file = self.create_file(&temporary, self.modes.file)?;
-        write_all(&mut file, bytes, &temporary)?;
-        if syncs {
-            sync_all(&file, &temporary)?;
-        }
-        let Some(confinement) = &self.confinement else {
-            tree::rename(&temporary, path)?;
-            let folder = path.parent().unwrap_or(&self.root);
-            return File::open(folder).map_err(io_error("open", folder));
-        };
-        confinement.rename_file(&temporary, path).map_err(io_error("rename", &temporary))
-    }
-
     /// Creates a file, and its folder where that is missing.
     ///
     /// Where each object has a folder of its own, making the folder first saves an attempt for each.
-    fn create_file(&self, path: &Path, mode: u32) -> Result<File, StoreError> {
+    pub(super) fn create_file(&self, path: &Path, mode: u32) -> Result<File, StoreError> {
         let folder = path.parent().unwrap_or(&self.root);
         if self.folders_missing.load(Ordering::Relaxed) > 1
             && let Err(error) = self.create_one_folder(folder)
@@ -162,7 +174,7 @@ impl LocalStore {
         }
     }
 
-    fn remove_file(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
         match &self.confinement {
             Some(confinement) => confinement.remove_file(path),
             None => std::fs::remove_file(path),
@@ -282,13 +294,14 @@ impl Store for LocalStore {
     fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
         let path = self.path(key);
         write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)?;
+        self.wrote(&path);
         Ok(Receipt(()))
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         let path = self.path(key);
         let file = self.create_file(&path, self.modes.file)?;
-        Ok(ObjectWriter::new(FileWriter { file, path }))
+        Ok(ObjectWriter::new(FileWriter { file, path, tracked: self.tracked.clone() }))
     }
 
     fn copies_from(&self, source: &dyn Store) -> bool {
@@ -315,6 +328,7 @@ impl Store for LocalStore {
         let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
         let copied = copy(&mut reader, &mut writer, length).map_err(io_error("copy", &from))?;
         if copied == length {
+            self.wrote(&to);
             Ok(Some((copied, Receipt(()))))
         } else {
             Err(io_error("copy", &from)(io::Error::other(format!("{copied} of {length} bytes were copied"))))
@@ -322,7 +336,9 @@ impl Store for LocalStore {
     }
 
     fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
-        self.put(&self.path(key), bytes, false)?;
+        let path = self.path(key);
+        self.put(&path, bytes, false)?;
+        self.wrote(&path);
         Ok(Receipt(()))
     }
 
@@ -333,10 +349,28 @@ impl Store for LocalStore {
         sync_all(&folder, path.parent().unwrap_or(&self.root))
     }
 
+    fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
+        self.put_new(&self.path(key), bytes)
+    }
+
+    fn syncing_own_files(&self) -> Option<Arc<dyn Store>> {
+        let tracked = Some(Arc::new(Tracked::new(&self.root)));
+        Some(Arc::new(LocalStore { tracked, ..self.copied() }))
+    }
+
+    fn settle_later(&self, key: &Key<'_>) {
+        self.wrote(&self.path(key));
+    }
+
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
         let path = self.path(key);
         match self.remove_file(&path) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                if let (Some(tracked), Some(folder)) = (&self.tracked, path.parent()) {
+                    tracked.changed(folder);
+                }
+                Ok(true)
+            }
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Ok(false)
             }
@@ -344,8 +378,11 @@ impl Store for LocalStore {
         }
     }
 
-    /// Makes all that was written to the file system durable.
+    /// Makes all that was written to the file system durable, unless it is known what was written through the store.
     fn settle(&self, below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+        if let Some(tracked) = &self.tracked {
+            return tracked.settle();
+        }
         let path = self.path(below);
         let folder = File::open(&path).map_err(io_error("open", &path))?;
         #[cfg(target_os = "linux")]
@@ -360,7 +397,11 @@ impl Store for LocalStore {
         if let Some(parent) = path.parent() {
             tree::create_folders(parent, Modes::default().folder).map_err(io_error("create", parent))?;
         }
-        tree::create_folder(&path, self.modes.folder).map_err(io_error("create", &path))
+        tree::create_folder(&path, self.modes.folder).map_err(io_error("create", &path))?;
+        if let Some(tracked) = &self.tracked {
+            tracked.changed(&path);
+        }
+        Ok(())
     }
 
     fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
@@ -385,8 +426,13 @@ impl Store for LocalStore {
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         let path = self.path(key);
-        tree::create_private_folders(path.parent().unwrap_or(&self.root), &self.root)?;
-        Ok(Box::new(LogFile::begin(&path)?))
+        let folder = path.parent().unwrap_or(&self.root);
+        tree::create_private_folders(folder, &self.root)?;
+        let log = LogFile::begin(&path)?;
+        if let Some(tracked) = &self.tracked {
+            tracked.changed(folder);
+        }
+        Ok(Box::new(log))
     }
 
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
@@ -421,8 +467,7 @@ impl Store for LocalStore {
         if let Some(mode) = mode_of(object) {
             modes.file = (mode & 0o666) | 0o600;
         }
-        let (root, name, confinement) = (self.root.clone(), self.name.clone(), self.confinement.clone());
-        Some(Arc::new(LocalStore { root, name, folders_missing: AtomicU32::new(0), modes, confinement }))
+        Some(Arc::new(LocalStore { modes, ..self.copied() }))
     }
 
     fn as_local(&self) -> Option<&LocalStore> {

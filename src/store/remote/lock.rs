@@ -18,7 +18,7 @@ use super::explain::Attempt;
 use super::reader::io;
 use super::runtime::runtime;
 use super::transport::{Answer, Request};
-use super::upload::{ANSWER, with_body};
+use super::upload::{ANSWER, where_none_is, with_body};
 use crate::store::{Asker, Holding, StoreError, machine};
 
 /// A lock whose holder gave no sign for so many seconds is anybody's.
@@ -284,9 +284,8 @@ impl Held {
             request = request.with_header("x-ms-blob-type", "BlockBlob");
         }
         let (name, value) = match (service, condition) {
-            (Service::Google, Condition::IsNew) => ("x-goog-if-generation-match", "0"),
+            (_, Condition::IsNew) => where_none_is(service),
             (Service::Google, Condition::IsVersion(version)) => ("x-goog-if-generation-match", version),
-            (_, Condition::IsNew) => ("if-none-match", "*"),
             (_, Condition::IsVersion(version)) => ("if-match", version),
         };
         let request = with_body(request.with_header(name, value), self.bytes());

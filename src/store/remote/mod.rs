@@ -463,6 +463,20 @@ impl Store for RemoteStore {
         self.writes.finish(self.runtime()?)
     }
 
+    fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
+        self.check_writable("create", key)?;
+        self.writes.finish(self.runtime()?)?;
+        // Some stores take a condition and do not heed it.
+        if self.size(key)?.is_some() {
+            return Ok(false);
+        }
+        let (whole, object) = self.names(key);
+        match self.wait(self.client()?.put_new((&whole, &object), bytes.to_vec()))? {
+            Some(made) => Ok(made),
+            None => self.publish(key, bytes).map(|()| true),
+        }
+    }
+
     /// Not waited for: object stores do not say whether there was one.
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
         self.check_writable("remove", key)?;

@@ -33,6 +33,29 @@ impl Client {
         self.success(attempt, &with_body(request, bytes)).await.map(drop)
     }
 
+    /// Writes a whole object where there is none; false where one stands there, `None` where the store takes no conditions.
+    pub(super) async fn put_new(
+        &self,
+        (key, object): (&str, &str),
+        bytes: Vec<u8>,
+    ) -> Result<Option<bool>, StoreError> {
+        let attempt = Attempt { action: "write", object };
+        let service = self.backend.service();
+        let mut request = Request::new(Method::PUT, Some(key));
+        if service == Service::Azure {
+            request = request.with_header("x-ms-blob-type", "BlockBlob");
+        }
+        let (name, value) = where_none_is(service);
+        let request = with_body(request.with_header(name, value), bytes);
+        let answer = self.send(attempt, &request, ANSWER).await?;
+        match answer.status.as_u16() {
+            200..300 => Ok(Some(true)),
+            304 | 409 | 412 => Ok(Some(false)),
+            400 | 405 | 501 => Ok(None),
+            _ => Err(attempt.answered(&answer, &self.backend)),
+        }
+    }
+
     /// Removes an object; false where the store says that there was none.
     pub(super) async fn delete(&self, key: &str, object: &str) -> Result<bool, StoreError> {
         let attempt = Attempt { action: "remove", object };
@@ -151,4 +174,9 @@ pub(super) fn element(body: &[u8], name: &str) -> Option<String> {
     let start = text.find(&format!("<{name}>"))? + name.len() + 2;
     let end = start + text[start..].find('<')?;
     Some(text[start..end].trim().to_owned())
+}
+
+/// The header of a request that makes an object only where there is none.
+pub(super) fn where_none_is(service: Service) -> (&'static str, &'static str) {
+    if service == Service::Google { ("x-goog-if-generation-match", "0") } else { ("if-none-match", "*") }
 }
