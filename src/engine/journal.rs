@@ -12,6 +12,7 @@ mod left;
 mod line;
 mod part;
 mod receipts;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,6 +27,7 @@ use left::Left;
 use line::{Counted, Header, Known, Line, is_cleared, next_line, to_line};
 pub use part::{Part, name_of_pass};
 pub use receipts::Receipt;
+use writer::Writer;
 
 use crate::array::chunk_set::ChunkSet;
 use crate::engine::report::ObjectReport;
@@ -78,16 +80,6 @@ pub type Assignment = BTreeMap<String, ChunkSet>;
 #[derive(Debug, Default)]
 struct Waiting {
     units: BTreeMap<String, (Vec<Range<u64>>, ObjectReport)>,
-    bytes: u64,
-}
-
-#[derive(Debug)]
-struct Writer {
-    log: Box<dyn Log>,
-    /// The length of its whole lines; `None` where it can be written no more.
-    length: Option<u64>,
-    last_line: Instant,
-    last_checkpoint: Instant,
     bytes: u64,
 }
 
@@ -384,20 +376,6 @@ impl Journal {
         if writer.bytes >= CHECKPOINT_BYTES || writer.last_checkpoint.elapsed() >= CHECKPOINT_AFTER {
             self.mark(&mut writer)?;
         }
-        Ok(())
-    }
-}
-
-impl Writer {
-    /// Appends whole lines, or nothing.
-    fn append(&mut self, lines: &str) -> Result<(), StoreError> {
-        let Some(length) = self.length else { return Ok(()) };
-        if let Err(error) = self.log.append(lines.as_bytes()) {
-            // Half a line would hide those after it.
-            self.length = self.log.truncate(length).ok().map(|()| length);
-            return Err(error);
-        }
-        self.length = Some(length + lines.len() as u64);
         Ok(())
     }
 }

@@ -90,7 +90,7 @@ pub fn digest_of(objects: &ChunkSet) -> u64 {
     objects.iter().map(mixed).fold(0, u64::wrapping_add)
 }
 
-/// SplitMix64: <https://prng.di.unimi.it/splitmix64.c>
+/// The function of `SplitMix64`: <https://prng.di.unimi.it/splitmix64.c>
 fn mixed(object: u64) -> u64 {
     let mixed = object.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

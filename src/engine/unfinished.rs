@@ -82,25 +82,16 @@ mod tests {
         for index in 0..2000 {
             node.write(&key(index, &metadata), b"three").unwrap();
         }
-        let assigned = ChunkSet::from_ranges(vec![300..1500]);
-        let journal = Journal::open_part(
-            &node,
-            &Key::known(".zarrcast/parts/write/7"),
-            &Fingerprint::new([("a", vec![&b"a"[..]])]),
-            Assignment::from([("/".to_owned(), assigned)]),
-        )
-        .unwrap();
+        let open = || {
+            let assigned = Assignment::from([("/".to_owned(), (300..1500).collect())]);
+            let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
+            Journal::open_part(&node, &Key::known(".zarrcast/parts/write/7"), &fingerprint, assigned).unwrap()
+        };
+        let journal = open();
         journal.part("/").finished(400..500, &ObjectReport::default()).unwrap();
         journal.flush().unwrap();
         drop(journal);
-        let driver = Driver::new(2).unwrap();
-        let journal = Journal::open_part(
-            &node,
-            &Key::known(".zarrcast/parts/write/7"),
-            &Fingerprint::new([("a", vec![&b"a"[..]])]),
-            Assignment::from([("/".to_owned(), ChunkSet::from_ranges(vec![300..1500]))]),
-        )
-        .unwrap();
+        let (driver, journal) = (Driver::new(2).unwrap(), open());
         remove_unfinished(&node, &metadata, &journal.part("/"), &driver).unwrap();
         let left = list(&node, &metadata, &driver).unwrap().present;
         assert_eq!(left, ChunkSet::from_ranges(vec![0..300, 400..500, 1500..2000]));

@@ -177,8 +177,8 @@ impl MeasuredRun<'_> {
         driver: &Driver,
         fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let objects = self.transfer.overlapped_by(&self.transfer.destination.metadata.grid);
-        let objects = self.part.left(objects);
+        let grid = &self.transfer.destination.metadata.grid;
+        let objects = self.transfer.overlapped_among(grid, self.part.assigned());
         let reader = ElementReader::new(self.source, 0);
         let reader = reader.as_ref();
         let work = |buffers: &mut MeasuredBuffers, object| {

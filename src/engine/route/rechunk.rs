@@ -137,11 +137,8 @@ impl<'a> RechunkRun<'a> {
     /// The groups that hold anything which is to be written.
     fn groups(&self) -> ChunkSet {
         let (plan, destination) = (&self.rechunk.plan, &self.transfer.destination.metadata);
-        let groups = self.transfer.overlapped(&plan.group_shape());
-        match self.part.assigned() {
-            Some(assigned) => groups.common(&plan.groups_of(assigned, &destination.chunk_grid_shape())),
-            None => groups,
-        }
+        let own = self.part.assigned().map(|units| plan.groups_of(units, &destination.chunk_grid_shape()));
+        self.transfer.overlapped_among(&self.transfer.grid_of(&plan.group_shape()), own.as_ref())
     }
 
     /// Writes the objects of a group.

@@ -59,7 +59,7 @@ impl SubchunkMove<'_> {
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let destination = &self.transfer.destination;
-        let objects = self.part.left(self.transfer.overlapped_by(&destination.metadata.grid));
+        let objects = self.transfer.overlapped_among(&destination.metadata.grid, self.part.assigned());
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut ObjectBuffers, object| {
                 let workers = &mut Workers::One { buffers, interrupt: driver.interrupt() };

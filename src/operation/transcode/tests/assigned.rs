@@ -135,7 +135,9 @@ fn try_shares(route: &str, source: &Files, change: &TranscodeOptions) {
         });
         let done = run_shares(&scene, &Run { options: &options, between: Some(between) }, count, kills);
         let mut tally = ObjectReport::default();
-        done.iter().for_each(|(report, ..)| tally.add(report));
+        for (report, ..) in &done {
+            tally.add(report);
+        }
         let found = chunks(files(&scene.node("c")));
         assert!(found == whole, "{case}: {:?} {:?}", found.keys(), whole.keys());
         assert_eq!(tally.written, whole.len() as u64, "{case}");
