@@ -57,6 +57,9 @@ use super::{
     Store, StoreError,
 };
 
+/// How often an object is asked to be made that the store refuses and does not have.
+const ATTEMPTS: usize = 3;
+
 /// A bucket or a web server, and what in it all keys begin with.
 pub struct RemoteStore {
     address: Address,
@@ -466,15 +469,20 @@ impl Store for RemoteStore {
     fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
         self.check_writable("create", key)?;
         self.writes.finish(self.runtime()?)?;
-        // Some stores take a condition and do not heed it.
-        if self.size(key)?.is_some() {
-            return Ok(false);
-        }
         let (whole, object) = self.names(key);
-        match self.wait(self.client()?.put_new((&whole, &object), bytes.to_vec()))? {
-            Some(made) => Ok(made),
-            None => self.publish(key, bytes).map(|()| true),
+        for _ in 0..ATTEMPTS {
+            // Some stores take a condition and do not heed it; and one that refuses may have been at a request that failed.
+            if self.size(key)?.is_some() {
+                return Ok(false);
+            }
+            match self.wait(self.client()?.put_new((&whole, &object), bytes.to_vec()))? {
+                Some(true) => return Ok(true),
+                Some(false) => {}
+                None => return self.publish(key, bytes).map(|()| true),
+            }
         }
+        let refused = "the store says that an object is there, and that there is none";
+        Err(io("create", &object, std::io::Error::other(refused)))
     }
 
     /// Not waited for: object stores do not say whether there was one.
