@@ -140,6 +140,14 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 'Options for the arrays whose path matches; of several rules the later ones win' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l scratch -d 'The local folder for intermediate data of a rechunk in two passes' -r -f -a "(__fish_complete_directories)"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'In how many parts the job is cut; fewer where there are fewer stored objects' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Do a part of the planned job: its number, from 0, or `auto` for that of a scheduler\'s array job' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'The pass of which a part is done; the first that is not complete' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l first-index -d 'What the scheduler counts parts from [default: 1 for SGE and LSF, else 0]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l print-script -d 'Print a script that does all of the planned job: its parts, the finish, and again what is missing' -r -f -a "slurm\t''
+kubernetes\t''
+dask\t''
+snakemake\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l threads -d 'Worker threads' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
@@ -161,6 +169,9 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan, reading no chunk'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l overwrite -d 'Replace DEST: an array, a group, an unfinished run or an empty folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l resume -d 'Go on with an unfinished run of the same command; with no DEST, start'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l init -d 'Plan the job once, and seal the plan in DEST; needs --partitions'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l status -d 'Say which parts of the planned job are done, by pass; nothing is changed'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l finish -d 'Prove that all parts are there, and publish DEST'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l json -d 'Print the result as one JSON document'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Say on stderr what was done, and how long it took'

@@ -50,8 +50,13 @@ impl ChunkSet {
 
     /// Every chunk of a grid of `total`.
     pub fn full(total: u64) -> Self {
+        Self::of_range(0..total)
+    }
+
+    /// The members of a range.
+    pub fn of_range(range: std::ops::Range<u64>) -> Self {
         let mut set = Appender::default();
-        set.push_run(0, total);
+        set.push_run(range.start, range.end);
         set.finish()
     }
 

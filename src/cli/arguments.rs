@@ -127,6 +127,17 @@ impl CommonArguments {
         Ok(value::location(argument, text)?.with_options(&options))
     }
 
+    /// How stores are reached, as options of other commands; without `--storage-option`, which may hold secrets.
+    pub(super) fn words_of_access(&self) -> Vec<String> {
+        let RemoteArguments { anonymous, requests, missing_status, allow_file_references, .. } = &self.remote;
+        let mut words = Vec::new();
+        words.extend(anonymous.then(|| "--anonymous".to_owned()));
+        words.extend(requests.map(|requests| format!("--requests={requests}")));
+        words.extend(missing_status.map(|status| format!("--missing-status={status}")));
+        words.extend(allow_file_references.then(|| "--allow-file-references".to_owned()));
+        words
+    }
+
     /// Whether an output of this kind is coloured.
     pub(super) fn colour(&self, output: Output) -> Colour {
         match self.color {

@@ -15,6 +15,8 @@ pub enum ExitStatus {
     UsageFault = 2,
     /// The work could not be done.
     Failed = 3,
+    /// What has to be done before is not done yet.
+    TooEarly = 4,
     /// Stopped by SIGINT.
     Interrupted = 130,
     /// Stopped by SIGTERM.
@@ -34,6 +36,7 @@ pub(super) fn of_error(error: &anyhow::Error) -> ExitStatus {
     match class {
         Some(FaultClass::Data) => ExitStatus::DataFault,
         Some(FaultClass::Usage) => ExitStatus::UsageFault,
+        Some(FaultClass::TooEarly) => ExitStatus::TooEarly,
         Some(FaultClass::Interrupted) => ExitStatus::Interrupted,
         Some(FaultClass::Environment) | None => ExitStatus::Failed,
     }

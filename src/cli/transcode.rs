@@ -1,6 +1,7 @@
 //! `zarrcast transcode SOURCE DEST`.
 
 mod arguments;
+mod parts;
 
 use std::path::PathBuf;
 
@@ -60,6 +61,15 @@ const EXAMPLES: &str = r"Examples:
   Go on after an interruption or a full disk:
     zarrcast transcode --compress zstd:9 --resume \
       big.zarr small.zarr
+
+  In parts, by many machines: planned, done, proved:
+    zarrcast transcode --compress zstd:9 \
+      big.zarr small.zarr --init --partitions 100
+    zarrcast transcode big.zarr small.zarr \
+      --print-script slurm > job.sh
+    zarrcast transcode big.zarr small.zarr --partition 7
+    zarrcast transcode big.zarr small.zarr --status
+    zarrcast transcode big.zarr small.zarr --finish
 
   From Zarr v2 to v3, chunks copied as they are:
     zarrcast transcode --zarr-format 3 old.zarr new.zarr
@@ -130,6 +140,9 @@ pub(super) struct TranscodeArguments {
     scratch: Option<PathBuf>,
 
     #[command(flatten)]
+    parts: parts::PartsArguments,
+
+    #[command(flatten)]
     pub(super) common: CommonArguments,
 }
 
@@ -137,7 +150,11 @@ impl TranscodeArguments {
     /// Runs the command and reports. What it does is done before the report is written: a closed pipe changes nothing.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
-        let options = self.into_options()?;
+        let access = self.common.words_of_access();
+        let (options, parts) = self.into_options()?;
+        if parts.is_given() {
+            return parts.run(&options, access, as_json, session);
+        }
         let result = transcode(&options, session.progress(), session.interrupt())?;
         session.warn(&result.warnings);
         session.print(|output| {
@@ -151,10 +168,10 @@ impl TranscodeArguments {
         Ok(if equal { ExitStatus::Done } else { ExitStatus::DataFault })
     }
 
-    fn into_options(self) -> anyhow::Result<TranscodeOptions> {
+    fn into_options(self) -> anyhow::Result<(TranscodeOptions, parts::PartsArguments)> {
         let change = self.changes.into_options()?;
         let hierarchy = self.hierarchy;
-        Ok(TranscodeOptions {
+        let options = TranscodeOptions {
             source: value::node_of(self.common.location("SOURCE", self.source)?, self.node.as_deref())?,
             destination: self.common.location("DEST", self.destination)?,
             run: RunOptions {
@@ -163,6 +180,7 @@ impl TranscodeArguments {
                 dry_run: self.dry_run,
                 overwrite: self.overwrite,
                 resume: self.resume,
+                partitions: None,
                 scratch: self.scratch.map(|folder| self.common.location("--scratch", folder)).transpose()?,
             },
             change,
@@ -170,7 +188,8 @@ impl TranscodeArguments {
             exclude: hierarchy.exclude,
             rules: hierarchy.rule.iter().map(|text| rule(text)).collect::<Result<_, _>>()?,
             no_consolidate: hierarchy.no_consolidate,
-        })
+        };
+        Ok((options, self.parts))
     }
 }
 

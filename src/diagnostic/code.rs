@@ -258,6 +258,8 @@ codes! {
     ZK207 FOLDER_UNKNOWN Warning;
     /// A destination lies where there are no locks.
     ZK208 NOT_LOCKED Warning;
+    /// A destination will have very many stored objects.
+    ZK209 MANY_OBJECTS Warning;
     /// Something else than a file (a folder, a FIFO, a device) stands where an object should be.
     ZK211 OBJECT_NOT_A_FILE Error;
     /// An object of another size than its codecs give.

@@ -16,6 +16,7 @@ mod subchunk_encoder;
 mod subchunk_writer;
 pub mod transfer;
 pub mod unfinished;
+pub mod units;
 mod workers;
 
 pub use driver::Driver;

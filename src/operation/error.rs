@@ -15,6 +15,8 @@ pub enum FaultClass {
     Usage,
     /// The work could not be done: nothing there, no permission, no space, DEST exists.
     Environment,
+    /// Nobody: what has to be done before is not done yet.
+    TooEarly,
     /// Nobody: a signal stopped the work.
     Interrupted,
 }
@@ -51,6 +53,11 @@ impl OperationError {
     /// [`FaultClass::Usage`]: exit status 2.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(FaultClass::Usage, message)
+    }
+
+    /// [`FaultClass::TooEarly`]: exit status 4.
+    pub fn too_early(message: impl Into<String>) -> Self {
+        Self::new(FaultClass::TooEarly, message)
     }
 
     /// [`FaultClass::Environment`]: exit status 3.

@@ -25,6 +25,7 @@ pub mod npy;
 mod numbers;
 pub mod open;
 pub mod options;
+pub mod parts_result;
 pub use crate::array::interrupt::Interrupt;
 pub mod pattern;
 pub mod place;

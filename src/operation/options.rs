@@ -179,6 +179,8 @@ pub struct RunOptions {
     pub resume: bool,
     /// `--scratch`: the local folder in which intermediate data of two passes lie.
     pub scratch: Option<Location>,
+    /// `--partitions`: into how many parts the work is to be cut, by as many processes.
+    pub partitions: Option<u64>,
 }
 
 /// `--rule`: changes to the arrays of a hierarchy that a pattern takes.

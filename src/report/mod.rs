@@ -12,6 +12,7 @@ pub mod inspect_tree;
 mod inspect_values;
 pub mod json;
 pub mod junit;
+pub mod parts_text;
 pub mod progress;
 mod progress_line;
 pub mod quantity;

@@ -31,6 +31,7 @@ mod locations;
 mod memory;
 mod numcodecs;
 mod option_values;
+mod parts;
 #[cfg(unix)]
 mod progress;
 mod quantise;

@@ -18,7 +18,7 @@ fn planes(is_sharded: bool) -> CliTest {
     test
 }
 
-fn write_planes(test: &CliTest, name: &str, is_sharded: bool) {
+pub(super) fn write_planes(test: &CliTest, name: &str, is_sharded: bool) {
     let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
     let sharding = format!(
         r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[1,20,24],"codecs":[{little}],
@@ -68,7 +68,7 @@ fn plane(number: i16) -> Option<Vec<u8>> {
     is_stored.then(|| (0..480).flat_map(|index| value(index).to_le_bytes()).collect())
 }
 
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(next) = folders.pop() {

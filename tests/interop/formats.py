@@ -158,6 +158,31 @@ def transcode_documents(tally, zarrcast, place):
                         validator.validate(json.loads(process.stdout))
 
 
+def parts_documents(tally, zarrcast, place):
+    """A job in parts: its plan, its parts, what is missing, and the finish."""
+    source, dest = FIXTURES / "valid" / RESULTS_OF[0], place / "in parts"
+    job = ["transcode", source, dest]
+    init = ["--quantize", "uint8", "--missing", "auto", "--init", "--partitions", "2"]
+    with tally.case("init"):
+        for _ in range(2):
+            planned = documents_of(zarrcast, *job, *init)
+            validator_of("init").validate(planned)
+    for name, partitions in [(each["name"], each["partitions"]) for each in planned["passes"]]:
+        for index in range(partitions):
+            with tally.case("partition", name, index):
+                for more in ([], [], ["--pass", name]):
+                    validator_of("partition").validate(
+                        documents_of(zarrcast, *job, "--partition", str(index), *more)
+                    )
+            with tally.case("status", name, index):
+                validator_of("status").validate(documents_of(zarrcast, *job, "--status"))
+    with tally.case("finish"):
+        validator_of("transcode").validate(documents_of(zarrcast, *job, "--finish"))
+        for again in ("--finish", "--status"):
+            validator_of("status").validate(documents_of(zarrcast, *job, again))
+        validator_of("partition").validate(documents_of(zarrcast, *job, "--partition", "0"))
+
+
 def apply_codec_documents(tally, zarrcast, place):
     """Either direction, with times, a comparison and a fill value."""
     validator = validator_of("apply-codec")
@@ -233,6 +258,7 @@ if __name__ == "__main__":
             json_documents,
             inspect_documents,
             transcode_documents,
+            parts_documents,
             apply_codec_documents,
             sarif_logs,
             junit_reports,

@@ -14,6 +14,7 @@ mod copying;
 mod faults;
 mod killed;
 mod locks;
+mod parts;
 mod reading;
 mod secrets;
 mod server;

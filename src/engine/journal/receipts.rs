@@ -52,6 +52,21 @@ impl Receipt {
         Ok(all)
     }
 
+    /// Removes all receipts of a part: it counts as not done.
+    pub fn remove(node: &Node, pass: &str, part: u64) -> Result<(), StoreError> {
+        let mut keys = Vec::new();
+        let first = format!("{FOLDER}/{pass}/{part}{MARK}");
+        node.each_entry(&format!("{FOLDER}/{pass}"), |key, _, _| {
+            keys.extend(key.starts_with(&first).then(|| key.to_owned()));
+        })?;
+        keys.iter().try_for_each(|key| node.remove(key).map(drop))
+    }
+
+    /// The object, by its key in the node.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// Its text, which is read where it does not stand in the name.
     pub fn text(&self, node: &Node) -> Result<String, StoreError> {
         if let Some(text) = &self.text {
@@ -111,6 +126,9 @@ mod tests {
             assert_eq!(Receipt::all(&node, "write").unwrap().len(), usize::from(failure == Failure::Late));
         }
         Receipt::make(&node, "write", 1, "a").unwrap();
+        Receipt::make(&node, "write", 11, "a").unwrap();
         assert_eq!(Receipt::all(&node, "write").unwrap()[&1].text(&node).unwrap(), "a");
+        Receipt::remove(&node, "write", 1).unwrap();
+        assert!(Receipt::all(&node, "write").unwrap().into_keys().eq([11]));
     }
 }

@@ -63,6 +63,16 @@ pub struct BudgetTooSmall {
 impl RechunkPlan {
     /// The plan that reads the fewest source subchunks within `budget` bytes; of those, the one with the smallest blocks.
     pub fn new(grids: Grids, costs: Costs, budget: u64) -> Result<Self, BudgetTooSmall> {
+        Self::in_groups(grids, costs, budget, 1)
+    }
+
+    /// The same of so many groups of objects at least, where there are as many objects.
+    pub fn in_groups(
+        grids: Grids,
+        costs: Costs,
+        budget: u64,
+        least_groups: u64,
+    ) -> Result<Self, BudgetTooSmall> {
         let least = RechunkPlan { block_shape: grids.destination_subchunk.clone(), grids, costs };
         if least.unit_bytes() > budget {
             return Err(BudgetTooSmall { least: least.unit_bytes() });
@@ -70,7 +80,7 @@ impl RechunkPlan {
         let mut best: Option<RechunkPlan> = None;
         let whole = least.with_block(least.grids.destination_object.clone());
         let parts = parts(&least.grids).into_iter().map(|block| least.with_block(block));
-        for plan in parts.chain([whole.grown(budget)]) {
+        for plan in parts.chain([whole.grown(budget, least_groups)]) {
             let better =
                 |best: &RechunkPlan| (plan.reads(), plan.block_bytes()) < (best.reads(), best.block_bytes());
             if plan.unit_bytes() <= budget && best.as_ref().is_none_or(better) {
@@ -172,7 +182,7 @@ impl RechunkPlan {
     }
 
     /// Grows blocks of whole objects, each time along the dimension where the bytes that it costs save most reads.
-    fn grown(self, budget: u64) -> RechunkPlan {
+    fn grown(self, budget: u64, least_groups: u64) -> RechunkPlan {
         let mut plan = self;
         let axes: Vec<Axis> = plan.axes().collect();
         let multiples: Vec<Vec<u64>> = axes.iter().map(|axis| axis.multiples()).collect();
@@ -187,7 +197,7 @@ impl RechunkPlan {
                     }
                     let mut larger = plan.clone();
                     larger.block_shape[dimension] = block;
-                    if larger.unit_bytes() > budget {
+                    if larger.unit_bytes() > budget || larger.num_groups() < least_groups {
                         continue;
                     }
                     let saved = (approximate(reads.into()) / approximate(axis.reads(block).into())).ln();

@@ -62,7 +62,12 @@ pub fn folder(destination: &Node, scratch: Option<&Node>) -> (Node, bool) {
     let name = digest([&*destination.identity()]);
     let outside = destination.scratch(scratch, &name[..DIGITS]);
     let is_outside = outside.is_some();
-    (outside.unwrap_or_else(|| destination.below(&FOLDER)), is_outside)
+    (outside.unwrap_or_else(|| folder_inside(destination)), is_outside)
+}
+
+/// Where the intermediate data of a destination lie that keeps them itself.
+pub fn folder_inside(destination: &Node) -> Node {
+    destination.below(&FOLDER)
 }
 
 /// The document of intermediate data, where a run has left some.

@@ -26,12 +26,12 @@ pub struct GatheredSubchunk<'a> {
 }
 
 /// Gives every subchunk of the destination's grid to `visit`, with the elements that the source has there; what it makes
-/// of them goes to `fold`, in no order.
+/// of them goes to `fold`, in no order. Blocks that hold nothing of an object that is wanted are left out.
 pub fn visit_subchunks<R: Send>(
     transfer: &Transfer,
     rechunk: &Rechunk,
     driver: &Driver,
-    visit: impl Fn(&GatheredSubchunk<'_>) -> Result<R, Fault> + Sync,
+    (is_wanted, visit): (&dyn Fn(u64) -> bool, &(impl Fn(&GatheredSubchunk<'_>) -> Result<R, Fault> + Sync)),
     mut fold: impl FnMut(R),
 ) -> Result<(), ChunkFault> {
     let subchunks = JobSubchunks::new(transfer);
@@ -39,14 +39,19 @@ pub fn visit_subchunks<R: Send>(
     let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
     let mut decoded = DecodedBlock::default();
     let groups = transfer.overlapped(&rechunk.plan.group_shape());
+    let grid = transfer.destination.metadata.chunk_grid_shape();
     for index in groups.iter() {
+        let mut objects = rechunk.plan.objects(&rechunk.plan.group(index), &grid).into_iter().flatten();
+        if !objects.any(is_wanted) {
+            continue;
+        }
         for block in rechunk.plan.blocks(&rechunk.plan.group(index)) {
             let mut workers = Workers::All { driver, buffers: &buffers };
             let visited =
                 reader.read(&block, &transfer.destination, &mut decoded, &mut workers).and_then(|_| {
                     let (decoded, element_size) = (&decoded, rechunk.encoder.element_size());
                     workers.each(decoded.num_subchunks(), |_, item| {
-                        visit_subchunk(transfer, (decoded, item), element_size, &visit)
+                        visit_subchunk(transfer, (decoded, item), element_size, visit)
                     })
                 });
             visited.map_err(|fault| ChunkFault { index, fault })?.into_iter().for_each(&mut fold);
@@ -163,7 +168,8 @@ mod tests {
             Ok(())
         };
         let fault =
-            visit_subchunks(&job.transfer, &rechunk, &Driver::new(2).unwrap(), visit, |()| {}).unwrap_err();
+            visit_subchunks(&job.transfer, &rechunk, &Driver::new(2).unwrap(), (&|_| true, &visit), |()| {})
+                .unwrap_err();
         let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
         assert_eq!((of, index), (ObjectOf::Destination, 2));
         assert!(matches!(*fault, Fault::Panic(_)), "{fault:?}");

@@ -54,7 +54,16 @@ impl Suggesting<'_> {
         let request = Request::new(source, &options, &quantize)?;
         let budget = self.budget.narrowed(driver.num_threads());
         let (interrupt, kept) = (Interrupt::default(), Kept::default());
-        let pass = FirstPass { budget, interrupt: &interrupt, present, progress, kept: &kept };
+        let lacks_chunks = present.len() < side.metadata.num_chunks();
+        let pass = FirstPass {
+            budget,
+            interrupt: &interrupt,
+            present,
+            lacks_chunks,
+            surveyed: None,
+            progress,
+            kept: &kept,
+        };
         let quantization = pass.settle(&request)?;
         progress.start("measuring", Some(present.len().saturating_mul(side.chunk_bytes())));
         let figures = measure::figures(side, &quantization, driver, progress);

@@ -25,8 +25,12 @@ pub(in crate::operation) struct FirstPass<'a> {
     pub budget: Budget,
     /// What stops it.
     pub interrupt: &'a Interrupt,
-    /// The objects that are there.
+    /// The objects that are there; of a part of the pass, those of the part.
     pub present: &'a ChunkSet,
+    /// Whether some of the array are not.
+    pub lacks_chunks: bool,
+    /// What the pass found, where it was made before.
+    pub surveyed: Option<&'a Survey>,
     /// Who wants to know how far it is.
     pub progress: &'a dyn Progress,
     /// Where chunks that it read are kept.
@@ -36,12 +40,11 @@ pub(in crate::operation) struct FirstPass<'a> {
 impl FirstPass<'_> {
     /// Surveys the data as far as needed and settles a quantisation, with the first type that has the codes.
     pub(in crate::operation) fn settle(&self, request: &Request<'_>) -> Result<Quantization, OperationError> {
-        let source = request.source;
-        let (metadata, pipeline) = (source.metadata.clone(), &source.pipeline);
-        let mut side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
-        (side.present, side.kept) = (Some(self.present.clone()), self.kept.clone());
-        let driver = new_driver(self.budget.threads(), self.interrupt)?;
-        let survey = self.survey(request, &side, &driver)?;
+        let (side, driver) = self.begin(request)?;
+        let survey = match self.surveyed {
+            Some(survey) => survey.clone(),
+            None => self.survey(request, &side, &driver)?,
+        };
         request.first_fit(|target, fit| {
             let Some(max_error) = request.quantize.max_error else {
                 return request.settle(target, &survey, fit);
@@ -58,6 +61,20 @@ impl FirstPass<'_> {
         })
     }
 
+    /// Surveys the objects that are there, and settles nothing.
+    pub(in crate::operation) fn look(&self, request: &Request<'_>) -> Result<Survey, OperationError> {
+        let (side, driver) = self.begin(request)?;
+        self.survey(request, &side, &driver)
+    }
+
+    fn begin(&self, request: &Request<'_>) -> Result<(StoredArray, Driver), OperationError> {
+        let source = request.source;
+        let (metadata, pipeline) = (source.metadata.clone(), &source.pipeline);
+        let mut side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
+        (side.present, side.kept) = (Some(self.present.clone()), self.kept.clone());
+        Ok((side, new_driver(self.budget.threads(), self.interrupt)?))
+    }
+
     fn survey(
         &self,
         request: &Request<'_>,
@@ -71,7 +88,8 @@ impl FirstPass<'_> {
         if !reads_values && request.fill_is_nan() {
             return Ok(Survey::default());
         }
-        let surveyor = Surveyor { source: side, reads_values, scan, declared };
+        let surveyor =
+            Surveyor { source: side, lacks_chunks: self.lacks_chunks, reads_values, scan, declared };
         self.progress.start("first pass", Some(self.present.len().saturating_mul(side.chunk_bytes())));
         let survey = surveyor.run(driver, self.progress);
         self.progress.finish();

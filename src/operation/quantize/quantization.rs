@@ -98,6 +98,11 @@ impl ValueCodecs {
 }
 
 impl Quantization {
+    /// Whether all of it is known, and nothing is left to the data.
+    pub(in crate::operation) fn is_settled(&self) -> bool {
+        !self.is_open && self.is_target_settled
+    }
+
     /// Whether the codes are known: of an open plan, where all of the type are used but for a NaN code that is set
     /// aside in any case.
     pub(in crate::operation) fn are_codes_settled(&self) -> bool {

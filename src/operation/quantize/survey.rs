@@ -9,7 +9,7 @@ use crate::engine::progress::Progress;
 use crate::kernel::statistics::{Extent, ExtentScan};
 
 /// What a first pass over the data found.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::operation) struct Survey {
     /// Of all elements inside the array; `None` where no pass was made.
     pub extent: Option<Extent>,
@@ -24,6 +24,8 @@ pub(in crate::operation) struct Survey {
 pub(in crate::operation) struct Surveyor<'a> {
     /// The array.
     pub source: &'a StoredArray,
+    /// Whether chunks are known to be absent.
+    pub lacks_chunks: bool,
     /// Whether the values are read, or only what is there.
     pub reads_values: bool,
     /// The scan; missing values count as NaN.
@@ -49,7 +51,7 @@ impl Surveyor<'_> {
     ) -> Result<Survey, ChunkFault> {
         let objects = self.source.objects();
         let mut all = self.nothing();
-        all.absent = objects.len() < self.source.metadata.num_chunks();
+        all.absent = self.lacks_chunks;
         let is_sharded = self.source.layout.is_some();
         if self.reads_values || (is_sharded && !all.absent) {
             let work = |buffers: &mut ReadBuffers, index| {

@@ -6,6 +6,7 @@
 mod budget;
 mod format;
 mod outcome;
+pub mod parts;
 mod plan;
 mod planning;
 mod room;

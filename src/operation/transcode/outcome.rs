@@ -218,7 +218,7 @@ fn quantization_result(
         bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
         readers: readers::names(quantization),
         reader_workaround: quantization.reader_workaround_literals(),
-        distinct_codes: verified.and_then(|verified| verified.distinct_codes),
+        distinct_codes: verified.and_then(Verification::distinct_codes),
         bytes_source: None,
         bytes_destination: None,
     }

@@ -15,6 +15,7 @@ use crate::engine::progress::{Progress, Share, Silent};
 use crate::metadata::array::num_elements;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, RunOptions};
 use crate::store::Node;
 
@@ -45,9 +46,17 @@ pub(super) struct Planning<'a> {
     pub is_tree: bool,
     /// Where first passes keep chunks.
     pub shelf: &'a Shelf,
+    /// Bytes of the elements of all arrays.
+    pub bytes: u64,
 }
 
 impl Planning<'_> {
+    /// Into how many parts an array is to be cut at least: its share of those of the job, by bytes.
+    fn least_parts(&self, array: &OpenedArray) -> u64 {
+        let share = u128::from(bytes_of(array)) * u128::from(self.run.partitions.unwrap_or(1));
+        u64::try_from(share.div_ceil(u128::from(self.bytes.max(1)))).unwrap_or(u64::MAX)
+    }
+
     /// Settles all arrays: what reads no chunk many at a time, first passes one after the other.
     pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<PlannedArray>, OperationError> {
         let waiting: Vec<Mutex<Option<SourceArray>>> =
@@ -104,18 +113,29 @@ impl Planning<'_> {
         progress: &dyn Progress,
     ) -> Result<PlannedArray, OperationError> {
         self.interrupt.check().map_err(|_| OperationError::interrupted())?;
-        let SourceArray { path, opened, change, settled } = array;
+        let SourceArray { path, opened, change, settled, surveyed, present } = array;
         let target = match path.trim_start_matches('/') {
             "" => self.work.clone(),
             inside => self.work.child(inside).map_err(cannot_write)?,
         };
         let target = target.with_permissions_of(&opened.node, opened.key());
-        let is_small =
-            self.is_tree && logical_bytes(&opened.metadata.shape, opened.data_type.size()) <= SMALL_BYTES;
+        let is_small = self.is_tree && bytes_of(&opened) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
-        let settled = settled.as_ref();
+        let (settled, surveyed, present) = (settled.as_ref(), surveyed.as_ref(), present.as_ref());
         let Planning { run, interrupt, shelf, .. } = *self;
-        let planner = Planner { options: &change, settled, run, budget, interrupt, driver, shelf };
+        let least_parts = self.least_parts(&opened);
+        let planner = Planner {
+            options: &change,
+            settled,
+            surveyed,
+            present,
+            least_parts,
+            run,
+            budget,
+            interrupt,
+            driver,
+            shelf,
+        };
         let plan = planner.plan(opened, target, progress)?;
         let memory = plan.allot(budget, self.run.verify)?;
         check_room(&plan)?;
@@ -130,12 +150,12 @@ fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
         // What the data tell is known.
         _ => 0,
     };
-    let opened = &array.opened;
-    let bytes = logical_bytes(&opened.metadata.shape, opened.data_type.size());
+    let bytes = bytes_of(&array.opened);
     (if passes > 0 { bytes.saturating_mul(passes) } else { 0 }, passes)
 }
 
-fn logical_bytes(shape: &[u64], element_size: Option<usize>) -> u64 {
-    let elements = num_elements(shape).unwrap_or(u64::MAX);
-    elements.saturating_mul(element_size.unwrap_or(usize::MAX) as u64)
+/// Bytes of the elements of an array.
+pub(super) fn bytes_of(array: &OpenedArray) -> u64 {
+    let elements = num_elements(&array.metadata.shape).unwrap_or(u64::MAX);
+    elements.saturating_mul(array.data_type.size().unwrap_or(usize::MAX) as u64)
 }

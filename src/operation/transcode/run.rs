@@ -6,15 +6,16 @@ use std::time::Instant;
 use super::format::consolidate::with_copies;
 use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result};
 use super::plan::planner::ahead_bytes;
-use super::planning::{PlannedArray, Planning};
+use super::planning::{PlannedArray, Planning, bytes_of};
 use super::room::with_missing_space;
 use super::sealed::SealedPlan;
 use super::site::{Claim, Site, cannot_write};
 use super::tree::Source;
 use super::verify::Verification;
-use super::writing::{Ended, Writing, most_bytes};
+use super::writing::{Ended, Extent, Writing, most_bytes};
 use crate::array::interrupt::Interrupt;
 use crate::array::kept::Shelf;
+use crate::diagnostic::Diagnostic;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Journal;
 use crate::engine::progress::Progress;
@@ -42,7 +43,7 @@ pub fn seal(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<SealedPlan, OperationError> {
-    let Prepared { source, arrays, documents, .. } = Prepared::new(options, None, progress, interrupt)?;
+    let Prepared { source, arrays, documents, .. } = Prepared::new(options, |_| Ok(()), progress, interrupt)?;
     Ok(SealedPlan::seal(options, &source, &arrays, documents))
 }
 
@@ -64,7 +65,8 @@ fn carry_out(
     interrupt: &Interrupt,
 ) -> Result<TranscodeResult, OperationError> {
     let begun = Instant::now();
-    let prepared = Prepared::new(options, given, progress, interrupt)?;
+    let given_to = |source: &mut Source| given.map_or(Ok(()), |given| given.apply(source));
+    let prepared = Prepared::new(options, given_to, progress, interrupt)?;
     let Prepared { budget, driver, source, site, arrays, documents } = prepared;
     let whole = Whole { options, source: &source, arrays: &arrays };
     let sealed = SealedPlan::seal(options, &source, &arrays, documents);
@@ -85,20 +87,21 @@ fn carry_out(
 }
 
 /// Everything settled, and nothing written.
-struct Prepared {
-    budget: Budget,
-    driver: Driver,
-    source: Source,
-    site: Site,
-    arrays: Vec<PlannedArray>,
+pub(super) struct Prepared {
+    pub budget: Budget,
+    pub driver: Driver,
+    pub source: Source,
+    pub site: Site,
+    pub arrays: Vec<PlannedArray>,
     /// DEST's, by their keys, the one that makes it a node last.
-    documents: Vec<(String, Vec<u8>)>,
+    pub documents: Vec<(String, Vec<u8>)>,
 }
 
 impl Prepared {
-    fn new(
+    /// Settles a job; `given` tells SOURCE's arrays what is settled of them already.
+    pub(super) fn new(
         options: &TranscodeOptions,
-        given: Option<&SealedPlan>,
+        given: impl FnOnce(&mut Source) -> Result<(), OperationError>,
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Result<Self, OperationError> {
@@ -106,18 +109,37 @@ impl Prepared {
         let driver = new_driver(budget.threads(), interrupt)?;
         check_scratch_folder(options.run.scratch.as_ref())?;
         let mut source = Source::open(options, &driver)?;
-        given.map_or(Ok(()), |given| given.apply(&mut source))?;
+        given(&mut source)?;
         let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
+        let site = if options.run.partitions.is_some() { site.of_part() } else { site };
         let arrays = take(&mut source.arrays);
         let (work, is_tree, run) = (&site.work, arrays.len() > 1, &options.run);
         let shelf = &Shelf::default();
-        let planning = Planning { budget, run, interrupt, driver: &driver, progress, work, is_tree, shelf };
+        let bytes = arrays.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add);
+        let driver_of = &driver;
+        let planning =
+            Planning { budget, run, interrupt, driver: driver_of, progress, work, is_tree, shelf, bytes };
         let mut arrays = planning.plan(arrays)?;
         let needed = most_bytes(&arrays, budget, driver.num_threads());
         shelf.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
         let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
         let documents = with_copies(options, &source.groups, of_arrays.collect())?;
         Ok(Prepared { budget, driver, source, site, arrays, documents })
+    }
+
+    /// An error unless what was settled is `sealed` again.
+    pub(super) fn check_same(
+        &self,
+        options: &TranscodeOptions,
+        sealed: &SealedPlan,
+    ) -> Result<(), OperationError> {
+        sealed.check_same(&SealedPlan::seal(options, &self.source, &self.arrays, self.documents.clone()))
+    }
+
+    /// What the user should know of SOURCE and of what becomes of it.
+    pub(super) fn warnings(&self) -> Vec<Diagnostic> {
+        let of_arrays = self.arrays.iter().flat_map(|array| &array.plan.warnings);
+        self.source.warnings.iter().chain(of_arrays).cloned().collect()
     }
 }
 
@@ -139,16 +161,16 @@ fn check_scratch_folder(given: Option<&Location>) -> Result<(), OperationError> 
 }
 
 /// What was done with an array.
-struct Done {
-    tally: ObjectReport,
-    verified: Option<Verification>,
+pub(super) struct Done {
+    pub tally: ObjectReport,
+    pub verified: Option<Verification>,
 }
 
 /// All that is written.
-struct Whole<'a> {
-    options: &'a TranscodeOptions,
-    source: &'a Source,
-    arrays: &'a [PlannedArray],
+pub(super) struct Whole<'a> {
+    pub options: &'a TranscodeOptions,
+    pub source: &'a Source,
+    pub arrays: &'a [PlannedArray],
 }
 
 impl Whole<'_> {
@@ -171,6 +193,7 @@ impl Whole<'_> {
             budget,
             progress,
             verifies: self.options.run.verify,
+            extent: Extent::Whole,
         };
         let done = writing.chunks().and_then(|tallies| {
             if !claim.is_published {
@@ -206,7 +229,7 @@ impl Whole<'_> {
     }
 
     /// Keys that belong to no node.
-    fn copy_other_keys(&self, claim: &Claim, driver: &Driver) -> Result<(), OperationError> {
+    pub(super) fn copy_other_keys(&self, claim: &Claim, driver: &Driver) -> Result<(), OperationError> {
         let keys = &self.source.other_keys;
         if keys.is_empty() {
             return Ok(());
@@ -251,7 +274,7 @@ impl Whole<'_> {
     }
 
     /// What was done; without outcomes, what would be.
-    fn result(&self, outcomes: Option<Vec<Done>>, begun: Instant) -> TranscodeResult {
+    pub(super) fn result(&self, outcomes: Option<Vec<Done>>, begun: Instant) -> TranscodeResult {
         let ran = outcomes.is_some();
         let mut warnings = self.source.warnings.clone();
         let mut nodes: Vec<_> =

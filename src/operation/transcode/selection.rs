@@ -3,12 +3,14 @@
 use std::collections::HashSet;
 
 use super::plan::{Settled, unpack};
+use crate::array::ChunkSet;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest, TranscodeOptions};
 use crate::operation::pattern::PathPattern;
+use crate::operation::quantize::survey::Survey;
 
 /// An array of SOURCE.
 #[derive(Debug)]
@@ -21,6 +23,10 @@ pub(super) struct SourceArray {
     pub change: ChangeOptions,
     /// What was settled before, where a plan is read again.
     pub settled: Option<Settled>,
+    /// What its first pass found, where parts of another run made it.
+    pub surveyed: Option<Survey>,
+    /// Its chunks that are there, where they were listed before: they are not listed again.
+    pub present: Option<ChunkSet>,
 }
 
 /// Every pattern takes an array, and an array is left; else what was meant is not there.

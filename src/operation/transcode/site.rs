@@ -16,11 +16,14 @@ use standing::{
 use crate::array::interrupt::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::engine::journal::{FOLDER, Fingerprint, Journal, JournalError};
+use crate::engine::journal::{Assignment, FOLDER, Fingerprint, Journal, JournalError};
 use crate::operation::document::NODE_KEYS;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
-use crate::store::{EntryKind, Node, Site as StoreSite, Spot, StoreError};
+use crate::store::{EntryKind, Key, Node, Site as StoreSite, Spot, StoreError};
+
+/// The plan of a job in parts, in the folder of a run.
+const PLAN: &str = "plan.json";
 
 /// Where DEST is, and what is done there.
 #[derive(Debug)]
@@ -129,6 +132,15 @@ impl Site {
         if options.run.overwrite {
             let resumes = options.run.resume && keeps_unfinished;
             return Self::replacing(source, site, shown, standing, resumes);
+        }
+        let is_in_parts = || matches!(place.below(&FOLDER).kind_of(PLAN), Ok(Some(EntryKind::File)));
+        if standing == Standing::Unfinished && options.run.partitions.is_none() && is_in_parts() {
+            return Err(OperationError::environment(format!(
+                "`{shown}` is a job in parts, and not finished"
+            ))
+            .with_help(
+                "`--status` says what is missing of it, `--finish` publishes it; `--overwrite` replaces it",
+            ));
         }
         if standing == Standing::Nothing && !keeps_unfinished {
             return Self::beside(site, shown, standing, (false, false));
@@ -247,6 +259,12 @@ impl Site {
         self
     }
 
+    /// The site of a part of a job: others write to the same file system, and none waits for another's files.
+    pub(super) fn of_part(mut self) -> Self {
+        self.work = self.work.syncing_own_files();
+        self
+    }
+
     /// As the user named it.
     pub(super) fn shown(&self) -> &str {
         &self.shown
@@ -300,9 +318,27 @@ impl Site {
         if journal.must_clear() && !self.spots.stages() {
             self.clear_place(&mut journal)?;
         }
-        let is_published = is_resumed
-            && NODE_KEYS.iter().any(|key| matches!(self.work.kind_of(key), Ok(Some(EntryKind::File))));
+        let is_published = is_resumed && is_node(&self.work);
         Ok(Claim { site: self, journal, is_resumed, is_published })
+    }
+
+    /// Makes the folder of a hierarchy that is to be written where it will stay.
+    pub(super) fn make_root(&self) -> Result<(), OperationError> {
+        if self.start == Start::New { self.work.create_root().map_err(cannot_write) } else { Ok(()) }
+    }
+
+    /// Takes a part of the work, whose log lies in a folder of its own. Others may write what is not `assigned`.
+    pub(super) fn claim_part(
+        self,
+        folder: &str,
+        fingerprint: &Fingerprint,
+        assigned: Assignment,
+    ) -> Result<Claim, OperationError> {
+        let folder = Key::new(folder).map_err(cannot_write)?.into_owned();
+        let is_resumed = matches!(self.work.below(&folder).kind(), Ok(Some(EntryKind::Folder)));
+        let opened = Journal::open_part(&self.work, &folder, fingerprint, assigned);
+        let journal = opened.map_err(|error| self.refused(error))?;
+        Ok(Claim { site: self, journal, is_resumed, is_published: false })
     }
 
     /// Removes what stands in the place, where nothing takes the place of another at once. The journal stays: it tells
@@ -355,6 +391,11 @@ impl Site {
 }
 
 impl Claim {
+    /// Where it is written.
+    pub(super) fn place(&self) -> &Node {
+        &self.site.work
+    }
+
     /// What to tell where nothing keeps runs on other machines out.
     pub(super) fn unlocked_warning(&self) -> Option<Diagnostic> {
         if self.journal.is_locked() {
@@ -436,6 +477,13 @@ impl Claim {
         with_next_step(error, &next)
     }
 
+    /// Ends a part that failed: what it has done is kept.
+    pub(super) fn leave(self, error: OperationError, next: &str) -> OperationError {
+        // What has no line yet is done again.
+        let _ = self.journal.flush();
+        with_next_step(error, next)
+    }
+
     /// Ends a run that wrote what it should not have: nothing of it is kept.
     pub(super) fn discard(self, error: OperationError) -> OperationError {
         if self.is_published || self.journal.is_lost() { error } else { self.site.give_up(error) }
@@ -479,10 +527,31 @@ impl Site {
             self.spots.node(Spot::Staging).remove_root()?;
             self.spots.node(Spot::Aside).remove_root()?;
         }
-        Journal::remove_folder(&self.spots.node(Spot::Place))?;
+        clear_folder(&self.spots.node(Spot::Place))?;
         drop(journal);
         self.spots.settle_names()
     }
+}
+
+/// Whether a document makes a place a node.
+pub(super) fn is_node(place: &Node) -> bool {
+    NODE_KEYS.iter().any(|key| matches!(place.kind_of(key), Ok(Some(EntryKind::File))))
+}
+
+/// Removes the folder of a run, the plan of one in parts last: as long as that is there it is known what is left to do.
+pub(super) fn clear_folder(place: &Node) -> Result<(), StoreError> {
+    let folder = place.below(&FOLDER);
+    if folder.kind_of(PLAN)?.is_some() {
+        let mut others = Vec::new();
+        folder.each_entry("", |key, kind, _| others.push((key.to_owned(), kind)))?;
+        for (key, kind) in others.iter().filter(|(key, _)| key != PLAN) {
+            match kind {
+                EntryKind::Folder => folder.child(key)?.remove_root()?,
+                _ => drop(folder.remove(key)?),
+            }
+        }
+    }
+    Journal::remove_folder(place)
 }
 
 /// Documents by the depth of their nodes, the deepest first.

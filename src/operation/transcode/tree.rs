@@ -55,8 +55,14 @@ impl Source {
         tell_of_array_members(options, &mut reading);
         let opened = opened(reading)?;
         let opened = in_v3_form(with_chunks_of_one(opened));
-        let array =
-            SourceArray { path: "/".to_owned(), opened, change: options.change.clone(), settled: None };
+        let array = SourceArray {
+            path: "/".to_owned(),
+            opened,
+            change: options.change.clone(),
+            settled: None,
+            surveyed: None,
+            present: None,
+        };
         Ok(Source {
             node,
             document_key,
@@ -146,7 +152,7 @@ impl Source {
             .zip(arrays)
             .map(|(path, opened)| {
                 let change = selection::change_of(options, &path, &opened, &coordinates);
-                SourceArray { path, opened, change, settled: None }
+                SourceArray { path, opened, change, settled: None, surveyed: None, present: None }
             })
             .collect();
         name_points(&mut arrays);

@@ -44,10 +44,17 @@ use crate::store::ObjectReader;
 pub(super) struct Verification {
     /// As it is reported.
     pub result: VerifyResult,
-    /// Codes that occur, of types up to 16 bits.
-    pub distinct_codes: Option<u64>,
+    /// Which codes occur, of types up to 16 bits.
+    pub codes: Option<Vec<bool>>,
     /// A finding, where something differs.
     pub warning: Option<Diagnostic>,
+}
+
+impl Verification {
+    /// How many codes occur, of types up to 16 bits.
+    pub(super) fn distinct_codes(&self) -> Option<u64> {
+        Some(self.codes.as_ref()?.iter().filter(|occurs| **occurs).count() as u64)
+    }
 }
 
 /// What was compared.
@@ -82,9 +89,38 @@ impl Compared {
     }
 }
 
+/// What of an array is read back.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Scope<'a> {
+    /// All of it.
+    Whole,
+    /// Objects of the intermediate data of two passes.
+    Between(&'a ChunkSet),
+    /// Objects of DEST; of two passes, held against the intermediate data.
+    Objects(&'a ChunkSet),
+}
+
+impl Scope<'_> {
+    /// Those of some objects of DEST that are read back.
+    fn of(self, objects: ChunkSet) -> ChunkSet {
+        match self {
+            Scope::Whole => objects,
+            Scope::Between(part) | Scope::Objects(part) => objects.common(part),
+        }
+    }
+
+    fn contains(self, object: u64) -> bool {
+        match self {
+            Scope::Whole => true,
+            Scope::Between(part) | Scope::Objects(part) => part.contains(object),
+        }
+    }
+}
+
 /// Reads DEST back. A difference is an error, and leaves no DEST.
 pub(super) fn verify(
     plan: &Plan,
+    scope: Scope<'_>,
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
@@ -93,8 +129,8 @@ pub(super) fn verify(
     let bytes = bytes.map(|bytes| bytes.saturating_mul(plan.job.num_passes()));
     progress.start("verify", bytes.map(|bytes| bytes.saturating_mul(present.len())));
     let verified = match &plan.job {
-        Job::Objects(job) => values(plan, job, driver, progress),
-        Job::Copy(job) => copies(plan, job, driver, progress),
+        Job::Objects(job) => values(plan, job, scope, driver, progress),
+        Job::Copy(job) => copies(plan, job, scope, driver, progress),
     };
     progress.finish();
     let verification = verified?;
@@ -134,6 +170,7 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
 fn copies(
     plan: &Plan,
     job: &CopyJob,
+    scope: Scope<'_>,
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
@@ -153,9 +190,14 @@ fn copies(
     };
     let sides = [0, 1].map(|side| SideOfCopy { job, side, part: None });
     driver
-        .run_ahead::<[Vec<u8>; 2], bool>(&job.present, &[&sides[0], &sides[1]], work, |_, equal| {
-            differing += u64::from(!equal);
-        })
+        .run_ahead::<[Vec<u8>; 2], bool>(
+            &scope.of(job.present.clone()),
+            &[&sides[0], &sides[1]],
+            work,
+            |_, equal| {
+                differing += u64::from(!equal);
+            },
+        )
         .map_err(|fault| match fault.fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
             cause => {
@@ -166,7 +208,7 @@ fn copies(
     let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape).unwrap_or(u64::MAX);
     let result =
         VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(0.0), bound: None };
-    Ok(Verification { result, distinct_codes: None, warning: None })
+    Ok(Verification { result, codes: None, warning: None })
 }
 
 /// Whether two objects hold the same bytes, read piece by piece; how many.
@@ -195,6 +237,7 @@ fn same_bytes(
 fn values(
     plan: &Plan,
     job: &ObjectJob,
+    scope: Scope<'_>,
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
@@ -207,21 +250,21 @@ fn values(
         // Units that differ between the sides are compared by whole objects.
         (transfer.source.layout, transfer.destination.layout) = (None, None);
     }
-    let comparison = Comparison::new(plan, kept(job), &transfer);
+    let comparison = Comparison { scope, ..Comparison::new(plan, kept(job), &transfer) };
     let compared = match (&job.route, &plan.comparison) {
-        (Route::Staged(staged), _) => staged_values(plan, &job.transfer, staged, driver, progress),
+        (Route::Staged(staged), _) => staged_values(plan, &job.transfer, staged, scope, driver, progress),
         (Route::Measured(measured), _) => {
-            measured_values(&job.transfer, measured, driver).map(|compared| (compared, None))
+            measured_values(&job.transfer, measured, scope, driver).map(|compared| (compared, None))
         }
         (Route::Subchunks(_), _) => comparison
             .run_over_shared_subchunks(&job.transfer, driver, progress)
-            .map(|compared| (compared, comparison.distinct_codes())),
+            .map(|compared| (compared, comparison.codes())),
         (_, Some(rechunk)) => comparison
             .run_over_subchunks(&job.transfer, rechunk, driver, progress)
-            .map(|compared| (compared, comparison.distinct_codes())),
-        (_, None) => comparison.run(driver, progress).map(|compared| (compared, comparison.distinct_codes())),
+            .map(|compared| (compared, comparison.codes())),
+        (_, None) => comparison.run(driver, progress).map(|compared| (compared, comparison.codes())),
     };
-    let (mut compared, distinct_codes) = compared.map_err(|fault| plan.explain(fault))?;
+    let (mut compared, codes) = compared.map_err(|fault| plan.explain(fault))?;
     let quantization = plan.quantization.as_ref();
     // What neither side stores is compared by its fill values.
     let all = crate::metadata::array::num_elements(&transfer.source.metadata.shape).unwrap_or(u64::MAX);
@@ -246,11 +289,12 @@ fn values(
             format!("the destination's chain rounds values: by up to {}", compared.max_abs_error),
         )
     });
-    Ok(Verification { result, distinct_codes, warning })
+    Ok(Verification { result, codes, warning })
 }
 
 /// A comparison of values.
 struct Comparison<'a> {
+    scope: Scope<'a>,
     source: &'a StoredArray,
     destination: &'a StoredArray,
     objects: ChunkSet,
@@ -291,6 +335,7 @@ impl<'a> Comparison<'a> {
             None => source.objects(),
         };
         Comparison {
+            scope: Scope::Whole,
             source,
             destination,
             objects,
@@ -311,7 +356,7 @@ impl<'a> Comparison<'a> {
     fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Compared, ChunkFault> {
         let mut all = Compared::default();
         driver.run_ahead::<Buffers, Compared>(
-            &self.objects,
+            &self.scope.of(self.objects.clone()),
             &[self.source, self.destination],
             |buffers, index| {
                 let compared = self.object(buffers, index)?;
@@ -323,9 +368,9 @@ impl<'a> Comparison<'a> {
         Ok(all)
     }
 
-    fn distinct_codes(&self) -> Option<u64> {
+    fn codes(&self) -> Option<Vec<bool>> {
         let codes = self.codes.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(codes.iter().filter(|occurs| **occurs).count() as u64)
+        Some(codes.clone())
     }
 
     fn object(&self, buffers: &mut Buffers, index: u64) -> Result<Compared, Fault> {

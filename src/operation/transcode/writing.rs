@@ -1,14 +1,17 @@
 //! The chunks of all arrays: written, and read back where that is asked for.
 
+use std::collections::BTreeMap;
+
 use super::plan::Plan;
 use super::planning::PlannedArray;
 use super::site::{Claim, cannot_write};
-use super::verify::{Verification, verify};
+use super::verify::{Scope, Verification, verify};
 use crate::array::ChunkSet;
 use crate::engine::driver::Driver;
-use crate::engine::journal::Part;
+use crate::engine::journal::{Part, name_of_pass};
 use crate::engine::progress::{Piece, Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
+use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::unfinished::remove_unfinished;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
@@ -27,6 +30,17 @@ impl From<OperationError> for Ended {
     }
 }
 
+/// What of the work is done: the passes of a rechunk in two may be those of different runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// The intermediate data of arrays in two passes.
+    FirstPasses,
+    /// What is left after these, which wrote so much of each array, by its path.
+    AfterThem(BTreeMap<String, Intermediate>),
+}
+
 /// The arrays being written.
 pub(super) struct Writing<'a> {
     pub arrays: &'a [PlannedArray],
@@ -35,6 +49,7 @@ pub(super) struct Writing<'a> {
     pub budget: Budget,
     pub progress: &'a dyn Progress,
     pub verifies: bool,
+    pub extent: Extent,
 }
 
 impl Writing<'_> {
@@ -47,7 +62,15 @@ impl Writing<'_> {
             // Beside arrays whose length is known, one whose length is not is left out.
             let is_told = known.is_none() || self.bytes_left(array).is_some();
             let progress: &dyn Progress = if is_told { &piece } else { &Silent };
-            Run { plan: &array.plan, path: &array.path, driver, progress }.write_chunks(self.claim)
+            let run = Run { plan: &array.plan, path: &array.path, driver, progress };
+            match (&self.extent, array.plan.job.staged().is_some()) {
+                (Extent::FirstPasses, true) => run.write_between(self.claim),
+                (Extent::FirstPasses, false) => Ok(ObjectReport::default()),
+                (Extent::AfterThem(between), true) => {
+                    run.write_chunks(self.claim, between.get(&array.path).copied())
+                }
+                _ => run.write_chunks(self.claim, None),
+            }
         });
         self.progress.finish();
         written
@@ -70,7 +93,17 @@ impl Writing<'_> {
         self.progress.start("verify", known);
         let verified = self.each(|array, driver| {
             let share = Share::new(self.progress, bytes(array).unwrap_or(0), 1);
-            verify(&array.plan, driver, &share).map(Some)
+            let part = match self.extent {
+                Extent::Whole => return verify(&array.plan, Scope::Whole, driver, &share).map(Some),
+                Extent::FirstPasses => self.claim.journal.part(&name_of_pass(&array.path, FIRST_PASS)),
+                Extent::AfterThem(_) => self.claim.journal.part(&array.path),
+            };
+            let Some(objects) = part.assigned().filter(|objects| !objects.is_empty()) else {
+                return Ok(None);
+            };
+            let is_between = self.extent == Extent::FirstPasses;
+            let scope = if is_between { Scope::Between(objects) } else { Scope::Objects(objects) };
+            verify(&array.plan, scope, driver, &share).map(Some)
         });
         self.progress.finish();
         verified
@@ -129,8 +162,21 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// All chunks that are not written yet.
-    fn write_chunks(&self, claim: &Claim) -> Result<ObjectReport, Ended> {
+    /// The intermediate data of an array in two passes: their objects and bytes count as written.
+    fn write_between(&self, claim: &Claim) -> Result<ObjectReport, Ended> {
+        let part = claim.journal.part(self.path);
+        let mut bytes_read = 0;
+        let run = self
+            .plan
+            .job
+            .run_first(self.driver, self.progress, &part, |report| bytes_read += report.bytes_read);
+        let Intermediate { objects, bytes } =
+            run.map_err(|fault| Ended { error: self.plan.explain(fault), is_for_good: false })?;
+        Ok(ObjectReport { written: objects, bytes_read, bytes_written: bytes, ..ObjectReport::default() })
+    }
+
+    /// All chunks that are not written yet; where they come from intermediate data that another run wrote, from so much.
+    fn write_chunks(&self, claim: &Claim, between: Option<Intermediate>) -> Result<ObjectReport, Ended> {
         let part = claim.journal.part(self.path);
         let mut tally = ObjectReport::default();
         tally.add(part.before());
@@ -141,7 +187,12 @@ impl Run<'_> {
             self.remove_unfinished(&part)?;
         }
         let Run { plan, driver, progress, .. } = self;
-        plan.job.run(driver, *progress, &part, |report| tally.add(&report)).map_err(|fault| {
+        let fold = |report: ObjectReport| tally.add(&report);
+        let run = match between {
+            Some(between) => plan.job.run_second(between, driver, *progress, &part, fold),
+            None => plan.job.run(driver, *progress, &part, fold),
+        };
+        run.map_err(|fault| {
             let is_for_good = fault.fault.is_of_value();
             Ended { error: plan.explain(fault), is_for_good }
         })?;

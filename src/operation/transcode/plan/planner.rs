@@ -6,6 +6,7 @@ use super::described::Described;
 use super::work::{Ends, Work};
 use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
+use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::array::kept::{Kept, Shelf};
 use crate::array::listing::Listing;
@@ -26,6 +27,7 @@ use crate::operation::quantize::first_pass::FirstPass;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::{Request, refuse_packed};
+use crate::operation::quantize::survey::Survey;
 use crate::operation::storage::dangling_links;
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
@@ -38,8 +40,14 @@ pub(in crate::operation) struct Planner<'a> {
     pub options: &'a ChangeOptions,
     /// What is known of it already.
     pub settled: Option<&'a Settled>,
+    /// What its first pass found, where parts of another run made it.
+    pub surveyed: Option<&'a Survey>,
+    /// Its chunks that are there, where they were listed before.
+    pub present: Option<&'a ChunkSet>,
     /// How the job runs.
     pub run: &'a RunOptions,
+    /// Into how many parts the work can be cut at least, of a job in parts.
+    pub least_parts: u64,
     /// What a run may use.
     pub budget: Budget,
     /// What stops a first pass.
@@ -69,7 +77,10 @@ impl Planner<'_> {
         };
         // Only a plan that is shown tells how much it would read.
         let list = if self.run.dry_run { listing::list_with_sizes } else { listing::list };
-        let listing = list(&source.node, &source.metadata, self.driver).map_err(unreadable)?;
+        let listing = match self.present {
+            Some(present) => Listing { present: present.clone(), ..Listing::default() },
+            None => list(&source.node, &source.metadata, self.driver).map_err(unreadable)?,
+        };
         if let Some(folder) = listing.misplaced_folder() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
@@ -102,7 +113,9 @@ impl Planner<'_> {
     ) -> Result<Quantization, OperationError> {
         let none = Kept::default();
         let (budget, interrupt) = (self.budget, self.interrupt);
-        let pass = FirstPass { budget, interrupt, present: &listing.present, progress, kept: &none };
+        let (present, surveyed) = (&listing.present, self.surveyed);
+        let lacks_chunks = present.len() < request.source.metadata.num_chunks();
+        let pass = FirstPass { budget, interrupt, present, lacks_chunks, surveyed, progress, kept: &none };
         if !request.reads_data() {
             return pass.settle(request);
         }
@@ -150,6 +163,7 @@ impl Planner<'_> {
         let ends = Ends {
             options,
             run,
+            least_parts: self.least_parts,
             budget,
             settled: self.settled,
             source: &source,

@@ -14,7 +14,7 @@ use crate::engine::plan::{
 use crate::engine::route::Route;
 use crate::engine::route::measured::{BETWEEN_SUBCHUNKS, Measured, SubchunkWay};
 use crate::engine::route::rechunk::{Rechunk, Schedule};
-use crate::engine::route::staged::{Staged, folder};
+use crate::engine::route::staged::{Staged, folder, folder_inside};
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::transcode::budget::{ENTRY_BYTES, of_chunks, open_bytes, reading_bytes, shard_bytes};
@@ -48,6 +48,8 @@ pub(in crate::operation) struct Choice<'a> {
     pub resumes: bool,
     /// Where intermediate data lie, where that is said.
     pub scratch: Option<Node>,
+    /// Of a job in parts: into how many the work can be cut at least.
+    pub parts: Option<u64>,
 }
 
 impl Choice<'_> {
@@ -119,7 +121,12 @@ impl Choice<'_> {
         if self.given.is_some() {
             return Ok(Route::Rechunk(Box::new(self.rechunk(from, to)?)));
         }
-        let begun = if self.resumes { begun(&to.node, self.scratch.as_ref(), from)? } else { Begun::Nothing };
+        // A job in parts goes by its plan, whatever was begun.
+        let begun = if self.resumes && self.parts.is_none() {
+            begun(&to.node, self.scratch.as_ref(), from)?
+        } else {
+            Begun::Nothing
+        };
         if let Begun::InTwoPasses(shape) = begun {
             let staged = self.staged(from, to, &shape)?;
             return Ok(Route::Staged(Box::new(staged)));
@@ -144,7 +151,11 @@ impl Choice<'_> {
         to: &StoredArray,
         shape: &StagingShape,
     ) -> Result<Staged, OperationError> {
-        let (folder, is_outside) = folder(&to.node, self.scratch.as_ref());
+        let (folder, is_outside) = match self.parts {
+            // What one part writes another reads, wherever it runs.
+            Some(_) => (folder_inside(&to.node), false),
+            None => folder(&to.node, self.scratch.as_ref()),
+        };
         let (staging, document) = staging(from, folder, shape, self.store)?;
         let stored = SubchunkEncoder::new(from, &staging, &ValueChange::None, true);
         let first =
@@ -214,7 +225,8 @@ impl Choice<'_> {
         };
         let given = shape.cloned();
         let given = given.and_then(|shape| RechunkPlan::of_blocks(grids.clone(), costs, shape, budget));
-        let plan = given.unwrap_or_else(|| RechunkPlan::new(grids, costs, budget))?;
+        let plan =
+            given.unwrap_or_else(|| RechunkPlan::in_groups(grids, costs, budget, self.parts.unwrap_or(1)))?;
         let schedule = Schedule::new(&plan, self.budget.threads(), budget);
         Ok(Rechunk { plan, encoder, schedule })
     }

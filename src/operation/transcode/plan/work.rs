@@ -37,6 +37,8 @@ pub(super) struct Ends<'a> {
     pub options: &'a ChangeOptions,
     /// How the job runs.
     pub run: &'a RunOptions,
+    /// Into how many parts the work can be cut at least, of a job in parts.
+    pub least_parts: u64,
     /// Threads and memory.
     pub budget: Budget,
     /// What a plan says that was made before.
@@ -177,6 +179,7 @@ impl Ends<'_> {
             verifies: self.run.verify,
             resumes: self.run.resume,
             scratch: self.run.scratch.as_ref().map(Location::node),
+            parts: self.run.partitions.map(|_| self.least_parts),
         }
     }
 

@@ -7,7 +7,7 @@
 //! quantisations, and the shapes of blocks, are those of the plan. What comes of that must be the same plan.
 
 mod change;
-mod members;
+pub(super) mod members;
 mod quantization;
 
 use std::collections::BTreeMap;
@@ -22,6 +22,8 @@ use crate::engine::plan::StagingShape;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ChangeOptions, TranscodeOptions};
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::survey::Survey;
 
 const SCHEMA: &str = "zarrcast.plan/1";
 
@@ -144,7 +146,8 @@ impl SealedPlan {
         Self::read(&json).map_err(|fault| refused(&fault))
     }
 
-    fn read(from: &Json) -> Result<Self, PlanFault> {
+    /// Reads a plan from its document.
+    pub(super) fn read(from: &Json) -> Result<Self, PlanFault> {
         let is_known = |json: &Json| (json.as_str() == Some(SCHEMA)).then_some(());
         required(from, "schema", SCHEMA, is_known)?;
         let source = required(from, "source", "an object", |json| json.as_object().map(|_| json))?;
@@ -188,6 +191,34 @@ impl SealedPlan {
         }
     }
 
+    /// The arrays by their numbers whose quantisation only the data settle.
+    pub(super) fn open_arrays(&self) -> Vec<u64> {
+        let is_open =
+            |array: &SealedArray| array.change.quantize.is_some() && array.settled.quantization.is_none();
+        (0..).zip(&self.arrays).filter(|(_, array)| is_open(array)).map(|(number, _)| number).collect()
+    }
+
+    /// Lets the arrays of SOURCE be changed as the plan has it; of those that it leaves open, what a first pass found is
+    /// known, by their numbers.
+    pub(super) fn apply_surveyed(
+        &self,
+        source: &mut Source,
+        surveys: BTreeMap<u64, Survey>,
+    ) -> Result<(), OperationError> {
+        self.apply(source)?;
+        for array in self.open_arrays() {
+            if let Some(array) = usize::try_from(array).ok().and_then(|array| source.arrays.get_mut(array)) {
+                array.settled = None;
+            }
+        }
+        for (array, survey) in surveys {
+            if let Some(array) = usize::try_from(array).ok().and_then(|array| source.arrays.get_mut(array)) {
+                array.surveyed = Some(survey);
+            }
+        }
+        Ok(())
+    }
+
     /// Lets the arrays of SOURCE be changed as the plan has it. An error where it is of others.
     pub(super) fn apply(&self, source: &mut Source) -> Result<(), OperationError> {
         let arrays = &mut source.arrays;
@@ -226,13 +257,12 @@ impl SealedPlan {
     }
 
     fn differs(&self, what: &str) -> OperationError {
-        OperationError::data(format!("the plan of `{}` cannot be carried out: {what}", self.store)).with_help(
-            format!(
-                "seal the plan anew, by this zarrcast ({}; it was {})",
-                env!("CARGO_PKG_VERSION"),
-                self.program
-            ),
-        )
+        let message = format!("the plan of `{}` cannot be carried out: {what}", self.store);
+        OperationError::environment(message).with_help(format!(
+            "seal the plan anew, by this zarrcast ({}; it was {})",
+            env!("CARGO_PKG_VERSION"),
+            self.program
+        ))
     }
 }
 
@@ -242,7 +272,10 @@ impl SealedArray {
         SealedArray {
             path: path.clone(),
             change: change.clone(),
-            settled: Settled { quantization: plan.quantization.clone(), blocks: Blocks::of(&plan.job) },
+            settled: Settled {
+                quantization: plan.quantization.clone().filter(Quantization::is_settled),
+                blocks: Blocks::of(&plan.job),
+            },
             route: name_of(&plan.job).name().to_owned(),
             units: plan.job.units(),
         }

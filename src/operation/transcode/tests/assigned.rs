@@ -57,6 +57,7 @@ impl Run<'_> {
             work: &site.work,
             is_tree: false,
             shelf: &shelf,
+            bytes: 0,
         };
         let planned = planning.plan(arrays).map_err(|error| said(&error))?;
         let [PlannedArray { plan, path, .. }] = &planned[..] else { panic!("one array") };

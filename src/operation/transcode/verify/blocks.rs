@@ -2,7 +2,7 @@
 //! itself, what is staged with SOURCE and DEST with what is staged, so that no chunk is read more often than it was
 //! for writing.
 
-use super::{Compared, Comparison, Scratch};
+use super::{Compared, Comparison, Scope, Scratch};
 use crate::array::ChunkSet;
 use crate::array::fault::ChunkFault;
 use crate::array::reader::ReadBuffers;
@@ -25,6 +25,7 @@ impl<'a> Comparison<'a> {
         let chain = transfer.destination.subchunk_chain();
         let fill = chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();
         Comparison {
+            scope: Scope::Whole,
             source: &transfer.source,
             destination: &transfer.destination,
             objects: ChunkSet::default(),
@@ -52,6 +53,9 @@ impl<'a> Comparison<'a> {
         let visit = |gathered: &GatheredSubchunk<'_>| {
             let count: u64 = gathered.shape.iter().product();
             let mut compared = Compared { elements: count, ..Compared::default() };
+            if !self.scope.contains(self.destination.object_of(gathered.position).0) {
+                return Ok(Compared::default());
+            }
             let mut buffers = ReadBuffers::default();
             let subchunk = Region {
                 start: self.destination.start_of_subchunk(gathered.position),
@@ -64,28 +68,37 @@ impl<'a> Comparison<'a> {
             Ok(compared)
         };
         let mut all = Compared::default();
-        visit_subchunks(transfer, rechunk, driver, visit, |compared| all.add(compared))?;
+        let is_wanted = |object| self.scope.contains(object);
+        visit_subchunks(transfer, rechunk, driver, (&is_wanted, &visit), |compared| all.add(compared))?;
         Ok(all)
     }
 }
 
-/// Both passes of a job; the codes that occur in the end.
+/// Both passes of a job, or those that are asked for; the codes that occur in the end.
 pub(super) fn staged_values(
     plan: &Plan,
     transfer: &Transfer,
     staged: &Staged,
+    scope: Scope<'_>,
     driver: &Driver,
     progress: &dyn Progress,
-) -> Result<(Compared, Option<u64>), ChunkFault> {
-    let first = staged.first_transfer(transfer);
-    let between = Comparison::of_staging(&first).run_over_subchunks(&first, &staged.first, driver, progress);
-    let between = between.map_err(Staged::of_first)?;
+) -> Result<(Compared, Option<Vec<bool>>), ChunkFault> {
+    let mut compared = Compared::default();
+    if !matches!(scope, Scope::Objects(_)) {
+        let first = staged.first_transfer(transfer);
+        let between = Comparison { scope, ..Comparison::of_staging(&first) };
+        let between = between.run_over_subchunks(&first, &staged.first, driver, progress);
+        compared = between.map_err(Staged::of_first)?;
+        if matches!(scope, Scope::Between(_)) {
+            return Ok((compared, None));
+        }
+    }
     let second =
         staged.second_transfer(transfer, None, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
-    let comparison = Comparison::new(plan, 0, &second);
-    let compared = comparison.run_over_subchunks(&second, &staged.second, driver, progress);
-    let mut compared = compared.map_err(Staged::of_second)?;
+    let comparison = Comparison { scope, ..Comparison::new(plan, 0, &second) };
+    let written = comparison.run_over_subchunks(&second, &staged.second, driver, progress);
+    let between = std::mem::replace(&mut compared, written.map_err(Staged::of_second)?);
     compared.differing += between.differing;
     compared.max_abs_error = compared.max_abs_error.max(between.max_abs_error);
-    Ok((compared, comparison.distinct_codes()))
+    Ok((compared, comparison.codes()))
 }

@@ -1,6 +1,6 @@
 //! The comparison of arrays of which only reading tells how large a chunk is.
 
-use super::Compared;
+use super::{Compared, Scope};
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::Recoding;
@@ -15,12 +15,13 @@ use crate::engine::transfer::Transfer;
 pub(super) fn measured_values(
     transfer: &Transfer,
     measured: &Measured,
+    scope: Scope<'_>,
     driver: &Driver,
 ) -> Result<Compared, ChunkFault> {
     let (source, written) =
         (SubchunkSource::new(&transfer.source), SubchunkSource::new(&transfer.destination));
     let readers = (ElementReader::new(&source, 0), ElementReader::new(&written, 1));
-    let objects = transfer.overlapped_by(&transfer.destination.metadata.grid);
+    let objects = scope.of(transfer.overlapped_by(&transfer.destination.metadata.grid));
     let mut all = Compared::default();
     let work = |buffers: &mut MeasuredBuffers, object| {
         let mut compared = Compared::default();

@@ -45,7 +45,7 @@ impl Comparison<'_> {
             fills: transfer.absent_element.is_some(),
             progress,
         };
-        let objects = transfer.overlapped_by(&self.destination.metadata.grid);
+        let objects = self.scope.of(transfer.overlapped_by(&self.destination.metadata.grid));
         let mut all = Compared::default();
         if objects.len() >= 2 * driver.num_threads() as u64 {
             let work = |buffers: &mut Buffers, index| {

@@ -1,0 +1,262 @@
+//! `transcode` in parts: one job over many processes, by whatever starts a command with a number.
+
+use std::env::VarError;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::session::{Session, print_as_it_is};
+use crate::cli::{ExitStatus, require};
+use crate::operation::error::OperationError;
+use crate::operation::options::{ChangeOptions, RunOptions, TranscodeOptions};
+use crate::operation::transcode::parts::{
+    Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
+};
+use crate::report::{json, parts_text, transcode_text};
+
+/// Schedulers' variables of the number of a task, and the first number that each counts from.
+const VARIABLES: [(&str, u64); 7] = [
+    ("SLURM_ARRAY_TASK_ID", 0),
+    ("JOB_COMPLETION_INDEX", 0),
+    ("AWS_BATCH_JOB_ARRAY_INDEX", 0),
+    ("BATCH_TASK_INDEX", 0),
+    ("SGE_TASK_ID", 1),
+    ("PBS_ARRAY_INDEX", 0),
+    ("LSB_JOBINDEX", 1),
+];
+
+/// One job over many machines.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "In parts")]
+pub(super) struct PartsArguments {
+    /// Plan the job once, and seal the plan in DEST; needs --partitions
+    ///
+    /// Nothing else is written. The same again changes nothing.
+    #[arg(long, requires = "partitions", conflicts_with_all = ["overwrite", "resume", "dry_run", "partition", "status", "finish"])]
+    init: bool,
+
+    /// In how many parts the job is cut; fewer where there are fewer stored objects
+    #[arg(long, value_name = "N", requires = "init", value_parser = clap::value_parser!(u64).range(1..))]
+    partitions: Option<u64>,
+
+    /// Do a part of the planned job: its number, from 0, or `auto` for that of a scheduler's array job
+    ///
+    /// No other option of the job is taken: the plan has them. A part that is done is not done again, one that was
+    /// stopped goes on where it was. `auto` reads SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX,
+    /// BATCH_TASK_INDEX, SGE_TASK_ID, PBS_ARRAY_INDEX or LSB_JOBINDEX.
+    #[arg(long, value_name = "I|auto", conflicts_with_all = ["status", "finish"])]
+    partition: Option<Index>,
+
+    /// The pass of which a part is done; the first that is not complete
+    ///
+    /// Exit status 4 where an earlier pass is not complete.
+    #[arg(long, value_name = "NAME", requires = "partition", value_parser = pass)]
+    pass: Option<PassName>,
+
+    /// What the scheduler counts parts from [default: 1 for SGE and LSF, else 0]
+    #[arg(long, value_name = "N")]
+    first_index: Option<u64>,
+
+    /// Say which parts of the planned job are done, by pass; nothing is changed
+    #[arg(long, conflicts_with = "finish")]
+    status: bool,
+
+    /// Prove that all parts are there, and publish DEST
+    #[arg(long)]
+    finish: bool,
+
+    /// Print a script that does all of the planned job: its parts, the finish, and again what is missing
+    ///
+    /// What `--storage-option` says is not in it, since it may be a secret: set it in the environment of the parts.
+    #[arg(long, value_enum, value_name = "ENGINE", conflicts_with_all = ["init", "partition", "status", "finish"])]
+    print_script: Option<ScriptEngine>,
+}
+
+/// What starts the parts of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScriptEngine {
+    Slurm,
+    Kubernetes,
+    Dask,
+    Snakemake,
+}
+
+impl From<ScriptEngine> for Engine {
+    fn from(engine: ScriptEngine) -> Self {
+        match engine {
+            ScriptEngine::Slurm => Engine::Slurm,
+            ScriptEngine::Kubernetes => Engine::Kubernetes,
+            ScriptEngine::Dask => Engine::Dask,
+            ScriptEngine::Snakemake => Engine::Snakemake,
+        }
+    }
+}
+
+/// The number of a part, as it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Index {
+    Number(u64),
+    Auto,
+}
+
+impl FromStr for Index {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Index::Auto),
+            number => {
+                number.parse().map(Index::Number).map_err(|_| "give a number from 0, or `auto`".to_owned())
+            }
+        }
+    }
+}
+
+fn pass(name: &str) -> Result<PassName, String> {
+    PassName::of(name).ok_or_else(|| "the passes are range, staging and write".to_owned())
+}
+
+impl PartsArguments {
+    /// Whether any of them is given.
+    pub(super) fn is_given(&self) -> bool {
+        self.init || self.goes_by_plan() || self.first_index.is_some()
+    }
+
+    /// Whether a job that was planned before is meant.
+    fn goes_by_plan(&self) -> bool {
+        self.partition.is_some() || self.status || self.finish || self.print_script.is_some()
+    }
+
+    /// Runs what is asked for, and reports; `access` are options of the commands of a script.
+    pub(super) fn run(
+        &self,
+        options: &TranscodeOptions,
+        access: Vec<String>,
+        as_json: bool,
+        session: &Session,
+    ) -> anyhow::Result<ExitStatus> {
+        let needed = "--partition, --status, --finish or --print-script";
+        require(self.goes_by_plan(), &[("first-index", self.first_index.is_some())], needed)?;
+        if let Some(partitions) = self.partitions {
+            let result = init(options, partitions, session.progress(), session.interrupt())?;
+            session.warn(&result.warnings);
+            session.print(|output| {
+                if as_json {
+                    json::write("init", &result, output)
+                } else {
+                    parts_text::write_init(&result, session.style(), output)
+                }
+            })?;
+            return Ok(ExitStatus::Done);
+        }
+        check_alone(options)?;
+        if let Some(engine) = self.print_script {
+            let script = print_script(options, engine.into(), self.first_index.unwrap_or(0), access)?;
+            print_as_it_is(|output| output.write_all(script.as_bytes()))?;
+            return Ok(ExitStatus::Done);
+        }
+        if let Some(index) = self.partition {
+            let wanted = Wanted { index: self.index(index)?, pass: self.pass };
+            let result = partition(options, wanted, session.progress(), session.interrupt())?;
+            session.warn(&result.warnings);
+            session.print(|output| {
+                if as_json {
+                    json::write("partition", &result, output)
+                } else {
+                    parts_text::write_part(&result, session.style(), output)
+                }
+            })?;
+            return Ok(ExitStatus::Done);
+        }
+        let found = if self.finish {
+            match finish(options, session.progress(), session.interrupt())? {
+                Finished::Now(result) => {
+                    session.warn(&result.warnings);
+                    session.print(|output| {
+                        if as_json {
+                            json::write("transcode", &*result, output)
+                        } else {
+                            transcode_text::write(&result, session.style(), output)
+                        }
+                    })?;
+                    return Ok(ExitStatus::Done);
+                }
+                Finished::Missing(found) | Finished::Before(found) => found,
+            }
+        } else {
+            status(options)?
+        };
+        let first = self.first_index.unwrap_or(0);
+        let found = found.counted_from(first);
+        session.print(|output| {
+            if as_json {
+                json::write("status", &found, output)
+            } else {
+                parts_text::write_status(&found, session.style(), output)
+            }
+        })?;
+        Ok(if found.is_missing_any() { ExitStatus::DataFault } else { ExitStatus::Done })
+    }
+
+    /// The number of the part, from 0.
+    fn index(&self, index: Index) -> anyhow::Result<u64> {
+        let (given, first, of) = match index {
+            Index::Number(number) => (number, self.first_index.unwrap_or(0), "--partition".to_owned()),
+            Index::Auto => {
+                let (variable, number, first) = of_scheduler()?;
+                (number, self.first_index.unwrap_or(first), variable.to_owned())
+            }
+        };
+        given.checked_sub(first).ok_or_else(|| {
+            OperationError::usage(format!("{of} is {given}, and parts are counted from {first}"))
+                .with_help("`--first-index` says what they are counted from")
+                .into()
+        })
+    }
+}
+
+/// The variable of the scheduler that is there, its number, and what it counts from.
+fn of_scheduler() -> anyhow::Result<(&'static str, u64, u64)> {
+    for (variable, first) in VARIABLES {
+        let text = match std::env::var(variable) {
+            // Where a job is none of an array, some set it all the same.
+            Ok(text) if text.is_empty() || text == "undefined" => continue,
+            Ok(text) => text,
+            Err(VarError::NotPresent) => continue,
+            Err(VarError::NotUnicode(_)) => String::new(),
+        };
+        let number = text.parse().map_err(|_| {
+            OperationError::usage(format!("{variable} is `{text}`, and should be a number"))
+                .with_help("give the number of the part: `--partition 0`")
+        })?;
+        return Ok((variable, number, first));
+    }
+    let names: Vec<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
+    Err(OperationError::usage("`--partition auto`: no scheduler says which part this is")
+        .with_help(format!(
+            "run it in an array job, which sets one of {}; or give a number",
+            names.join(", ")
+        ))
+        .into())
+}
+
+/// The options of the job are the plan's: none is taken beside it.
+fn check_alone(options: &TranscodeOptions) -> anyhow::Result<()> {
+    let plain = TranscodeOptions {
+        source: options.source.clone(),
+        destination: options.destination.clone(),
+        run: RunOptions {
+            common: options.run.common.clone(),
+            scratch: options.run.scratch.clone(),
+            ..RunOptions::default()
+        },
+        change: ChangeOptions::default(),
+        ..TranscodeOptions::default()
+    };
+    if *options == plain {
+        return Ok(());
+    }
+    Err(OperationError::usage("the options of the job were given to --init, and are in its plan")
+        .with_help("leave them out here")
+        .into())
+}

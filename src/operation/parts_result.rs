@@ -1,0 +1,121 @@
+//! What the commands of a job in parts (`--init`, `--partition`, `--status`) tell: the members of their `--json`, by
+//! their names. `--finish` tells what a plain run does.
+
+use serde::Serialize;
+
+use crate::diagnostic::Diagnostic;
+
+/// What `--init` planned.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct InitResult {
+    /// SOURCE, as the user named it.
+    pub source: String,
+    /// DEST, as the user named it.
+    pub destination: String,
+    /// Parts of each pass: fewer than asked for where there are fewer stored objects.
+    pub partitions: u64,
+    /// What is done one after the other.
+    pub passes: Vec<PlannedPass>,
+    /// Bytes that a part has in memory at most.
+    pub memory_bytes: u64,
+    /// Bytes of the elements of the largest part, about.
+    pub bytes: u64,
+    /// Stored objects that DEST will have, at most.
+    pub objects: u64,
+    /// Whether the same plan was there already.
+    pub was_there: bool,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A pass as it is planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PlannedPass {
+    /// `range`, `staging` or `write`.
+    pub name: &'static str,
+    /// How many parts it has.
+    pub partitions: u64,
+}
+
+/// What a part did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PartResult {
+    /// SOURCE, as the user named it.
+    pub source: String,
+    /// DEST, as the user named it.
+    pub destination: String,
+    /// Whether the whole job is complete already: then nothing was done.
+    pub complete: bool,
+    /// The pass; `None` where the whole job is complete.
+    pub pass: Option<&'static str>,
+    /// Its number, from 0.
+    pub partition: u64,
+    /// How many parts the pass has.
+    pub partitions: u64,
+    /// Whether it was done already: then nothing was done.
+    pub was_done: bool,
+    /// Stored objects written.
+    pub chunks_written: u64,
+    /// Bytes of chunks, encoded, from SOURCE.
+    pub bytes_read: u64,
+    /// Bytes of chunks, encoded, to DEST or the intermediate data.
+    pub bytes_written: u64,
+    /// Wall time.
+    #[serde(serialize_with = "super::figure::number")]
+    pub seconds: f64,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What is done of a job, and what is missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct StatusResult {
+    /// SOURCE, as the user named it.
+    pub source: String,
+    /// DEST, as the user named it.
+    pub destination: String,
+    /// Whether DEST is published: then nothing is left to do.
+    pub complete: bool,
+    /// The passes, in their order.
+    pub passes: Vec<PassStatus>,
+}
+
+impl StatusResult {
+    /// Whether parts are missing.
+    pub fn is_missing_any(&self) -> bool {
+        self.passes.iter().any(|pass| !pass.missing.is_empty())
+    }
+
+    /// The same with parts counted from another number than 0.
+    #[must_use]
+    pub fn counted_from(mut self, first: u64) -> Self {
+        let moved = |text: &str| {
+            let number = text.parse::<u64>().map(|number| number.saturating_add(first).to_string());
+            number.unwrap_or_else(|_| text.to_owned())
+        };
+        for pass in &mut self.passes {
+            let ranges = pass.missing.split(',');
+            let ranges = ranges.map(|range| range.split('-').map(moved).collect::<Vec<_>>().join("-"));
+            pass.missing = ranges.collect::<Vec<_>>().join(",");
+        }
+        self
+    }
+}
+
+/// What is done of a pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PassStatus {
+    /// `range`, `staging` or `write`.
+    pub name: &'static str,
+    /// How many parts it has.
+    pub partitions: u64,
+    /// How many of them are done.
+    pub done: u64,
+    /// The others, as schedulers take them: `3,7-9`.
+    pub missing: String,
+}

@@ -1,0 +1,104 @@
+//! Which parts are done, and what they noted of each array: a receipt of each.
+
+use std::collections::BTreeMap;
+
+use super::part_report::PartReport;
+use super::pass::PassName;
+use super::plan_file::{PartsPlan, PassPlan};
+use crate::engine::journal::Receipt;
+use crate::engine::route::staged::Intermediate;
+use crate::operation::error::OperationError;
+use crate::operation::parts_result::PassStatus;
+use crate::operation::transcode::site::cannot_write;
+use crate::store::Node;
+
+/// What a part notes that had nothing to do.
+const NOTHING: &str = "none";
+
+/// What the parts of a pass noted, by their numbers: for each array that they did anything of, by its number.
+pub(super) type Noted<T> = BTreeMap<u64, Vec<(u64, T)>>;
+
+/// Notes that a part is done, and what of each array, in words of letters, digits, `_` and single `-`; durable when this
+/// returns.
+pub(super) fn note(
+    place: &Node,
+    pass: PassName,
+    part: u64,
+    arrays: impl IntoIterator<Item = (u64, String)>,
+) -> Result<(), OperationError> {
+    let texts: Vec<String> = arrays.into_iter().map(|(array, text)| format!("{array}-{text}")).collect();
+    let text = if texts.is_empty() { NOTHING.to_owned() } else { texts.join("--") };
+    Receipt::make(place, pass.name(), part, &text).map_err(cannot_write)
+}
+
+/// Takes back that a part is done: it is done anew.
+pub(super) fn forget(place: &Node, pass: PassName, part: u64) -> Result<(), OperationError> {
+    Receipt::remove(place, pass.name(), part).map_err(cannot_write)
+}
+
+/// Whether a part is done.
+pub(super) fn is_done(place: &Node, pass: PassName, part: u64) -> Result<bool, OperationError> {
+    Ok(Receipt::all(place, pass.name()).map_err(cannot_write)?.contains_key(&part))
+}
+
+/// The parts of a pass that are done, by one listing.
+pub(super) fn parts(place: &Node, pass: &PassPlan) -> Result<Vec<u64>, OperationError> {
+    let receipts = Receipt::all(place, pass.name.name()).map_err(cannot_write)?;
+    Ok(receipts.into_keys().filter(|part| *part < pass.partitions()).collect())
+}
+
+/// What the parts of a pass noted, each text as `read` has it.
+pub(super) fn noted<T>(
+    place: &Node,
+    pass: PassName,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Noted<T>, OperationError> {
+    let of_array = |text: &str| {
+        let (array, text) = text.split_once('-')?;
+        Some((array.parse().ok()?, read(text)?))
+    };
+    let mut noted = Noted::new();
+    for (part, receipt) in Receipt::all(place, pass.name()).map_err(cannot_write)? {
+        let text = receipt.text(place).map_err(cannot_write)?;
+        let arrays =
+            if text == NOTHING { Some(Vec::new()) } else { text.split("--").map(of_array).collect() };
+        let Some(arrays) = arrays else {
+            let key = receipt.key();
+            return Err(OperationError::environment(format!(
+                "`{key}` is not what a part notes when it is done"
+            ))
+            .with_help(format!("remove it, and do part {part} of `{pass}` again")));
+        };
+        noted.insert(part, arrays);
+    }
+    Ok(noted)
+}
+
+/// What the pass for intermediate data wrote of each array, by its number.
+pub(super) fn between(place: &Node, plan: &PartsPlan) -> Result<BTreeMap<u64, Intermediate>, OperationError> {
+    let mut between: BTreeMap<u64, Intermediate> = BTreeMap::new();
+    if plan.passes.iter().all(|pass| pass.name != PassName::Staging) {
+        return Ok(between);
+    }
+    for (array, report) in noted(place, PassName::Staging, PartReport::read)?.values().flatten() {
+        let all = between.entry(*array).or_default();
+        all.objects = all.objects.saturating_add(report.counted.written);
+        all.bytes = all.bytes.saturating_add(report.counted.bytes_written);
+    }
+    Ok(between)
+}
+
+/// What is done of each pass.
+pub(super) fn status(place: &Node, plan: &PartsPlan) -> Result<Vec<PassStatus>, OperationError> {
+    let of = |pass: &PassPlan| {
+        let done = parts(place, pass)?;
+        let missing = (0..pass.partitions()).filter(|part| done.binary_search(part).is_err());
+        Ok(PassStatus {
+            name: pass.name.name(),
+            partitions: pass.partitions(),
+            done: done.len() as u64,
+            missing: super::indices::list(missing),
+        })
+    };
+    plan.passes.iter().map(of).collect()
+}

@@ -1,0 +1,193 @@
+//! `--finish`: all is proved to be there, and published.
+
+use std::time::Instant;
+
+use super::cut::units_between;
+use super::done::{self, Noted};
+use super::part_report::PartReport;
+use super::pass::PassName;
+use super::plan_file::{PartsPlan, PassPlan};
+use super::settle::settled;
+use super::{Standing, partition, standing, status};
+use crate::array::ChunkSet;
+use crate::array::interrupt::Interrupt;
+use crate::engine::driver::Driver;
+use crate::engine::journal::{Assignment, Journal, JournalError};
+use crate::engine::listing;
+use crate::engine::progress::Progress;
+use crate::engine::report::{ObjectReport, digest_of};
+use crate::engine::unfinished::bytes_of;
+use crate::operation::error::OperationError;
+use crate::operation::options::TranscodeOptions;
+use crate::operation::parts_result::StatusResult;
+use crate::operation::transcode::planning::PlannedArray;
+use crate::operation::transcode::run::{Done, Prepared, Whole};
+use crate::operation::transcode::site::{cannot_write, clear_folder};
+use crate::operation::transcode_result::TranscodeResult;
+use crate::store::{Key, Node};
+
+/// How finishing came out.
+#[derive(Debug)]
+pub enum Finished {
+    /// DEST is published.
+    Now(Box<TranscodeResult>),
+    /// Parts are missing, or what they wrote is not there any more.
+    Missing(StatusResult),
+    /// DEST was published before.
+    Before(StatusResult),
+}
+
+/// Proves that all parts of a job are there, sums what they counted, and publishes DEST.
+pub fn finish(
+    options: &TranscodeOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Finished, OperationError> {
+    let begun = Instant::now();
+    let (place, standing) = standing(options)?;
+    let plan = match standing {
+        Standing::UnderWay(plan) => plan,
+        Standing::Published => {
+            clear(&place)?;
+            return Ok(Finished::Before(status(options)?));
+        }
+        Standing::Complete => return Ok(Finished::Before(status(options)?)),
+    };
+    let plan = settled(*plan, &place, options, progress, interrupt)?;
+    let found = status(options)?;
+    if found.is_missing_any() {
+        return Ok(Finished::Missing(found));
+    }
+    let mut options = plan.sealed.options(options);
+    (options.run.resume, options.run.partitions) = (true, Some(plan.partitions));
+    let prepared = Prepared::new(&options, |source| plan.apply(source), progress, interrupt)?;
+    prepared.check_same(&options, &plan.sealed)?;
+    let Prepared { driver, source, site, arrays, .. } = prepared;
+    let counted = done::noted(&place, PassName::Write, PartReport::read)?;
+    let mut reports = sums(&counted, arrays.len());
+    let lost = lost(&plan, &arrays, &reports, &counted, &driver)?;
+    if !lost.is_empty() {
+        for part in lost {
+            // By its log the part knows that there may be objects to remove.
+            let folder =
+                Key::new(&partition::folder(PassName::Write, part)).map_err(cannot_write)?.into_owned();
+            let begun = Journal::open_part(&place, &folder, &plan.fingerprint(), Assignment::new());
+            drop(begun.map_err(|error| cannot_begin(part, error))?);
+            done::forget(&place, PassName::Write, part)?;
+        }
+        return Ok(Finished::Missing(status(&options)?));
+    }
+    if plan.passes.iter().any(|pass| pass.name == PassName::Staging) {
+        let between = sums(&done::noted(&place, PassName::Staging, PartReport::read)?, arrays.len());
+        for (report, between) in reports.iter_mut().zip(between) {
+            let ObjectReport { bytes_read, bytes_written: bytes_temporary, .. } = between.counted;
+            report.counted.add(&ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });
+        }
+    }
+    let claim = site.claim_part(".zarrcast/finish", &plan.fingerprint(), Assignment::new())?;
+    let whole = Whole { options: &options, source: &source, arrays: &arrays };
+    let left = "DEST is not published: `--finish` again does it";
+    let copied = whole.copy_other_keys(&claim, &driver).and_then(|()| {
+        claim.journal.checkpoint().map_err(|error| {
+            OperationError::environment("the destination cannot be made durable").because(error)
+        })
+    });
+    if let Err(error) = copied {
+        return Err(claim.leave(error, left));
+    }
+    claim.publish(plan.sealed.documents(), &driver)?;
+    let outcome = |(report, array): (PartReport, &PlannedArray)| Done {
+        tally: report.counted,
+        verified: plan.verifies.then(|| report.verification(&array.plan)),
+    };
+    let outcomes = reports.into_iter().zip(&arrays).map(outcome).collect();
+    Ok(Finished::Now(Box::new(whole.result(Some(outcomes), begun))))
+}
+
+fn cannot_begin(part: u64, error: JournalError) -> OperationError {
+    OperationError::environment(format!("part {part} cannot be begun anew")).because(error)
+}
+
+/// Removes what a job needed, the plan last.
+fn clear(place: &Node) -> Result<(), OperationError> {
+    clear_folder(place).map_err(cannot_write)
+}
+
+/// What all parts counted, for each array.
+fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
+    let mut sums = vec![PartReport::default(); arrays];
+    for (array, report) in counted.values().flatten() {
+        if let Some(sum) = usize::try_from(*array).ok().and_then(|array| sums.get_mut(array)) {
+            sum.add(report);
+        }
+    }
+    sums
+}
+
+/// The parts whose objects are not all there, or of another length, by a listing of DEST.
+fn lost(
+    plan: &PartsPlan,
+    arrays: &[PlannedArray],
+    reports: &[PartReport],
+    counted: &Noted<PartReport>,
+    driver: &Driver,
+) -> Result<Vec<u64>, OperationError> {
+    let Some(pass) = plan.passes.iter().find(|pass| pass.name == PassName::Write) else {
+        return Ok(Vec::new());
+    };
+    let mut lost = Vec::new();
+    for ((array, report), number) in arrays.iter().zip(reports).zip(0..) {
+        let (node, metadata) = (&array.plan.target, &array.plan.destination.metadata);
+        let listing = listing::list_with_sizes(node, metadata, driver).map_err(cannot_write)?;
+        if !are_all(&listing.present, &report.counted)
+            || listing.present_bytes != report.counted.bytes_written
+        {
+            let parts = parts_without(pass, (array, number), &listing.present, counted, driver)?;
+            if parts.is_empty() {
+                let place = node.name();
+                return Err(OperationError::environment(format!(
+                    "`{place}` holds chunks that no part wrote"
+                ))
+                .with_help("something else writes there: remove what it wrote, and finish again"));
+            }
+            lost.extend(parts);
+        }
+    }
+    lost.sort_unstable();
+    lost.dedup();
+    Ok(lost)
+}
+
+/// The parts that wrote other objects of an array than are there, or others of their bytes.
+fn parts_without(
+    pass: &PassPlan,
+    (array, number): (&PlannedArray, u64),
+    present: &ChunkSet,
+    counted: &Noted<PartReport>,
+    driver: &Driver,
+) -> Result<Vec<u64>, OperationError> {
+    let (node, metadata) = (&array.plan.target, &array.plan.destination.metadata);
+    let mut parts = Vec::new();
+    for part in 0..pass.partitions() {
+        let units = pass.part(part).map_or(0..0, |bounds| units_between(bounds, number));
+        if units.is_empty() {
+            continue;
+        }
+        let job = &array.plan.job;
+        let found = job.objects_of(pass.name.number_in(job), &units).common(present);
+        let mut written = ObjectReport::default();
+        for (_, report) in counted.get(&part).into_iter().flatten().filter(|(of, _)| *of == number) {
+            written.add(&report.counted);
+        }
+        let bytes = bytes_of(node, metadata, &found, driver).map_err(cannot_write)?;
+        if !are_all(&found, &written) || bytes != written.bytes_written {
+            parts.push(part);
+        }
+    }
+    Ok(parts)
+}
+
+/// Whether objects are those that were written.
+fn are_all(objects: &ChunkSet, written: &ObjectReport) -> bool {
+    objects.len() == written.written && digest_of(objects) == written.written_digest
+}

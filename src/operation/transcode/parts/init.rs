@@ -1,0 +1,183 @@
+//! `--init`: the job is planned once, and the plan sealed in DEST.
+
+use std::num::NonZeroUsize;
+
+use super::cut::{Work, cut};
+use super::pass::PassName;
+use super::plan_file::{PartsPlan, PassPlan, present_of};
+use crate::array::ChunkSet;
+use crate::array::interrupt::Interrupt;
+use crate::diagnostic::quantity::bytes;
+use crate::diagnostic::{Diagnostic, code};
+use crate::engine::progress::Progress;
+use crate::operation::error::OperationError;
+use crate::operation::options::TranscodeOptions;
+use crate::operation::parts_result::{InitResult, PlannedPass};
+use crate::operation::transcode::planning::PlannedArray;
+use crate::operation::transcode::run::Prepared;
+use crate::operation::transcode::sealed::SealedPlan;
+use crate::operation::transcode::site::cannot_write;
+use crate::store::Spot;
+
+/// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans
+/// it.
+const MEMORY: u64 = 1 << 30;
+
+/// With more stored objects than this, file systems and object stores become slow: larger shards are advised.
+const MANY_OBJECTS: u64 = 100_000;
+
+/// Plans a job in at most `partitions` parts, and seals the plan in DEST. The same again changes nothing.
+pub fn init(
+    options: &TranscodeOptions,
+    partitions: u64,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<InitResult, OperationError> {
+    let mut options = options.clone();
+    let budget_bytes = *options.run.common.max_memory.get_or_insert(MEMORY);
+    let threads = options.run.common.threads.get_or_insert(NonZeroUsize::MIN).get();
+    options.run.partitions = Some(partitions);
+    // What only the data tell is left to a pass of its own.
+    options.run.dry_run = true;
+    let place = options.destination.node().site().map_err(cannot_write)?.node(Spot::Place);
+    let before = PartsPlan::find(&place)?;
+    // What was begun is looked at as a run that goes on: it stays as it is.
+    options.run.resume = before.is_some();
+    let prepared = Prepared::new(&options, |_| Ok(()), progress, interrupt)?;
+    if !prepared.site.keeps_unfinished() {
+        return Err(OperationError::usage(format!(
+            "DEST `{}` is written as a whole, not in parts",
+            options.destination
+        ))
+        .with_help("name a folder or a place in an object store"));
+    }
+    let mut warnings = prepared.warnings();
+    let Prepared { source, site, arrays, documents, .. } = prepared;
+    let sealed = SealedPlan::seal(&options, &source, &arrays, documents);
+    let plan = PartsPlan {
+        verifies: options.run.verify,
+        passes: passes(&arrays, &sealed.open_arrays(), partitions),
+        partitions,
+        budget_bytes,
+        threads,
+        memory_bytes: memory(&arrays),
+        bytes: largest_part(&arrays, partitions),
+        present: present_of(&arrays),
+        sealed,
+    };
+    let before = if before.is_none() {
+        site.make_root()?;
+        // Another process may have been faster.
+        if plan.seal_in(&site.work)? { None } else { PartsPlan::find(&place)? }
+    } else {
+        before
+    };
+    if before.as_ref().is_some_and(|before| !before.is_same(&plan)) {
+        let shown = options.destination.display();
+        return Err(OperationError::environment(format!("in `{shown}` another plan is under way"))
+            .with_help("give the options of that plan; or name another DEST"));
+    }
+    let was_there = before.is_some();
+    let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
+    warnings.extend(many_objects(&arrays, objects));
+    Ok(InitResult {
+        source: options.source.display().to_string(),
+        destination: options.destination.display().to_string(),
+        partitions: plan.most_parts(),
+        passes: plan
+            .passes
+            .iter()
+            .map(|pass| PlannedPass { name: pass.name.name(), partitions: pass.partitions() })
+            .collect(),
+        memory_bytes: plan.memory_bytes,
+        bytes: plan.bytes,
+        objects,
+        was_there,
+        warnings,
+    })
+}
+
+/// The passes, each cut into so many parts at most. The quantisation of arrays that are `open` is left to the first.
+pub(super) fn passes(arrays: &[PlannedArray], open: &[u64], partitions: u64) -> Vec<PassPlan> {
+    let is_staged = arrays.iter().any(|array| array.plan.job.staged().is_some());
+    let passes =
+        [(PassName::Range, !open.is_empty()), (PassName::Staging, is_staged), (PassName::Write, true)];
+    let passes = passes.into_iter().filter(|(_, is_there)| *is_there);
+    passes
+        .map(|(name, _)| PassPlan { name, boundaries: cut(&work(arrays, open, name), partitions) })
+        .collect()
+}
+
+/// The work of a pass, array by array.
+fn work(arrays: &[PlannedArray], open: &[u64], pass: PassName) -> Vec<Work> {
+    let of = |(number, array): (u64, &PlannedArray)| {
+        let job = &array.plan.job;
+        match (pass, job.staged().is_some()) {
+            (PassName::Range, _) if open.contains(&number) => {
+                let bytes = job.objects().map_or(1, |job| job.transfer.source.chunk_bytes().max(1));
+                Work { units: array.plan.listing.present.clone(), bytes }
+            }
+            (PassName::Range, _) | (PassName::Staging, false) => {
+                Work { units: ChunkSet::default(), bytes: 1 }
+            }
+            (_, is_staged) => {
+                let number = usize::from(is_staged && pass == PassName::Write);
+                Work { units: job.units_of(number), bytes: job.unit_bytes(number) }
+            }
+        }
+    };
+    (0..).zip(arrays).map(of).collect()
+}
+
+/// Bytes that a part has in memory at most.
+pub(super) fn memory(arrays: &[PlannedArray]) -> u64 {
+    arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0)
+}
+
+/// Bytes of the elements of the largest part of any pass, about: those of an equal share, and of one unit.
+pub(super) fn largest_part(arrays: &[PlannedArray], partitions: u64) -> u64 {
+    let work = work(arrays, &[], PassName::Write);
+    let bytes = |work: &Work| work.units.len().saturating_mul(work.bytes);
+    let all = work.iter().map(bytes).fold(0, u64::saturating_add);
+    let units: u64 = work.iter().map(|work| work.units.len()).fold(0, u64::saturating_add);
+    let largest = work.iter().filter(|work| !work.units.is_empty()).map(|work| work.bytes).max().unwrap_or(0);
+    all.div_ceil(partitions.clamp(1, units.max(1))).max(largest)
+}
+
+/// A warning of very many files, with the shards that would bring them down.
+fn many_objects(arrays: &[PlannedArray], objects: u64) -> Option<Diagnostic> {
+    if objects <= MANY_OBJECTS {
+        return None;
+    }
+    let array = arrays.iter().max_by_key(|array| array.plan.job.num_written())?;
+    let pipeline = &array.plan.destination.pipeline;
+    let shape = &array.plan.destination.metadata.shape;
+    let mut shard: Vec<u64> = match array.plan.destination.metadata.grid.uniform() {
+        Some(chunk) => chunk.to_vec(),
+        None => return None,
+    };
+    let count = |shard: &[u64]| {
+        let counts = shape.iter().zip(shard).map(|(length, of)| length.div_ceil((*of).max(1)));
+        counts.fold(1_u64, u64::saturating_mul)
+    };
+    // The dimension with most shards is doubled until there are few enough.
+    while count(&shard) > MANY_OBJECTS / 10 {
+        let lengths = shape.iter().zip(&shard).map(|(length, of)| length.div_ceil((*of).max(1)));
+        let (dimension, most) = lengths.enumerate().max_by_key(|(_, count)| *count)?;
+        if most <= 1 {
+            break;
+        }
+        shard[dimension] = shard[dimension].saturating_mul(2);
+    }
+    let element = pipeline.input.data_type.size().unwrap_or(1) as u64;
+    let elements = shard.iter().copied().fold(1, u64::saturating_mul);
+    let shard: Vec<String> = shard.iter().map(u64::to_string).collect();
+    let message = format!("DEST will have {objects} files: file systems become slow with so many");
+    let help = format!(
+        "`-s {}` puts the chunks of `{}` into shards of {} (decoded), of which there are few",
+        shard.join(","),
+        array.path,
+        bytes(elements.saturating_mul(element))
+    );
+    Some(Diagnostic::new(code::MANY_OBJECTS, message).with_help(help))
+}

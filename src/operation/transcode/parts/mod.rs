@@ -1,0 +1,116 @@
+//! One job in parts: planned once, its parts done by whatever starts a command with a number, and finished.
+//!
+//! The plan lies in DEST, sealed. Each part has a log of its own while it is under way, and leaves an object whose name says
+//! what it counted when it is done; no part waits for another. DEST is published when all parts are proved to be there.
+
+mod cut;
+mod done;
+mod finish;
+mod indices;
+mod init;
+mod part_report;
+mod partition;
+mod pass;
+mod plan_file;
+mod script;
+mod settle;
+mod survey;
+
+pub use finish::{Finished, finish};
+pub use init::init;
+pub use partition::{Wanted, partition};
+pub use pass::PassName;
+pub use script::Engine;
+
+use plan_file::PartsPlan;
+use script::{ScriptedJob, script};
+
+use super::site::{cannot_write, is_node};
+use crate::operation::error::OperationError;
+use crate::operation::options::TranscodeOptions;
+use crate::operation::parts_result::StatusResult;
+use crate::store::{Location, Node, Spot};
+
+/// What stands in DEST of a job in parts.
+enum Standing {
+    /// It goes on.
+    UnderWay(Box<PartsPlan>),
+    /// DEST is published, with what the job needed still there.
+    Published,
+    /// DEST is published, and nothing else is left.
+    Complete,
+}
+
+/// What stands in DEST; an error where no job in parts was begun there.
+fn standing(options: &TranscodeOptions) -> Result<(Node, Standing), OperationError> {
+    let place = options.destination.node().site().map_err(cannot_write)?.node(Spot::Place);
+    let is_published = is_node(&place);
+    let standing = match PartsPlan::find(&place)? {
+        Some(_) if is_published => Standing::Published,
+        Some(plan) => Standing::UnderWay(Box::new(plan)),
+        None if is_published => Standing::Complete,
+        None => {
+            let shown = options.destination.display();
+            return Err(OperationError::environment(format!("no job in parts was begun in `{shown}`"))
+                .with_help("`--init --partitions N` with the options of the job begins one"));
+        }
+    };
+    Ok((place, standing))
+}
+
+/// A script that does all of a job by an engine; `first_index` is what its array jobs count parts from, and `access` are options
+/// by which its commands reach SOURCE and DEST.
+pub fn print_script(
+    options: &TranscodeOptions,
+    engine: Engine,
+    first_index: u64,
+    access: Vec<String>,
+) -> Result<String, OperationError> {
+    let (place, standing) = standing(options)?;
+    let Standing::UnderWay(plan) = standing else {
+        let shown = options.destination.display();
+        return Err(OperationError::environment(format!("`{shown}` is complete: nothing is left to do")));
+    };
+    let plan = PartsPlan::find_settled(&place)?.unwrap_or(*plan);
+    // Scripts run in other folders.
+    let named = |location: &Location| {
+        let node = location.node();
+        let is_path = node.is_local();
+        if is_path {
+            String::from_utf8_lossy(&node.identity()).into_owned()
+        } else {
+            location.display().to_string()
+        }
+    };
+    let passes = plan.passes.iter().map(|pass| (pass.name.name().to_owned(), pass.partitions()));
+    let job = ScriptedJob {
+        program: "zarrcast".to_owned(),
+        source: named(&options.source),
+        destination: named(&options.destination),
+        passes: passes.collect(),
+        memory_bytes: plan.memory_bytes,
+        threads: plan.threads,
+        first_index,
+        verifies: plan.verifies,
+        options: access,
+    };
+    Ok(script(engine, &job))
+}
+
+/// What is done of a job, and what is missing. Nothing is changed.
+pub fn status(options: &TranscodeOptions) -> Result<StatusResult, OperationError> {
+    let (place, standing) = standing(options)?;
+    let (complete, passes) = match standing {
+        Standing::UnderWay(plan) => {
+            let plan = PartsPlan::find_settled(&place)?.unwrap_or(*plan);
+            (false, done::status(&place, &plan)?)
+        }
+        Standing::Published | Standing::Complete => (true, Vec::new()),
+    };
+    Ok(StatusResult {
+        source: options.source.display().to_string(),
+        destination: options.destination.display().to_string(),
+        complete,
+        passes,
+    })
+}

@@ -1,0 +1,266 @@
+//! `--partition`: one part of a job, by its number.
+
+use std::time::Instant;
+
+use super::cut::{Boundary, units_between};
+use super::part_report::PartReport;
+use super::pass::PassName;
+use super::plan_file::{PartsPlan, PassPlan};
+use super::settle::settled;
+use super::survey::{self, Looking};
+use super::{Standing, done, standing};
+use crate::array::ChunkSet;
+use crate::array::interrupt::Interrupt;
+use crate::engine::journal::name_of_pass;
+use crate::engine::progress::Progress;
+use crate::engine::report::ObjectReport;
+use crate::engine::route::staged::FIRST_PASS;
+use crate::operation::budget::Budget;
+use crate::operation::error::OperationError;
+use crate::operation::new_driver;
+use crate::operation::options::TranscodeOptions;
+use crate::operation::parts_result::PartResult;
+use crate::operation::quantize::survey::Survey;
+use crate::operation::transcode::planning::PlannedArray;
+use crate::operation::transcode::run::Prepared;
+use crate::operation::transcode::site::cannot_write;
+use crate::operation::transcode::tree::Source;
+use crate::operation::transcode::writing::{Extent, Writing};
+use crate::store::Node;
+
+/// Which part is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its number, from 0.
+    pub index: u64,
+    /// The pass; `None`: the first that is not complete.
+    pub pass: Option<PassName>,
+}
+
+/// Does a part of a job, or what is left of it. Of one that is done nothing is done again.
+pub fn partition(
+    options: &TranscodeOptions,
+    wanted: Wanted,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<PartResult, OperationError> {
+    let begun = Instant::now();
+    let (place, standing) = standing(options)?;
+    let mut result = PartResult {
+        source: options.source.display().to_string(),
+        destination: options.destination.display().to_string(),
+        complete: true,
+        pass: None,
+        partition: wanted.index,
+        partitions: 0,
+        was_done: true,
+        chunks_written: 0,
+        bytes_read: 0,
+        bytes_written: 0,
+        seconds: 0.0,
+        warnings: Vec::new(),
+    };
+    let Standing::UnderWay(plan) = standing else { return Ok(result) };
+    let plan = settled(*plan, &place, options, progress, interrupt)?;
+    check_index(&plan, wanted)?;
+    let pass = pass_of(&place, &plan, wanted)?;
+    (result.complete, result.pass) = (false, Some(pass.name.name()));
+    result.partitions = pass.partitions();
+    // Another pass may have more parts than this one.
+    let Some(bounds) = pass.part(wanted.index) else { return Ok(result) };
+    if done::parts(&place, pass)?.binary_search(&wanted.index).is_ok() {
+        return Ok(result);
+    }
+    let part = Part { plan: &plan, pass: pass.name, index: wanted.index, bounds };
+    result.was_done = false;
+    if pass.name == PassName::Range {
+        let found = part.look(options, progress, interrupt)?;
+        done::note(
+            &place,
+            pass.name,
+            wanted.index,
+            found.iter().map(|(array, found)| (*array, survey::write(found))),
+        )?;
+        result.seconds = begun.elapsed().as_secs_f64();
+        return Ok(result);
+    }
+    let Some(counted) = part.run(options, &mut result, progress, interrupt)? else {
+        part.clear(&place)?;
+        return Ok(PartResult { was_done: true, ..result });
+    };
+    let texts = counted.iter().map(|(array, report)| (*array, report.write()));
+    done::note(&place, pass.name, wanted.index, texts)?;
+    part.clear(&place)?;
+    let mut all = ObjectReport::default();
+    for (_, report) in &counted {
+        all.add(&report.counted);
+    }
+    (result.chunks_written, result.bytes_read, result.bytes_written) =
+        (all.written, all.bytes_read, all.bytes_written);
+    result.seconds = begun.elapsed().as_secs_f64();
+    Ok(result)
+}
+
+fn check_index(plan: &PartsPlan, wanted: Wanted) -> Result<(), OperationError> {
+    let partitions = plan.most_parts();
+    if wanted.index < partitions {
+        return Ok(());
+    }
+    Err(OperationError::usage(format!("there is no part {}: there are {partitions}", wanted.index))
+        .with_help(format!("parts are counted from 0: the last is {}", partitions.saturating_sub(1))))
+}
+
+/// The pass that is wanted, all before which must be complete; else the first that is not complete, or the last.
+fn pass_of<'p>(place: &Node, plan: &'p PartsPlan, wanted: Wanted) -> Result<&'p PassPlan, OperationError> {
+    let names: Vec<&str> = plan.passes.iter().map(|pass| pass.name.name()).collect();
+    let no_pass = |name: &str| {
+        OperationError::usage(format!("the job has no pass `{name}`"))
+            .with_help(format!("its passes are: {}", names.join(", ")))
+    };
+    let (last, before) = match wanted.pass {
+        Some(wanted) => {
+            let place = plan.passes.iter().position(|pass| pass.name == wanted);
+            let (before, rest) = plan.passes.split_at(place.ok_or_else(|| no_pass(wanted.name()))?);
+            (rest.first(), before)
+        }
+        None => plan.passes.split_last().map_or((None, &[][..]), |(last, before)| (Some(last), before)),
+    };
+    let last = last.ok_or_else(|| no_pass(""))?;
+    for pass in before {
+        let missing = pass.partitions().saturating_sub(done::parts(place, pass)?.len() as u64);
+        match (missing, wanted.pass) {
+            (0, _) => {}
+            (_, None) => return Ok(pass),
+            (missing, Some(later)) => {
+                return Err(OperationError::too_early(format!(
+                    "`{later}` cannot begin: {missing} of {} parts of `{}` are not done",
+                    pass.partitions(),
+                    pass.name
+                ))
+                .with_help("`--status` says which; run them first"));
+            }
+        }
+    }
+    Ok(last)
+}
+
+/// Where the log of a part lies.
+pub(super) fn folder(pass: PassName, part: u64) -> String {
+    format!(".zarrcast/parts/{pass}/{part}")
+}
+
+/// A part that is being done.
+struct Part<'a> {
+    plan: &'a PartsPlan,
+    pass: PassName,
+    index: u64,
+    bounds: (Boundary, Boundary),
+}
+
+impl Part<'_> {
+    /// Where its log lies.
+    fn folder(&self) -> String {
+        folder(self.pass, self.index)
+    }
+
+    /// Surveys its chunks of SOURCE; what was found, by the numbers of the arrays.
+    fn look(
+        &self,
+        options: &TranscodeOptions,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<(u64, Survey)>, OperationError> {
+        let sealed = &self.plan.sealed;
+        let options = sealed.options(options);
+        let budget = Budget::of(&options.run.common);
+        let driver = new_driver(budget.threads(), interrupt)?;
+        let mut source = Source::open(&options, &driver)?;
+        self.plan.apply(&mut source)?;
+        let looking = Looking { budget, interrupt, driver: &driver, progress };
+        let mut found = Vec::new();
+        for (number, array) in (0..).zip(&source.arrays) {
+            if sealed.open_arrays().contains(&number) {
+                found.extend(looking.array(array, number, self.bounds)?.map(|survey| (number, survey)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes what is not written yet, and makes it durable; what was counted, by the numbers of the arrays.
+    fn run(
+        &self,
+        options: &TranscodeOptions,
+        result: &mut PartResult,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Vec<(u64, PartReport)>>, OperationError> {
+        let sealed = &self.plan.sealed;
+        let mut options = sealed.options(options);
+        (options.run.resume, options.run.verify) = (true, self.plan.verifies);
+        options.run.partitions = Some(self.plan.partitions);
+        let prepared = Prepared::new(&options, |source| self.plan.apply(source), progress, interrupt)?;
+        prepared.check_same(&options, sealed)?;
+        let Prepared { budget, driver, site, arrays, .. } = prepared;
+        let command = format!("`--partition {}`", self.index);
+        let left = format!("part {} is unfinished: {command} again goes on with it", self.index);
+        let _unfinished = interrupt
+            .begin(left.clone(), Some(site.clearing()))
+            .map_err(|_| OperationError::interrupted())?;
+        let assigned = arrays.iter().zip(0..).map(|(array, number)| {
+            let name = match self.pass {
+                PassName::Staging => name_of_pass(&array.path, FIRST_PASS),
+                PassName::Range | PassName::Write => array.path.clone(),
+            };
+            (name, self.objects(array, number))
+        });
+        let claim = site.claim_part(&self.folder(), &self.plan.fingerprint(), assigned.collect())?;
+        result.warnings.extend(claim.unlocked_warning());
+        // Another run of the same part may have ended just before.
+        if done::is_done(claim.place(), self.pass, self.index)? {
+            return Ok(None);
+        }
+        let verifies = self.plan.verifies;
+        let extent = self.extent(&arrays, claim.place())?;
+        let writing =
+            Writing { arrays: &arrays, claim: &claim, driver: &driver, budget, progress, verifies, extent };
+        let written = writing.chunks().map_err(|ended| ended.error).and_then(|tallies| {
+            let verified = writing.verify()?;
+            claim.journal.checkpoint().map_err(|error| {
+                OperationError::environment("what was written cannot be made durable").because(error)
+            })?;
+            Ok(tallies.into_iter().zip(verified))
+        });
+        let reports = match written {
+            Ok(reports) => reports.map(|(counted, verified)| PartReport::of(counted, verified)),
+            Err(error) => return Err(claim.leave(error, &left)),
+        };
+        let reports = (0..).zip(reports).filter(|(_, report)| *report != PartReport::default());
+        Ok(Some(reports.collect()))
+    }
+
+    /// The objects of an array that are this part's.
+    fn objects(&self, array: &PlannedArray, number: u64) -> ChunkSet {
+        let units = units_between(self.bounds, number);
+        if units.is_empty() {
+            return ChunkSet::default();
+        }
+        array.plan.job.objects_of(self.pass.number_in(&array.plan.job), &units)
+    }
+
+    /// Which passes over the arrays are done here.
+    fn extent(&self, arrays: &[PlannedArray], place: &Node) -> Result<Extent, OperationError> {
+        if self.pass == PassName::Staging {
+            return Ok(Extent::FirstPasses);
+        }
+        let between = done::between(place, self.plan)?;
+        let paths = arrays.iter().map(|array| array.path.clone());
+        let all =
+            (0..).zip(paths).map(|(number, path)| (path, between.get(&number).copied().unwrap_or_default()));
+        Ok(Extent::AfterThem(all.collect()))
+    }
+
+    /// Removes its log: that it is done is noted.
+    fn clear(&self, place: &Node) -> Result<(), OperationError> {
+        place.child(&self.folder()).and_then(|folder| folder.remove_root()).map_err(cannot_write)
+    }
+}

@@ -1,0 +1,221 @@
+//! The plan of a job in parts, as it lies in DEST: the sealed plan, and where its work is cut (`zarrcast.parts/1`).
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::cut::Boundary;
+use super::pass::PassName;
+use crate::array::ChunkSet;
+use crate::codec::region::as_index;
+use crate::engine::journal::Fingerprint;
+use crate::metadata::json::{Json, Object};
+use crate::operation::error::OperationError;
+use crate::operation::quantize::survey::Survey;
+use crate::operation::transcode::planning::PlannedArray;
+use crate::operation::transcode::sealed::members::{
+    PlanFault, list, optional, put, put_switch, read_list, read_text, required, switch,
+};
+use crate::operation::transcode::sealed::{SealedPlan, seal_of};
+use crate::operation::transcode::site::cannot_write;
+use crate::operation::transcode::tree::Source;
+use crate::store::Node;
+
+/// The key of the plan in DEST.
+const KEY: &str = ".zarrcast/plan.json";
+
+const SCHEMA: &str = "zarrcast.parts/1";
+
+/// The key of the plan with what its first pass found.
+const SETTLED: &str = ".zarrcast/settled.json";
+
+/// A job in parts.
+#[derive(Debug, Clone)]
+pub(super) struct PartsPlan {
+    /// Whether each part reads its own objects back.
+    pub verifies: bool,
+    /// What is done one after the other.
+    pub passes: Vec<PassPlan>,
+    /// How many parts were asked for.
+    pub partitions: u64,
+    /// Bytes of memory by which work is cut, whatever a part may use.
+    pub budget_bytes: u64,
+    /// Threads of a part.
+    pub threads: usize,
+    /// Bytes that a part has in memory at most, with so many threads.
+    pub memory_bytes: u64,
+    /// Bytes of the elements of the largest part, about.
+    pub bytes: u64,
+    /// The chunks of each array of SOURCE that were there when it was planned: no part lists them again. `None` where they are
+    /// too scattered to be written down.
+    pub present: Option<Vec<ChunkSet>>,
+    /// All that decides what DEST will hold.
+    pub sealed: SealedPlan,
+}
+
+/// Where a pass is cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PassPlan {
+    pub name: PassName,
+    /// One more than there are parts.
+    pub boundaries: Vec<Boundary>,
+}
+
+impl PassPlan {
+    /// How many parts there are.
+    pub(super) fn partitions(&self) -> u64 {
+        (self.boundaries.len() as u64).saturating_sub(1)
+    }
+
+    /// The boundaries of a part.
+    pub(super) fn part(&self, index: u64) -> Option<(Boundary, Boundary)> {
+        let index = usize::try_from(index).ok()?;
+        Some((*self.boundaries.get(index)?, *self.boundaries.get(index + 1)?))
+    }
+
+    fn write(&self) -> Json {
+        let boundary = |&(array, unit): &Boundary| list(&[array, unit]);
+        let boundaries = self.boundaries.iter().map(boundary).collect();
+        Object::new().with("name", self.name.name()).with("boundaries", Json::Array(boundaries)).into()
+    }
+
+    fn read(from: &Json) -> Option<Self> {
+        let boundary = |json: &Json| match read_list(json, Json::as_u64)?.as_slice() {
+            [array, unit] => Some((*array, *unit)),
+            _ => None,
+        };
+        let name = PassName::of(from.get("name")?.as_str()?)?;
+        let boundaries: Vec<Boundary> = read_list(from.get("boundaries")?, boundary)?;
+        let is_ascending = boundaries.len() > 1 && boundaries.windows(2).all(|pair| pair[0] <= pair[1]);
+        is_ascending.then_some(PassPlan { name, boundaries })
+    }
+}
+
+/// Pairs of numbers by which chunks that are there are written down, at most.
+const MOST_RUNS: usize = 50_000;
+
+fn read_run(json: &Json) -> Option<Range<u64>> {
+    match read_list(json, Json::as_u64)?.as_slice() {
+        [first, end] if first <= end => Some(*first..*end),
+        _ => None,
+    }
+}
+
+/// The chunks of arrays that are there, unless they are too scattered to be written down.
+pub(super) fn present_of(arrays: &[PlannedArray]) -> Option<Vec<ChunkSet>> {
+    let present: Vec<ChunkSet> = arrays.iter().map(|array| array.plan.listing.present.clone()).collect();
+    let runs = present.iter().flat_map(ChunkSet::runs).take(MOST_RUNS + 1).count();
+    (runs <= MOST_RUNS).then_some(present)
+}
+
+impl PartsPlan {
+    /// Lets the arrays of SOURCE be changed as the plan has it, and tells which of their chunks are there.
+    pub(super) fn apply(&self, source: &mut Source) -> Result<(), OperationError> {
+        self.apply_surveyed(source, BTreeMap::new())
+    }
+
+    /// The same with what the first pass found of arrays, by their numbers.
+    pub(super) fn apply_surveyed(
+        &self,
+        source: &mut Source,
+        surveys: BTreeMap<u64, Survey>,
+    ) -> Result<(), OperationError> {
+        self.sealed.apply_surveyed(source, surveys)?;
+        for (array, present) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
+            array.present = Some(present.clone());
+        }
+        Ok(())
+    }
+
+    /// How many parts the pass with most of them has.
+    pub(super) fn most_parts(&self) -> u64 {
+        self.passes.iter().map(PassPlan::partitions).max().unwrap_or(0)
+    }
+
+    /// What the logs of the parts are told apart by.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        self.sealed.fingerprint()
+    }
+
+    /// Whether another plan is the same job, cut alike.
+    pub(super) fn is_same(&self, other: &PartsPlan) -> bool {
+        self.verifies == other.verifies
+            && self.passes == other.passes
+            && self.sealed.fingerprint() == other.sealed.fingerprint()
+    }
+
+    /// The plan as a document.
+    fn to_document(&self) -> Result<Vec<u8>, OperationError> {
+        let sealed = Json::parse_str(&String::from_utf8_lossy(&self.sealed.to_document()))
+            .map_err(|error| OperationError::environment("the plan cannot be written down").because(error))?;
+        let mut to = Object::new().with("schema", SCHEMA);
+        put_switch(&mut to, "verify", self.verifies);
+        to.insert("partitions", Json::from(self.partitions));
+        to.insert("budget_bytes", Json::from(self.budget_bytes));
+        to.insert("threads", Json::from(self.threads as u64));
+        to.insert("memory_bytes", Json::from(self.memory_bytes));
+        to.insert("bytes", Json::from(self.bytes));
+        put(&mut to, "present", self.present.as_ref(), |arrays| {
+            let run = |(first, end): (u64, u64)| list(&[first, end]);
+            let array = |present: &ChunkSet| Json::Array(present.runs().map(run).collect());
+            Json::Array(arrays.iter().map(array).collect())
+        });
+        to.insert("passes", Json::Array(self.passes.iter().map(PassPlan::write).collect()));
+        to.insert("plan", sealed);
+        let seal = seal_of(&to);
+        to.insert("seal", seal);
+        Ok(Json::Object(to).to_document())
+    }
+
+    /// Writes the plan down in a node; false where another stands there, which may just have been made.
+    pub(super) fn seal_in(&self, place: &Node) -> Result<bool, OperationError> {
+        place.publish_new(KEY, &self.to_document()?).map_err(cannot_write)
+    }
+
+    /// Writes the plan down in a node, with what its first pass found. Whoever comes second has the same, and leaves it.
+    pub(super) fn settle_in(&self, place: &Node) -> Result<(), OperationError> {
+        place.publish_new(SETTLED, &self.to_document()?).map(drop).map_err(cannot_write)
+    }
+
+    /// The plan that lies in a node; `None` where none does.
+    pub(super) fn find(place: &Node) -> Result<Option<Self>, OperationError> {
+        Self::find_at(place, KEY)
+    }
+
+    /// The plan that lies in a node with what its first pass found; `None` where none does.
+    pub(super) fn find_settled(place: &Node) -> Result<Option<Self>, OperationError> {
+        Self::find_at(place, SETTLED)
+    }
+
+    fn find_at(place: &Node, key: &str) -> Result<Option<Self>, OperationError> {
+        let unreadable = |error: &dyn std::fmt::Display| {
+            OperationError::environment(format!("`{key}` of `{}` cannot be read: {error}", place.name()))
+                .with_help("remove DEST, and begin again with `--init`")
+        };
+        let Some(bytes) = place.read_document(key).map_err(cannot_write)? else { return Ok(None) };
+        let text = std::str::from_utf8(&bytes).map_err(|error| unreadable(&error))?;
+        let json = Json::parse_str(text).map_err(|error| unreadable(&error))?;
+        Self::read(&json).map(Some).map_err(|fault| unreadable(&fault))
+    }
+
+    fn read(from: &Json) -> Result<Self, PlanFault> {
+        required(from, "schema", SCHEMA, |json| (json.as_str() == Some(SCHEMA)).then_some(()))?;
+        let is_sealed = |json: &Json| (Some(read_text(json)?) == from.as_object().map(seal_of)).then_some(());
+        required(from, "seal", "the digest of all other members: it was changed", is_sealed)?;
+        Ok(PartsPlan {
+            verifies: switch(from, "verify")?,
+            passes: required(from, "passes", "names with ascending boundaries", |json| {
+                read_list(json, PassPlan::read).filter(|passes| !passes.is_empty())
+            })?,
+            partitions: required(from, "partitions", "a number", Json::as_u64)?,
+            budget_bytes: required(from, "budget_bytes", "a number", Json::as_u64)?,
+            threads: required(from, "threads", "a number", |json| json.as_u64().map(as_index))?,
+            memory_bytes: required(from, "memory_bytes", "a number", Json::as_u64)?,
+            bytes: required(from, "bytes", "a number", Json::as_u64)?,
+            present: optional(from, "present", "lists of pairs of numbers", |json| {
+                read_list(json, |array| Some(ChunkSet::from_ranges(read_list(array, read_run)?)))
+            })?,
+            sealed: SealedPlan::read(required(from, "plan", "a plan", Some)?)
+                .map_err(|fault| fault.inside("plan"))?,
+        })
+    }
+}

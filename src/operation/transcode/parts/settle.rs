@@ -1,0 +1,62 @@
+//! What the first pass found decides the quantisation: settled once, and the same whoever settles it.
+
+use std::num::NonZeroUsize;
+
+use super::init::{largest_part, memory, passes};
+use super::pass::PassName;
+use super::plan_file::PartsPlan;
+use super::{done, survey};
+use crate::array::interrupt::Interrupt;
+use crate::engine::progress::Progress;
+use crate::operation::error::OperationError;
+use crate::operation::options::TranscodeOptions;
+use crate::operation::transcode::run::Prepared;
+use crate::operation::transcode::sealed::SealedPlan;
+use crate::operation::transcode::tree::Source;
+use crate::store::Node;
+
+/// The plan with what its first pass found, once all parts of that are done; the plan as it is before that, and where it has
+/// no such pass.
+pub(super) fn settled(
+    plan: PartsPlan,
+    place: &Node,
+    options: &TranscodeOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<PartsPlan, OperationError> {
+    let Some(range) = plan.passes.iter().find(|pass| pass.name == PassName::Range) else { return Ok(plan) };
+    if let Some(settled) = PartsPlan::find_settled(place)? {
+        return Ok(settled);
+    }
+    if (done::parts(place, range)?.len() as u64) < range.partitions() {
+        return Ok(plan);
+    }
+    let found = done::noted(place, PassName::Range, survey::read)?;
+    let sealed = &plan.sealed;
+    let mut options = sealed.options(options);
+    // As the plan was made, whatever this process may use.
+    options.run.common.max_memory = Some(plan.budget_bytes);
+    options.run.common.threads = NonZeroUsize::new(plan.threads);
+    (options.run.resume, options.run.verify) = (true, plan.verifies);
+    options.run.partitions = Some(plan.partitions);
+    let tell = |source: &mut Source| {
+        let type_of = |array: u64| {
+            let array = usize::try_from(array).ok().and_then(|array| source.arrays.get(array))?;
+            array.opened.data_type.number()
+        };
+        let surveys = survey::merged(found.values().flatten(), type_of);
+        plan.apply_surveyed(source, surveys)
+    };
+    let Prepared { source, arrays, documents, .. } = Prepared::new(&options, tell, progress, interrupt)?;
+    let mut all = vec![range.clone()];
+    all.extend(passes(&arrays, &[], plan.partitions));
+    let settled = PartsPlan {
+        passes: all,
+        memory_bytes: memory(&arrays),
+        bytes: largest_part(&arrays, plan.partitions),
+        sealed: SealedPlan::seal(&options, &source, &arrays, documents),
+        ..plan
+    };
+    settled.settle_in(place)?;
+    Ok(settled)
+}
