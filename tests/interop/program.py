@@ -40,7 +40,7 @@ class Zarrcast:
         process = subprocess.run(
             command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_SECONDS, env=self.environment
         )
-        if "panicked at" in process.stderr or process.returncode not in (0, 1, 2, 3):
+        if "panicked at" in process.stderr or process.returncode not in (0, 1, 2, 3, 4):
             raise AssertionError(f"status {process.returncode}: {process.stderr.strip()}\n    {shown(command)}")
         return process
 

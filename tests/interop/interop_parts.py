@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Jobs in parts by the engines that `--print-script` knows: two nodes of Slurm, Dask, Snakemake, Indexed Jobs as Kubernetes has them.
+
+Each runs the printed script, with parts killed in the middle; what comes of it is byte for byte what a plain run writes.
+Environment: numpy, distributed, snakemake, kubernetes-validate and that of remote_servers.py; Slurm and munge as Debian has them.
+What is not installed is not run, and said so.
+"""
+
+import contextlib
+import functools
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from indexed_job import IndexedJob
+from parts_jobs import ODD_NAME, OPTIONS, PARTS, Job, make_source, numbers, until
+from program import run_sections
+from slurm_cluster import cluster, lacking
+
+ALL = f"0-{PARTS - 1}"
+
+
+def not_run(what, why):
+    print(f"NOT RUN: {what}: {why}", flush=True)
+
+
+def needs(*modules):
+    """A section that is left out, and said so, where a module is not installed."""
+
+    def of(section):
+        @functools.wraps(section)
+        def found(tally, zarrcast, place):
+            absent = [module for module in modules if importlib.util.find_spec(module) is None]
+            if absent:
+                return not_run(section.__name__, f"no module {', '.join(absent)}")
+            return section(tally, zarrcast, place)
+
+        return found
+
+    return of
+
+
+def shared(zarrcast, place):
+    """The folder of SOURCE and of what a plain run makes of it, which all sections have in common."""
+    folder = place.parent / "shared"
+    if not folder.exists():
+        make_source(folder / ODD_NAME)
+        zarrcast.ok("transcode", *OPTIONS, folder / ODD_NAME, folder / "plain")
+    return folder
+
+
+def slurm(tally, zarrcast, place):
+    """An array for each pass: a part that is cancelled before it begins, a task and a process killed in the middle."""
+    if absent := lacking():
+        return not_run("slurm", f"no {', '.join(absent)}; Debian's are slurmctld, slurmd, slurm-client and munge")
+    job = Job(zarrcast, shared(zarrcast, place), place)
+    script = job.script("slurm", "job.sh")
+    with cluster() as slurm:
+        slurm.environment["PATH"] = f"{place / 'bin'}{os.pathsep}{slurm.environment['PATH']}"
+        submit = functools.partial(slurm.run, "bash", script, folder=place)
+        with tally.case("slurm", "a part that never ran keeps nothing waiting"):
+            submit("--hold")
+            first = slurm.jobs("--sort=i")[0].partition("_")[0]
+            slurm.run("scancel", f"{first}_3")
+            slurm.run("scontrol", "release", *{name.partition("_")[0] for name in slurm.jobs()})
+            slurm.settle()
+            assert job.missing() == {"range": "3", "write": ALL}, job.missing()
+            logs = [path.read_text() for path in place.glob("slurm-*.out")]
+            assert any("submit what is missing" in log and "range" in log for log in logs), logs
+        with tally.case("slurm", "parts killed in the middle"):
+            said = submit()
+            assert "pass range: parts 3\n" in said and f"pass write: parts {ALL}\n" in said, said
+            killed = {int(job.kill_a_part("write"))}
+            write = said.split("submitted ")[2].split()[0]
+            index = int(until(lambda: numbers_of_parts(job) - killed, "another part runs").pop())
+            slurm.run("scancel", "--signal=KILL", "--full", f"{write}_{index}")
+            slurm.settle()
+            missing = job.missing()
+            assert list(missing) == ["write"] and numbers(missing["write"]) == killed | {index}, (missing, killed, index)
+        with tally.case("slurm", "what is missing, and the finish"):
+            assert f"pass write: parts {missing['write']}\n" in submit()
+            slurm.settle()
+            job.check_done()
+            assert submit() == "the job is complete\n"
+        with tally.case("slurm", "more parts than an array has tasks"):
+            few = Job(zarrcast, shared(zarrcast, place), place / "few")
+            script = few.script("slurm", "job.sh", "--first-index", 1)
+            said = slurm.run("bash", script, folder=few.folder)
+            assert f"pass range: parts 1-{PARTS}\n" in said, said
+            slurm.settle()
+            few.check_done()
+
+
+def numbers_of_parts(job):
+    return {int(words[words.index(b"--partition") + 1]) for words in job.parts("write").values()}
+
+
+@contextlib.contextmanager
+def dask_workers(job):
+    """A scheduler and two workers, each a process in a session of its own, as on a machine of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker"]
+    with contextlib.ExitStack() as processes:
+
+        def start(*command):
+            return processes.enter_context(job.running(command, job.folder / "dask.log"))
+
+        start(*dask, "--host", "127.0.0.1", "--port", port, "--no-dashboard")
+        yield address, [start(*worker, address, "--nthreads", 1, "--no-nanny", "--no-dashboard") for _ in range(2)]
+
+
+def by_dask(job):
+    """Runs the program; one worker is killed with its part, and later a part alone."""
+    script = job.script("dask", "job.py")
+    patient = script.read_text()
+    assert "SECONDS_BEFORE_A_RETRY = 30\n" in patient
+    script.write_text(patient.replace("SECONDS_BEFORE_A_RETRY = 30\n", "SECONDS_BEFORE_A_RETRY = 1\n"))
+    log = job.folder / "job.log"
+    with dask_workers(job) as (address, workers), job.running([sys.executable, script, address], log) as program:
+        part = next(iter(until(lambda: job.parts("write"), "a part runs")))
+        (worker,) = (worker for worker in workers if os.getsid(part) == worker.pid)
+        os.killpg(worker.pid, signal.SIGKILL)
+        until(lambda: not Path(f"/proc/{part}").exists(), "the part has ended")
+        job.kill_a_part("write")
+        assert program.wait(timeout=120) == 0, log.read_text()
+        assert job.is_complete()
+        again = subprocess.run([sys.executable, script, address], capture_output=True, text=True, env=job.zarrcast.environment)
+        assert again.returncode == 0, again.stderr
+
+
+@needs("distributed")
+def dask(tally, zarrcast, place):
+    with tally.case("dask"):
+        job = Job(zarrcast, shared(zarrcast, place), place)
+        by_dask(job)
+        job.check_done()
+
+
+@needs("distributed", "boto3")
+def dask_over_s3(tally, zarrcast, place):
+    """DEST behind a network, on s3s-fs."""
+    from remote_servers import BUCKET, cloud
+
+    if not (os.environ.get("S3S_FS") or shutil.which("s3s-fs")):
+        return not_run("dask_over_s3", "no s3s-fs")
+    with tally.case("dask", "s3s-fs"), cloud("s3s-fs", place / "server") as found:
+        job = Job(zarrcast.within(**found.environment), shared(zarrcast, place), place / "job", f"s3://{BUCKET}/to")
+        by_dask(job)
+        job.check_done(found.folder / BUCKET / "to")
+        assert not found.uploads()
+
+
+@needs("snakemake")
+def snakemake(tally, zarrcast, place):
+    """A part is killed, and tried again by its rule; the same again has nothing to do."""
+    job = Job(zarrcast, shared(zarrcast, place), place)
+    command = [sys.executable, "-m", "snakemake", "--snakefile", job.script("snakemake", "Snakefile"), "--cores", "2"]
+    log = place / "log"
+    with tally.case("snakemake"):
+        with job.running(command, log) as program:
+            job.kill_a_part("write")
+            assert program.wait(timeout=120) == 0, log.read_text()[-3000:]
+        assert "Trying to restart" in log.read_text(), log.read_text()[-3000:]
+        job.check_done()
+    with tally.case("snakemake", "again"), job.running(command, place / "again") as program:
+        assert program.wait(timeout=60) == 0 and "Nothing to be done" in (place / "again").read_text()
+
+
+@needs("kubernetes_validate", "yaml")
+def kubernetes(tally, zarrcast, place):
+    """The Jobs by the published schemas; then as an indexed job runs them: too early, killed and tried again."""
+    import kubernetes_validate
+    import yaml
+
+    job = Job(zarrcast, shared(zarrcast, place), place)
+    documents = list(yaml.safe_load_all(job.script("kubernetes", "job.yaml").read_text()))
+    with tally.case("kubernetes", "names"):
+        assert [document["metadata"]["name"] for document in documents] == ["zarrcast-range", "zarrcast-write", "zarrcast-finish"]
+    for version in ("1.29", kubernetes_validate.latest_version()):
+        for document in documents:
+            with tally.case("kubernetes", version, document["metadata"]["name"]):
+                kubernetes_validate.validate(document, version, strict=True)
+    find, write, finish = (IndexedJob(document, job.zarrcast.environment, place) for document in documents)
+    with tally.case("kubernetes", "too early"):
+        assert write.run_index(0) == 4 and write.tries.pop() == (0, 4)
+        assert finish.run_index(0) == 1 and finish.tries == [(0, 1)], finish.tries
+    with tally.case("kubernetes", "all of it"):
+        assert not find.run().faults, find.tries
+        with ThreadPoolExecutor(1) as pool:
+            killer = pool.submit(job.kill_a_part, "write")
+            assert not write.run().faults, write.tries
+            assert killer.result() == "auto"
+        assert len(write.tries) == PARTS + 1 and 137 in [status for _, status in write.tries], write.tries
+        assert not finish.run().faults
+        job.check_done()
+
+
+SECTIONS = [slurm, dask, dask_over_s3, snakemake, kubernetes]
+
+if __name__ == "__main__":
+    run_sections(__doc__.splitlines()[0], SECTIONS)
