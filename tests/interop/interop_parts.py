@@ -82,7 +82,8 @@ def slurm(tally, zarrcast, place):
             slurm.run("scancel", "--signal=KILL", "--full", f"{write}_{index}")
             slurm.settle()
             missing = job.missing()
-            assert list(missing) == ["write"] and numbers(missing["write"]) == killed | {index}, (missing, killed, index)
+            # The part of the task that Slurm was asked to kill may have been done by then.
+            assert list(missing) == ["write"] and killed <= numbers(missing["write"]) <= killed | {index}, (missing, killed, index)
         with tally.case("slurm", "what is missing, and the finish"):
             assert f"pass write: parts {missing['write']}\n" in submit()
             slurm.settle()
