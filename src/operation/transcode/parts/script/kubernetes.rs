@@ -59,9 +59,11 @@ fn write_job(
 ) {
     let places = job.options.iter().map(String::as_str).chain(["--", &job.source, &job.destination]);
     let words = [&job.program, "transcode"].into_iter().chain(options.iter().copied()).chain(places);
-    // `$(NAME)` would be a variable.
-    let lines = words.map(|word| format!("            - {}\n", in_quotes(&word.replace('$', "$$"))));
-    let command = lines.collect::<Vec<_>>().concat();
+    let mut command = String::new();
+    for word in words {
+        // `$(NAME)` would be a variable. Writing to a string does not fail.
+        let _ = writeln!(command, "            - {}", in_quotes(&word.replace('$', "$$")));
+    }
     let (of_container, of_pod) = access(job);
     // Writing to a string does not fail.
     let _ = write!(
