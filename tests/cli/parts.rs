@@ -356,3 +356,21 @@ fn number_of_a_part_comes_from_the_scheduler() {
     let status = test.run(["transcode", "--json", "a", "b", "--status", "--first-index", "1"]);
     assert_eq!(status.json()["passes"][0]["missing"], "");
 }
+
+#[test]
+fn plan_of_very_many_objects_is_a_warning_that_names_larger_shards() {
+    let test = CliTest::new();
+    test.write(
+        "a/zarr.json",
+        r#"{"zarr_format":3,"node_type":"array","shape":[400,400],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[400,400]}},"attributes":{},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]}"#,
+    );
+    test.write("a/c/0/0", vec![1; 160_000]);
+    let arguments = ["transcode", "-c", "1,1", "a", "b", "--init", "--partitions", "4"];
+    let run = test.run(arguments);
+    assert!(run.status == 0 && run.error.starts_with("warning[ZK209]"), "{}", run.error);
+    for part in ["DEST will have 160000 files", "`-s 4,4`"] {
+        assert!(run.error.contains(part), "{part} is not in:\n{}", run.error);
+    }
+}

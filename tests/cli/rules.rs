@@ -14,7 +14,7 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give of a store alone, each with the test that another command gives it in.
-const OF_OTHERS: [(Code, &str, &str); 11] = [
+const OF_OTHERS: [(Code, &str, &str); 12] = [
     (
         code::ZFP_LOSSY,
         include_str!("encoded_anew.rs"),
@@ -56,6 +56,11 @@ const OF_OTHERS: [(Code, &str, &str); 11] = [
         code::NOT_LOCKED,
         include_str!("../../src/operation/transcode/tests/unlocked.rs"),
         "file_system_without_locks_is_a_warning",
+    ),
+    (
+        code::MANY_OBJECTS,
+        include_str!("parts.rs"),
+        "plan_of_very_many_objects_is_a_warning_that_names_larger_shards",
     ),
     (code::VALUES_DIFFER, include_str!("verdicts.rs"), "difference_is_a_finding_in_the_formats_of_runners"),
 ];

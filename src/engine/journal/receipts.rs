@@ -8,8 +8,9 @@ use crate::store::{Node, StoreError};
 const FOLDER: &str = ".zarrcast/done";
 /// Between the number of a part and its text.
 const MARK: char = '~';
-/// A name has no more bytes: file systems have room for 255.
-const MOST_BYTES: usize = 200;
+/// A name has no more bytes: file systems have room for 255, and there are object stores that keep whole keys, encoded, in one
+/// name of a file.
+const MOST_BYTES: usize = 120;
 /// A text is read as far as this.
 const MOST_TEXT: u64 = 16 << 20;
 

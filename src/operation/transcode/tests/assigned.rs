@@ -128,7 +128,7 @@ fn try_shares(route: &str, source: &Files, change: &TranscodeOptions) {
         let mut options = scene.options.clone();
         options.destination = scene.node("c").into();
         options.run.resume = true;
-        scene.node("c").write(".zarrcast/plan.json", b"{}").unwrap();
+        scene.node("c").write(".zarrcast/begun", b"").unwrap();
         let between = run_shares(&scene, &Run { options: &options, between: None }, count, kills);
         let between = between.iter().fold(Intermediate::default(), |all, (_, written, _)| Intermediate {
             objects: all.objects + written.objects,
