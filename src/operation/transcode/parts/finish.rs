@@ -24,7 +24,7 @@ use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::run::{Done, Prepared, Whole};
 use crate::operation::transcode::site::{cannot_write, clear_folder};
 use crate::operation::transcode_result::TranscodeResult;
-use crate::store::{Key, Node};
+use crate::store::Key;
 
 /// How finishing came out.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub fn finish(
     let plan = match standing {
         Standing::UnderWay(plan) => plan,
         Standing::Published => {
-            clear(&place)?;
+            clear_folder(&place).map_err(cannot_write)?;
             return Ok(Finished::Before(status(options)?));
         }
         Standing::Complete => return Ok(Finished::Before(status(options)?)),
@@ -106,11 +106,6 @@ pub fn finish(
 
 fn cannot_begin(part: u64, error: JournalError) -> OperationError {
     OperationError::environment(format!("part {part} cannot be begun anew")).because(error)
-}
-
-/// Removes what a job needed, the plan last.
-fn clear(place: &Node) -> Result<(), OperationError> {
-    clear_folder(place).map_err(cannot_write)
 }
 
 /// What all parts counted, for each array.

@@ -120,8 +120,8 @@ fn work(arrays: &[PlannedArray], open: &[u64], pass: PassName) -> Vec<Work> {
             (PassName::Range, _) | (PassName::Staging, false) => {
                 Work { units: ChunkSet::default(), bytes: 1 }
             }
-            (_, is_staged) => {
-                let number = usize::from(is_staged && pass == PassName::Write);
+            (PassName::Staging | PassName::Write, _) => {
+                let number = pass.number_in(job);
                 Work { units: job.units_of(number), bytes: job.unit_bytes(number) }
             }
         }

@@ -178,10 +178,10 @@ impl Part<'_> {
         self.plan.apply(&mut source)?;
         let looking = Looking { budget, interrupt, driver: &driver, progress };
         let mut found = Vec::new();
-        for (number, array) in (0..).zip(&source.arrays) {
-            if sealed.open_arrays().contains(&number) {
-                found.extend(looking.array(array, number, self.bounds)?.map(|survey| (number, survey)));
-            }
+        for number in sealed.open_arrays() {
+            let array = usize::try_from(number).ok().and_then(|number| source.arrays.get(number));
+            let survey = array.map(|array| looking.array(array, number, self.bounds)).transpose()?;
+            found.extend(survey.flatten().map(|survey| (number, survey)));
         }
         Ok(found)
     }
@@ -194,12 +194,9 @@ impl Part<'_> {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Result<Option<Vec<(u64, PartReport)>>, OperationError> {
-        let sealed = &self.plan.sealed;
-        let mut options = sealed.options(options);
-        (options.run.resume, options.run.verify) = (true, self.plan.verifies);
-        options.run.partitions = Some(self.plan.partitions);
+        let options = self.plan.options(options);
         let prepared = Prepared::new(&options, |source| self.plan.apply(source), progress, interrupt)?;
-        prepared.check_same(&options, sealed)?;
+        prepared.check_same(&options, &self.plan.sealed)?;
         let Prepared { budget, driver, site, arrays, .. } = prepared;
         let command = format!("`--partition {}`", self.index);
         let left = format!("part {} is unfinished: {command} again goes on with it", self.index);

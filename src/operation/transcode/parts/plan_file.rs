@@ -10,6 +10,7 @@ use crate::codec::region::as_index;
 use crate::engine::journal::Fingerprint;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
+use crate::operation::options::TranscodeOptions;
 use crate::operation::quantize::survey::Survey;
 use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::sealed::members::{
@@ -124,6 +125,14 @@ impl PartsPlan {
             array.present = Some(present.clone());
         }
         Ok(())
+    }
+
+    /// The options of a run of a part: all that is done is the plan's, what it may use is the caller's.
+    pub(super) fn options(&self, options: &TranscodeOptions) -> TranscodeOptions {
+        let mut options = self.sealed.options(options);
+        (options.run.resume, options.run.verify) = (true, self.verifies);
+        options.run.partitions = Some(self.partitions);
+        options
     }
 
     /// How many parts the pass with most of them has.

@@ -32,13 +32,10 @@ pub(super) fn settled(
         return Ok(plan);
     }
     let found = done::noted(place, PassName::Range, survey::read)?;
-    let sealed = &plan.sealed;
-    let mut options = sealed.options(options);
+    let mut options = plan.options(options);
     // As the plan was made, whatever this process may use.
     options.run.common.max_memory = Some(plan.budget_bytes);
     options.run.common.threads = NonZeroUsize::new(plan.threads);
-    (options.run.resume, options.run.verify) = (true, plan.verifies);
-    options.run.partitions = Some(plan.partitions);
     let tell = |source: &mut Source| {
         let type_of = |array: u64| {
             let array = usize::try_from(array).ok().and_then(|array| source.arrays.get(array))?;
