@@ -1,8 +1,8 @@
 //! Objects that are being written: requests go on while the next object is made, and are acknowledged when the store is
 //! settled.
 
-use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -17,13 +17,19 @@ const MOST_BYTES: u64 = 32 << 20;
 pub(super) struct Writes {
     most: usize,
     pending: Mutex<Pending>,
+    /// Told of each that ends, for those who wait for one that another thread waits for too.
+    ended: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Pending {
-    /// In the order in which they began.
+    /// In the order in which they began, but for those that a thread waits for.
     writes: VecDeque<Write>,
+    /// Keys and numbers of all that have not ended.
     keys: HashSet<String>,
+    numbers: BTreeSet<u64>,
+    /// How many have begun, which numbers the next.
+    begun: u64,
     bytes: u64,
     /// What failed first, until somebody is told.
     failed: Option<StoreError>,
@@ -33,6 +39,7 @@ struct Pending {
 
 #[derive(Debug)]
 struct Write {
+    number: u64,
     key: String,
     bytes: u64,
     task: JoinHandle<Result<(), StoreError>>,
@@ -40,7 +47,7 @@ struct Write {
 
 impl Writes {
     pub(super) fn new(requests: usize) -> Self {
-        Writes { most: requests.saturating_mul(2), pending: Mutex::default() }
+        Writes { most: requests.saturating_mul(2), pending: Mutex::default(), ended: Condvar::new() }
     }
 
     /// Begins to write an object of so many bytes, once there is room. The error is that of an earlier one.
@@ -58,14 +65,18 @@ impl Writes {
         let mut pending = self.pending();
         pending.bytes += bytes;
         pending.keys.insert(key.to_owned());
+        let number = pending.begun;
+        pending.begun += 1;
+        pending.numbers.insert(number);
         let task = runtime.spawn(write);
-        pending.writes.push_back(Write { key: key.to_owned(), bytes, task });
+        pending.writes.push_back(Write { number, key: key.to_owned(), bytes, task });
         Ok(())
     }
 
-    /// Waits until all that has begun is done.
+    /// Waits until all that has begun is done, whoever began it. What others begin meanwhile is not waited for.
     pub(super) fn finish(&self, runtime: &Runtime) -> Result<(), StoreError> {
-        self.finish_until(runtime, |pending| pending.writes.is_empty())
+        let begun = self.pending().begun;
+        self.finish_until(runtime, |pending| pending.numbers.first().is_none_or(|first| *first >= begun))
     }
 
     /// How many writes have failed so far, of which others may have been told.
@@ -97,13 +108,14 @@ impl Writes {
                 if is_enough(&pending) {
                     return Ok(());
                 }
-                pending.writes.pop_front()
+                let first = pending.writes.pop_front();
+                if first.is_none() {
+                    // Other threads wait for what is left.
+                    drop(self.ended.wait(pending).unwrap_or_else(PoisonError::into_inner));
+                }
+                first
             };
-            let Some(Write { key, bytes, task }) = first else {
-                // Another thread waits for what is left.
-                std::thread::yield_now();
-                continue;
-            };
+            let Some(Write { number, key, bytes, task }) = first else { continue };
             let outcome = runtime.block_on(task).unwrap_or_else(|error| {
                 let source = std::io::Error::other(error);
                 Err(StoreError::Io { action: "write", object: key.clone(), source })
@@ -111,14 +123,63 @@ impl Writes {
             let mut pending = self.pending();
             pending.bytes -= bytes;
             pending.keys.remove(&key);
+            pending.numbers.remove(&number);
             if let Err(error) = outcome {
                 pending.failures += 1;
                 pending.failed = pending.failed.take().or(Some(error));
             }
+            self.ended.notify_all();
         }
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, mpsc};
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+
+    use super::Writes;
+    use crate::store::remote::runtime::runtime;
+
+    /// A run notes what two threads have written once each has settled the store: neither may be told so early.
+    #[test]
+    fn write_that_one_thread_waits_for_is_waited_for_by_others() {
+        let runtime = runtime().unwrap();
+        let writes = Arc::new(Writes::new(4));
+        let (end, ended) = oneshot::channel::<()>();
+        let is_written = Arc::new(AtomicBool::new(false));
+        let written = is_written.clone();
+        let write = async move {
+            ended.await.unwrap();
+            written.store(true, Ordering::SeqCst);
+            Ok(())
+        };
+        writes.begin(runtime, "c/0", 1, write).unwrap();
+        let (done, waiting) = mpsc::channel();
+        let wait = || {
+            let (writes, done, is_written) = (writes.clone(), done.clone(), is_written.clone());
+            std::thread::spawn(move || {
+                writes.finish(runtime).unwrap();
+                done.send(is_written.load(Ordering::SeqCst)).unwrap();
+            })
+        };
+        let first = wait();
+        while !writes.pending().writes.is_empty() {
+            std::thread::yield_now();
+        }
+        let second = wait();
+        waiting.recv_timeout(Duration::from_millis(50)).unwrap_err();
+        end.send(()).unwrap();
+        assert!(waiting.recv().unwrap() && waiting.recv().unwrap());
+        first.join().unwrap();
+        second.join().unwrap();
+        assert!(!writes.holds("c/0"));
     }
 }
