@@ -60,7 +60,7 @@ impl RemoteStore {
         let copy = Copy {
             clients: [source.client()?.clone(), self.client()?.clone()],
             from: (source.whole_key(from), source.shown(from)),
-            to: self.names(to),
+            to: self.names(to)?,
             bytes,
         };
         let (mut copies, mut is_copied) = (false, false);

@@ -177,11 +177,14 @@ impl RemoteStore {
         ))
     }
 
-    /// Nobody reads what an object was before it is written.
-    fn names(&self, key: &Key<'_>) -> (String, String) {
+    /// The whole key of an object that is to be written or removed, and its name in messages.
+    ///
+    /// Nobody reads what it was before. What changes it already ends first: a removal would come over what is written next.
+    fn names(&self, key: &Key<'_>) -> Result<(String, String), StoreError> {
         let whole = self.whole_key(key);
         self.ahead.forget(&whole);
-        (whole, self.shown(key))
+        self.writes.finish_of(self.runtime()?, &whole)?;
+        Ok((whole, self.shown(key)))
     }
 
     /// A part that was asked for before, or is asked for now.
@@ -413,7 +416,7 @@ impl Store for RemoteStore {
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         self.check_writable("write", key)?;
-        let names = self.names(key);
+        let names = self.names(key)?;
         Ok(ObjectWriter::new(RemoteWriter::new(self.client()?.clone(), self.writes.clone(), names)))
     }
 
@@ -469,7 +472,7 @@ impl Store for RemoteStore {
     fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
         self.check_writable("create", key)?;
         self.writes.finish(self.runtime()?)?;
-        let (whole, object) = self.names(key);
+        let (whole, object) = self.names(key)?;
         for _ in 0..ATTEMPTS {
             // Some stores take a condition and do not heed it; and one that refuses may have been at a request that failed.
             if self.size(key)?.is_some() {
@@ -488,7 +491,7 @@ impl Store for RemoteStore {
     /// Not waited for: object stores do not say whether there was one.
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
         self.check_writable("remove", key)?;
-        let (whole, object) = self.names(key);
+        let (whole, object) = self.names(key)?;
         let (client, key) = (self.client()?.clone(), whole.clone());
         self.writes
             .begin(self.runtime()?, &whole, 0, async move { client.delete(&key, &object).await.map(drop) })?;
@@ -517,14 +520,14 @@ impl Store for RemoteStore {
     }
 
     fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let log = RemoteLog::open(self.client()?.clone(), self.writes.clone(), self.names(key))?;
+        let log = RemoteLog::open(self.client()?.clone(), self.writes.clone(), self.names(key)?)?;
         Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
     }
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         self.check_writable("write", key)?;
         // What is there is found out once it is locked.
-        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.writes.clone(), self.names(key))))
+        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.writes.clone(), self.names(key)?)))
     }
 
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
