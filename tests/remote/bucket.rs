@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use md5::{Digest, Md5};
+
 use crate::server::{Answer, Objects, Request, decoded};
 
 /// Headers by their names.
@@ -52,6 +56,7 @@ impl Bucket {
         let (path, parameters) = (decoded(&request.path), request.parameters());
         let upload = parameters.get("uploadId");
         match (request.method.as_str(), upload) {
+            ("POST", None) if parameters.contains_key("delete") => self.delete(&path, request, is_careful),
             ("POST", None) => {
                 self.uploads_begun += 1;
                 let id = format!("upload{}", self.uploads_begun);
@@ -82,6 +87,23 @@ impl Bucket {
             ("PUT", None) => self.answer_put(path, request, is_careful, now),
             _ => Answer::new(405, ""),
         }
+    }
+
+    /// Removes the objects that a request names; refused without the digest of its body, as S3 does.
+    fn delete(&mut self, bucket: &str, request: &Request, is_careful: bool) -> Answer {
+        if !is_careful {
+            return Answer::new(501, "<Error><Code>NotImplemented</Code></Error>");
+        }
+        let digest = STANDARD.encode(Md5::digest(&request.body));
+        if request.headers.get("content-md5") != Some(&digest) {
+            return Answer::new(400, "<Error><Code>BadDigest</Code></Error>");
+        }
+        let text = String::from_utf8(request.body.clone()).unwrap();
+        for key in text.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next()) {
+            let key = quick_xml::escape::unescape(key).unwrap();
+            self.objects.remove(&format!("{}/{key}", bucket.trim_end_matches('/')));
+        }
+        Answer::new(200, "<DeleteResult></DeleteResult>")
     }
 
     fn answer_put(&mut self, path: String, request: &Request, is_careful: bool, now: SystemTime) -> Answer {

@@ -16,6 +16,7 @@ mod killed;
 mod locks;
 mod parts;
 mod reading;
+mod removal;
 mod secrets;
 mod server;
 mod zips;

@@ -1,6 +1,6 @@
 //! A job in parts in a bucket.
 
-use super::server::{Manner, Objects};
+use super::server::{Manner, Objects, Request};
 use super::{array, is_copy, run, sound};
 use crate::support::CliTest;
 
@@ -31,4 +31,36 @@ fn job_in_parts_is_planned_done_and_finished_in_a_bucket() {
     let objects: Objects = server.objects();
     assert!(is_copy(&test, "whole", &objects, "/bucket/b"), "{:?}", objects.keys());
     assert!(objects.keys().all(|key| !key.contains(".zarrcast")), "{:?}", objects.keys());
+}
+
+/// What is asked for beyond the listings does not grow with the number of parts.
+#[test]
+fn job_of_many_parts_is_looked_at_and_finished_by_few_requests() {
+    const PARTS: u64 = 60;
+    let mut objects = array("/bucket/a");
+    let document = String::from_utf8(objects["/bucket/a/zarr.json"].clone()).unwrap();
+    objects.insert("/bucket/a/zarr.json".to_owned(), document.replace("[24]", "[240]").into_bytes());
+    objects.extend((0..PARTS).map(|chunk| (format!("/bucket/a/c/{chunk}"), vec![1; 4])));
+    let (test, server) = (CliTest::new(), sound(objects, Manner::Bucket { page: 6 }));
+    let command = |options: &[&str]| {
+        let before = server.requests().len();
+        let fixed = ["transcode", "-q", "s3://bucket/a", "s3://bucket/b"];
+        run(&test, &server, &fixed.iter().chain(options).copied().collect::<Vec<_>>()).succeeds();
+        let requests = server.requests().split_off(before);
+        let is_listing = |request: &&Request| request.query.contains("list-type");
+        let of_many = |request: &&Request| !request.query.contains("max-keys=1");
+        let listings = requests.iter().filter(is_listing).filter(of_many).count();
+        (listings, requests.len() - listings)
+    };
+    command(&["--init", "--partitions", "60"]);
+    for part in 0..PARTS {
+        command(&["--partition", &part.to_string()]);
+    }
+    let (listings, others) = command(&["--status"]);
+    // Ten pages of receipts; at the finish those of DEST, too, and of what is removed.
+    assert!(listings <= 12 && others <= 20, "{listings} pages, {others} others");
+    let (listings, others) = command(&["--finish"]);
+    assert!(listings <= 50 && others <= 40, "{listings} pages, {others} others");
+    assert!(server.objects().keys().all(|key| !key.contains(".zarrcast")));
+    assert_eq!(server.objects().keys().filter(|key| key.starts_with("/bucket/b/c/")).count(), 60);
 }

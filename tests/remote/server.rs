@@ -244,6 +244,7 @@ fn listing(bucket: &str, parameters: &HashMap<String, String>, objects: &Objects
     entries.truncate(most);
     let mut text = "<ListBucketResult>".to_owned();
     for (key, bytes) in &entries {
+        let key = key.replace('&', "&amp;").replace('<', "&lt;");
         let _ = match bytes {
             Some(bytes) => write!(text, "<Contents><Key>{key}</Key><Size>{bytes}</Size></Contents>"),
             None => write!(text, "<CommonPrefixes><Prefix>{key}</Prefix></CommonPrefixes>"),

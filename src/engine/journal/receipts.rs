@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::store::{Node, StoreError};
+use crate::store::{Node, Part, StoreError};
 
 /// The folder of the destination in which they lie, by the names of the passes.
 const FOLDER: &str = ".zarrcast/done";
@@ -66,6 +66,12 @@ impl Receipt {
     /// The object, by its key in the node.
     pub fn key(&self) -> &str {
         &self.key
+    }
+
+    /// Tells the store that the texts of receipts will be asked for soon, in this order.
+    pub fn expect<'a>(node: &Node, receipts: impl Iterator<Item = &'a Receipt>) {
+        let held = receipts.filter(|receipt| receipt.text.is_none());
+        node.expect(&held.map(|receipt| (receipt.key.clone(), Part::Whole)).collect::<Vec<_>>());
     }
 
     /// Its text, which is read where it does not stand in the name.

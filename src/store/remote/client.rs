@@ -28,6 +28,8 @@ pub(super) struct Client {
     refused: Mutex<BTreeSet<String>>,
     /// Whether the server gives the last bytes of objects.
     gives_ends: AtomicBool,
+    /// Whether it removes many objects by one request.
+    pub(super) deletes_together: AtomicBool,
     /// What is let go of where the process ends.
     pub(super) open: Open,
 }
@@ -63,6 +65,7 @@ impl Client {
             backend: configuration::backend(address, options)?,
             // Azure has no ranges from the end.
             gives_ends: AtomicBool::new(address.service != Service::Azure),
+            deletes_together: AtomicBool::new(matches!(address.service, Service::S3 | Service::Google)),
             transport: Transport::new(options.requests.get())?,
             refused_is_absent: options.refused_is_absent,
             refused: Mutex::default(),

@@ -1,6 +1,7 @@
 //! Which parts are done, and what they noted of each array: a receipt of each.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::part_report::PartReport;
 use super::pass::PassName;
@@ -36,69 +37,100 @@ pub(super) fn forget(place: &Node, pass: PassName, part: u64) -> Result<(), Oper
     Receipt::remove(place, pass.name(), part).map_err(cannot_write)
 }
 
-/// Whether a part is done.
+/// Whether a part is done by now.
 pub(super) fn is_done(place: &Node, pass: PassName, part: u64) -> Result<bool, OperationError> {
     Ok(Receipt::all(place, pass.name()).map_err(cannot_write)?.contains_key(&part))
 }
 
-/// The parts of a pass that are done, by one listing.
-pub(super) fn parts(place: &Node, pass: &PassPlan) -> Result<Vec<u64>, OperationError> {
-    let receipts = Receipt::all(place, pass.name.name()).map_err(cannot_write)?;
-    Ok(receipts.into_keys().filter(|part| *part < pass.partitions()).collect())
+/// The receipts of a job, each pass listed once.
+pub(super) struct Receipts<'a> {
+    place: &'a Node,
+    passes: BTreeMap<&'static str, BTreeMap<u64, Receipt>>,
 }
 
-/// What the parts of a pass noted, each text as `read` has it.
-pub(super) fn noted<T>(
-    place: &Node,
-    pass: PassName,
-    read: impl Fn(&str) -> Option<T>,
-) -> Result<Noted<T>, OperationError> {
-    let of_array = |text: &str| {
-        let (array, text) = text.split_once('-')?;
-        Some((array.parse().ok()?, read(text)?))
-    };
-    let mut noted = Noted::new();
-    for (part, receipt) in Receipt::all(place, pass.name()).map_err(cannot_write)? {
-        let text = receipt.text(place).map_err(cannot_write)?;
-        let arrays =
-            if text == NOTHING { Some(Vec::new()) } else { text.split("--").map(of_array).collect() };
-        let Some(arrays) = arrays else {
-            let key = receipt.key();
-            return Err(OperationError::environment(format!(
-                "`{key}` is not what a part notes when it is done"
-            ))
-            .with_help(format!("remove it, and do part {part} of `{pass}` again")));
+impl<'a> Receipts<'a> {
+    /// Those that lie in DEST's place. A pass is listed when it is asked for first.
+    pub(super) fn at(place: &'a Node) -> Self {
+        Receipts { place, passes: BTreeMap::new() }
+    }
+
+    fn of(&mut self, pass: PassName) -> Result<&BTreeMap<u64, Receipt>, OperationError> {
+        match self.passes.entry(pass.name()) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(unknown) => {
+                Ok(unknown.insert(Receipt::all(self.place, pass.name()).map_err(cannot_write)?))
+            }
+        }
+    }
+
+    /// The parts of a pass that are done.
+    pub(super) fn parts(&mut self, pass: &PassPlan) -> Result<Vec<u64>, OperationError> {
+        let receipts = self.of(pass.name)?;
+        Ok(receipts.keys().copied().filter(|part| *part < pass.partitions()).collect())
+    }
+
+    /// What the parts of a pass noted, each text as `read` has it.
+    pub(super) fn noted<T>(
+        &mut self,
+        pass: PassName,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<Noted<T>, OperationError> {
+        let of_array = |text: &str| {
+            let (array, text) = text.split_once('-')?;
+            Some((array.parse().ok()?, read(text)?))
         };
-        noted.insert(part, arrays);
+        let place = self.place;
+        let mut noted = Noted::new();
+        let receipts: Vec<(&u64, &Receipt)> = self.of(pass)?.iter().collect();
+        // Few have to be read: those are asked for together.
+        for receipts in receipts.chunks(place.wants_hints().map_or(1, |ahead| ahead.requests).max(1)) {
+            Receipt::expect(place, receipts.iter().map(|(_, receipt)| *receipt));
+            for (part, receipt) in receipts {
+                let text = receipt.text(place).map_err(cannot_write)?;
+                let arrays =
+                    if text == NOTHING { Some(Vec::new()) } else { text.split("--").map(of_array).collect() };
+                let arrays = arrays.ok_or_else(|| is_no_receipt(receipt, **part, pass))?;
+                noted.insert(**part, arrays);
+            }
+        }
+        Ok(noted)
     }
-    Ok(noted)
+
+    /// What the pass for intermediate data wrote of each array, by its number.
+    pub(super) fn between(
+        &mut self,
+        plan: &PartsPlan,
+    ) -> Result<BTreeMap<u64, Intermediate>, OperationError> {
+        let mut between: BTreeMap<u64, Intermediate> = BTreeMap::new();
+        if plan.passes.iter().all(|pass| pass.name != PassName::Staging) {
+            return Ok(between);
+        }
+        for (array, report) in self.noted(PassName::Staging, PartReport::read)?.values().flatten() {
+            let all = between.entry(*array).or_default();
+            all.objects = all.objects.saturating_add(report.counted.written);
+            all.bytes = all.bytes.saturating_add(report.counted.bytes_written);
+        }
+        Ok(between)
+    }
+
+    /// What is done of each pass.
+    pub(super) fn status(&mut self, plan: &PartsPlan) -> Result<Vec<PassStatus>, OperationError> {
+        let of = |pass: &PassPlan| {
+            let done = self.parts(pass)?;
+            let missing = (0..pass.partitions()).filter(|part| done.binary_search(part).is_err());
+            Ok(PassStatus {
+                name: pass.name.name(),
+                partitions: pass.partitions(),
+                done: done.len() as u64,
+                missing: super::indices::list(missing),
+            })
+        };
+        plan.passes.iter().map(of).collect()
+    }
 }
 
-/// What the pass for intermediate data wrote of each array, by its number.
-pub(super) fn between(place: &Node, plan: &PartsPlan) -> Result<BTreeMap<u64, Intermediate>, OperationError> {
-    let mut between: BTreeMap<u64, Intermediate> = BTreeMap::new();
-    if plan.passes.iter().all(|pass| pass.name != PassName::Staging) {
-        return Ok(between);
-    }
-    for (array, report) in noted(place, PassName::Staging, PartReport::read)?.values().flatten() {
-        let all = between.entry(*array).or_default();
-        all.objects = all.objects.saturating_add(report.counted.written);
-        all.bytes = all.bytes.saturating_add(report.counted.bytes_written);
-    }
-    Ok(between)
-}
-
-/// What is done of each pass.
-pub(super) fn status(place: &Node, plan: &PartsPlan) -> Result<Vec<PassStatus>, OperationError> {
-    let of = |pass: &PassPlan| {
-        let done = parts(place, pass)?;
-        let missing = (0..pass.partitions()).filter(|part| done.binary_search(part).is_err());
-        Ok(PassStatus {
-            name: pass.name.name(),
-            partitions: pass.partitions(),
-            done: done.len() as u64,
-            missing: super::indices::list(missing),
-        })
-    };
-    plan.passes.iter().map(of).collect()
+fn is_no_receipt(receipt: &Receipt, part: u64, pass: PassName) -> OperationError {
+    let key = receipt.key();
+    OperationError::environment(format!("`{key}` is not what a part notes when it is done"))
+        .with_help(format!("remove it, and do part {part} of `{pass}` again"))
 }

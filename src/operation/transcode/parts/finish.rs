@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use super::cut::units_between;
-use super::done::{self, Noted};
+use super::done::{self, Noted, Receipts};
 use super::part_report::PartReport;
 use super::pass::PassName;
 use super::plan_file::{PartsPlan, PassPlan};
 use super::settle::settled;
-use super::{Standing, partition, standing, status};
+use super::{Standing, partition, standing, status, status_of};
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::engine::driver::Driver;
@@ -53,8 +53,9 @@ pub fn finish(
         }
         Standing::Complete => return Ok(Finished::Before(status(options)?)),
     };
-    let plan = settled(*plan, &place, options, progress, interrupt)?;
-    let found = status(options)?;
+    let mut receipts = Receipts::at(&place);
+    let plan = settled(*plan, (&place, &mut receipts), options, progress, interrupt)?;
+    let found = status_of(options, false, receipts.status(&plan)?);
     if found.is_missing_any() {
         return Ok(Finished::Missing(found));
     }
@@ -63,7 +64,7 @@ pub fn finish(
     let prepared = Prepared::new(&options, |source| plan.apply(source), progress, interrupt)?;
     prepared.check_same(&options, &plan.sealed)?;
     let Prepared { driver, source, site, arrays, .. } = prepared;
-    let counted = done::noted(&place, PassName::Write, PartReport::read)?;
+    let counted = receipts.noted(PassName::Write, PartReport::read)?;
     let mut reports = sums(&counted, arrays.len());
     let lost = lost(&plan, &arrays, &reports, &counted, &driver)?;
     if !lost.is_empty() {
@@ -78,7 +79,7 @@ pub fn finish(
         return Ok(Finished::Missing(status(&options)?));
     }
     if plan.passes.iter().any(|pass| pass.name == PassName::Staging) {
-        let between = sums(&done::noted(&place, PassName::Staging, PartReport::read)?, arrays.len());
+        let between = sums(&receipts.noted(PassName::Staging, PartReport::read)?, arrays.len());
         for (report, between) in reports.iter_mut().zip(between) {
             let ObjectReport { bytes_read, bytes_written: bytes_temporary, .. } = between.counted;
             report.counted.add(&ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });

@@ -22,13 +22,14 @@ pub use partition::{Wanted, partition};
 pub use pass::PassName;
 pub use script::Engine;
 
+use done::Receipts;
 use plan_file::PartsPlan;
 use script::{ScriptedJob, script};
 
 use super::site::{cannot_write, is_node};
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
-use crate::operation::parts_result::StatusResult;
+use crate::operation::parts_result::{PassStatus, StatusResult};
 use crate::store::{Location, Node, Spot};
 
 /// What stands in DEST of a job in parts.
@@ -103,14 +104,18 @@ pub fn status(options: &TranscodeOptions) -> Result<StatusResult, OperationError
     let (complete, passes) = match standing {
         Standing::UnderWay(plan) => {
             let plan = PartsPlan::find_settled(&place)?.unwrap_or(*plan);
-            (false, done::status(&place, &plan)?)
+            (false, Receipts::at(&place).status(&plan)?)
         }
         Standing::Published | Standing::Complete => (true, Vec::new()),
     };
-    Ok(StatusResult {
+    Ok(status_of(options, complete, passes))
+}
+
+fn status_of(options: &TranscodeOptions, complete: bool, passes: Vec<PassStatus>) -> StatusResult {
+    StatusResult {
         source: options.source.display().to_string(),
         destination: options.destination.display().to_string(),
         complete,
         passes,
-    })
+    }
 }

@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use super::cut::{Boundary, units_between};
+use super::done::{self, Receipts};
 use super::part_report::PartReport;
 use super::pass::PassName;
 use super::plan_file::{PartsPlan, PassPlan};
 use super::settle::settled;
 use super::survey::{self, Looking};
-use super::{Standing, done, standing};
+use super::{Standing, standing};
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::engine::journal::name_of_pass;
@@ -61,14 +62,15 @@ pub fn partition(
         warnings: Vec::new(),
     };
     let Standing::UnderWay(plan) = standing else { return Ok(result) };
-    let plan = settled(*plan, &place, options, progress, interrupt)?;
+    let mut receipts = Receipts::at(&place);
+    let plan = settled(*plan, (&place, &mut receipts), options, progress, interrupt)?;
     check_index(&plan, wanted)?;
-    let pass = pass_of(&place, &plan, wanted)?;
+    let pass = pass_of(&mut receipts, &plan, wanted)?;
     (result.complete, result.pass) = (false, Some(pass.name.name()));
     result.partitions = pass.partitions();
     // Another pass may have more parts than this one.
     let Some(bounds) = pass.part(wanted.index) else { return Ok(result) };
-    if done::parts(&place, pass)?.binary_search(&wanted.index).is_ok() {
+    if receipts.parts(pass)?.binary_search(&wanted.index).is_ok() {
         return Ok(result);
     }
     let part = Part { plan: &plan, pass: pass.name, index: wanted.index, bounds };
@@ -111,7 +113,11 @@ fn check_index(plan: &PartsPlan, wanted: Wanted) -> Result<(), OperationError> {
 }
 
 /// The pass that is wanted, all before which must be complete; else the first that is not complete, or the last.
-fn pass_of<'p>(place: &Node, plan: &'p PartsPlan, wanted: Wanted) -> Result<&'p PassPlan, OperationError> {
+fn pass_of<'p>(
+    receipts: &mut Receipts<'_>,
+    plan: &'p PartsPlan,
+    wanted: Wanted,
+) -> Result<&'p PassPlan, OperationError> {
     let names: Vec<&str> = plan.passes.iter().map(|pass| pass.name.name()).collect();
     let no_pass = |name: &str| {
         OperationError::usage(format!("the job has no pass `{name}`"))
@@ -127,7 +133,7 @@ fn pass_of<'p>(place: &Node, plan: &'p PartsPlan, wanted: Wanted) -> Result<&'p 
     };
     let last = last.ok_or_else(|| no_pass(""))?;
     for pass in before {
-        let missing = pass.partitions().saturating_sub(done::parts(place, pass)?.len() as u64);
+        let missing = pass.partitions().saturating_sub(receipts.parts(pass)?.len() as u64);
         match (missing, wanted.pass) {
             (0, _) => {}
             (_, None) => return Ok(pass),
@@ -249,7 +255,7 @@ impl Part<'_> {
         if self.pass == PassName::Staging {
             return Ok(Extent::FirstPasses);
         }
-        let between = done::between(place, self.plan)?;
+        let between = Receipts::at(place).between(self.plan)?;
         let paths = arrays.iter().map(|array| array.path.clone());
         let all =
             (0..).zip(paths).map(|(number, path)| (path, between.get(&number).copied().unwrap_or_default()));

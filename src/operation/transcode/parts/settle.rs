@@ -2,10 +2,11 @@
 
 use std::num::NonZeroUsize;
 
+use super::done::Receipts;
 use super::init::{largest_part, memory, passes};
 use super::pass::PassName;
 use super::plan_file::PartsPlan;
-use super::{done, survey};
+use super::survey;
 use crate::array::interrupt::Interrupt;
 use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
@@ -19,7 +20,7 @@ use crate::store::Node;
 /// no such pass.
 pub(super) fn settled(
     plan: PartsPlan,
-    place: &Node,
+    (place, receipts): (&Node, &mut Receipts<'_>),
     options: &TranscodeOptions,
     progress: &dyn Progress,
     interrupt: &Interrupt,
@@ -28,10 +29,10 @@ pub(super) fn settled(
     if let Some(settled) = PartsPlan::find_settled(place)? {
         return Ok(settled);
     }
-    if (done::parts(place, range)?.len() as u64) < range.partitions() {
+    if (receipts.parts(range)?.len() as u64) < range.partitions() {
         return Ok(plan);
     }
-    let found = done::noted(place, PassName::Range, survey::read)?;
+    let found = receipts.noted(PassName::Range, survey::read)?;
     let mut options = plan.options(options);
     // As the plan was made, whatever this process may use.
     options.run.common.max_memory = Some(plan.budget_bytes);

@@ -1,0 +1,86 @@
+//! Many objects that are removed.
+
+use super::server::{Answer, Manner, Objects, Request, Server};
+use super::{array, run, sound};
+use crate::support::CliTest;
+
+/// An array, and another of 2,501 objects where it is to be written.
+fn before() -> Objects {
+    let mut objects = array("/bucket/a");
+    objects.extend(array("/bucket/b"));
+    objects.extend((5..2500).map(|chunk| (format!("/bucket/b/c/{chunk}"), vec![9])));
+    objects.insert("/bucket/b/c/<&> \"x\" 'y'".to_owned(), vec![9]);
+    objects
+}
+
+const COMMAND: [&str; 5] = ["transcode", "-q", "--overwrite", "s3://bucket/a", "s3://bucket/b"];
+
+fn of_many(requests: &[Request]) -> usize {
+    requests.iter().filter(|request| request.method == "POST" && request.query.contains("delete")).count()
+}
+
+fn of_one(requests: &[Request]) -> usize {
+    let is_chunk = |path: &str| path.starts_with("/bucket/b/c/");
+    requests.iter().filter(|request| request.method == "DELETE" && is_chunk(&request.path)).count()
+}
+
+#[track_caller]
+fn assert_replaced(server: &Server) {
+    let objects = server.objects();
+    let of = |prefix: &str| -> Objects {
+        let objects = objects.iter().filter_map(|(key, bytes)| Some((key.strip_prefix(prefix)?, bytes)));
+        objects.map(|(key, bytes)| (key.to_owned(), bytes.clone())).collect()
+    };
+    assert!(of("/bucket/b") == of("/bucket/a"), "{:?}", of("/bucket/b").keys());
+}
+
+#[test]
+fn objects_are_removed_a_thousand_at_a_time() {
+    let server = sound(before(), Manner::Bucket { page: 1000 });
+    run(&CliTest::new(), &server, &COMMAND).succeeds();
+    assert_replaced(&server);
+    let requests = server.requests();
+    assert!((3..=5).contains(&of_many(&requests)), "{}", of_many(&requests));
+    assert_eq!(of_one(&requests), 0);
+}
+
+/// A store that does not know the request answers as it likes; so may one that does and fails at some.
+#[test]
+fn objects_that_are_not_removed_together_are_removed_one_by_one() {
+    let answers = [
+        (501, ""),
+        (400, "<Error><Code>MissingContentMD5</Code></Error>"),
+        (403, "<Error><Code>AccessDenied</Code></Error>"),
+        (200, "ok"),
+    ];
+    for (status, body) in answers {
+        let decline = move |_, request: &Request| {
+            let is_meant = request.method == "POST" && request.query.contains("delete");
+            is_meant.then(|| Answer::new(status, body))
+        };
+        let server = Server::start(before(), Manner::Bucket { page: 1000 }, Box::new(decline));
+        run(&CliTest::new(), &server, &COMMAND).succeeds();
+        assert_replaced(&server);
+        let requests = server.requests();
+        assert_eq!(of_many(&requests), 1, "{status}: it is asked once");
+        assert_eq!(of_one(&requests), 2501, "{status}");
+    }
+}
+
+#[test]
+fn object_that_cannot_be_removed_is_named() {
+    let refuse = |_, request: &Request| {
+        let body = String::from_utf8_lossy(&request.body);
+        if request.method == "POST" && request.query.contains("delete") && body.contains("c/77<") {
+            let answer =
+                "<DeleteResult><Error><Key>b/c/77</Key><Code>AccessDenied</Code></Error></DeleteResult>";
+            return Some(Answer::new(200, answer));
+        }
+        let is_meant = request.method == "DELETE" && request.path == "/bucket/b/c/77";
+        is_meant.then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+    };
+    let server = Server::start(before(), Manner::Bucket { page: 1000 }, Box::new(refuse));
+    run(&CliTest::new(), &server, &COMMAND).fails(3, &["b/c/77", "403"]);
+    assert!(!server.objects().contains_key("/bucket/b/zarr.json"));
+    assert_eq!(of_one(&server.requests()), 1);
+}
