@@ -25,6 +25,17 @@ fn at_destination(objects: &Objects) -> Objects {
     below.map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
 }
 
+/// A server that takes longer to remove than to write.
+fn lingering(objects: Objects) -> Server {
+    let linger = |_, request: &Request| {
+        if request.method == "DELETE" || request.query.contains("delete") {
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        None
+    };
+    Server::start(objects, BUCKET, Box::new(linger))
+}
+
 /// Without what the run keeps until it ends.
 fn without_journal(objects: Objects) -> Objects {
     objects.into_iter().filter(|(path, _)| !path.contains("/.zarrcast/")).collect()
@@ -75,17 +86,10 @@ impl Job {
         assert!(is_sound, "{at}: {:?}", found.keys());
     }
 
-    /// Goes on with what is left, which gives the same as a run that nothing ended. What the server removes takes it longer
-    /// than what it writes.
+    /// Goes on with what is left, which gives the same as a run that nothing ended.
     fn resume(&self, left: Objects, whole: &Objects, at: &str) {
         let is_done = at_destination(&left) == *whole;
-        let linger = |_, request: &Request| {
-            if request.method == "DELETE" {
-                std::thread::sleep(Duration::from_millis(30));
-            }
-            None
-        };
-        let server = Server::start(left, BUCKET, Box::new(linger));
+        let server = lingering(left);
         let arguments = [self.arguments.as_slice(), &["--resume"]].concat();
         let resumed = run(&self.test, &server, &arguments);
         let is_refused = is_done && resumed.status == 3 && resumed.error.contains("nothing to resume");
@@ -170,6 +174,40 @@ fn replacing_an_array_survives() {
     before.insert("/bucket/b/c/5".to_owned(), vec![9; 4]);
     let arguments = vec!["transcode", "--overwrite", "s3://bucket/a", "s3://bucket/b"];
     Job { test: CliTest::new(), arguments, before }.survives(1);
+}
+
+/// A part of a job, and what finishes it.
+#[test]
+fn part_and_finish_of_a_job_in_parts_survive() {
+    let job = ["transcode", "-q", "s3://bucket/a", "s3://bucket/b"];
+    let command = |options: &[&'static str]| [&job[..], options].concat();
+    let test = CliTest::new();
+    let server = sound(array("/bucket/a"), BUCKET);
+    run(&test, &server, &command(&["--compress", "zstd:1", "--init", "--partitions", "2"])).succeeds();
+    let planned = server.objects();
+    let parts = ["0", "1"].map(|part| command(&["--partition", part]));
+    parts.iter().for_each(|part| drop(run(&test, &server, part).succeeds()));
+    let finish = command(&["--finish"]);
+    let done = server.objects();
+    run(&test, &server, &finish).succeeds();
+    let whole = at_destination(&server.objects());
+    assert!(whole.len() == 6 && whole.keys().all(|path| !path.contains(".zarrcast")), "{:?}", whole.keys());
+    for (arguments, before) in [(parts[1].clone(), planned), (finish.clone(), done)] {
+        let job = Job { test: CliTest::new(), arguments, before };
+        let (_, requests) = job.whole();
+        for request in (0..requests).step_by(2) {
+            let at = format!("{:?} killed at {request} of {requests}", job.arguments.last());
+            let Some(left) = job.kill_at(request) else { continue };
+            let found = without_journal(at_destination(&left));
+            assert!(!found.contains_key(ROOT) || found == whole, "{at}: {:?}", found.keys());
+            let server = lingering(left);
+            for arguments in parts.iter().chain([&finish]) {
+                let again = run(&job.test, &server, arguments);
+                assert_eq!(again.status, 0, "{at}: {arguments:?}: {}", again.error);
+            }
+            assert!(at_destination(&server.objects()) == whole, "{at}: {:?}", server.objects().keys());
+        }
+    }
 }
 
 /// The writes of chunks go on while others are made: the error of one reaches a run when it has noted others since.

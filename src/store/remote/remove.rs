@@ -137,7 +137,9 @@ impl Client {
         };
         let is_left = |key: &String| left.contains(key);
         let (left, gone): (Vec<_>, Vec<_>) = keys.into_iter().partition(is_left);
-        gone.iter().for_each(|key| self.forget(key));
+        for key in &gone {
+            self.forget(key);
+        }
         Ok(left)
     }
 }
