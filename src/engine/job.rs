@@ -245,8 +245,13 @@ impl ObjectJob {
 
     /// Bytes of the elements of these blocks, of so many that the array has.
     fn block_bytes(&self, rechunk: &Rechunk, whole: u64) -> u64 {
+        self.bytes_of_blocks(rechunk, self.num_blocks(rechunk), whole)
+    }
+
+    /// The same of so many of them.
+    pub(super) fn bytes_of_blocks(&self, rechunk: &Rechunk, blocks: u64, whole: u64) -> u64 {
         let of_block = num_elements(&rechunk.plan.group_shape()).unwrap_or(u64::MAX);
-        let elements = self.num_blocks(rechunk).saturating_mul(of_block).min(whole);
+        let elements = blocks.saturating_mul(of_block).min(whole);
         elements.saturating_mul(rechunk.encoder.element_size() as u64)
     }
 

@@ -9,7 +9,7 @@ use super::job::Job;
 use super::route::Route;
 use super::route::rechunk::Rechunk;
 use crate::array::chunk_set::ChunkSet;
-use crate::metadata::array::ArrayMetadata;
+use crate::metadata::array::{ArrayMetadata, num_elements};
 
 impl Job {
     /// The units of a pass (0: the first) that have anything to do.
@@ -44,13 +44,37 @@ impl Job {
         };
         let bytes = match self.blocks_of(pass) {
             Some((rechunk, _)) => {
-                let elements = crate::metadata::array::num_elements(&rechunk.plan.group_shape());
+                let elements = num_elements(&rechunk.plan.group_shape());
                 elements.unwrap_or(u64::MAX).saturating_mul(rechunk.encoder.element_size() as u64)
             }
             None if matches!(job.route, Route::Measured(_)) => UNKNOWN,
             None => job.transfer.destination.chunk_bytes(),
         };
         bytes.max(1)
+    }
+
+    /// Bytes of elements that are told as progress while a pass writes these objects; `None` where they are only known
+    /// afterwards.
+    pub fn bytes_of_objects(&self, pass: usize, objects: &ChunkSet) -> Option<u64> {
+        let job = match self {
+            Job::Copy(job) => return job.present.common(objects).len().checked_mul(job.decoded_bytes?),
+            Job::Objects(job) => job,
+        };
+        let transfer = &job.transfer;
+        let object_bytes = match (&job.route, self.blocks_of(pass)) {
+            (_, Some((rechunk, metadata))) => {
+                let whole = num_elements(&transfer.source.metadata.shape)?;
+                let groups = rechunk.plan.groups_of(objects, &metadata.chunk_grid_shape());
+                let grid = transfer.grid_of(&rechunk.plan.group_shape());
+                let groups = transfer.overlapped_among(&grid, Some(&groups)).len();
+                return Some(job.bytes_of_blocks(rechunk, groups, whole));
+            }
+            (Route::Convert(_), None) => transfer.source.chunk_bytes(),
+            (Route::Subchunks(_), None) => transfer.destination.chunk_bytes(),
+            (Route::Measured(_) | Route::Rechunk(_) | Route::Staged(_), None) => return None,
+        };
+        let written = transfer.overlapped_among(&transfer.destination.metadata.grid, Some(objects));
+        Some(written.len().saturating_mul(object_bytes))
     }
 
     fn copied(&self) -> ChunkSet {

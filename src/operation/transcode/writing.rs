@@ -52,7 +52,7 @@ pub(super) struct Writing<'a> {
     pub extent: Extent,
 }
 
-impl Writing<'_> {
+impl<'a> Writing<'a> {
     /// Writes the chunks of all arrays.
     pub(super) fn chunks(&self) -> Result<Vec<ObjectReport>, Ended> {
         let known = self.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
@@ -80,7 +80,25 @@ impl Writing<'_> {
         if self.claim.is_published {
             return Some(0);
         }
-        array.plan.job.bytes_left(self.claim.journal.part(&array.path).done())
+        let job = &array.plan.job;
+        match self.share_of(array) {
+            None => job.bytes_left(self.claim.journal.part(&array.path).done()),
+            Some((pass, part)) => {
+                job.bytes_of_objects(pass, &part.assigned().cloned().unwrap_or_default().without(part.done()))
+            }
+        }
+    }
+
+    /// The units of an array that a part of a job has, and the pass that writes them; `None` where all are this run's.
+    fn share_of(&self, array: &PlannedArray) -> Option<(usize, Part<'a>)> {
+        let journal = &self.claim.journal;
+        match self.extent {
+            Extent::Whole => None,
+            Extent::FirstPasses => Some((0, journal.part(&name_of_pass(&array.path, FIRST_PASS)))),
+            Extent::AfterThem(_) => {
+                Some((usize::from(array.plan.job.staged().is_some()), journal.part(&array.path)))
+            }
+        }
     }
 
     /// Reads all arrays back that are to be compared.
@@ -88,15 +106,16 @@ impl Writing<'_> {
         if !self.verifies {
             return Ok(self.arrays.iter().map(|_| None).collect());
         }
-        let bytes = |array: &PlannedArray| array.plan.job.bytes_left(&ChunkSet::default());
+        let bytes = |array: &PlannedArray| match self.share_of(array) {
+            None => array.plan.job.bytes_left(&ChunkSet::default()),
+            Some((pass, part)) => part.assigned().and_then(|of| array.plan.job.bytes_of_objects(pass, of)),
+        };
         let known = self.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
         self.progress.start("verify", known);
         let verified = self.each(|array, driver| {
             let share = Share::new(self.progress, bytes(array).unwrap_or(0), 1);
-            let part = match self.extent {
-                Extent::Whole => return verify(&array.plan, Scope::Whole, driver, &share).map(Some),
-                Extent::FirstPasses => self.claim.journal.part(&name_of_pass(&array.path, FIRST_PASS)),
-                Extent::AfterThem(_) => self.claim.journal.part(&array.path),
+            let Some((_, part)) = self.share_of(array) else {
+                return verify(&array.plan, Scope::Whole, driver, &share).map(Some);
             };
             let Some(objects) = part.assigned().filter(|objects| !objects.is_empty()) else {
                 return Ok(None);
