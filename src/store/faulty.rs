@@ -79,6 +79,8 @@ pub(crate) struct Faults {
     /// How far ahead stores want to hear what will be read, and all that they heard.
     ahead: Option<Ahead>,
     heard: Mutex<Vec<Heard>>,
+    /// What stores say they can take.
+    room: Option<Room>,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -99,6 +101,11 @@ impl Faults {
     /// Nothing fails, and stores want to hear what will be read.
     pub(crate) fn hearing(ahead: Ahead) -> Arc<Self> {
         Arc::new(Faults { ahead: Some(ahead), ..Faults::default() })
+    }
+
+    /// Nothing fails, and stores say that they can take this.
+    pub(crate) fn with_room(room: Room) -> Arc<Self> {
+        Arc::new(Faults { room: Some(room), ..Faults::default() })
     }
 
     /// What stores heard so far, and what was read of them.
@@ -385,7 +392,7 @@ impl Store for Faulty {
     }
 
     fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {
-        self.inner.room(below)
+        self.faults.room.map_or_else(|| self.inner.room(below), Ok)
     }
 
     fn with_permissions_of(

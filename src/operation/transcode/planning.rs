@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use super::budget::Memory;
 use super::plan::Plan;
 use super::plan::planner::Planner;
-use super::room::check_room;
 use super::selection::SourceArray;
 use super::site::cannot_write;
 use crate::array::interrupt::Interrupt;
@@ -138,7 +137,6 @@ impl Planning<'_> {
         };
         let plan = planner.plan(opened, target, progress)?;
         let memory = plan.allot(budget, self.run.verify)?;
-        check_room(&plan)?;
         Ok(PlannedArray { path, change, plan, memory, is_small })
     }
 }

@@ -7,7 +7,7 @@ use super::format::consolidate::with_copies;
 use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result};
 use super::plan::planner::ahead_bytes;
 use super::planning::{PlannedArray, Planning, bytes_of};
-use super::room::with_missing_space;
+use super::room::{check_room, with_missing_space};
 use super::sealed::SealedPlan;
 use super::site::{Claim, Site, cannot_write};
 use super::tree::Source;
@@ -43,7 +43,9 @@ pub fn seal(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<SealedPlan, OperationError> {
-    let Prepared { source, arrays, documents, .. } = Prepared::new(options, |_| Ok(()), progress, interrupt)?;
+    let prepared = Prepared::new(options, |_| Ok(()), progress, interrupt)?;
+    prepared.check_room()?;
+    let Prepared { source, arrays, documents, .. } = prepared;
     Ok(SealedPlan::seal(options, &source, &arrays, documents))
 }
 
@@ -67,6 +69,7 @@ fn carry_out(
     let begun = Instant::now();
     let given_to = |source: &mut Source| given.map_or(Ok(()), |given| given.apply(source));
     let prepared = Prepared::new(options, given_to, progress, interrupt)?;
+    prepared.check_room()?;
     let Prepared { budget, driver, source, site, arrays, documents } = prepared;
     let whole = Whole { options, source: &source, arrays: &arrays };
     let sealed = SealedPlan::seal(options, &source, &arrays, documents);
@@ -125,6 +128,16 @@ impl Prepared {
         let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
         let documents = with_copies(options, &source.groups, of_arrays.collect())?;
         Ok(Prepared { budget, driver, source, site, arrays, documents })
+    }
+
+    /// An error where DEST has no room for what the whole job writes beside SOURCE's own objects. Parts do not ask: what
+    /// others have written is not needed any more, and what they will write is not theirs.
+    pub(super) fn check_room(&self) -> Result<(), OperationError> {
+        let is_tree = self.arrays.len() > 1;
+        self.arrays.iter().try_for_each(|array| {
+            let checked = check_room(&array.plan);
+            checked.map_err(|error| if is_tree { error.about(&array.plan.source.store) } else { error })
+        })
     }
 
     /// An error unless what was settled is `sealed` again.

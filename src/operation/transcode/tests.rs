@@ -4,6 +4,7 @@
 mod ahead;
 mod altered;
 mod assigned;
+mod parts;
 mod sealed;
 mod unlocked;
 

@@ -51,6 +51,9 @@ pub fn init(
         ))
         .with_help("name a folder or a place in an object store"));
     }
+    if before.is_none() {
+        prepared.check_room()?;
+    }
     let mut warnings = prepared.warnings();
     let Prepared { source, site, arrays, documents, .. } = prepared;
     let sealed = SealedPlan::seal(&options, &source, &arrays, documents);

@@ -45,7 +45,9 @@ pub(super) fn settled(
         let surveys = survey::merged(found.values().flatten(), type_of);
         plan.apply_surveyed(source, surveys)
     };
-    let Prepared { source, arrays, documents, .. } = Prepared::new(&options, tell, progress, interrupt)?;
+    let prepared = Prepared::new(&options, tell, progress, interrupt)?;
+    prepared.check_room()?;
+    let Prepared { source, arrays, documents, .. } = prepared;
     let mut all = vec![range.clone()];
     all.extend(passes(&arrays, &[], plan.partitions));
     let settled = PartsPlan {

@@ -1,0 +1,105 @@
+//! A job in parts: what a part asks of its surroundings, and what it tells of itself.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::engine::progress::Progress;
+use crate::operation::transcode::parts::{Finished, Wanted, finish, init, partition};
+use crate::store::Room;
+
+/// The options of a part, where DEST is this.
+fn of_part(options: &TranscodeOptions, destination: Node) -> TranscodeOptions {
+    TranscodeOptions {
+        source: options.source.clone(),
+        destination: destination.into(),
+        ..TranscodeOptions::default()
+    }
+}
+
+fn part(index: u64) -> Wanted {
+    Wanted { index, pass: None }
+}
+
+/// What was told: the length of each piece of work, and what was done of it.
+#[derive(Default)]
+struct Told(Mutex<Vec<(String, Option<u64>, u64)>>);
+
+impl Progress for Told {
+    fn start(&self, name: &str, length: Option<u64>) {
+        self.0.lock().unwrap().push((name.to_owned(), length, 0));
+    }
+    fn advance(&self, bytes: u64) {
+        self.0.lock().unwrap().last_mut().unwrap().2 += bytes;
+    }
+    fn finish(&self) {}
+}
+
+impl Told {
+    /// Bytes of all work of a name; what was done of each piece is its length.
+    fn length(self, name: &str, case: &str) -> u64 {
+        let told = self.0.into_inner().unwrap();
+        let pieces = told.into_iter().filter(|(of, ..)| of == name);
+        pieces.map(|(_, length, done)| (length == Some(done)).then_some(done).expect(case)).sum()
+    }
+}
+
+#[test]
+fn room_for_the_whole_job_is_asked_for_when_it_is_planned_alone() {
+    let fill_value = Some(Json::parse_str("7").unwrap());
+    let change = changing(ChangeOptions { fill_value, ..ChangeOptions::default() });
+    let scene = Scene::new(Kind::Local, &plain(""), &change, false);
+    let none = Faults::with_room(Room { blocks: 0, block_bytes: 512, files: 0 });
+    let full = || none.wrap(&scene.node("b"));
+    let interrupt = Interrupt::default();
+    let refused = TranscodeOptions { destination: full().into(), ..scene.options.clone() };
+    let error = init(&refused, 2, &Silent, &interrupt).unwrap_err();
+    assert!(error.to_string().contains("1 absent chunk would be written"), "{error}");
+    assert!(transcode(&refused, &Silent, &interrupt).is_err() && scene.destination().is_empty());
+
+    init(&scene.options, 2, &Silent, &interrupt).unwrap();
+    // The same again, the parts and the finish go on where others have filled the disk.
+    assert!(init(&refused, 2, &Silent, &interrupt).unwrap().was_there);
+    let options = of_part(&scene.options, full());
+    for index in [1, 0] {
+        partition(&options, part(index), &Silent, &interrupt).unwrap();
+    }
+    let finished = finish(&options, &Silent, &interrupt).unwrap();
+    assert!(matches!(finished, Finished::Now(_)) && scene.destination().contains_key("c/1/0"));
+}
+
+/// A 4 x 4 array of which no chunk is absent.
+fn full(codec: &str) -> Files {
+    let mut files = plain(codec);
+    files.insert("c/1/0".into(), vec![1; 16]);
+    files
+}
+
+#[test]
+fn progress_of_a_part_is_that_of_its_own_objects() {
+    let recode = || ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() };
+    let rechunk = ChangeOptions { chunk_shape: Some(shape(&[1, 4])), ..ChangeOptions::default() };
+    let reshard =
+        ChangeOptions { shard_shape: Some(ShardRequest::Shape(shape(&[2, 4]))), ..ChangeOptions::default() };
+    for (route, change) in
+        [("copy", ChangeOptions::default()), ("recode", recode()), ("rechunk", rechunk), ("reshard", reshard)]
+    {
+        let scene = Scene::new(Kind::Memory, &full(""), &changing(change), false);
+        let interrupt = Interrupt::default();
+        let told = Told::default();
+        let options = TranscodeOptions { destination: scene.node("whole").into(), ..scene.options.clone() };
+        transcode(&options, &told, &interrupt).unwrap();
+        let whole = told.length("transcode", route);
+        let planned = init(&verified(scene.options.clone()), 2, &Silent, &interrupt).unwrap();
+        assert_eq!((planned.partitions, whole), (2, 64), "{route}");
+        let options = of_part(&scene.options, scene.node("b"));
+        for index in 0..2 {
+            let told = Told::default();
+            partition(&options, part(index), &told, &interrupt).unwrap();
+            let pieces = told.0.lock().unwrap().clone();
+            let lengths: Vec<_> = pieces.iter().map(|(name, length, _)| (name.as_str(), *length)).collect();
+            assert_eq!(lengths, [("transcode", Some(32)), ("verify", Some(32))], "{route}");
+            assert_eq!(told.length("transcode", route), 32, "{route}");
+        }
+        assert!(matches!(finish(&options, &Silent, &interrupt).unwrap(), Finished::Now(_)), "{route}");
+    }
+}
