@@ -535,6 +535,10 @@ impl Site {
 
 /// Whether a document makes a place a node.
 pub(super) fn is_node(place: &Node) -> bool {
+    if place.abilities().is_remote {
+        // All are asked for at once, by a request each.
+        return place.sizes("", &NODE_KEYS).is_ok_and(|sizes| sizes.iter().any(Option::is_some));
+    }
     NODE_KEYS.iter().any(|key| matches!(place.kind_of(key), Ok(Some(EntryKind::File))))
 }
 
