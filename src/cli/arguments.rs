@@ -127,15 +127,22 @@ impl CommonArguments {
         Ok(value::location(argument, text)?.with_options(&options))
     }
 
-    /// How stores are reached, as options of other commands; without `--storage-option`, which may hold secrets.
-    pub(super) fn words_of_access(&self) -> Vec<String> {
-        let RemoteArguments { anonymous, requests, missing_status, allow_file_references, .. } = &self.remote;
+    /// How stores are reached, as options of the commands of a script: an error where a secret would stand there.
+    pub(super) fn words_of_access(&self) -> Result<Vec<String>, OperationError> {
+        let RemoteArguments { storage_options, anonymous, requests, missing_status, allow_file_references } =
+            &self.remote;
         let mut words = Vec::new();
+        for (name, value) in storage_options {
+            if RemoteOptions::may_be_secret(name, value) {
+                return Err(secret_setting(name));
+            }
+            words.push(format!("--storage-option={name}={value}"));
+        }
         words.extend(anonymous.then(|| "--anonymous".to_owned()));
         words.extend(requests.map(|requests| format!("--requests={requests}")));
         words.extend(missing_status.map(|status| format!("--missing-status={status}")));
         words.extend(allow_file_references.then(|| "--allow-file-references".to_owned()));
-        words
+        Ok(words)
     }
 
     /// Whether an output of this kind is coloured.
@@ -155,4 +162,16 @@ impl CommonArguments {
             When::Auto => !self.quiet && Output::Error.is_terminal(),
         }
     }
+}
+
+/// The error for a setting that is not written into a script.
+fn secret_setting(name: &str) -> OperationError {
+    let variable = name.to_ascii_uppercase();
+    let has_variable = ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|prefix| variable.starts_with(prefix));
+    let variable = if has_variable { variable } else { format!("AWS_{variable} (or GOOGLE_, AZURE_)") };
+    let message =
+        format!("`--storage-option {name}` may be a secret, and secrets are not written into scripts");
+    OperationError::usage(message).with_help(format!(
+        "leave it out, and set {variable} in the environment of this command and of the jobs"
+    ))
 }

@@ -150,7 +150,7 @@ impl TranscodeArguments {
     /// Runs the command and reports. What it does is done before the report is written: a closed pipe changes nothing.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
-        let access = self.common.words_of_access();
+        let access = if self.parts.prints_script() { self.words_of_script()? } else { Vec::new() };
         let (options, parts) = self.into_options()?;
         if parts.is_given() {
             return parts.run(&options, access, as_json, session);
@@ -166,6 +166,13 @@ impl TranscodeArguments {
         })?;
         let equal = result.nodes.iter().all(|node| node.verify.as_ref().is_none_or(|verify| verify.equal));
         Ok(if equal { ExitStatus::Done } else { ExitStatus::DataFault })
+    }
+
+    /// How the commands of a script reach SOURCE and DEST, as options.
+    fn words_of_script(&self) -> Result<Vec<String>, OperationError> {
+        value::refuse_secrets("SOURCE", &self.source)?;
+        value::refuse_secrets("DEST", &self.destination)?;
+        self.common.words_of_access()
     }
 
     fn into_options(self) -> anyhow::Result<(TranscodeOptions, parts::PartsArguments)> {

@@ -275,6 +275,25 @@ pub(super) fn node_of(store: Location, node: Option<&str>) -> Result<Location, O
     })
 }
 
+/// An error where the text of a location holds what may be a secret: it is not written into a script, which would not work
+/// without it.
+pub(super) fn refuse_secrets(argument: &str, text: &Path) -> Result<(), OperationError> {
+    let text = text.to_string_lossy();
+    let shown = without_secrets(&text);
+    // In addresses of buckets, a `?` belongs to a name.
+    let is_shown_whole =
+        || Location::parse(&*text).is_ok_and(|location| location.display().to_string() == text);
+    if shown == text || is_shown_whole() {
+        return Ok(());
+    }
+    let message =
+        format!("{argument} `{shown}` has a query or a password, and secrets are not written into scripts");
+    Err(OperationError::usage(message).with_help(
+        "name a bucket as s3://, gs:// or az://, with credentials in the environment of the jobs; or run the parts by a \
+         script of your own: `--partition I` for each, then `--finish`",
+    ))
+}
+
 /// KEY=VALUE; the value may be a secret, and is never repeated.
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

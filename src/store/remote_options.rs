@@ -3,6 +3,8 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 
+use super::location::without_secrets;
+
 /// Requests in flight where nothing else is asked for.
 const REQUESTS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
@@ -31,6 +33,17 @@ impl RemoteOptions {
         #[cfg(not(feature = "remote"))]
         return !name.is_empty();
     }
+
+    /// Whether a setting may be a secret: a key, a token, a password, or a URL with one. Paths of files that hold some are
+    /// none.
+    pub fn may_be_secret(name: &str, value: &str) -> bool {
+        const SECRETS: [&str; 5] = ["key", "token", "secret", "password", "sas"];
+        // The last words of names of what is known to whoever may read the bucket's settings, and of places.
+        const OPEN: [&str; 5] = ["kms_key_id", "key_enabled", "token_file", "service_url", "path"];
+        let name = name.to_ascii_lowercase();
+        let is_named = name.split('_').any(|word| SECRETS.contains(&word));
+        (is_named && !OPEN.iter().any(|open| name.ends_with(open))) || without_secrets(value) != value
+    }
 }
 
 impl Default for RemoteOptions {
@@ -56,5 +69,51 @@ impl fmt::Debug for RemoteOptions {
             .field("refused_is_absent", &self.refused_is_absent)
             .field("allows_file_references", &self.allows_file_references)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RemoteOptions;
+
+    #[test]
+    fn settings_that_may_be_secrets_are_known_by_name_or_value() {
+        for name in [
+            "aws_access_key_id",
+            "AWS_SECRET_ACCESS_KEY",
+            "secret_access_key",
+            "aws_session_token",
+            "token",
+            "aws_sse_customer_key_base64",
+            "azure_storage_account_key",
+            "access_key",
+            "azure_client_secret",
+            "sas_token",
+            "azure_storage_sas_key",
+            "azure_fabric_session_token",
+            "encryption_key",
+            "google_service_account_key",
+            "bearer_token",
+        ] {
+            assert!(RemoteOptions::may_be_secret(name, "x"), "{name}");
+        }
+        for name in [
+            "aws_region",
+            "endpoint",
+            "aws_virtual_hosted_style_request",
+            "aws_sse_kms_key_id",
+            "aws_sse_bucket_key_enabled",
+            "aws_web_identity_token_file",
+            "aws_skip_signature",
+            "azure_storage_account_name",
+            "azure_client_id",
+            "azure_fabric_token_service_url",
+            "google_service_account",
+            "google_application_credentials",
+        ] {
+            assert!(!RemoteOptions::may_be_secret(name, "http://localhost:9000"), "{name}");
+            assert!(RemoteOptions::may_be_secret(name, "http://user:word@localhost"), "{name}");
+            assert!(RemoteOptions::may_be_secret(name, "http://localhost?sig=x"), "{name}");
+        }
     }
 }

@@ -374,3 +374,84 @@ fn plan_of_very_many_objects_is_a_warning_that_names_larger_shards() {
         assert!(run.error.contains(part), "{part} is not in:\n{}", run.error);
     }
 }
+
+const ENGINES: [&str; 4] = ["slurm", "kubernetes", "dask", "snakemake"];
+
+#[test]
+fn script_says_how_stores_are_reached_and_what_a_part_may_use() {
+    let test = CliTest::new();
+    field(&test, "a");
+    let planned = init(&test, &["--compress", "zstd:1"], "4", "b");
+    let arguments = [
+        "transcode",
+        "a",
+        "b",
+        "--storage-option",
+        "aws_region=eu central",
+        "--storage-option",
+        "endpoint=http://localhost:9000",
+        "--anonymous",
+        "--requests",
+        "7",
+        "--missing-status",
+        "403",
+        "--allow-file-references",
+        "--threads",
+        "3",
+        "--max-memory",
+        "200MiB",
+    ];
+    for engine in ENGINES {
+        let script = test.run(arguments.iter().chain(&["--print-script", engine])).succeeds();
+        let script = script.text();
+        for word in [
+            "--storage-option=aws_region=eu central",
+            "--storage-option=endpoint=http://localhost:9000",
+            "--anonymous",
+            "--requests=7",
+            "--missing-status=403",
+            "--allow-file-references",
+            "209715200",
+            "--threads",
+        ] {
+            assert!(script.contains(word), "{engine} without {word}:\n{script}");
+        }
+        let threads = ["--threads 3 ", "- \"3\"", "THREADS = 3\n"];
+        assert!(threads.iter().any(|threads| script.contains(threads)), "{engine}:\n{script}");
+        // With more threads than the plan has a part takes more memory.
+        let script = test.run(["transcode", "a", "b", "--print-script", engine, "--threads", "8"]).succeeds();
+        let memory = (planned["memory_bytes"].as_u64().unwrap() * 8).to_string();
+        assert!(script.text().contains(&memory), "{engine} without {memory}:\n{}", script.text());
+    }
+}
+
+#[test]
+fn script_never_has_a_secret() {
+    let test = CliTest::new();
+    field(&test, "a");
+    init(&test, &[], "2", "b");
+    for engine in ENGINES {
+        for (setting, next) in [
+            ("aws_secret_access_key=hidden", "AWS_SECRET_ACCESS_KEY in the environment"),
+            ("aws_session_token=hidden", "AWS_SESSION_TOKEN"),
+            ("azure_storage_sas_token=hidden", "AZURE_STORAGE_SAS_TOKEN"),
+            ("google_service_account_key=hidden", "GOOGLE_SERVICE_ACCOUNT_KEY"),
+            ("secret_access_key=hidden", "AWS_SECRET_ACCESS_KEY (or GOOGLE_, AZURE_)"),
+            ("endpoint=http://me:hidden@localhost", "AWS_ENDPOINT"),
+        ] {
+            let run =
+                test.run(["transcode", "a", "b", "--print-script", engine, "--storage-option", setting]);
+            let run = run.fails(2, &["may be a secret", "not written into scripts", next]);
+            assert!(!run.error.contains("hidden"), "{}", run.error);
+        }
+        for source in [
+            "https://example.org/a.zarr?sig=hidden",
+            "https://me:hidden@example.org/a.zarr",
+            "file:///a?hidden",
+        ] {
+            let run = test.run(["transcode", source, "b", "--print-script", engine]);
+            let run = run.fails(2, &["SOURCE `", "a query or a password", "--partition I"]);
+            assert!(!run.error.contains("hidden"), "{}", run.error);
+        }
+    }
+}

@@ -67,7 +67,8 @@ pub(super) struct PartsArguments {
 
     /// Print a script that does all of the planned job: its parts, the finish, and again what is missing
     ///
-    /// What `--storage-option` says is not in it, since it may be a secret: set it in the environment of the parts.
+    /// What `--storage-option`, `--anonymous`, `--requests`, `--missing-status`, `--threads` and `--max-memory` say here is said
+    /// to the parts. Secrets are refused: set them in the environment of the parts, by the names that the cloud's own tools have.
     #[arg(long, value_enum, value_name = "ENGINE", conflicts_with_all = ["init", "partition", "status", "finish"])]
     print_script: Option<ScriptEngine>,
 }
@@ -120,6 +121,11 @@ impl PartsArguments {
     /// Whether any of them is given.
     pub(super) fn is_given(&self) -> bool {
         self.init || self.goes_by_plan() || self.first_index.is_some()
+    }
+
+    /// Whether a script is asked for.
+    pub(super) fn prints_script(&self) -> bool {
+        self.print_script.is_some()
     }
 
     /// Whether a job that was planned before is meant.

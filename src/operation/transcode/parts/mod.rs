@@ -16,6 +16,8 @@ mod script;
 mod settle;
 mod survey;
 
+use std::num::NonZeroUsize;
+
 pub use finish::{Finished, finish};
 pub use init::init;
 pub use partition::{Wanted, partition};
@@ -59,8 +61,9 @@ fn standing(options: &TranscodeOptions) -> Result<(Node, Standing), OperationErr
     Ok((place, standing))
 }
 
-/// A script that does all of a job by an engine; `first_index` is what its array jobs count parts from, and `access` are options
-/// by which its commands reach SOURCE and DEST.
+/// A script that does all of a job by an engine, with the threads and the memory of the options, where they have any, for each
+/// part; `first_index` is what its array jobs count parts from, and `access` are options by which its commands reach SOURCE and
+/// DEST.
 pub fn print_script(
     options: &TranscodeOptions,
     engine: Engine,
@@ -84,13 +87,17 @@ pub fn print_script(
         }
     };
     let passes = plan.passes.iter().map(|pass| (pass.name.name().to_owned(), pass.partitions()));
+    let threads = options.run.common.threads.map_or(plan.threads, NonZeroUsize::get);
+    // Each thread has chunks of its own; fewer threads may need no less.
+    let of_threads = plan.memory_bytes.div_ceil(plan.threads.max(1) as u64).saturating_mul(threads as u64);
+    let memory_bytes = options.run.common.max_memory.unwrap_or(of_threads.max(plan.memory_bytes));
     let job = ScriptedJob {
         program: "zarrcast".to_owned(),
         source: named(&options.source),
         destination: named(&options.destination),
         passes: passes.collect(),
-        memory_bytes: plan.memory_bytes,
-        threads: plan.threads,
+        memory_bytes,
+        threads,
         first_index,
         verifies: plan.verifies,
         options: access,
