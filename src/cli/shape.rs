@@ -1,10 +1,28 @@
 //! The text of `--chunk-shape` and `--shard-shape`.
 
-use super::value::extents;
+use super::value::{extents, size};
 use crate::operation::options::{ShapeRequest, ShardRequest};
 
-/// `16,256,256`, or by dimension name `time=1,lat=256`; 0 is the whole axis.
-pub(super) fn shape(text: &str) -> Result<ShapeRequest, String> {
+/// `--chunk-shape`: a shape, or `auto[:SIZE]`.
+pub(super) fn chunks(text: &str) -> Result<ShapeRequest, String> {
+    shape(text, ShapeRequest::CHUNK_BYTES)
+}
+
+/// `--shard-shape`: the same, or `none`.
+pub(super) fn shards(text: &str) -> Result<ShardRequest, String> {
+    if text == "none" {
+        return Ok(ShardRequest::None);
+    }
+    shape(text, ShapeRequest::SHARD_BYTES).map(ShardRequest::Shape)
+}
+
+/// `16,256,256`, or by dimension name `time=1,lat=256`, where 0 is the whole axis; or `auto[:SIZE]`, of so many bytes.
+fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
+    match text.strip_prefix("auto") {
+        Some("") => return Ok(ShapeRequest::Auto(default_bytes)),
+        Some(rest) if rest.starts_with(':') => return size(&rest[1..]).map(ShapeRequest::Auto),
+        _ => {}
+    }
     if !text.contains('=') {
         return extents(text).map(|extents| ShapeRequest::Lengths(extents.0));
     }
@@ -31,17 +49,13 @@ pub(super) fn shape(text: &str) -> Result<ShapeRequest, String> {
     Ok(ShapeRequest::Named(named))
 }
 
-/// The same, or `none`.
-pub(super) fn shards(text: &str) -> Result<ShardRequest, String> {
-    if text == "none" { Ok(ShardRequest::None) } else { shape(text).map(ShardRequest::Shape) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn shapes_are_lengths_or_names() {
+        let shape = chunks;
         assert_eq!(shape("16, 0,256"), Ok(ShapeRequest::Lengths(vec![16, 0, 256])));
         assert_eq!(shape("scalar"), Ok(ShapeRequest::Lengths(Vec::new())));
         let named = |pairs: &[(&str, u64)]| {
@@ -52,7 +66,19 @@ mod tests {
         for text in ["a", "1,-2", "x=1,2", "x=", "x=+1", "=1", "x=1,x=2", "1,,2", "none"] {
             assert!(shape(text).is_err(), "{text}");
         }
+        assert_eq!(shape("auto=3"), Ok(named(&[("auto", 3)])));
         assert_eq!(shards("none"), Ok(ShardRequest::None));
         assert_eq!(shards("4"), Ok(ShardRequest::Shape(ShapeRequest::Lengths(vec![4]))));
+    }
+
+    #[test]
+    fn auto_may_have_a_size() {
+        assert_eq!(chunks("auto"), Ok(ShapeRequest::Auto(1 << 20)));
+        assert_eq!(shards("auto"), Ok(ShardRequest::Shape(ShapeRequest::Auto(256 << 20))));
+        assert_eq!(chunks("auto:2MB"), Ok(ShapeRequest::Auto(2_000_000)));
+        for text in ["auto:", "auto:0", "auto:-1", "auto:x", "auto,1", "automatic", "auto:1MiB,2", "AUTO"] {
+            assert!(chunks(text).is_err(), "{text}");
+            assert!(shards(text).is_err(), "{text}");
+        }
     }
 }

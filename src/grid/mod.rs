@@ -6,6 +6,7 @@
 
 mod axis;
 mod divisor;
+mod fit;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 pub use axis::Axis;
 pub use divisor::{gcd, lcm};
+pub use fit::{Lengths, fit};
 pub use shape::{MAX_RANK, num_elements};
 
 /// The chunk grid of an array of known shape.

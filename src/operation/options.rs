@@ -99,7 +99,7 @@ pub struct QuantizeOptions {
     pub no_workarounds: bool,
 }
 
-/// A shape as `--chunk-shape` gives it; 0 is the whole axis.
+/// A shape as `--chunk-shape` gives it; a length of 0 is the whole axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShapeRequest {
@@ -107,6 +107,15 @@ pub enum ShapeRequest {
     Lengths(Vec<u64>),
     /// Lengths for some dimensions, by their names.
     Named(Vec<(String, u64)>),
+    /// `auto`: of about this many bytes, decoded.
+    Auto(u64),
+}
+
+impl ShapeRequest {
+    /// Bytes of a chunk where `auto` gives no size.
+    pub const CHUNK_BYTES: u64 = 1 << 20;
+    /// Bytes of a shard where `auto` gives no size.
+    pub const SHARD_BYTES: u64 = 256 << 20;
 }
 
 /// `--shard-shape`.

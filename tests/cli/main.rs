@@ -8,6 +8,7 @@ mod support;
 
 mod against;
 mod apply_codec;
+mod auto_shape;
 mod bad_input;
 mod cf_values;
 mod constant;

@@ -32,13 +32,15 @@ pub(super) struct ChangeArguments {
     /// The chunk shape; of a sharded array that of the inner chunks
     ///
     /// A length for each dimension (`16,256,256`), or some by their names (`time=1,lat=256`); 0 is the whole axis.
-    #[arg(short, long, value_name = "SHAPE", value_parser = shape::shape, allow_hyphen_values = true)]
+    /// `auto:SIZE`: chunks of about so many bytes decoded (default: 1MiB), whole dimensions first from the last;
+    /// elements of text and of bytes of any length are taken for 16 bytes.
+    #[arg(short, long, value_name = "SHAPE|auto[:SIZE]", value_parser = shape::chunks, allow_hyphen_values = true)]
     pub(super) chunk_shape: Option<ShapeRequest>,
 
     /// The shard shape: chunks are put into shards, or into other ones; `none` takes them out
     ///
-    /// Whole inner chunks must fill a shard. 0 is the whole axis.
-    #[arg(short, long, value_name = "SHAPE|none", value_parser = shape::shards, allow_hyphen_values = true)]
+    /// Whole inner chunks must fill a shard. 0 is the whole axis. `auto:SIZE`: as for chunks (default: 256MiB).
+    #[arg(short, long, value_name = "SHAPE|auto[:SIZE]|none", value_parser = shape::shards, allow_hyphen_values = true)]
     pub(super) shard_shape: Option<ShardRequest>,
 
     /// The data type; values are converted

@@ -134,7 +134,7 @@ fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
             let named: Vec<_> = named.into_iter().filter(|(name, _)| own.contains(&name.as_str())).collect();
             (!named.is_empty()).then_some(ShapeRequest::Named(named))
         }
-        lengths @ ShapeRequest::Lengths(_) => Some(lengths),
+        every @ (ShapeRequest::Lengths(_) | ShapeRequest::Auto(_)) => Some(every),
     };
     options.chunk_shape = options.chunk_shape.take().and_then(keep);
     options.shard_shape = options.shard_shape.take().and_then(|request| match request {

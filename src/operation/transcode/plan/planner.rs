@@ -228,7 +228,8 @@ impl Planner<'_> {
         version_2::set_format(&mut draft, source, self.options)?;
         let mut changed = self.change(source, quantization, &mut draft)?;
         self.complete_chain(&mut draft, &changed, &source.store);
-        regrid::apply(&mut draft, self.options, &source.metadata, &source.store)?;
+        let element_bytes = self.element_bytes(source, &draft);
+        regrid::apply(&mut draft, self.options, &source.metadata, element_bytes, &source.store)?;
         version_2::set_grid(&mut draft, source)?;
         if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &self.options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
@@ -247,6 +248,18 @@ impl Planner<'_> {
         }
         warnings.extend(reader_support::raw_warning(source, &draft));
         Ok((draft, changed))
+    }
+
+    /// What an element of DEST takes decoded, as far as it is known before chunks are read: shapes must not depend on
+    /// what is read, since parts of a job are cut before. Elements of any length are taken for 16 bytes, as numpy keeps
+    /// them.
+    fn element_bytes(&self, source: &OpenedArray, draft: &Draft) -> u64 {
+        const OF_ANY_LENGTH: u64 = 16;
+        let quantize = self.options.quantize.as_ref();
+        let is_open =
+            quantize.is_some_and(|asked| asked.form != QuantizeForm::Codecs && asked.data_type.is_none());
+        let data_type = if is_open { &source.data_type } else { &draft.data_type };
+        data_type.size().map_or(OF_ANY_LENGTH, |bytes| (bytes as u64).max(1))
     }
 
     /// Applies `--compress`, or gives `--codecs` what they leave out: both go by the size of an element.

@@ -3,6 +3,7 @@
 use crate::codec::kinds::Role;
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::spelling::near;
+use crate::grid::{Lengths, fit, num_elements};
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::edit::{codecs_json, set_chunk_shape};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
@@ -14,11 +15,13 @@ use crate::pipeline::Pipeline;
 
 const SHARDING: &str = "sharding_indexed";
 
-/// Changes the draft's chunk grid and, where shards come or go, its chain.
+/// Changes the draft's chunk grid and, where shards come or go, its chain. An element has `element_bytes` of the sizes
+/// that `auto` is given.
 pub(in crate::operation) fn apply(
     draft: &mut Draft,
     options: &ChangeOptions,
     source: &ArrayMetadata,
+    element_bytes: u64,
     store: &str,
 ) -> Result<(), OperationError> {
     if options.chunk_shape.is_none() && options.shard_shape.is_none() {
@@ -40,6 +43,10 @@ pub(in crate::operation) fn apply(
         }
     }
     let subchunk = match &options.chunk_shape {
+        Some(ShapeRequest::Auto(bytes)) => {
+            let kept = shards.as_ref().map(|_| metadata.largest_chunk());
+            fit(&names.lengths_that_fill(options.shard_shape.as_ref(), kept)?, bytes / element_bytes)
+        }
         Some(request) => names.resolve("--chunk-shape", request, present, |axis| axis)?,
         None => present.to_vec(),
     };
@@ -53,14 +60,10 @@ pub(in crate::operation) fn apply(
         }
         (Some(ShardRequest::Shape(request)), shards) => {
             let base = if shards.is_some() { metadata.largest_chunk() } else { &subchunk };
-            let mut number = 0;
-            // A shard over the whole axis ends with its last inner chunk.
-            let whole = |axis: u64| {
-                let inner = subchunk[number];
-                number += 1;
-                axis.checked_next_multiple_of(inner).unwrap_or(axis)
+            let shard = match request {
+                ShapeRequest::Auto(bytes) => fitted_shard(&subchunk, &source.shape, bytes / element_bytes),
+                _ => names.resolve_shard(request, base, &subchunk)?,
             };
-            let shard = names.resolve("--shard-shape", request, base, whole)?;
             check_divides(&subchunk, &shard, options, &source.shape)?;
             let codecs = match shards {
                 Some(shards) => shards.with_inner(&draft.codecs, &subchunk),
@@ -77,6 +80,15 @@ pub(in crate::operation) fn apply(
         (None, None) => set_grid(draft, &metadata, &subchunk),
     }
     Ok(())
+}
+
+/// Shards of at most `limit` elements, but of one chunk at least.
+fn fitted_shard(chunk: &[u64], shape: &[u64], limit: u64) -> Vec<u64> {
+    let counts: Vec<Lengths> =
+        shape.iter().zip(chunk).map(|(axis, chunk)| Lengths::UpTo(axis.div_ceil(*chunk))).collect();
+    let chunks = fit(&counts, limit / num_elements(chunk).unwrap_or(u64::MAX));
+    // No multiple of a length that is too great for 64 bits is needed: a chunk holds nearly all of the axis.
+    chunks.iter().zip(chunk).map(|(count, chunk)| count.checked_mul(*chunk).unwrap_or(*chunk)).collect()
 }
 
 fn set_grid(draft: &mut Draft, metadata: &ArrayMetadata, chunk_shape: &[u64]) {
@@ -243,6 +255,8 @@ impl Names<'_> {
     ) -> Result<Vec<u64>, OperationError> {
         let shape = &self.source.shape;
         let lengths = match request {
+            // Who knows what an element takes chooses.
+            ShapeRequest::Auto(_) => present.to_vec(),
             ShapeRequest::Lengths(lengths) if lengths.len() == shape.len() => lengths.clone(),
             ShapeRequest::Lengths(lengths) => {
                 let example: Vec<String> = present.iter().map(u64::to_string).collect();
@@ -270,6 +284,43 @@ impl Names<'_> {
                 let whole = whole((*axis).max(1));
                 if *length == 0 { whole } else { *length }
             })
+            .collect())
+    }
+
+    /// The lengths of a shard of chunks of shape `chunk`; over the whole axis it ends with its last inner chunk.
+    fn resolve_shard(
+        &self,
+        request: &ShapeRequest,
+        present: &[u64],
+        chunk: &[u64],
+    ) -> Result<Vec<u64>, OperationError> {
+        let mut number = 0;
+        let whole = |axis: u64| {
+            let inner = chunk[number];
+            number += 1;
+            axis.checked_next_multiple_of(inner).unwrap_or(axis)
+        };
+        self.resolve("--shard-shape", request, present, whole)
+    }
+
+    /// Which lengths inner chunks may have, so that whole ones fill the shards that are asked for or `kept`.
+    fn lengths_that_fill(
+        &self,
+        asked: Option<&ShardRequest>,
+        kept: Option<&[u64]>,
+    ) -> Result<Vec<Lengths>, OperationError> {
+        let free = vec![0; self.source.shape.len()];
+        // 0 where a shard goes by its inner chunks.
+        let shard = match asked {
+            Some(ShardRequest::None | ShardRequest::Shape(ShapeRequest::Auto(_))) => free,
+            Some(ShardRequest::Shape(request)) => {
+                self.resolve("--shard-shape", request, kept.unwrap_or(&free), |_| 0)?
+            }
+            None => kept.map_or(free, <[u64]>::to_vec),
+        };
+        let lengths = shard.iter().zip(&self.source.shape);
+        Ok(lengths
+            .map(|(shard, axis)| if *shard == 0 { Lengths::UpTo(*axis) } else { Lengths::Dividing(*shard) })
             .collect())
     }
 

@@ -98,7 +98,7 @@ pub(super) fn read(from: &Json) -> Result<ChangeOptions, PlanFault> {
     })
 }
 
-const SHAPE: &str = "a list of lengths, or of pairs of a name and a length";
+const SHAPE: &str = "a list of lengths, or of pairs of a name and a length, or the bytes of `auto`";
 
 fn shape(request: &ShapeRequest) -> Json {
     match request {
@@ -109,6 +109,7 @@ fn shape(request: &ShapeRequest) -> Json {
                 .map(|(name, length)| Json::Array(vec![Json::from(name.as_str()), Json::from(*length)]))
                 .collect(),
         ),
+        ShapeRequest::Auto(bytes) => Json::Object(Object::new().with("auto", *bytes)),
     }
 }
 
@@ -118,7 +119,8 @@ fn read_shape(json: &Json) -> Option<ShapeRequest> {
         [name, length] => Some((read_text(name)?, length.as_u64()?)),
         _ => None,
     };
-    lengths.or_else(|| read_list(json, pair).map(ShapeRequest::Named))
+    let auto = json.get("auto").and_then(Json::as_u64).map(ShapeRequest::Auto);
+    auto.or(lengths).or_else(|| read_list(json, pair).map(ShapeRequest::Named))
 }
 
 fn read_chain(json: &Json) -> Option<Vec<CodecMetadata>> {

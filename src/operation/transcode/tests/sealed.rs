@@ -41,6 +41,11 @@ fn sealed_plan_that_is_read_again_makes_the_same_destination() {
     let recode = ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() };
     let reshard = ShardRequest::Shape(shape(&[4, 2]));
     let reshard = ChangeOptions { shard_shape: Some(reshard), ..ChangeOptions::default() };
+    let auto = ChangeOptions {
+        chunk_shape: Some(ShapeRequest::Auto(8)),
+        shard_shape: Some(ShardRequest::Shape(ShapeRequest::Auto(16))),
+        ..ChangeOptions::default()
+    };
     let rows = ShapeRequest::Lengths(vec![1, 0]);
     let shards = Some(ShardRequest::Shape(shape(&[2, 4])));
     let rechunk = ChangeOptions { chunk_shape: Some(rows), shard_shape: shards, ..ChangeOptions::default() };
@@ -53,6 +58,7 @@ fn sealed_plan_that_is_read_again_makes_the_same_destination() {
         ("recode of v2", plain_v2(), recode),
         ("reshard", plain(""), reshard),
         ("rechunk", sharded(), rechunk),
+        ("rechunk to sizes", sharded(), auto),
         ("fill value", plain(""), fill),
         ("v2 to v3", plain_v2(), zarr_format(3)),
         ("v3 to v2", plain(""), zarr_format(2)),
@@ -186,6 +192,7 @@ fn sealed_plan_is_as_its_schema_describes_it() {
             write_empty_chunks: true,
             ..ChangeOptions::default()
         },
+        ChangeOptions { chunk_shape: Some(ShapeRequest::Auto(8)), ..ChangeOptions::default() },
     ];
     for change in changes {
         let scene = Scene::new(Kind::Local, &plain(""), &changing(change), false);
