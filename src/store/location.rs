@@ -193,6 +193,16 @@ impl Location {
         self.text.display()
     }
 
+    /// A text by which processes in other folders name it: a path is absolute. What is no Unicode is replaced.
+    pub fn from_anywhere(&self) -> String {
+        let text = self.text.to_string_lossy();
+        let path = match split_scheme(&text) {
+            Some(_) => None,
+            None => std::path::absolute(&self.text).ok(),
+        };
+        path.map_or_else(|| text.to_string(), |path| path.to_string_lossy().into_owned())
+    }
+
     /// Whether it names something in a zip file, not the file itself.
     pub fn is_inside_zip(&self) -> bool {
         let Target::Folder(path) = &self.target else { return !self.inside.is_empty() };

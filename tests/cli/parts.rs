@@ -266,6 +266,27 @@ fn finish_proves_that_objects_are_there_and_names_the_parts_of_those_that_are_no
 }
 
 #[test]
+fn finish_tells_the_memory_of_a_run_that_verifies_as_the_parts_did() {
+    let test = CliTest::new();
+    field(&test, "a");
+    let limits = ["--threads", "1", "--max-memory", "64MiB"];
+    let memory = |result: Value| result["nodes"][0]["memory_bytes"].as_u64().unwrap();
+    for change in [&["--compress", "zstd:1"][..], &["-c", "5,9", "-s", "10,18"]] {
+        let run = |destination: &str, options: &[&str]| {
+            let fixed = ["transcode", "--json", "a", destination];
+            test.run(fixed.iter().chain(&limits).chain(options)).succeeds().json()
+        };
+        let [verified, plain] = ["verified", "plain"].map(|name| format!("{name}{}", change.len()));
+        let wanted = memory(run(&verified, &[change, &["--verify"]].concat()));
+        assert_ne!(wanted, memory(run(&plain, change)), "{change:?}");
+        let destination = format!("parts{}", change.len());
+        run(&destination, &[change, &["--verify", "--init", "--partitions", "2"]].concat());
+        (0..2).for_each(|index| drop(part(&test, &destination, index).succeeds()));
+        assert_eq!(memory(run(&destination, &["--finish"])), wanted, "{change:?}");
+    }
+}
+
+#[test]
 fn finish_interrupted_before_it_cleared_up_is_done_again() {
     let test = CliTest::new();
     field(&test, "a");
@@ -423,6 +444,26 @@ fn script_says_how_stores_are_reached_and_what_a_part_may_use() {
         let memory = (planned["memory_bytes"].as_u64().unwrap() * 8).to_string();
         assert!(script.text().contains(&memory), "{engine} without {memory}:\n{}", script.text());
     }
+}
+
+#[test]
+fn script_names_a_node_inside_a_zip_file_from_any_folder() {
+    let test = CliTest::new();
+    field(&test, "a/t");
+    test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.run(["transcode", "-q", "a", "s.zip"]).succeeds();
+    let store = ["transcode", "s.zip", "b", "--node", "t"];
+    test.run(store.iter().chain(&["--init", "--partitions", "2"])).succeeds();
+    let source = test.path("s.zip/t").to_str().unwrap().to_owned();
+    let destination = test.path("b").to_str().unwrap().to_owned();
+    for engine in ENGINES {
+        let script = test.run(store.iter().chain(&["--print-script", engine])).succeeds();
+        assert!(script.text().contains(&source), "{engine}: no {source} in\n{}", script.text());
+    }
+    for part in ["0", "1"] {
+        test.run(["transcode", &source, &destination, "--partition", part]).succeeds();
+    }
+    test.run(["transcode", &source, &destination, "--finish"]).succeeds();
 }
 
 #[test]

@@ -211,9 +211,7 @@ impl Whole<'_> {
         let done = writing.chunks().and_then(|tallies| {
             if !claim.is_published {
                 self.copy_other_keys(&claim, driver)?;
-                claim.journal.checkpoint().map_err(|error| {
-                    OperationError::environment("the destination cannot be made durable").because(error)
-                })?;
+                claim.checkpoint()?;
             }
             Ok(tallies)
         });

@@ -391,6 +391,13 @@ impl Site {
 }
 
 impl Claim {
+    /// Makes what was written durable, and what is noted of it.
+    pub(super) fn checkpoint(&self) -> Result<(), OperationError> {
+        self.journal.checkpoint().map_err(|error| {
+            OperationError::environment("the destination cannot be made durable").because(error)
+        })
+    }
+
     /// Where it is written.
     pub(super) fn place(&self) -> &Node {
         &self.site.work

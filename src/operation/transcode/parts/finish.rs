@@ -59,8 +59,8 @@ pub fn finish(
     if found.is_missing_any() {
         return Ok(Finished::Missing(found));
     }
-    let mut options = plan.sealed.options(options);
-    (options.run.resume, options.run.partitions) = (true, Some(plan.partitions));
+    // As the parts were planned: by that, too, the report tells the memory.
+    let options = plan.options(options);
     let prepared = Prepared::new(&options, |source| plan.apply(source), progress, interrupt)?;
     prepared.check_same(&options, &plan.sealed)?;
     let Prepared { driver, source, site, arrays, .. } = prepared;
@@ -88,11 +88,7 @@ pub fn finish(
     let claim = site.claim_part(".zarrcast/finish", &plan.fingerprint(), Assignment::new())?;
     let whole = Whole { options: &options, source: &source, arrays: &arrays };
     let left = "DEST is not published: `--finish` again does it";
-    let copied = whole.copy_other_keys(&claim, &driver).and_then(|()| {
-        claim.journal.checkpoint().map_err(|error| {
-            OperationError::environment("the destination cannot be made durable").because(error)
-        })
-    });
+    let copied = whole.copy_other_keys(&claim, &driver).and_then(|()| claim.checkpoint());
     if let Err(error) = copied {
         return Err(claim.leave(error, left));
     }

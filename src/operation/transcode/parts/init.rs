@@ -3,12 +3,11 @@
 use std::num::NonZeroUsize;
 
 use super::cut::{Work, cut};
+use super::many_objects::many_objects;
 use super::pass::PassName;
 use super::plan_file::{PartsPlan, PassPlan, present_of};
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
-use crate::diagnostic::quantity::bytes;
-use crate::diagnostic::{Diagnostic, code};
 use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
@@ -22,9 +21,6 @@ use crate::store::Spot;
 /// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans
 /// it.
 const MEMORY: u64 = 1 << 30;
-
-/// With more stored objects than this, file systems and object stores become slow: larger shards are advised.
-const MANY_OBJECTS: u64 = 100_000;
 
 /// Plans a job in at most `partitions` parts, and seals the plan in DEST. The same again changes nothing.
 pub fn init(
@@ -145,42 +141,4 @@ pub(super) fn largest_part(arrays: &[PlannedArray], partitions: u64) -> u64 {
     let units: u64 = work.iter().map(|work| work.units.len()).fold(0, u64::saturating_add);
     let largest = work.iter().filter(|work| !work.units.is_empty()).map(|work| work.bytes).max().unwrap_or(0);
     all.div_ceil(partitions.clamp(1, units.max(1))).max(largest)
-}
-
-/// A warning of very many files, with the shards that would bring them down.
-fn many_objects(arrays: &[PlannedArray], objects: u64) -> Option<Diagnostic> {
-    if objects <= MANY_OBJECTS {
-        return None;
-    }
-    let array = arrays.iter().max_by_key(|array| array.plan.job.num_written())?;
-    let pipeline = &array.plan.destination.pipeline;
-    let shape = &array.plan.destination.metadata.shape;
-    let mut shard: Vec<u64> = match array.plan.destination.metadata.grid.uniform() {
-        Some(chunk) => chunk.to_vec(),
-        None => return None,
-    };
-    let count = |shard: &[u64]| {
-        let counts = shape.iter().zip(shard).map(|(length, of)| length.div_ceil((*of).max(1)));
-        counts.fold(1_u64, u64::saturating_mul)
-    };
-    // The dimension with most shards is doubled until there are few enough.
-    while count(&shard) > MANY_OBJECTS / 10 {
-        let lengths = shape.iter().zip(&shard).map(|(length, of)| length.div_ceil((*of).max(1)));
-        let (dimension, most) = lengths.enumerate().max_by_key(|(_, count)| *count)?;
-        if most <= 1 {
-            break;
-        }
-        shard[dimension] = shard[dimension].saturating_mul(2);
-    }
-    let element = pipeline.input.data_type.size().unwrap_or(1) as u64;
-    let elements = shard.iter().copied().fold(1, u64::saturating_mul);
-    let shard: Vec<String> = shard.iter().map(u64::to_string).collect();
-    let message = format!("DEST will have {objects} files: file systems become slow with so many");
-    let help = format!(
-        "`-s {}` puts the chunks of `{}` into shards of {} (decoded), of which there are few",
-        shard.join(","),
-        array.path,
-        bytes(elements.saturating_mul(element))
-    );
-    Some(Diagnostic::new(code::MANY_OBJECTS, message).with_help(help))
 }

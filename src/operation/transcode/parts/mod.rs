@@ -8,6 +8,7 @@ mod done;
 mod finish;
 mod indices;
 mod init;
+mod many_objects;
 mod part_report;
 mod partition;
 mod pass;
@@ -79,11 +80,10 @@ pub fn print_script(
     // Scripts run in other folders.
     let named = |location: &Location| {
         let node = location.node();
-        let is_path = node.is_local();
-        if is_path {
+        if node.is_local() {
             String::from_utf8_lossy(&node.identity()).into_owned()
         } else {
-            location.display().to_string()
+            location.from_anywhere()
         }
     };
     let passes = plan.passes.iter().map(|pass| (pass.name.name().to_owned(), pass.partitions()));

@@ -228,9 +228,7 @@ impl Part<'_> {
             Writing { arrays: &arrays, claim: &claim, driver: &driver, budget, progress, verifies, extent };
         let written = writing.chunks().map_err(|ended| ended.error).and_then(|tallies| {
             let verified = writing.verify()?;
-            claim.journal.checkpoint().map_err(|error| {
-                OperationError::environment("what was written cannot be made durable").because(error)
-            })?;
+            claim.checkpoint()?;
             Ok(tallies.into_iter().zip(verified))
         });
         let reports = match written {
