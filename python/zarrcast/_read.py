@@ -1,0 +1,80 @@
+"""Makes the dataclasses of `results` from JSON documents."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import typing
+from typing import Any, Literal, Union, get_args, get_origin
+
+from . import results
+
+_NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+def read_result(text: Union[str, bytes]) -> Any:
+    """The result that a document of `--json` holds, by its member `schema`.
+
+    Raises ValueError where it is no JSON, or of a schema that this version of the module does not know.
+    """
+    document = json.loads(text)
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema not in results.RESULTS:
+        raise ValueError(f"a document of the schema {schema!r}, which this version of the module does not know")
+    return _read(results.RESULTS[schema], document)
+
+
+def _read(kind: Any, value: Any) -> Any:
+    """`value` as a `kind`. What has another form than expected, as a newer program may give it, stays as it is."""
+    if value is None:
+        return None
+    if get_origin(kind) is Union:
+        return _read_union([member for member in get_args(kind) if member is not type(None)], value)
+    if dataclasses.is_dataclass(kind) and isinstance(value, dict):
+        return _read_object(kind, value)
+    if get_origin(kind) is tuple and isinstance(value, list):
+        members = get_args(kind)
+        if members[-1] is Ellipsis:
+            return tuple(_read(members[0], item) for item in value)
+        rest = (Any,) * (len(value) - len(members))
+        return tuple(_read(member, item) for member, item in zip(members + rest, value))
+    if get_origin(kind) is dict and isinstance(value, dict):
+        return {key: _read(get_args(kind)[1], item) for key, item in value.items()}
+    if kind is float and isinstance(value, str):
+        return _NOT_FINITE.get(value, value)
+    return value
+
+
+def _read_union(kinds: list[Any], value: Any) -> Any:
+    """`value` as the one of `kinds` that it is."""
+    if len(kinds) == 1:
+        return _read(kinds[0], value)
+    if isinstance(value, dict):
+        objects = [kind for kind in kinds if dataclasses.is_dataclass(kind)]
+        fitting = [kind for kind in objects if _has_constants(kind, value)]
+        return _read((fitting + objects + [Any])[0], value)
+    if isinstance(value, list):
+        return _read(next((kind for kind in kinds if get_origin(kind) is tuple), Any), value)
+    return _read(float, value) if float in kinds else value
+
+
+def _has_constants(kind: Any, value: dict[str, Any]) -> bool:
+    """Whether the members that are constant in `kind`, such as `node_type`, are so in `value`."""
+    constants = ((name, hint) for name, (_, hint) in _members(kind).items() if get_origin(hint) is Literal)
+    return all(value.get(name) in get_args(hint) for name, hint in constants)
+
+
+def _read_object(kind: Any, value: dict[str, Any]) -> Any:
+    """An instance of the dataclass `kind`; members that it has no field for are in `extra`."""
+    members = _members(kind)
+    given = {attribute: _read(hint, value.get(name)) for name, (attribute, hint) in members.items()}
+    return kind(**given, extra={name: item for name, item in value.items() if name not in members})
+
+
+@functools.lru_cache(maxsize=None)
+def _members(kind: Any) -> dict[str, tuple[str, Any]]:
+    """The attribute and the type of each member of JSON that `kind` has a field for."""
+    hints = typing.get_type_hints(kind)
+    names = (each.name for each in dataclasses.fields(kind) if each.name != "extra")
+    return {name.rstrip("_"): (name, hints[name]) for name in names}
