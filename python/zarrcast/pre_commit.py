@@ -1,0 +1,51 @@
+"""`python -m zarrcast.pre_commit OPTIONS FILES`: validates the stores that files belong to, as a hook of pre-commit.
+
+What is no file is an option of `zarrcast validate` (`--level=data`). Its exit status is that of the program; 0 where
+no file belongs to a store.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Iterable, Optional
+
+from ._find_bin import ProgramNotFoundError, find_bin
+
+_DOCUMENTS = ("zarr.json", ".zarray", ".zgroup")
+
+
+def main(arguments: list[str]) -> int:
+    """Validates the stores, each once."""
+    files = [argument for argument in arguments if os.path.isfile(argument)]
+    options = [argument for argument in arguments if not os.path.isfile(argument)]
+    stores = stores_of(files)
+    if not stores:
+        return 0
+    try:
+        return subprocess.run([find_bin(), "validate", *options, "--", *stores], check=False).returncode
+    except ProgramNotFoundError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 3
+
+
+def stores_of(files: Iterable[str]) -> list[str]:
+    """The stores that files belong to, sorted."""
+    return sorted({store for store in map(_store_of, files) if store is not None})
+
+
+def _store_of(file: str) -> Optional[str]:
+    """A zip itself; else the outermost folder above the file that holds a document of a node."""
+    if file.endswith(".zip"):
+        return file
+    store, folder = None, os.path.dirname(file)
+    while folder not in ("", os.sep):
+        if any(os.path.isfile(os.path.join(folder, name)) for name in _DOCUMENTS):
+            store = folder
+        folder = os.path.dirname(folder)
+    return store
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
