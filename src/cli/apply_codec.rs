@@ -13,7 +13,7 @@ use crate::metadata::json::Json;
 use crate::operation::apply_codec::apply_codec;
 use crate::operation::error::OperationError;
 use crate::operation::options::{ApplyCodecOptions, Stream};
-use crate::report::{apply_codec_text, json};
+use crate::report::apply_codec_text;
 
 const EXAMPLES: &str = r#"Examples:
   Four floats to bytes: (x - 5) * 10, rounded:
@@ -126,11 +126,10 @@ impl ApplyCodecArguments {
             session.note(|output| {
                 apply_codec_text::write(&result, !options.stages, session.error_style(), output)
             });
-        } else if as_json {
-            session.print(|output| json::write("apply-codec", &result, output))?;
         } else {
-            session
-                .print(|output| apply_codec_text::write(&result, !options.stages, session.style(), output))?;
+            session.report(("apply-codec", as_json), &result, |result, style, output| {
+                apply_codec_text::write(result, !options.stages, style, output)
+            })?;
         }
         Ok(ExitStatus::Done)
     }

@@ -17,7 +17,7 @@ use crate::operation::inspect_result::InspectResult;
 use crate::operation::options::{
     CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions,
 };
-use crate::report::{inspect_preview, inspect_text, inspect_tree, json, terminal};
+use crate::report::{inspect_preview, inspect_text, inspect_tree, terminal};
 use crate::store::file;
 
 const EXAMPLES: &str = r"Examples:
@@ -162,10 +162,9 @@ impl InspectArguments {
         if let Some(path) = image {
             write_image(&result, &path)?;
         }
-        session.print(|output| match &result {
-            result if as_json => json::write("inspect", result, output),
-            InspectResult::Array(array) => inspect_text::write(array, session.style(), output),
-            InspectResult::Group(group) => inspect_tree::write(group, session.style(), output),
+        session.report(("inspect", as_json), &result, |result, style, output| match result {
+            InspectResult::Array(array) => inspect_text::write(array, style, output),
+            InspectResult::Group(group) => inspect_tree::write(group, style, output),
         })?;
         let damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
         Ok(if damaged { ExitStatus::DataFault } else { ExitStatus::Done })

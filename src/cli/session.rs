@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::{Context, anyhow};
+use serde::Serialize;
 
 use super::arguments::CommonArguments;
 use super::exit_status::{self, ExitStatus};
@@ -13,6 +14,7 @@ use crate::operation::error::OperationError;
 use crate::operation::progress::{Progress, Silent};
 use crate::report::defused::Defused;
 use crate::report::failure::{self, FindingsLook};
+use crate::report::json;
 use crate::report::progress::{Bar, Log};
 use crate::report::terminal::{self, Colour, Output, Style};
 
@@ -86,7 +88,19 @@ impl Session {
         exit_status::of_error(error)
     }
 
-    /// Writes the result to stdout as text or JSON, without what a terminal would act on.
+    /// Writes the result of a command to stdout: as JSON of the command's schema, or as text.
+    pub(super) fn report<T: Serialize>(
+        &self,
+        (command, as_json): (&str, bool),
+        result: &T,
+        text: impl FnOnce(&T, Style, &mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.print(|output| {
+            if as_json { json::write(command, result, output) } else { text(result, self.style(), output) }
+        })
+    }
+
+    /// Writes the result to stdout in whatever form, without what a terminal would act on.
     pub(super) fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
         print_as_it_is(|output| write(&mut Defused::new(output, self.output == Colour::On)))
     }

@@ -19,7 +19,7 @@ use crate::operation::options::{
     ChangeOptions, QuantizeForm, QuantizeOptions, Rule, RunOptions, TranscodeOptions,
 };
 use crate::operation::transcode::transcode;
-use crate::report::{json, transcode_text};
+use crate::report::transcode_text;
 use arguments::{ChangeArguments, ConversionArguments, Format, HierarchyArguments, QuantizeArguments};
 
 const EXAMPLES: &str = r"Examples:
@@ -157,13 +157,7 @@ impl TranscodeArguments {
         }
         let result = transcode(&options, session.progress(), session.interrupt())?;
         session.warn(&result.warnings);
-        session.print(|output| {
-            if as_json {
-                json::write("transcode", &result, output)
-            } else {
-                transcode_text::write(&result, session.style(), output)
-            }
-        })?;
+        session.report(("transcode", as_json), &result, transcode_text::write)?;
         let equal = result.nodes.iter().all(|node| node.verify.as_ref().is_none_or(|verify| verify.equal));
         Ok(if equal { ExitStatus::Done } else { ExitStatus::DataFault })
     }

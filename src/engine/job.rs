@@ -245,14 +245,7 @@ impl ObjectJob {
 
     /// Bytes of the elements of these blocks, of so many that the array has.
     fn block_bytes(&self, rechunk: &Rechunk, whole: u64) -> u64 {
-        self.bytes_of_blocks(rechunk, self.num_blocks(rechunk), whole)
-    }
-
-    /// The same of so many of them.
-    pub(super) fn bytes_of_blocks(&self, rechunk: &Rechunk, blocks: u64, whole: u64) -> u64 {
-        let of_block = num_elements(&rechunk.plan.group_shape()).unwrap_or(u64::MAX);
-        let elements = blocks.saturating_mul(of_block).min(whole);
-        elements.saturating_mul(rechunk.encoder.element_size() as u64)
+        bytes_of_blocks(rechunk, self.num_blocks(rechunk), whole)
     }
 
     /// The two passes of a job that has them.
@@ -262,4 +255,11 @@ impl ObjectJob {
             _ => None,
         }
     }
+}
+
+/// Bytes of the elements of so many blocks of an array of so many elements.
+pub(super) fn bytes_of_blocks(rechunk: &Rechunk, blocks: u64, whole: u64) -> u64 {
+    let of_block = num_elements(&rechunk.plan.group_shape()).unwrap_or(u64::MAX);
+    let elements = blocks.saturating_mul(of_block).min(whole);
+    elements.saturating_mul(rechunk.encoder.element_size() as u64)
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::job::Job;
+use super::job::{Job, bytes_of_blocks};
 use super::route::Route;
 use super::route::rechunk::Rechunk;
 use crate::array::chunk_set::ChunkSet;
@@ -67,7 +67,7 @@ impl Job {
                 let groups = rechunk.plan.groups_of(objects, &metadata.chunk_grid_shape());
                 let grid = transfer.grid_of(&rechunk.plan.group_shape());
                 let groups = transfer.overlapped_among(&grid, Some(&groups)).len();
-                return Some(job.bytes_of_blocks(rechunk, groups, whole));
+                return Some(bytes_of_blocks(rechunk, groups, whole));
             }
             (Route::Convert(_), None) => transfer.source.chunk_bytes(),
             (Route::Subchunks(_), None) => transfer.destination.chunk_bytes(),

@@ -12,7 +12,7 @@ use crate::operation::options::{ChangeOptions, RunOptions, TranscodeOptions};
 use crate::operation::transcode::parts::{
     Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
 };
-use crate::report::{json, parts_text, transcode_text};
+use crate::report::{parts_text, transcode_text};
 
 /// Schedulers' variables of the number of a task, and the first number that each counts from.
 const VARIABLES: [(&str, u64); 7] = [
@@ -146,13 +146,7 @@ impl PartsArguments {
         if let Some(partitions) = self.partitions {
             let result = init(options, partitions, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);
-            session.print(|output| {
-                if as_json {
-                    json::write("init", &result, output)
-                } else {
-                    parts_text::write_init(&result, session.style(), output)
-                }
-            })?;
+            session.report(("init", as_json), &result, parts_text::write_init)?;
             return Ok(ExitStatus::Done);
         }
         check_alone(options)?;
@@ -165,26 +159,14 @@ impl PartsArguments {
             let wanted = Wanted { index: self.index(index)?, pass: self.pass };
             let result = partition(options, wanted, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);
-            session.print(|output| {
-                if as_json {
-                    json::write("partition", &result, output)
-                } else {
-                    parts_text::write_part(&result, session.style(), output)
-                }
-            })?;
+            session.report(("partition", as_json), &result, parts_text::write_part)?;
             return Ok(ExitStatus::Done);
         }
         let found = if self.finish {
             match finish(options, session.progress(), session.interrupt())? {
                 Finished::Now(result) => {
                     session.warn(&result.warnings);
-                    session.print(|output| {
-                        if as_json {
-                            json::write("transcode", &*result, output)
-                        } else {
-                            transcode_text::write(&result, session.style(), output)
-                        }
-                    })?;
+                    session.report(("transcode", as_json), &*result, transcode_text::write)?;
                     return Ok(ExitStatus::Done);
                 }
                 Finished::Missing(found) | Finished::Before(found) => found,
@@ -194,13 +176,7 @@ impl PartsArguments {
         };
         let first = self.first_index.unwrap_or(0);
         let found = found.counted_from(first);
-        session.print(|output| {
-            if as_json {
-                json::write("status", &found, output)
-            } else {
-                parts_text::write_status(&found, session.style(), output)
-            }
-        })?;
+        session.report(("status", as_json), &found, parts_text::write_status)?;
         Ok(if found.is_missing_any() { ExitStatus::DataFault } else { ExitStatus::Done })
     }
 

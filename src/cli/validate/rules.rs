@@ -7,7 +7,6 @@ use super::super::session::Session;
 use super::arguments::Format;
 use crate::diagnostic::{Code, code};
 use crate::operation::error::OperationError;
-use crate::report::json;
 use crate::report::table::{Align, Table};
 
 /// A rule, as `--list-rules --json` gives it.
@@ -43,13 +42,8 @@ impl Row {
 pub(super) fn explain(code: Code, format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let page = code.page();
     let as_json = is_json(format, "--explain")?;
-    session.print(|output| {
-        if as_json {
-            json::write("rule", &Explained { row: Row::new(code), page }, output)
-        } else {
-            output.write_all(page.as_bytes())
-        }
-    })?;
+    let rule = Explained { row: Row::new(code), page };
+    session.report(("rule", as_json), &rule, |rule, _, output| output.write_all(rule.page.as_bytes()))?;
     Ok(ExitStatus::Done)
 }
 
@@ -57,17 +51,14 @@ pub(super) fn explain(code: Code, format: Format, session: &Session) -> anyhow::
 pub(super) fn list(format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let as_json = is_json(format, "--list-rules")?;
     let rows: Vec<Row> = code::ALL.iter().copied().map(Row::new).collect();
-    session.print(|output| {
-        if as_json {
-            return json::write("rules", &Rows { rules: rows }, output);
-        }
+    session.report(("rules", as_json), &Rows { rules: rows }, |rows, style, output| {
         let mut table =
             Table::new(&[("code", Align::Left), ("severity", Align::Left), ("name", Align::Left)]);
-        for row in rows {
+        for row in &rows.rules {
             let cells = [row.code, row.severity, row.name].map(str::to_owned);
             table.push(cells.to_vec(), Some(row.title.to_owned()));
         }
-        table.write(session.style(), output)
+        table.write(style, output)
     })?;
     Ok(ExitStatus::Done)
 }
