@@ -10,6 +10,7 @@
 //! | [`inspect`] | metadata of an array or a group, what each codec makes of a chunk, what is stored, what the values are |
 //! | [`validate`] | checks stores, every document, key and chunk of them, and lists all that is wrong |
 //! | [`transcode`] | writes an array, or a group with all below it, anew |
+//! | [`parts`] | does the same as one job over many processes or machines |
 //! | [`apply_codec`] | runs a codec chain over plain data |
 //! | [`diagnostic`] | findings: codes, severities, the page of each |
 //! | [`types`] | what options and results are made of |
@@ -88,6 +89,52 @@ pub mod transcode {
     pub use crate::operation::transcode_result::{
         ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName, Totals, TranscodeResult,
         VerifyResult,
+    };
+}
+
+/// `transcode` in parts: one job over many processes, on one machine or on many, that share nothing but SOURCE and DEST.
+///
+/// [`init`](parts::init) plans the job once, and seals the plan in DEST. [`partition`](parts::partition) does one part of it, by
+/// its number: parts run in any order, at the same time, again after they were killed, with any number of threads. No part waits
+/// for another; a job of several passes does each of them in all its parts before the next begins. [`status`](parts::status) tells
+/// which parts are missing, and [`finish`](parts::finish) proves that all that they wrote is there, and publishes DEST, which does
+/// not open before that. DEST is then, byte for byte, what [`transcode`](transcode::transcode) writes.
+///
+/// ```
+/// use zarrcast::parts::{Finished, Wanted, finish, init, partition, status};
+/// use zarrcast::transcode::TranscodeOptions;
+/// use zarrcast::{Interrupt, Location, Silent};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let (progress, interrupt) = (Silent, Interrupt::default());
+/// let source = Location::parse("fixtures/valid/sea_surface_temperature")?;
+/// let destination = Location::parse(folder.path().join("copy.zarr"))?;
+///
+/// // Once, with all that is asked for.
+/// let mut options = TranscodeOptions::new(source.clone(), destination.clone());
+/// options.run.verify = true;
+/// let planned = init(&options, 3, &progress, &interrupt)?;
+///
+/// // By as many processes; what is done is in the plan.
+/// let options = TranscodeOptions::new(source, destination);
+/// for pass in &planned.passes {
+///     for index in 0..pass.partitions {
+///         partition(&options, Wanted::new(index), &progress, &interrupt)?;
+///     }
+/// }
+///
+/// // Once, at the end.
+/// assert!(!status(&options)?.is_missing_any());
+/// let Finished::Now(result) = finish(&options, &progress, &interrupt)? else { panic!("parts are missing") };
+/// assert!(result.complete);
+/// # Ok(())
+/// # }
+/// ```
+pub mod parts {
+    pub use crate::operation::parts_result::{InitResult, PartResult, PassStatus, PlannedPass, StatusResult};
+    pub use crate::operation::transcode::parts::{
+        Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
     };
 }
 

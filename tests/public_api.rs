@@ -8,13 +8,15 @@ use std::path::Path;
 
 use zarrcast::diagnostic::{Profile, Severity, code};
 use zarrcast::inspect::{InspectOptions, InspectResult, inspect};
+use zarrcast::parts::{Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status};
 use zarrcast::transcode::{PathPattern, QuantizeOptions, TranscodeOptions, transcode};
 use zarrcast::types::{ElementType, NumberType};
 use zarrcast::validate::{ValidateLevel, ValidateOptions, validate};
 use zarrcast::{FaultClass, Interrupt, Location, Silent};
 
 /// The modules that are meant for others; those that are hidden are the rows of `tests/layers.rs`.
-const MODULES: [&str; 6] = ["diagnostic", "inspect", "validate", "transcode", "apply_codec", "types"];
+const MODULES: [&str; 7] =
+    ["diagnostic", "inspect", "validate", "transcode", "parts", "apply_codec", "types"];
 
 /// What stands beside them.
 const ITEMS: [&str; 6] = [
@@ -56,6 +58,41 @@ fn array_is_inspected_quantised_and_validated() {
     options.level = ValidateLevel::Data;
     let outcome = validate(&options, &progress, &interrupt);
     assert!(outcome.failures.is_empty() && outcome.result.valid);
+}
+
+#[test]
+fn job_in_parts_is_planned_done_and_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let destination = Location::parse(folder.path().join("small.zarr")).unwrap();
+    let (progress, interrupt) = (Silent, Interrupt::default());
+    let mut options = TranscodeOptions::new(fixture(), destination.clone());
+    let error = status(&options).unwrap_err();
+    assert_eq!(error.class(), FaultClass::Environment);
+
+    options.change.quantize = Some(QuantizeOptions::to(NumberType::of(ElementType::UInt8)));
+    let planned = init(&options, 3, &progress, &interrupt).unwrap();
+    let names: Vec<&str> = planned.passes.iter().map(|pass| pass.name).collect();
+    assert_eq!(names, ["range", "write"]);
+
+    let options = TranscodeOptions::new(fixture(), destination);
+    let script = print_script(&options, Engine::Slurm, 0, vec!["--requests=8".to_owned()]).unwrap();
+    assert!(script.starts_with("#!/bin/bash") && script.contains("--requests=8"));
+    let mut early = Wanted::new(0);
+    early.pass = PassName::of("write");
+    let error = partition(&options, early, &progress, &interrupt).unwrap_err();
+    assert_eq!(error.class(), FaultClass::TooEarly);
+    assert!(matches!(finish(&options, &progress, &interrupt).unwrap(), Finished::Missing(_)));
+    for pass in &planned.passes {
+        for index in 0..pass.partitions {
+            let done = partition(&options, Wanted::new(index), &progress, &interrupt).unwrap();
+            assert!(done.pass == Some(pass.name) && !done.was_done);
+        }
+    }
+    assert!(!status(&options).unwrap().is_missing_any());
+    let Finished::Now(result) = finish(&options, &progress, &interrupt).unwrap() else {
+        panic!("parts are missing");
+    };
+    assert!(result.complete && status(&options).unwrap().complete);
 }
 
 #[test]

@@ -188,7 +188,7 @@ pub struct RunOptions {
     pub resume: bool,
     /// `--scratch`: the local folder in which intermediate data of two passes lie.
     pub scratch: Option<Location>,
-    /// `--partitions`: into how many parts the work is to be cut, by as many processes.
+    /// `--partitions`: into how many parts the work is to be cut; those that do a job in parts set it themselves.
     pub partitions: Option<u64>,
 }
 

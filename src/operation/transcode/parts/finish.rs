@@ -28,16 +28,24 @@ use crate::store::Key;
 
 /// How finishing came out.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Finished {
     /// DEST is published.
     Now(Box<TranscodeResult>),
-    /// Parts are missing, or what they wrote is not there any more.
+    /// Parts are missing, or what they wrote is not there any more: then those parts count as not done.
     Missing(StatusResult),
-    /// DEST was published before.
+    /// DEST was published before: nothing was left to do.
     Before(StatusResult),
 }
 
-/// Proves that all parts of a job are there, sums what they counted, and publishes DEST.
+/// Proves that all parts of the job in DEST are done and all that they wrote is there, sums what they counted, and publishes DEST.
+///
+/// Interrupted at any time, it is done again. Of the options, SOURCE, DEST and what the process may use are taken.
+///
+/// # Errors
+///
+/// Where no job was begun in DEST, where SOURCE has changed since, and where DEST cannot be read or written. Parts that are
+/// missing are no error, but [`Finished::Missing`].
 pub fn finish(
     options: &TranscodeOptions,
     progress: &dyn Progress,

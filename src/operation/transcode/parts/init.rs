@@ -22,7 +22,16 @@ use crate::store::Spot;
 /// it.
 const MEMORY: u64 = 1 << 30;
 
-/// Plans a job in at most `partitions` parts, and seals the plan in DEST. The same again changes nothing.
+/// Plans a job in at most `partitions` parts (fewer where there are fewer stored objects), and seals the plan in DEST, in which
+/// nothing else is written. The same again changes nothing.
+///
+/// No chunk is read: a range of values that is to be found is a pass of its own, done in parts. Where the options say nothing of
+/// memory and threads, a part is planned for 1 GiB and one thread, whatever this machine has.
+///
+/// # Errors
+///
+/// As [`transcode`](crate::transcode::transcode) for what cannot be done; where another plan lies in DEST; and where DEST is
+/// written as a whole, as a zip file is.
 pub fn init(
     options: &TranscodeOptions,
     partitions: u64,

@@ -62,9 +62,15 @@ fn standing(options: &TranscodeOptions) -> Result<(Node, Standing), OperationErr
     Ok((place, standing))
 }
 
-/// A script that does all of a job by an engine, with the threads and the memory of the options, where they have any, for each
-/// part; `first_index` is what its array jobs count parts from, and `access` are options by which its commands reach SOURCE and
-/// DEST.
+/// A script that does all of the job in DEST by an engine: its parts, the finish, and again what is missing.
+///
+/// It runs the program `zarrcast`, which the machines must have. Each part has the threads and the memory of the options, or
+/// else the plan's. `first_index` is what array jobs of Slurm count parts from. `access` are options that every command takes
+/// to reach SOURCE and DEST, such as `--anonymous`: they stand in the script as they are, so no secret may be among them.
+///
+/// # Errors
+///
+/// Where no job was begun in DEST, or it is complete.
 pub fn print_script(
     options: &TranscodeOptions,
     engine: Engine,
@@ -105,7 +111,11 @@ pub fn print_script(
     Ok(script(engine, &job))
 }
 
-/// What is done of a job, and what is missing. Nothing is changed.
+/// What is done of the job in DEST, and what is missing. Nothing is changed.
+///
+/// # Errors
+///
+/// Where no job was begun in DEST, or its plan cannot be read.
 pub fn status(options: &TranscodeOptions) -> Result<StatusResult, OperationError> {
     let (place, standing) = standing(options)?;
     let (complete, passes) = match standing {

@@ -31,6 +31,7 @@ use crate::store::Node;
 
 /// Which part is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Wanted {
     /// Its number, from 0.
     pub index: u64,
@@ -38,7 +39,24 @@ pub struct Wanted {
     pub pass: Option<PassName>,
 }
 
-/// Does a part of a job, or what is left of it. Of one that is done nothing is done again.
+impl Wanted {
+    /// The part of a number, from 0, of the first pass that is not complete.
+    pub fn new(index: u64) -> Self {
+        Wanted { index, pass: None }
+    }
+}
+
+/// Does a part of the job that [`init`](fn@super::init) planned in DEST, or what is left of it: of one that is done nothing
+/// is done again.
+///
+/// Of the options, SOURCE, DEST and what the process may use are taken; all else is the plan's. When this returns, what the part
+/// wrote is durable, and DEST knows that it is done.
+///
+/// # Errors
+///
+/// Where no job was begun in DEST, where SOURCE has changed since, where another process does the same part, and where the
+/// data cannot be read or written: the part is then unfinished, and the same again goes on with it. A pass that is wanted before
+/// the one before it is complete is [`FaultClass::TooEarly`](crate::FaultClass::TooEarly), and nothing was done.
 pub fn partition(
     options: &TranscodeOptions,
     wanted: Wanted,

@@ -6,6 +6,7 @@ use crate::engine::job::Job;
 
 /// A pass, by what it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PassName {
     /// The range of values that are quantised is looked for in SOURCE.
     Range,
@@ -16,7 +17,7 @@ pub enum PassName {
 }
 
 impl PassName {
-    /// The pass of a name.
+    /// The pass of a name: `range`, `staging` or `write`.
     pub fn of(name: &str) -> Option<Self> {
         [PassName::Range, PassName::Staging, PassName::Write].into_iter().find(|pass| pass.name() == name)
     }

@@ -11,6 +11,7 @@ use std::fmt::Write;
 
 /// What starts a command with a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Engine {
     /// A script for `bash` that submits itself to Slurm.
     Slurm,
