@@ -117,7 +117,9 @@ class Generator:
         for member, described in schema["properties"].items():
             own = prefix(name) + camel(singular(member))
             inner = self.annotation(file, f"{pointer}/properties/{member}", described, own)
-            lines += textwrap.wrap(described.get("description", ""), WIDTH, initial_indent="    #: ", subsequent_indent="    #: ")
+            lines += textwrap.wrap(
+                described.get("description", ""), WIDTH, initial_indent="    #: ", subsequent_indent="    #: "
+            )
             required = member in schema.get("required", [])
             lines.append(f"    {attribute(member)}: {inner if required else union([inner, 'None'])}")
         lines.append("    #: Members that this version of the module does not know.")
@@ -220,7 +222,10 @@ def main() -> int:
     fresh = Generator().module()
     if sys.argv[1:] == ["--check"]:
         if TARGET.read_text("utf-8") != fresh:
-            print("python/zarrcast/results.py is stale: run `python3 python/generate.py` and commit the result", file=sys.stderr)
+            print(
+                "python/zarrcast/results.py is stale: run `python3 python/generate.py` and commit the result",
+                file=sys.stderr,
+            )
             return 1
         print("python/zarrcast/results.py is fresh")
         return 0

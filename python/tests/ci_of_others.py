@@ -1,7 +1,7 @@
 """Tries what other projects' CI takes from this repository, as far as that goes without GitHub and GitLab.
 
-`ci_of_others.py WHEEL BIN SCRATCH`: action.yml step by step, installing WHEEL; the hooks of .pre-commit-hooks.yaml and the
-examples of docs/ci.md with the programs of the folder BIN (zarrcast and python). Wants PyYAML and pre-commit.
+`ci_of_others.py WHEEL BIN SCRATCH`: action.yml step by step, installing WHEEL; the hooks of .pre-commit-hooks.yaml
+and the examples of docs/ci.md with the programs of the folder BIN (zarrcast and python). Wants PyYAML and pre-commit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent.parent
 FIELD = ROOT / "fixtures" / "valid" / "sea_surface_temperature"
 WHEEL, BIN, SCRATCH = (Path(argument).resolve() for argument in sys.argv[1:4])
-ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PRE_COMMIT_HOME": str(SCRATCH / "pre-commit")}
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+    "PRE_COMMIT_HOME": str(SCRATCH / "pre-commit"),
+}
 
 
 def run(*command: Any, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:

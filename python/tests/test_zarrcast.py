@@ -1,4 +1,4 @@
-"""Tests of the module `zarrcast`, against the program that `find_bin` finds: `python -m unittest discover python/tests`."""
+"""Tests of the module `zarrcast`, run against the program that `find_bin` finds."""
 
 from __future__ import annotations
 
@@ -241,7 +241,9 @@ class Documents(unittest.TestCase):
     DOCUMENT: dict[str, Any] = {"schema": "zarrcast.validate/1", "valid": True}
 
     def test_members_of_a_newer_program_are_kept(self) -> None:
-        result = _read.read_result(json.dumps({**self.DOCUMENT, "added": {"a": [1]}, "findings": [{"code": "ZZ999", "new": 2}]}))
+        result = _read.read_result(
+            json.dumps({**self.DOCUMENT, "added": {"a": [1]}, "findings": [{"code": "ZZ999", "new": 2}]})
+        )
         self.assertEqual(result.extra, {"added": {"a": [1]}})
         self.assertEqual(result.findings[0].extra, {"new": 2})
 
@@ -250,7 +252,9 @@ class Documents(unittest.TestCase):
         self.assertIsNone(result.against)
 
     def test_other_forms_stay_as_they_are(self) -> None:
-        result = _read.read_result(json.dumps({**self.DOCUMENT, "findings": 3, "absent": [4], "against": "x", "verdict": {}}))
+        result = _read.read_result(
+            json.dumps({**self.DOCUMENT, "findings": 3, "absent": [4], "against": "x", "verdict": {}})
+        )
         self.assertEqual((result.findings, result.absent, result.against, result.verdict), (3, (4,), "x", {}))
 
     def test_unknown_schema(self) -> None:
@@ -343,7 +347,9 @@ class Program(InFolder):
     def test_progress_is_shown_on_a_terminal_and_is_no_part_of_the_error(self) -> None:
         shown: list[str] = []
         terminal = mock.Mock(closed=False, isatty=lambda: True, write=shown.append)
-        text = "import sys; sys.stderr.write('half \\r     \\rerror: é\\n'); print(sys.argv, file=sys.stderr); sys.exit(3)"
+        text = (
+            "import sys; sys.stderr.write('half \\r     \\rerror: é\\n'); print(sys.argv, file=sys.stderr); sys.exit(3)"
+        )
         with self.instead(text), mock.patch.object(sys, "stderr", terminal):
             with self.assertRaises(zarrcast.ZarrcastError) as raised:
                 zarrcast.inspect("x")

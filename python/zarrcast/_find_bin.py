@@ -6,8 +6,8 @@ import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator
 
 
 class ProgramNotFoundError(FileNotFoundError):

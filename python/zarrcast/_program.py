@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import IO, Any, Iterable, Union
+from collections.abc import Iterable
+from typing import IO, Any, Union
 
 from ._find_bin import find_bin
 from ._read import read_result
@@ -102,9 +103,7 @@ def _text(value: Any) -> str:
 def _run(command: list[str]) -> tuple[int, bytes, str]:
     """Runs a command to its end; what it writes to stderr is shown at once where stderr is a terminal."""
     written: list[bytes] = []
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
         reader = threading.Thread(target=_pass_on, args=(process.stderr, written), daemon=True)
         reader.start()

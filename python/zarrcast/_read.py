@@ -72,7 +72,7 @@ def _read_object(kind: Any, value: dict[str, Any]) -> Any:
     return kind(**given, extra={name: item for name, item in value.items() if name not in members})
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _members(kind: Any) -> dict[str, tuple[str, Any]]:
     """The attribute and the type of each member of JSON that `kind` has a field for."""
     hints = typing.get_type_hints(kind)
