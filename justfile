@@ -23,9 +23,15 @@ test:
 fuzz target seconds:
     .ci/fuzz {{seconds}} {{target}}
 
-# Write completions/ anew
+# Write completions/, the generated pages of docs/ and the dataclasses of Python anew
 generate:
     UPDATE_GENERATED=1 cargo test --locked --test generated
+    python3 python/generate.py
+
+# Build the wheel of the release program, and test it, its module and what the CI of others takes
+python:
+    cargo build --release --locked
+    .ci/python target/release/zarrcast "$(mktemp -d)"
 
 # Quantise the example of the README
 demo:
