@@ -86,15 +86,15 @@ _zarrcast() {
             fi
             case "${prev}" in
                 --codecs)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "zstd gzip blosc crc32c bytes" -- "${cur}"))
                     return 0
                     ;;
                 --data-type)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "bfloat16 bool complex128 complex64 complex_bfloat16 complex_float16 complex_float32 complex_float4_e2m1fn complex_float64 complex_float6_e2m3fn complex_float6_e3m2fn complex_float8_e3m4 complex_float8_e4m3 complex_float8_e4m3b11fnuz complex_float8_e4m3fnuz complex_float8_e5m2 complex_float8_e5m2fnuz complex_float8_e8m0fnu float16 float32 float4_e2m1fn float64 float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int16 int2 int32 int4 int64 int8 uint16 uint2 uint32 uint4 uint64 uint8" -- "${cur}"))
                     return 0
                     ;;
                 -d)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "bfloat16 bool complex128 complex64 complex_bfloat16 complex_float16 complex_float32 complex_float4_e2m1fn complex_float64 complex_float6_e2m3fn complex_float6_e3m2fn complex_float8_e3m4 complex_float8_e4m3 complex_float8_e4m3b11fnuz complex_float8_e4m3fnuz complex_float8_e5m2 complex_float8_e5m2fnuz complex_float8_e8m0fnu float16 float32 float4_e2m1fn float64 float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int16 int2 int32 int4 int64 int8 uint16 uint2 uint32 uint4 uint64 uint8" -- "${cur}"))
                     return 0
                     ;;
                 --shape)
@@ -150,7 +150,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --missing-status)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "403" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -310,7 +310,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --suggest)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "int16 int2 int32 int4 int64 int8 uint16 uint2 uint32 uint4 uint64 uint8" -- "${cur}"))
                     return 0
                     ;;
                 --chunk)
@@ -322,7 +322,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --missing)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --preview-png)
@@ -354,7 +354,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --missing-status)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "403" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -390,35 +390,35 @@ _zarrcast() {
                     return 0
                     ;;
                 --codecs)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "zstd gzip blosc crc32c bytes" -- "${cur}"))
                     return 0
                     ;;
                 --compress)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "zstd gzip blosc crc32c none" -- "${cur}"))
                     return 0
                     ;;
                 --chunk-shape)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "auto" -- "${cur}"))
                     return 0
                     ;;
                 -c)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "auto" -- "${cur}"))
                     return 0
                     ;;
                 --shard-shape)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 -s)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --data-type)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "bfloat16 bool complex128 complex64 complex_bfloat16 complex_float16 complex_float32 complex_float4_e2m1fn complex_float64 complex_float6_e2m3fn complex_float6_e3m2fn complex_float8_e3m4 complex_float8_e4m3 complex_float8_e4m3b11fnuz complex_float8_e4m3fnuz complex_float8_e5m2 complex_float8_e5m2fnuz complex_float8_e8m0fnu float16 float32 float4_e2m1fn float64 float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int16 int2 int32 int4 int64 int8 uint16 uint2 uint32 uint4 uint64 uint8" -- "${cur}"))
                     return 0
                     ;;
                 -d)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "bfloat16 bool complex128 complex64 complex_bfloat16 complex_float16 complex_float32 complex_float4_e2m1fn complex_float64 complex_float6_e2m3fn complex_float6_e3m2fn complex_float8_e3m4 complex_float8_e4m3 complex_float8_e4m3b11fnuz complex_float8_e4m3fnuz complex_float8_e5m2 complex_float8_e5m2fnuz complex_float8_e8m0fnu float16 float32 float4_e2m1fn float64 float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int16 int2 int32 int4 int64 int8 uint16 uint2 uint32 uint4 uint64 uint8" -- "${cur}"))
                     return 0
                     ;;
                 --fill-value)
@@ -450,7 +450,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --quantize)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "int16 int2 int32 int4 int64 int8 uint16 uint2 uint32 uint4 uint64 uint8" -- "${cur}"))
                     return 0
                     ;;
                 --max-error)
@@ -478,7 +478,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --missing)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "auto" -- "${cur}"))
                     return 0
                     ;;
                 --nan-value)
@@ -517,7 +517,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --partition)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "auto" -- "${cur}"))
                     return 0
                     ;;
                 --pass)
@@ -557,7 +557,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --missing-status)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "403" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -583,11 +583,11 @@ _zarrcast() {
                     return 0
                     ;;
                 --deny)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "warnings ZC101 ZC102 ZC103 ZC104 ZC105 ZC106 ZC107 ZC111 ZC112 ZC113 ZC114 ZC115 ZC116 ZC201 ZC202 ZC211 ZC212 ZC213 ZC214 ZC215 ZC216 ZC221 ZC222 ZC223 ZC224 ZC225 ZC231 ZC232 ZC233 ZC234 ZC235 ZC236 ZC237 ZC241 ZC242 ZC251 ZC302 ZC303 ZC304 ZC305 ZD101 ZD102 ZD103 ZD104 ZD105 ZD106 ZD107 ZD108 ZD201 ZD202 ZD203 ZD204 ZD205 ZD206 ZD207 ZG101 ZG102 ZG103 ZG104 ZG105 ZG106 ZG107 ZG108 ZH101 ZH102 ZH103 ZH104 ZH111 ZH112 ZH113 ZH201 ZH202 ZH203 ZH204 ZH205 ZK101 ZK102 ZK103 ZK104 ZK105 ZK201 ZK202 ZK203 ZK204 ZK205 ZK206 ZK207 ZK208 ZK209 ZK211 ZK212 ZK213 ZK221 ZK222 ZM001 ZM002 ZM003 ZM011 ZM012 ZM101 ZM102 ZM103 ZM104 ZM105 ZM106 ZM107 ZM108 ZM109 ZM110 ZM111 ZM112 ZM201 ZM202 ZM211 ZM212 ZM213 ZM221 ZM222 ZM223 ZM231 ZM240 ZM301 ZM302 ZM303 ZS101 ZS102 ZS103 ZS104 ZS105 ZS106 ZS107 ZX101 ZX102 ZX103 ZX104 ZX105 ZX201" -- "${cur}"))
                     return 0
                     ;;
                 --allow)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "ZC101 ZC102 ZC103 ZC104 ZC105 ZC106 ZC107 ZC111 ZC112 ZC113 ZC114 ZC115 ZC116 ZC201 ZC202 ZC211 ZC212 ZC213 ZC214 ZC215 ZC216 ZC221 ZC222 ZC223 ZC224 ZC225 ZC231 ZC232 ZC233 ZC234 ZC235 ZC236 ZC237 ZC241 ZC242 ZC251 ZC302 ZC303 ZC304 ZC305 ZD101 ZD102 ZD103 ZD104 ZD105 ZD106 ZD107 ZD108 ZD201 ZD202 ZD203 ZD204 ZD205 ZD206 ZD207 ZG101 ZG102 ZG103 ZG104 ZG105 ZG106 ZG107 ZG108 ZH101 ZH102 ZH103 ZH104 ZH111 ZH112 ZH113 ZH201 ZH202 ZH203 ZH204 ZH205 ZK101 ZK102 ZK103 ZK104 ZK105 ZK201 ZK202 ZK203 ZK204 ZK205 ZK206 ZK207 ZK208 ZK209 ZK211 ZK212 ZK213 ZK221 ZK222 ZM001 ZM002 ZM003 ZM011 ZM012 ZM101 ZM102 ZM103 ZM104 ZM105 ZM106 ZM107 ZM108 ZM109 ZM110 ZM111 ZM112 ZM201 ZM202 ZM211 ZM212 ZM213 ZM221 ZM222 ZM223 ZM231 ZM240 ZM301 ZM302 ZM303 ZS101 ZS102 ZS103 ZS104 ZS105 ZS106 ZS107 ZX101 ZX102 ZX103 ZX104 ZX105 ZX201" -- "${cur}"))
                     return 0
                     ;;
                 --max-findings)
@@ -619,7 +619,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --explain)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "ZC101 ZC102 ZC103 ZC104 ZC105 ZC106 ZC107 ZC111 ZC112 ZC113 ZC114 ZC115 ZC116 ZC201 ZC202 ZC211 ZC212 ZC213 ZC214 ZC215 ZC216 ZC221 ZC222 ZC223 ZC224 ZC225 ZC231 ZC232 ZC233 ZC234 ZC235 ZC236 ZC237 ZC241 ZC242 ZC251 ZC302 ZC303 ZC304 ZC305 ZD101 ZD102 ZD103 ZD104 ZD105 ZD106 ZD107 ZD108 ZD201 ZD202 ZD203 ZD204 ZD205 ZD206 ZD207 ZG101 ZG102 ZG103 ZG104 ZG105 ZG106 ZG107 ZG108 ZH101 ZH102 ZH103 ZH104 ZH111 ZH112 ZH113 ZH201 ZH202 ZH203 ZH204 ZH205 ZK101 ZK102 ZK103 ZK104 ZK105 ZK201 ZK202 ZK203 ZK204 ZK205 ZK206 ZK207 ZK208 ZK209 ZK211 ZK212 ZK213 ZK221 ZK222 ZM001 ZM002 ZM003 ZM011 ZM012 ZM101 ZM102 ZM103 ZM104 ZM105 ZM106 ZM107 ZM108 ZM109 ZM110 ZM111 ZM112 ZM201 ZM202 ZM211 ZM212 ZM213 ZM221 ZM222 ZM223 ZM231 ZM240 ZM301 ZM302 ZM303 ZS101 ZS102 ZS103 ZS104 ZS105 ZS106 ZS107 ZX101 ZX102 ZX103 ZX104 ZX105 ZX201" -- "${cur}"))
                     return 0
                     ;;
                 --threads)
@@ -647,7 +647,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --missing-status)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "403" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 
-use super::{Arguments, ExitStatus, NAME, session};
+use super::{Arguments, ExitStatus, NAME, session, suggested};
 use crate::operation::error::OperationError;
 use crate::store::file;
 
@@ -55,7 +55,8 @@ impl ManArguments {
 
 fn completions(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), NAME, &mut text);
+    let mut command = suggested::with_values(Arguments::command());
+    clap_complete::generate(shell, &mut command, NAME, &mut text);
     text
 }
 

@@ -11,6 +11,7 @@ mod parse_error;
 mod session;
 mod shape;
 mod signals;
+mod suggested;
 mod transcode;
 mod validate;
 mod value;

@@ -25,6 +25,7 @@ use crate::metadata::json::{Json, Object};
 pub use alias::meant_types;
 pub use error::{DataTypeError, FillValueError};
 pub use layout::{ByteSwap, Run};
+pub use registry::registered_types;
 pub use scalar::{scalar_argument, value_from_json, value_to_json};
 pub use structure::{Field, StructType};
 

@@ -60,6 +60,11 @@ pub(super) const REGISTERED: [&str; 51] = [
     "uint8",
 ];
 
+/// The names that the core specification and the registry have, in order; some need a configuration.
+pub fn registered_types() -> impl Iterator<Item = &'static str> {
+    REGISTERED.into_iter()
+}
+
 /// What the registry's names that need a configuration, or stand for a family, are shown with.
 const CONFIGURED: [(&str, &str); 6] = [
     ("fixed_length_utf32", r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}"#),
