@@ -35,7 +35,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             break
         }
         'zarrcast;inspect' {
-            [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'The path of a node inside the store')
+            [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'The path of a node inside each store')
             [CompletionResult]::new('--storage', '--storage', [CompletionResultType]::ParameterName, 'Count what is stored: chunks, shards, bytes, and keys that belong to no chunk')
             [CompletionResult]::new('--depth', '--depth', [CompletionResultType]::ParameterName, 'Of a group, show nodes at most this far below it')
             [CompletionResult]::new('--histogram', '--histogram', [CompletionResultType]::ParameterName, 'Count the values in bins of equal width; from the least to the greatest, unless a range is given')

@@ -31,7 +31,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'zarrcast;inspect'= {
-            cand --node 'The path of a node inside the store'
+            cand --node 'The path of a node inside each store'
             cand --storage 'Count what is stored: chunks, shards, bytes, and keys that belong to no chunk'
             cand --depth 'Of a group, show nodes at most this far below it'
             cand --histogram 'Count the values in bins of equal width; from the least to the greatest, unless a range is given'

@@ -33,7 +33,7 @@ complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "apply-codec" -d '
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l node -d 'The path of a node inside the store' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l node -d 'The path of a node inside each store' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage -d 'Count what is stored: chunks, shards, bytes, and keys that belong to no chunk' -r -f -a "auto\t'On stores that list quickly: local ones'
 always\t'On every store'
 never\t'The metadata alone'"

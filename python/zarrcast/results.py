@@ -307,6 +307,34 @@ class InspectGroup:
 
 
 @dataclass(frozen=True)
+class ValidateFailure:
+    """Of `failures` in `zarrcast validate --json`."""
+
+    store: Optional[str]
+    node: Optional[str]
+    #: Of a chunk, relative to the store.
+    key: Optional[str]
+    message: str
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class InspectSeveral:
+    """Of several STOREs."""
+
+    schema: Literal["zarrcast.inspect/1"]
+    #: The documents of those that could be looked at, in the order in which they were given.
+    stores: tuple[Union[InspectArray, InspectGroup], ...]
+    #: The stores that could not be read.
+    failures: tuple[ValidateFailure, ...]
+    #: Of all stores.
+    warnings: tuple[Finding, ...]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class ValidateUnchecked:
     """Of `unchecked` in `zarrcast validate --json`."""
 
@@ -324,19 +352,6 @@ class ValidateAbsent:
     node: str
     #: First and last index of each range, in C order of the grid of stored chunks.
     ranges: tuple[tuple[int, ...], ...]
-    #: Members that this version of the module does not know.
-    extra: dict[str, Any] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True)
-class ValidateFailure:
-    """Of `failures` in `zarrcast validate --json`."""
-
-    store: Optional[str]
-    node: Optional[str]
-    #: Of a chunk, relative to the store.
-    key: Optional[str]
-    message: str
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -748,7 +763,7 @@ class ApplyCodecResult:
 
 
 #: What `zarrcast inspect --json` prints.
-InspectResult = Union[InspectArray, InspectGroup]
+InspectResult = Union[InspectArray, InspectGroup, InspectSeveral]
 
 #: The class of a document, by its member `schema`.
 RESULTS: dict[str, Any] = {

@@ -1,5 +1,6 @@
 //! `zarrcast inspect STORE`.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -7,18 +8,21 @@ use clap::Args;
 
 use super::ExitStatus;
 use super::arguments::CommonArguments;
+use super::exit_status::of_error;
 use super::session::Session;
 use super::value;
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::element::NumberType;
-use crate::operation::error::OperationError;
+use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::inspect::inspect;
-use crate::operation::inspect_result::InspectResult;
+use crate::operation::inspect_result::{InspectResult, InspectedStores};
 use crate::operation::options::{
     CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions,
 };
-use crate::report::{inspect_preview, inspect_text, inspect_tree, terminal};
-use crate::store::file;
+use crate::operation::validate_result::Failure;
+use crate::report::terminal::Style;
+use crate::report::{inspect_preview, inspect_text, inspect_tree, json, terminal};
+use crate::store::{Location, file};
 
 const EXAMPLES: &str = r"Examples:
   What is in an array, and what each codec makes of a chunk:
@@ -60,13 +64,13 @@ const OTHER_LINES: u64 = 5;
 /// a chunk after it, also inside a shard. A group is shown as a tree, with a line for each array. What is damaged shows
 /// what it can, and exits with 1.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>")]
+#[command(after_help = EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>...")]
 pub(super) struct InspectArguments {
-    /// The array or group: a local folder, a zip file, a URL (http://, s3://, gs://, az://) or a kerchunk reference file; the path may go on inside a hierarchy
+    /// The arrays or groups: local folders, zip files, URLs (http://, s3://, gs://, az://) or kerchunk reference files; a path may go on inside a hierarchy
     #[arg(value_name = "STORE", required_unless_present = "preview")]
-    store: Option<PathBuf>,
+    stores: Vec<PathBuf>,
 
-    /// The path of a node inside the store
+    /// The path of a node inside each store
     #[arg(long, value_name = "PATH")]
     node: Option<String>,
 
@@ -139,6 +143,9 @@ struct ValueArguments {
     preview_png: Option<PathBuf>,
 }
 
+/// The indices of `--preview`, each along the dimension of a name or a number.
+type Slice = Vec<(String, u64)>;
+
 /// When what is stored is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Storage {
@@ -156,21 +163,19 @@ impl InspectArguments {
         let as_json = self.common.json;
         let image = self.values.preview_png.clone();
         let options = self.options(session)?;
-        let result = inspect(&options, session.progress(), session.interrupt())?;
+        let [options] = options.as_slice() else { return inspect_all(&options, as_json, session) };
+        let result = inspect(options, session.progress(), session.interrupt())?;
         session.progress().finish();
         session.warn(result.warnings());
         if let Some(path) = image {
             write_image(&result, &path)?;
         }
-        session.report(("inspect", as_json), &result, |result, style, output| match result {
-            InspectResult::Array(array) => inspect_text::write(array, style, output),
-            InspectResult::Group(group) => inspect_tree::write(group, style, output),
-        })?;
-        let damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
-        Ok(if damaged { ExitStatus::DataFault } else { ExitStatus::Done })
+        session.report(("inspect", as_json), &result, write_text)?;
+        Ok(status_of(&result))
     }
 
-    fn options(self, session: &Session) -> anyhow::Result<InspectOptions> {
+    /// What is asked of each STORE.
+    fn options(self, session: &Session) -> anyhow::Result<Vec<InspectOptions>> {
         let ValueArguments {
             stats,
             histogram,
@@ -182,21 +187,20 @@ impl InspectArguments {
             cf,
             preview_png,
         } = self.values;
-        let (at, store) = slice_and_store(preview.as_deref(), self.store)?;
+        let (at, stores) = slice_and_stores(preview.as_deref(), self.stores)?;
+        if preview_png.is_some() && stores.len() > 1 {
+            return Err(OperationError::usage("--preview-png draws of one STORE, several were given")
+                .with_help("run it once for each STORE")
+                .into());
+        }
         let picture =
             preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
         let image = preview_png.is_some().then_some(IMAGE);
-        let store = self.common.location("STORE", store)?;
-        let storage = match self.storage {
-            Storage::Auto => !store.is_remote(),
-            Storage::Always => true,
-            Storage::Never => false,
-        };
-        Ok(InspectOptions {
+        let stores = stores.into_iter().map(|store| self.common.location("STORE", store));
+        let stores = stores.collect::<Result<Vec<_>, _>>()?;
+        let options = InspectOptions {
             common: self.common.options(),
-            store,
             node: self.node,
-            storage,
             stats,
             histogram,
             suggest,
@@ -204,27 +208,101 @@ impl InspectArguments {
             cf: CfOptions { missing: missing.0, unpacks: cf },
             depth: self.depth,
             preview: (picture.is_some() || image.is_some()).then_some(PreviewOptions { at, picture, image }),
-        })
+            ..InspectOptions::default()
+        };
+        let of = |store: Location| {
+            let storage = match self.storage {
+                Storage::Auto => !store.is_remote(),
+                Storage::Always => true,
+                Storage::Never => false,
+            };
+            InspectOptions { store, storage, ..options.clone() }
+        };
+        Ok(stores.into_iter().map(of).collect())
     }
 }
 
-/// What `--preview` says, and STORE: what stands after `--preview` and is no slice is STORE.
-fn slice_and_store(
-    preview: Option<&str>,
-    store: Option<PathBuf>,
-) -> anyhow::Result<(Vec<(String, u64)>, PathBuf)> {
-    match (preview.map(|text| (text, value::slice(text))), store) {
-        (None, Some(store)) => Ok((Vec::new(), store)),
-        (Some((_, Some(at))), Some(store)) => Ok((at, store)),
-        (Some((text, None)), None) => Ok((Vec::new(), PathBuf::from(text))),
-        (Some((text, None)), Some(_)) => {
+/// Inspects several STOREs, all of them whatever one of them is like; the status is the greatest of theirs. As text each
+/// is shown once it is known.
+fn inspect_all(options: &[InspectOptions], as_json: bool, session: &Session) -> anyhow::Result<ExitStatus> {
+    let mut status = ExitStatus::Done;
+    let (mut results, mut failures) = (Vec::new(), Vec::new());
+    let mut is_first = true;
+    for options in options {
+        let store = options.store.display().to_string();
+        let result = match inspect(options, session.progress(), session.interrupt()) {
+            Ok(result) => result,
+            Err(error) if error.class() == FaultClass::Interrupted => return Err(error.into()),
+            Err(error) => {
+                let message = error.in_one_line();
+                let node = options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
+                failures.push(Failure { store: Some(store), node, key: None, message });
+                let error = error.into();
+                session.report_error(&error);
+                status = status.max(of_error(&error));
+                continue;
+            }
+        };
+        session.progress().finish();
+        session.warn(&in_store(&store, result.warnings()));
+        status = status.max(status_of(&result));
+        if as_json {
+            results.push(result);
+            continue;
+        }
+        session.print(|output| {
+            if !std::mem::take(&mut is_first) {
+                writeln!(output)?;
+            }
+            write_text(&result, session.style(), output)
+        })?;
+    }
+    if as_json {
+        let stores = results.iter().map(|result| json::Document::new("inspect", result)).collect();
+        let warnings = results.iter().flat_map(InspectResult::warnings).cloned().collect();
+        let all = InspectedStores { stores, failures, warnings };
+        session.print(|output| json::write("inspect", &all, output))?;
+    }
+    Ok(status)
+}
+
+/// The findings with the store named beside the node, as stderr shows them where there are several.
+fn in_store(store: &str, findings: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut findings = findings.to_vec();
+    for finding in &mut findings {
+        let node = finding.location.node.as_deref().unwrap_or_default();
+        finding.location.node = Some(format!("{store}{}", node.trim_end_matches('/')));
+    }
+    findings
+}
+
+fn write_text(result: &InspectResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    match result {
+        InspectResult::Array(array) => inspect_text::write(array, style, output),
+        InspectResult::Group(group) => inspect_tree::write(group, style, output),
+    }
+}
+
+/// What is damaged shows what it can, and is at fault.
+fn status_of(result: &InspectResult) -> ExitStatus {
+    let is_damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
+    if is_damaged { ExitStatus::DataFault } else { ExitStatus::Done }
+}
+
+/// What `--preview` says, and the STOREs: what stands after `--preview` and is no slice is STORE.
+fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> anyhow::Result<(Slice, Vec<PathBuf>)> {
+    match preview.map(|text| (text, value::slice(text))) {
+        None if !stores.is_empty() => Ok((Vec::new(), stores)),
+        Some((_, Some(at))) if !stores.is_empty() => Ok((at, stores)),
+        Some((text, None)) if stores.is_empty() => Ok((Vec::new(), vec![PathBuf::from(text)])),
+        Some((text, None)) => {
             Err(OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
                 .with_help(
                     "name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0",
                 )
                 .into())
         }
-        (_, None) => {
+        None | Some((_, Some(_))) => {
             Err(OperationError::usage("STORE is missing").with_help("name the folder of an array").into())
         }
     }

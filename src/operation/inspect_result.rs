@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::diagnostic::Diagnostic;
 use crate::metadata::json::Json;
+use crate::operation::validate_result::Failure;
 pub use values::{
     ChunkResult, ChunkStage, HistogramResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow,
     StatsResult, SuggestionResult,
@@ -32,6 +33,17 @@ impl InspectResult {
             InspectResult::Group(group) => &group.warnings,
         }
     }
+}
+
+/// Several STOREs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InspectedStores<Document> {
+    /// The document of each that could be looked at, in the order in which they were given.
+    pub stores: Vec<Document>,
+    /// Those that could not.
+    pub failures: Vec<Failure>,
+    /// The findings of all.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// A group and what is below it.

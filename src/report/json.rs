@@ -7,16 +7,24 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
-#[derive(Serialize)]
-struct Document<'a, T> {
+/// A result with the version of its schema.
+#[derive(Debug, Serialize)]
+pub struct Document<'a, T> {
     schema: String,
     #[serde(flatten)]
     result: &'a T,
 }
 
+impl<'a, T> Document<'a, T> {
+    /// Of a command.
+    pub fn new(command: &str, result: &'a T) -> Self {
+        Document { schema: format!("zarrcast.{command}/1"), result }
+    }
+}
+
 /// Writes the result of a command, and a line end.
 pub fn write<T: Serialize>(command: &str, result: &T, output: &mut dyn Write) -> io::Result<()> {
-    let document = Document { schema: format!("zarrcast.{command}/1"), result };
+    let document = Document::new(command, result);
     // Pieces of text reach the output many at a time, none of them divided.
     let mut output = BufWriter::with_capacity(1 << 16, output);
     serde_json::to_writer_pretty(&mut output, &document)?;

@@ -208,3 +208,50 @@ fn stats_of_a_group_with_a_damaged_chunk_are_those_of_the_others() {
     assert!(run.text().contains("  inner/b         4    2"), "{}", run.text());
     assert_eq!(run.text().matches("\n  a ").count(), 1, "in the tree alone: {}", run.text());
 }
+
+#[test]
+fn several_stores_are_shown_one_after_the_other() {
+    let test = group_of_values();
+    let one = test.run(["inspect", "g"]).succeeds().text().to_owned();
+    let other = test.run(["inspect", "g/a"]).succeeds().text().to_owned();
+    let run = test.run(["inspect", "g", "g/a"]).succeeds();
+    assert_eq!(run.text(), format!("{one}\n{other}"));
+    let node = test.run(["inspect", "--node", "a", "g", "g"]).succeeds().text().to_owned();
+    assert_eq!(
+        node.matches("int16").count(),
+        2 * test.run(["inspect", "--node", "a", "g"]).text().matches("int16").count()
+    );
+    let json = |arguments: &[&str]| test.run([&["inspect", "--json"], arguments].concat()).succeeds().json();
+    let several = json(&["g/a", "g"]);
+    assert_eq!(several["schema"], "zarrcast.inspect/1");
+    assert_eq!([&several["failures"], &several["warnings"]], [&json!([]), &json!([])]);
+    for (number, store) in ["g/a", "g"].into_iter().enumerate() {
+        assert_eq!(several["stores"][number], json(&[store]), "{store}");
+    }
+    let stats = json(&["--stats", "g/a", "g/inner/b"]);
+    assert_eq!([&stats["stores"][0]["stats"]["count"], &stats["stores"][1]["stats"]["nan"]], [4, 2]);
+}
+
+#[test]
+fn of_several_stores_all_are_shown_and_3_beats_1() {
+    let test = group_of_values();
+    test.write("damaged/zarr.json", r#"{"zarr_format":3,"node_type":"array","shape":[-1]}"#);
+    let run = test.run(["inspect", "none", "damaged", "g/a"]);
+    assert_eq!(run.status, 3, "{}", run.error);
+    assert!(run.error.contains("none") && run.error.contains("; at damaged, "), "{}", run.error);
+    assert!(run.text().contains("int16"), "{}", run.text());
+    assert_eq!(test.run(["inspect", "damaged", "g/a"]).status, 1);
+    let run = test.run(["inspect", "--json", "none", "damaged", "g/a"]);
+    let json = run.json();
+    assert_eq!(run.status, 3);
+    assert_eq!((&json["failures"][0]["store"], &json["stores"][1]["store"]), (&json!("none"), &json!("g/a")));
+    assert_eq!(json["warnings"], json["stores"][0]["warnings"]);
+    assert!(!json["warnings"].as_array().unwrap().is_empty());
+    // What one group cannot answer does not keep the others from answering.
+    let run = test.run(["inspect", "--histogram", "2", "-q", "g", "g/a"]);
+    assert_eq!(run.status, 1);
+    assert!(run.error.contains("is a group") && run.text().contains("int16"), "{}", run.error);
+    test.run(["inspect", "--preview-png", "p.png", "g/a", "g/a"]).fails(2, &["--preview-png", "several"]);
+    test.run(["inspect", "--preview", "g/a", "g/a"]).fails(2, &["AXIS=INDEX"]);
+    test.run(["inspect"]).fails(2, &["STORE"]);
+}
