@@ -69,6 +69,13 @@ class Inspect(unittest.TestCase):
         self.assertIn("/temperature", [node.path for node in group.nodes])
         self.assertEqual(group.totals.arrays, sum(node.node_type == "array" for node in group.nodes))
 
+    def test_several_stores(self) -> None:
+        both = zarrcast.inspect(FIELD, VALID / "zarr-python_3.1.6_group")
+        self.assertEqual([type(each) for each in both.stores], [results.InspectArray, results.InspectGroup])
+        with self.assertRaises(zarrcast.ZarrcastError) as raised:
+            zarrcast.inspect(FIELD, "/no/such/store")
+        self.assertEqual(len(raised.exception.result.failures), 1)
+
     def test_pipeline_inside_a_shard(self) -> None:
         array = zarrcast.inspect(VALID / "zarr-python_3.1.6_sharded_index_end")
         assert isinstance(array, results.InspectArray) and array.pipeline
@@ -274,6 +281,11 @@ class Documents(unittest.TestCase):
         read = _read.read_result(json.dumps({"schema": "zarrcast.inspect/1", "node_type": "array", "stats": stats}))
         self.assertIsInstance(read, results.InspectArray)
         self.assertEqual((read.stats.min, read.stats.max), (-9223372036854775808, 18446744073709551615))
+
+    def test_node_of_an_unknown_type_is_read_as_what_is_most_like_it(self) -> None:
+        document = {"schema": "zarrcast.inspect/1", "node_type": "table", "path": "/", "totals": {"arrays": 3}}
+        read = _read.read_result(json.dumps(document))
+        self.assertEqual((read.node_type, read.totals.arrays), ("table", 3))
 
     def test_words_of_python(self) -> None:
         node = {"path": "/", "quantization": {"as": "cf", "range": ["-Infinity", "0x7fc00000"]}}

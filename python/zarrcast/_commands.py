@@ -14,6 +14,7 @@ from .results import (
     InitResult,
     InspectArray,
     InspectGroup,
+    InspectSeveral,
     PartitionResult,
     StatusResult,
     TranscodeResult,
@@ -30,14 +31,17 @@ else:
     Array = Data = Any
 
 
-def inspect(store: Path, /, **options: Any) -> Union[InspectArray, InspectGroup]:
-    """What is in a store: `inspect("a.zarr", stats=True, histogram=20)`.
+@overload
+def inspect(store: Path, /, **options: Any) -> Union[InspectArray, InspectGroup]: ...
+@overload
+def inspect(store: Path, other: Path, /, *stores: Path, **options: Any) -> InspectSeveral: ...
+def inspect(*stores: Path, **options: Any) -> Any:
+    """What is in a store: `inspect("a.zarr", stats=True, histogram=20)`; or in several.
 
-    Options are those of `zarrcast inspect`, with `_` for `-`. Of a damaged node ZarrcastError is raised, whose
-    `result` is what can be said of it.
+    Options are those of `zarrcast inspect`, with `_` for `-`. Of a damaged node, or where a store cannot be read,
+    ZarrcastError is raised, whose `result` is what can be said all the same.
     """
-    result: Union[InspectArray, InspectGroup] = run_json("inspect", [store], options)
-    return result
+    return run_json("inspect", stores, options)
 
 
 def validate(*stores: Path, **options: Any) -> ValidateResult:

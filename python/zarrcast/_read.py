@@ -51,18 +51,19 @@ def _read_union(kinds: list[Any], value: Any) -> Any:
     if len(kinds) == 1:
         return _read(kinds[0], value)
     if isinstance(value, dict):
-        objects = [kind for kind in kinds if dataclasses.is_dataclass(kind)]
-        fitting = [kind for kind in objects if _has_constants(kind, value)]
-        return _read((fitting + objects + [Any])[0], value)
+        objects: list[Any] = [kind for kind in kinds if dataclasses.is_dataclass(kind)]
+        return _read(max(objects, key=lambda kind: _likeness(kind, value)), value) if objects else value
     if isinstance(value, list):
         return _read(next((kind for kind in kinds if get_origin(kind) is tuple), Any), value)
     return _read(float, value) if float in kinds else value
 
 
-def _has_constants(kind: Any, value: dict[str, Any]) -> bool:
-    """Whether the members that are constant in `kind`, such as `node_type`, are so in `value`."""
-    constants = ((name, hint) for name, (_, hint) in _members(kind).items() if get_origin(hint) is Literal)
-    return all(value.get(name) in get_args(hint) for name, hint in constants)
+def _likeness(kind: Any, value: dict[str, Any]) -> tuple[int, int]:
+    """How many members `value` has of those of `kind`; and how many that are constant there, such as `node_type`."""
+    members = _members(kind)
+    constants = [name for name, (_, hint) in members.items() if get_origin(hint) is Literal]
+    equal = [name for name in constants if value.get(name) in get_args(members[name][1])]
+    return len(value.keys() & members.keys()), len(equal)
 
 
 def _read_object(kind: Any, value: dict[str, Any]) -> Any:
