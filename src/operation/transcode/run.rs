@@ -108,6 +108,17 @@ impl Prepared {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Result<Self, OperationError> {
+        Self::of_some(options, given, |_| true, progress, interrupt)
+    }
+
+    /// The same of those arrays alone that are wanted, by their numbers: each is settled as among all of them.
+    pub(super) fn of_some(
+        options: &TranscodeOptions,
+        given: impl FnOnce(&mut Source) -> Result<(), OperationError>,
+        is_wanted: impl Fn(u64) -> bool,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Result<Self, OperationError> {
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
         check_scratch_folder(options.run.scratch.as_ref())?;
@@ -122,7 +133,8 @@ impl Prepared {
         let driver_of = &driver;
         let planning =
             Planning { budget, run, interrupt, driver: driver_of, progress, work, is_tree, shelf, bytes };
-        let mut arrays = planning.plan(arrays)?;
+        let wanted = (0..).zip(arrays).filter(|(number, _)| is_wanted(*number));
+        let mut arrays = planning.plan(wanted.map(|(_, array)| array).collect())?;
         let needed = most_bytes(&arrays, budget, driver.num_threads());
         shelf.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
         let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
@@ -146,7 +158,21 @@ impl Prepared {
         options: &TranscodeOptions,
         sealed: &SealedPlan,
     ) -> Result<(), OperationError> {
-        sealed.check_same(&SealedPlan::seal(options, &self.source, &self.arrays, self.documents.clone()))
+        sealed.check_same(&self.sealed(options))
+    }
+
+    /// The same where only those arrays were settled that are wanted, by their numbers.
+    pub(super) fn check_same_of_some(
+        &self,
+        options: &TranscodeOptions,
+        sealed: &SealedPlan,
+        is_wanted: impl Fn(u64) -> bool,
+    ) -> Result<(), OperationError> {
+        sealed.of_some(is_wanted).check_same(&self.sealed(options).of_some(|_| true))
+    }
+
+    fn sealed(&self, options: &TranscodeOptions) -> SealedPlan {
+        SealedPlan::seal(options, &self.source, &self.arrays, self.documents.clone())
     }
 
     /// What the user should know of SOURCE and of what becomes of it.

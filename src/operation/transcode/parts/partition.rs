@@ -219,15 +219,19 @@ impl Part<'_> {
         interrupt: &Interrupt,
     ) -> Result<Option<Vec<(u64, PartReport)>>, OperationError> {
         let options = self.plan.options(options);
-        let prepared = Prepared::new(&options, |source| self.plan.apply(source), progress, interrupt)?;
-        prepared.check_same(&options, &self.plan.sealed)?;
+        let given = |source: &mut Source| self.plan.apply(source);
+        // Of a hierarchy's arrays most are others' work.
+        let is_own = |number| !units_between(self.bounds, number).is_empty();
+        let prepared = Prepared::of_some(&options, given, is_own, progress, interrupt)?;
+        prepared.check_same_of_some(&options, &self.plan.sealed, is_own)?;
+        let numbers = || (0..self.plan.sealed.num_arrays()).filter(|number| is_own(*number));
         let Prepared { budget, driver, site, arrays, .. } = prepared;
         let command = format!("`--partition {}`", self.index);
         let left = format!("part {} is unfinished: {command} again goes on with it", self.index);
         let _unfinished = interrupt
             .begin(left.clone(), Some(site.clearing()))
             .map_err(|_| OperationError::interrupted())?;
-        let assigned = arrays.iter().zip(0..).map(|(array, number)| {
+        let assigned = arrays.iter().zip(numbers()).map(|(array, number)| {
             let name = match self.pass {
                 PassName::Staging => name_of_pass(&array.path, FIRST_PASS),
                 PassName::Range | PassName::Write => array.path.clone(),
@@ -241,7 +245,7 @@ impl Part<'_> {
             return Ok(None);
         }
         let verifies = self.plan.verifies;
-        let extent = self.extent(&arrays, claim.place())?;
+        let extent = self.extent(numbers().zip(&arrays), claim.place())?;
         let writing =
             Writing { arrays: &arrays, claim: &claim, driver: &driver, budget, progress, verifies, extent };
         let written = writing.chunks().map_err(|ended| ended.error).and_then(|tallies| {
@@ -253,7 +257,7 @@ impl Part<'_> {
             Ok(reports) => reports.map(|(counted, verified)| PartReport::of(counted, verified)),
             Err(error) => return Err(claim.leave(error, &left)),
         };
-        let reports = (0..).zip(reports).filter(|(_, report)| *report != PartReport::default());
+        let reports = numbers().zip(reports).filter(|(_, report)| *report != PartReport::default());
         Ok(Some(reports.collect()))
     }
 
@@ -267,14 +271,17 @@ impl Part<'_> {
     }
 
     /// Which passes over the arrays are done here.
-    fn extent(&self, arrays: &[PlannedArray], place: &Node) -> Result<Extent, OperationError> {
+    fn extent<'p>(
+        &self,
+        arrays: impl Iterator<Item = (u64, &'p PlannedArray)>,
+        place: &Node,
+    ) -> Result<Extent, OperationError> {
         if self.pass == PassName::Staging {
             return Ok(Extent::FirstPasses);
         }
         let between = Receipts::at(place).between(self.plan)?;
-        let paths = arrays.iter().map(|array| array.path.clone());
-        let all =
-            (0..).zip(paths).map(|(number, path)| (path, between.get(&number).copied().unwrap_or_default()));
+        let all = arrays
+            .map(|(number, array)| (array.path.clone(), between.get(&number).copied().unwrap_or_default()));
         Ok(Extent::AfterThem(all.collect()))
     }
 

@@ -10,7 +10,7 @@ mod change;
 pub(super) mod members;
 mod quantization;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use self::members::{PlanFault, list, optional, put, put_switch, read_list, read_text, required, switch};
 use super::plan::route::name_of;
@@ -82,6 +82,24 @@ impl SealedPlan {
             arrays: arrays.iter().map(SealedArray::of).collect(),
             is_intact: true,
         }
+    }
+
+    /// What the plan has of some of its arrays alone, by their numbers: nothing of groups.
+    pub(super) fn of_some(&self, is_wanted: impl Fn(u64) -> bool) -> Self {
+        let wanted = (0..).zip(&self.arrays).filter(|(number, _)| is_wanted(*number));
+        let arrays: Vec<SealedArray> = wanted.map(|(_, array)| array.clone()).collect();
+        let folders: HashSet<&str> = arrays.iter().map(|array| array.path.trim_start_matches('/')).collect();
+        let is_of_them = |key: &str| folders.contains(key.rsplit_once('/').map_or("", |(folder, _)| folder));
+        let source = self.source.iter().filter(|(key, _)| is_of_them(key));
+        let source = source.map(|(key, digest)| (key.clone(), digest.clone())).collect();
+        let documents = self.documents.iter().filter(|(key, _)| is_of_them(key)).cloned().collect();
+        let (program, store) = (self.program.clone(), self.store.clone());
+        SealedPlan { program, store, source, documents, arrays, ..*self }
+    }
+
+    /// How many arrays there are.
+    pub(super) fn num_arrays(&self) -> u64 {
+        self.arrays.len() as u64
     }
 
     /// DEST's documents as they will be published, the one that makes it a node last.
