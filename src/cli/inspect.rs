@@ -61,8 +61,8 @@ const OTHER_LINES: u64 = 5;
 /// Show what is in a store: metadata, codec pipeline, storage, values
 ///
 /// The pipeline of an array has a row for each codec, in encode order, with the data type, shape, fill value and size of
-/// a chunk after it, also inside a shard. A group is shown as a tree, with a line for each array. What is damaged shows
-/// what it can, and exits with 1.
+/// a chunk after it, also inside a shard. A group is shown as a tree, with a line for each array; a narrow terminal
+/// leaves out codecs, then chunks, then the ratio, and a pipe has all. What is damaged shows what it can, and exits with 1.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>...")]
 pub(super) struct InspectArguments {

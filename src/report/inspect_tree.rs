@@ -44,6 +44,8 @@ pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::
         cells.extend(sizes(Some(result.totals.bytes_logical), result.totals.bytes_stored));
         table.push(cells, None);
     }
+    // What `inspect` of the array shows goes first.
+    table.leave_out(&["codecs", "chunks", "ratio"], style);
     table.write(style, output)?;
     write_stats(result, style, output)
 }

@@ -15,6 +15,9 @@ const MAX_ALIGNED: usize = 200;
 /// No column is cut to fewer letters.
 const LEAST_COLUMN: usize = 5;
 
+/// Letters of a cell that tell enough where the whole of it has no room.
+const READABLE: usize = 24;
+
 /// On which side a column's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
@@ -55,6 +58,23 @@ impl Table {
         self.rows.push(Row { cells, note, is_heading: false });
     }
 
+    /// Leaves out columns, by their names in this order, while the terminal has no room for what can be read of all.
+    pub fn leave_out(&mut self, names: &[&str], style: Style) {
+        let Some(room) = style.width() else { return };
+        for name in names {
+            if self.needed().iter().map(|needed| (*needed).min(READABLE) + 2).sum::<usize>() <= room {
+                return;
+            }
+            let place =
+                self.rows.first().and_then(|heading| heading.cells.iter().position(|cell| cell == name));
+            let Some(place) = place else { continue };
+            self.sides.remove(place);
+            for row in self.rows.iter_mut().filter(|row| place < row.cells.len()) {
+                row.cells.remove(place);
+            }
+        }
+    }
+
     /// Writes it, two columns of space before each line and between two columns. What is wider than the terminal is cut.
     pub fn write(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
         let widths = self.widths(style.width());
@@ -87,14 +107,19 @@ impl Table {
         Ok(())
     }
 
-    /// The width of each column: what it needs, the widest of text cut until all fit. The first, which names the row,
-    /// keeps twice as much as the others.
-    fn widths(&self, room: Option<usize>) -> Vec<usize> {
+    /// The width that each column needs.
+    fn needed(&self) -> Vec<usize> {
         let needed = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
             cells.map(|cell| width(cell)).max().unwrap_or(0).min(MAX_ALIGNED)
         };
-        let mut widths: Vec<usize> = (0..self.sides.len()).map(needed).collect();
+        (0..self.sides.len()).map(needed).collect()
+    }
+
+    /// The width of each column: what it needs, the widest of text cut until all fit. The first, which names the row,
+    /// keeps twice as much as the others.
+    fn widths(&self, room: Option<usize>) -> Vec<usize> {
+        let mut widths = self.needed();
         let Some(room) = room.map(|room| room.saturating_sub(2 * widths.len())) else { return widths };
         while widths.iter().sum::<usize>() > room {
             let of_text = widths.iter_mut().zip(&self.sides).enumerate();
@@ -195,6 +220,30 @@ mod tests {
         assert_eq!(lines.len(), 4);
         assert!(lines[1].contains(&long) && lines[2].contains(note.trim_end()), "{lines:?}");
         assert_eq!(width(&lines[3]), width(&lines[1]));
+    }
+
+    #[test]
+    fn columns_are_left_out_in_order_until_the_others_can_be_read() {
+        let headings = [
+            ("name", Align::Left),
+            ("codecs", Align::Left),
+            ("bytes", Align::Right),
+            ("ratio", Align::Right),
+        ];
+        let headings_at = |columns: Option<usize>| {
+            let mut table = Table::new(&headings);
+            table.push(vec!["n".repeat(40), "c".repeat(20), "1,024 KiB".to_owned(), "2.00".to_owned()], None);
+            table.push(vec!["group".to_owned()], None);
+            table.leave_out(&["codecs", "none", "ratio"], Style::PLAIN.within(columns));
+            assert!(
+                written(&table, columns).iter().all(|line| columns.is_none_or(|most| width(line) <= most))
+            );
+            written(&table, columns)[0].split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(headings_at(None), ["name", "codecs", "bytes", "ratio"]);
+        assert_eq!(headings_at(Some(66)), ["name", "codecs", "bytes", "ratio"]);
+        assert_eq!(headings_at(Some(60)), ["name", "bytes", "ratio"]);
+        assert_eq!(headings_at(Some(40)), ["name", "bytes"]);
     }
 
     #[test]

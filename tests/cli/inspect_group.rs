@@ -125,6 +125,38 @@ fn tree_has_names_sizes_totals_and_fits_the_terminal() {
     assert_eq!(plain["totals"]["bytes_stored"], Value::Null);
 }
 
+#[cfg(unix)]
+#[test]
+fn tree_keeps_dimension_names_and_sizes_on_a_narrow_terminal() {
+    use super::support::terminal::OnTerminal;
+    let test = CliTest::new();
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    let array = r#"{"zarr_format":3,"node_type":"array","shape":[365,721,1440],"data_type":"float32","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,721,1440]}},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes","configuration":{"endian":"little"}},
+        {"name":"zstd","configuration":{"level":1,"checksum":false}}],
+        "dimension_names":["time","latitude","longitude"]}"#;
+    test.write("g/mean_sea_level_pressure/zarr.json", array);
+    let shown = |columns| {
+        let run = test.run_in_terminal(columns, OnTerminal::Both, &["inspect", "--color", "never", "g"]);
+        run.lines
+            .iter()
+            .map(|line| line.trim_end().to_owned())
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+    };
+    let narrow = shown(80);
+    assert!(narrow.iter().all(|line| line.chars().count() <= 80), "{narrow:#?}");
+    let heading = narrow.iter().find(|line| line.trim_start().starts_with("node ")).unwrap();
+    let columns: Vec<&str> = heading.split_whitespace().collect();
+    assert_eq!(columns, ["node", "shape", "type", "decoded", "stored"], "{narrow:#?}");
+    let row = narrow.last().unwrap();
+    assert!(row.contains("  mean_sea_level_pressure  time=365,latitude=721,lo"), "{row}");
+    assert!(row.ends_with("float32  1.41 GiB     0 B"), "{row}");
+    let wide = shown(200);
+    assert!(wide.last().unwrap().contains("  1,721,1440  bytes zstd  "), "{wide:#?}");
+}
+
 #[test]
 fn damaged_member_is_a_finding_and_the_others_are_shown() {
     let test = CliTest::new();
