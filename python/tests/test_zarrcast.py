@@ -377,7 +377,12 @@ class Program(InFolder):
             "def end(*_):\n    time.sleep(0.5)\n    mark.write_text('ended')\n    sys.exit(130)\n"
             "signal.signal(signal.SIGINT, end)\nmark.write_text('began')\ntime.sleep(60)\n"
         )
-        call = f"import zarrcast, zarrcast._program as p; p.find_bin = lambda: {script!r}; zarrcast.inspect('x')"
+        # What shells start in the background ignores interrupts, and so does what that starts.
+        call = (
+            "import signal, zarrcast, zarrcast._program as p\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            f"p.find_bin = lambda: {script!r}\nzarrcast.inspect('x')"
+        )
         with subprocess.Popen([sys.executable, "-c", call], stderr=subprocess.PIPE) as process:
             deadline = time.monotonic() + 30
             while not (mark.exists() and mark.read_text()) and time.monotonic() < deadline:
