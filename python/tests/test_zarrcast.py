@@ -18,7 +18,7 @@ from typing import Any
 from unittest import mock
 
 import zarrcast
-from zarrcast import _find_bin, _program, _read, results
+from zarrcast import _find_bin, _program, _read, pre_commit, results
 
 try:
     import numpy
@@ -400,6 +400,22 @@ class Program(InFolder):
         self.assertRegex(run("--version").stdout, r"^zarrcast \d")
         self.assertEqual(run("inspect", "/no/such/store").returncode, 3)
         self.assertEqual(run("inspect", "--no-such-option").returncode, 2)
+
+
+class PreCommit(InFolder):
+    def test_store_of_a_file_is_the_outermost_folder_with_a_document(self) -> None:
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        os.makedirs("g.zarr/a/c")
+        for file in ["g.zarr/zarr.json", "g.zarr/a/zarr.json", "g.zarr/a/c/0"]:
+            Path(file).write_text("{}")
+        stores_of = pre_commit.stores_of
+        self.assertEqual(
+            stores_of(["g.zarr/a/c/0", "g.zarr/a/zarr.json", "README.md", "b.zarr.zip"]), ["b.zarr.zip", "g.zarr"]
+        )
+        self.assertEqual(stores_of([str(self.folder / "g.zarr/a/c/0")]), [str(self.folder / "g.zarr")])
+        Path("zarr.json").write_text("{}")
+        self.assertEqual(stores_of(["zarr.json", "g.zarr/a/c/0", "README.md"]), ["."])
 
 
 class FindBin(InFolder):

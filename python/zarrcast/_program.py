@@ -37,7 +37,8 @@ class ZarrcastError(Exception):
         super().__init__(status, stderr, self.command, result)
 
     def __str__(self) -> str:
-        text = self.stderr.strip() or f"no message; the command was: {shlex.join(self.command)}"
+        without = "no message" if self.result is None else f"it found {self.result}"
+        text = self.stderr.strip() or f"{without}; the command was: {shlex.join(self.command)}"
         return f"exit status {self.status}: {text}"
 
 

@@ -41,11 +41,14 @@ def _store_of(file: str) -> Optional[str]:
     if file.endswith(".zip"):
         return file
     store, folder = None, os.path.dirname(file)
-    while folder not in ("", os.sep):
+    while True:
         if any(os.path.isfile(os.path.join(folder, name)) for name in _DOCUMENTS):
-            store = folder
-        folder = os.path.dirname(folder)
-    return store
+            # Of a file at the root of a repository no folder is named.
+            store = folder or os.curdir
+        above = os.path.dirname(folder)
+        if above == folder:
+            return store
+        folder = above
 
 
 if __name__ == "__main__":

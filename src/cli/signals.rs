@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::exit_status::ExitStatus;
 use super::session::Session;
@@ -59,11 +59,15 @@ impl Signal {
     /// Asks the command to stop, waits a little where it has something to clear away, and tells what is left.
     fn end(self, session: &Session, events: &Receiver<Event>) -> ExitStatus {
         let unfinished = session.interrupt().raise();
-        if unfinished.is_some()
-            && let Ok(Event::Ended(status)) = events.recv_timeout(PATIENCE)
+        let deadline = Instant::now() + PATIENCE;
+        while unfinished.is_some()
+            && let Ok(event) = events.recv_timeout(deadline.saturating_duration_since(Instant::now()))
         {
-            // It has said itself what it leaves; or it was done just then.
-            return if status == ExitStatus::Interrupted { self.status() } else { status };
+            // It has said itself what it leaves; or it was done just then. A signal that comes again, as where a terminal
+            // and whoever started the program send one each, takes no time from it.
+            if let Event::Ended(status) = event {
+                return if status == ExitStatus::Interrupted { self.status() } else { status };
+            }
         }
         session.interrupt().clear();
         session.progress().finish();

@@ -42,7 +42,9 @@ impl RemoteOptions {
         const OPEN: [&str; 5] = ["kms_key_id", "key_enabled", "token_file", "service_url", "path"];
         let name = name.to_ascii_lowercase();
         let is_named = name.split('_').any(|word| SECRETS.contains(&word));
-        (is_named && !OPEN.iter().any(|open| name.ends_with(open))) || without_secrets(value) != value
+        let has_password = value.split_once('@').is_some_and(|(user, _)| user.contains(':'));
+        let is_open = OPEN.iter().any(|open| name.ends_with(open));
+        (is_named && !is_open) || has_password || without_secrets(value) != value
     }
 }
 
@@ -114,6 +116,8 @@ mod tests {
             assert!(!RemoteOptions::may_be_secret(name, "http://localhost:9000"), "{name}");
             assert!(RemoteOptions::may_be_secret(name, "http://user:word@localhost"), "{name}");
             assert!(RemoteOptions::may_be_secret(name, "http://localhost?sig=x"), "{name}");
+            assert!(RemoteOptions::may_be_secret(name, "user:word@localhost:8080"), "{name}");
+            assert!(!RemoteOptions::may_be_secret(name, "name@project.iam.example"), "{name}");
         }
     }
 }

@@ -51,7 +51,9 @@ fn objects_that_are_not_removed_together_are_removed_one_by_one() {
         (501, ""),
         (400, "<Error><Code>MissingContentMD5</Code></Error>"),
         (403, "<Error><Code>AccessDenied</Code></Error>"),
+        (500, "<Error><Code>InternalError</Code></Error>"),
         (200, "ok"),
+        (200, "<DeleteResult><Error><Key>b%2Fc%2F0</Key></Error></DeleteResult>"),
     ];
     for (status, body) in answers {
         let decline = move |_, request: &Request| {

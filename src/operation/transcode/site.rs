@@ -318,7 +318,7 @@ impl Site {
         if journal.must_clear() && !self.spots.stages() {
             self.clear_place(&mut journal)?;
         }
-        let is_published = is_resumed && is_node(&self.work);
+        let is_published = is_resumed && is_node(&self.work)?;
         Ok(Claim { site: self, journal, is_resumed, is_published })
     }
 
@@ -541,12 +541,13 @@ impl Site {
 }
 
 /// Whether a document makes a place a node.
-pub(super) fn is_node(place: &Node) -> bool {
+pub(super) fn is_node(place: &Node) -> Result<bool, OperationError> {
     if place.abilities().is_remote {
-        // All are asked for at once, by a request each.
-        return place.sizes("", &NODE_KEYS).is_ok_and(|sizes| sizes.iter().any(Option::is_some));
+        // All are asked for at once, by a request each. One that is not answered may be the one that is there.
+        let sizes = place.sizes("", &NODE_KEYS).map_err(cannot_write)?;
+        return Ok(sizes.iter().any(Option::is_some));
     }
-    NODE_KEYS.iter().any(|key| matches!(place.kind_of(key), Ok(Some(EntryKind::File))))
+    Ok(NODE_KEYS.iter().any(|key| matches!(place.kind_of(key), Ok(Some(EntryKind::File)))))
 }
 
 /// Removes the folder of a run, the plan of one in parts last: as long as that is there it is known what is left to do.

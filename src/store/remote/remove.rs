@@ -89,8 +89,10 @@ impl RemoteStore {
             .map(|piece| runtime.spawn(client.clone().delete_together(piece, self.name.clone())))
             .collect();
         let ended = |error| io("remove", &self.name, std::io::Error::other(error));
+        // All end before an error is told: none may come over what is written next.
+        let rest: Vec<_> = rest.into_iter().map(|piece| runtime.block_on(piece)).collect();
         for piece in rest {
-            others.extend(runtime.block_on(piece).map_err(ended)??);
+            others.extend(piece.map_err(ended)??);
         }
         left.extend(&others);
         Ok(left.into_iter().cloned().collect())
@@ -129,9 +131,12 @@ impl Client {
             .with_header("content-type", "application/xml")
             // Amazon S3 wants a digest of the list, and of all digests this one is known to most stores.
             .with_header("content-md5", STANDARD.encode(Md5::digest(&text)));
-        let answer = self.send(attempt, &with_body(request, text.into_bytes()), ANSWER).await?;
-        let removed = answer.status.is_success().then(|| not_removed(&answer.body)).flatten();
-        let Some(left) = removed else {
+        // What fails is asked for one by one, which says why.
+        let answer = self.send(attempt, &with_body(request, text.into_bytes()), ANSWER).await.ok();
+        let answer = answer.filter(|answer| answer.status.is_success());
+        let removed = answer.and_then(|answer| not_removed(&answer.body));
+        // A key that was not asked for may be one of them, written otherwise.
+        let Some(left) = removed.filter(|left| left.iter().all(|key| keys.contains(key))) else {
             self.deletes_together.store(false, Ordering::Relaxed);
             return Ok(keys);
         };

@@ -66,10 +66,12 @@ impl Request {
         Request { method, key: key.map(str::to_owned), query, headers, body, moves: 0 }
     }
 
-    /// Whether it asks for more bytes from the end than an object may have, which some servers have not learned: they fail.
+    /// Whether it asks for what some servers have not learned, and fail at: more bytes from the end than an object may have, or
+    /// many objects to be removed.
     fn fails_by(&self, status: StatusCode) -> bool {
         let is_from_end = |(name, value): &(&str, String)| *name == "range" && value.starts_with("bytes=-");
-        status == StatusCode::INTERNAL_SERVER_ERROR && self.headers.iter().any(is_from_end)
+        let is_of_many = self.query.iter().any(|(name, _)| *name == "delete");
+        status == StatusCode::INTERNAL_SERVER_ERROR && (is_of_many || self.headers.iter().any(is_from_end))
     }
 
     pub(super) fn with_query(mut self, name: &'static str, value: impl Into<String>) -> Self {

@@ -48,7 +48,7 @@ enum Standing {
 /// What stands in DEST; an error where no job in parts was begun there.
 fn standing(options: &TranscodeOptions) -> Result<(Node, Standing), OperationError> {
     let place = options.destination.node().site().map_err(cannot_write)?.node(Spot::Place);
-    let is_published = is_node(&place);
+    let is_published = is_node(&place)?;
     let standing = match PartsPlan::find(&place)? {
         Some(_) if is_published => Standing::Published,
         Some(plan) => Standing::UnderWay(Box::new(plan)),
