@@ -236,12 +236,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(404, "NoSuchUpload", "The requested upload was not found.")
         return found
 
+    def removed(self, bucket, content):
+        """Removes the objects that a request names; what is said of those that are not removed."""
+        digest = self.headers.get("content-md5")
+        if digest is not None and digest != base64.b64encode(hashlib.md5(content).digest()).decode():
+            raise Refused(400, "BadDigest", "The Content-MD5 you specified did not match what we received.")
+        left = ""
+        for field in ElementTree.fromstring(content).iter():
+            if field.tag.rpartition("}")[2] == "Key" and bucket.objects.pop(field.text, None) is None:
+                left += f"<Error><Key>{escape(field.text)}</Key><Code>NoSuchKey</Code></Error>"
+        return left
+
     def serve_post(self, bucket, key, query, content):
         if "uploads" in query:
             name = f"upload-{len(bucket.uploads)}-{time.monotonic_ns()}"
             bucket.uploads[name] = (key, {})
             inside = f"<UploadId>{name}</UploadId>"
             return 200, document("InitiateMultipartUploadResult", inside), {"content_type": "application/xml"}
+        if "delete" in query:
+            return 200, document("DeleteResult", self.removed(bucket, content)), {"content_type": "application/xml"}
         _, parts = self.upload(bucket, key, query)
         whole, before = [], 0
         for part in ElementTree.fromstring(content):
