@@ -33,6 +33,11 @@ python:
     cargo build --release --locked
     .ci/python target/release/zarrcast "$(mktemp -d)"
 
+# Build the guide with the release program, check its links, run its examples
+guide:
+    cargo build --release --locked
+    .ci/guide target/release/zarrcast "$(mktemp -d)"
+
 # Quantise the example of the README
 demo:
     .ci/readme-command demo-command

@@ -1,13 +1,16 @@
 //! `completions/` holds what the program generates, shell completions and manual pages, `docs/data-types.md` what each
-//! data type supports, and `docs/codecs.md` which codecs there are.
+//! data type supports, `docs/codecs.md` which codecs there are, and `docs/rules.md` the guide's page of rules.
 //!
 //! `UPDATE_GENERATED=1 cargo test --test generated` rewrites it.
 
 #![expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+
+use zarrcast::diagnostic::code::{ALL, RETIRED};
 
 #[test]
 fn page_of_data_types_is_what_the_program_generates() {
@@ -18,6 +21,38 @@ fn page_of_data_types_is_what_the_program_generates() {
 #[test]
 fn page_of_codecs_is_what_the_program_generates() {
     expect_page("docs/codecs.md", &zarrcast::operation::codec_page::codec_page());
+}
+
+#[test]
+fn page_of_rules_has_all_of_them() {
+    expect_page("docs/rules.md", &rule_page());
+}
+
+/// The chapter of the guide: a table, then the page of each rule, which mdBook takes from where `--explain` has it.
+fn rule_page() -> String {
+    let mut page = "\
+# Rules
+
+What `zarrcast validate` finds. Each rule has a code and a name, which stay as they are; `--deny` and `--allow` take either, and
+`zarrcast validate --explain ZC201` prints what stands here. *Error*: wrong. *Warning*: read here, but not by every reader.
+*Info*: worth knowing. Retired codes are listed last.
+
+| code | name | severity | what it finds |
+| --- | --- | --- | --- |
+"
+    .to_owned();
+    for rule in ALL {
+        let (code, name, severity) = (rule.code, rule.name, rule.severity);
+        writeln!(page, "| [{code}](#{code}) | {name} | {severity} | {} |", rule.title()).unwrap();
+    }
+    for rule in ALL.iter().chain(RETIRED) {
+        // The heading is written here for its anchor; the lines below it are the page's own.
+        let (code, name) = (rule.code, rule.name);
+        let title = rule.title();
+        write!(page, "\n# {code} {name}: {title} {{#{code}}}\n\n").unwrap();
+        writeln!(page, "{{{{#include ../src/diagnostic/page/{code}.md:2:}}}}").unwrap();
+    }
+    page
 }
 
 fn expect_page(name: &str, generated: &str) {
