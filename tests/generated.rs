@@ -49,7 +49,7 @@ What `zarrcast validate` finds. Each rule has a code and a name, which stay as t
         // The heading is written here for its anchor; the lines below it are the page's own.
         let (code, name) = (rule.code, rule.name);
         let title = rule.title();
-        write!(page, "\n# {code} {name}: {title} {{#{code}}}\n\n").unwrap();
+        writeln!(page, "\n# {code} {name}: {title} {{#{code}}}\n").unwrap();
         writeln!(page, "{{{{#include ../src/diagnostic/page/{code}.md:2:}}}}").unwrap();
     }
     page
