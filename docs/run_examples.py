@@ -13,9 +13,9 @@ what stands in the guide is what a person sees. Kinds of blocks:
 ```python    `>>> statement` and what Python prints; blocks with no console block between them share their names.
              Without prompts it is not run, but has to be Python.
 ```sh        not run, for what needs a cloud or a cluster: bash has to parse it, and `zarrcast` to know all options.
-```json      has to be JSON.
 
-Others are text. What is different each time (durations, rates) is not compared.
+A command within a sentence, in backquotes and beginning with `zarrcast`, is parsed like those. ```json blocks have to
+be JSON. Other blocks are text. What is different each time (durations, rates) is not compared.
 """
 
 import argparse
@@ -180,6 +180,18 @@ class Chapter:
                     continue
                 for words in calls_of_program(block.text):
                     self.check_options(line, words, environment)
+
+        if self.path.parent != DOCS:
+            return
+        # Commands within sentences, but for those with a word that stands for something.
+        opened = False
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if line.startswith("```"):
+                opened = not opened
+            for command in [] if opened else re.findall(r"`(zarrcast [^`]+)`", line):
+                if not re.search(r"\b[A-Z]{3,}\b", command):
+                    for words in calls_of_program(command):
+                        self.check_options(number, words, environment)
 
     def check_options(self, line, words, environment):
         # What stands before --help is parsed first: an unknown option is told, and a value that it does not take.
