@@ -3,7 +3,7 @@
 
 `run_examples.py PROGRAM [--write] [CHAPTER...]`: PROGRAM is the zarrcast to try, CHAPTER a file of this folder (all
 that SUMMARY.md lists where none is given). `--write` puts what was printed into the chapters. Wants Python 3.11 and
-bash; blocks that use numpy, xarray, zarr or moto are left out and counted where these are not.
+bash; what uses numpy, xarray, zarr, moto or curl is left out and counted where these are not.
 
 The commands of a chapter run in one bash, in a folder of its own with the example data, on a terminal of 80 columns:
 what stands in the guide is what a person sees. Kinds of blocks:
@@ -47,7 +47,9 @@ COLUMNS, LINES = 80, 24
 SECONDS_OF_A_CHAPTER = 180
 MARK = "\x1e"
 # Packages that some blocks want, by a word that gives such a block away.
-WANTED = {"xarray": "xarray", "import zarr\n": "zarr", "numpy": "numpy", "moto_server": "moto"}
+WANTED = {"xarray": "xarray", "import zarr\n": "zarr", "numpy": "numpy"}
+# Without these a whole chapter is left out: what follows is done with what they began.
+WANTED_BY_ALL = {"moto_server": "moto", "curl ": "curl"}
 
 
 class Example:
@@ -138,7 +140,7 @@ class Chapter:
     """A page of the guide, and what came of its examples."""
 
     def __init__(self, path):
-        self.path = path
+        self.path = path.resolve()
         self.name = path.name
         self.text = path.read_text(encoding="utf-8")
         self.blocks = blocks_of(self.text)
@@ -151,6 +153,11 @@ class Chapter:
             for word, package in WANTED.items():
                 if word in block.text and importlib.util.find_spec(package) is None:
                     block.left_out = package
+        for word, wanted in WANTED_BY_ALL.items():
+            if any(word in block.text for block in self.blocks if block.kind == "console"):
+                if shutil.which(wanted) is None and importlib.util.find_spec(wanted) is None:
+                    for block in self.blocks:
+                        block.left_out = wanted
 
     def runs(self):
         return [block for block in self.blocks if block.examples and not block.left_out]
