@@ -6,6 +6,7 @@ Wants Python 3.9 or later and the program `zarrcast` on the PATH. The same store
 sst.zarr       real: monthly sea-surface temperature of an ocean model, land is NaN (see fixtures/README.md)
 climate.zarr   made up: 240 days of temperature and precipitation on a grid of 48 by 96, Zarr v2, as xarray writes it
 cells.zarr     made up: two channels of a microscope, 16-bit counts
+stations.zarr  made up: temperatures of 16 stations, -9999 where one did not report
 """
 
 import argparse
@@ -62,6 +63,15 @@ def cells():
     return counts
 
 
+def stations():
+    """Degrees Celsius in tenths, day by day; about one in twenty is missing."""
+    dice, values = random.Random(16), array("f")
+    for _ in range(DAYS):
+        day = dice.random() * 12
+        values.extend(-9999 if dice.random() < 0.05 else round(day + dice.random() * 5, 1) for _ in range(16))
+    return values
+
+
 def write_json(path, document):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=4) + "\n")
@@ -112,25 +122,36 @@ def write_climate(folder):
     write_json(folder / ".zmetadata", {"metadata": metadata, "zarr_consolidated_format": 1})
 
 
-def write_cells(folder):
+def write_v3(folder, values, shape, chunks, data_type, dimensions, attributes):
+    """An array of Zarr v3 whose chunks are whole along all axes but the first."""
     document = {
         "zarr_format": 3,
         "node_type": "array",
-        "shape": [2, 512, 512],
-        "data_type": "uint16",
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 512, 512]}},
+        "shape": shape,
+        "data_type": data_type,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
         "fill_value": 0,
         "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-        "attributes": {"channels": ["nuclei", "membranes"]},
-        "dimension_names": ["c", "y", "x"],
+        "attributes": attributes,
+        "dimension_names": dimensions,
     }
     write_json(folder / "zarr.json", document)
-    counts, plane = cells(), 512 * 512
-    for channel in range(2):
-        path = folder / "c" / str(channel) / "0" / "0"
+    count = len(values) * chunks[0] // shape[0]
+    for index in range(shape[0] // chunks[0]):
+        path = folder.joinpath("c", str(index), *["0"] * (len(shape) - 1))
         path.parent.mkdir(parents=True)
-        path.write_bytes(counts[channel * plane : (channel + 1) * plane].tobytes())
+        path.write_bytes(values[index * count : (index + 1) * count].tobytes())
+
+
+def write_cells(folder):
+    attributes = {"channels": ["nuclei", "membranes"]}
+    write_v3(folder, cells(), [2, 512, 512], [1, 512, 512], "uint16", ["c", "y", "x"], attributes)
+
+
+def write_stations(folder):
+    attributes = {"long_name": "air temperature", "units": "degree_C", "missing_value": -9999.0}
+    write_v3(folder, stations(), [DAYS, 16], [60, 16], "float32", ["time", "station"], attributes)
 
 
 def main():
@@ -143,6 +164,7 @@ def main():
         for name, write, options in (
             ("climate.zarr", write_climate, ["--compress", BLOSC]),
             ("cells.zarr", write_cells, ["--chunk-shape", "1,64,64", "--compress", "zstd:3"]),
+            ("stations.zarr", write_stations, ["--compress", "zstd:3"]),
         ):
             plain = Path(temporary) / name
             write(plain)
