@@ -38,6 +38,11 @@ guide:
     cargo build --release --locked
     .ci/guide target/release/zarrcast "$(mktemp -d)"
 
+# Look at reports of the release program in headless Chromium; screenshots of them go to `pictures`, where it is given
+report pictures="":
+    cargo build --release --locked
+    .ci/report target/release/zarrcast "$(mktemp -d)" {{pictures}}
+
 # Quantise the example of the README
 demo:
     .ci/readme-command demo-command

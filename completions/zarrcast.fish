@@ -56,6 +56,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview -d
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing, which no figure is over; `auto`: those that are declared' -r -f -a "auto\t''
 none\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-png -d 'Draw the slice of --preview into a PNG file of at most 1024 x 1024 pixels' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l report -d 'Write the result as a page with pictures, too: one HTML file that needs nothing from elsewhere' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l threads -d 'Worker threads' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
@@ -505,6 +506,7 @@ ZX103\t'chunk-value'
 ZX104\t'not-checked'
 ZX105\t'no-checksum'
 ZX201\t'no-statistics'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l report -d 'Write the result as a page with pictures, too: one HTML file that needs nothing from elsewhere' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l threads -d 'Worker threads' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
@@ -631,6 +633,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l print-sc
 kubernetes\t''
 dask\t''
 snakemake\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l report -d 'Write the result as a page with pictures, too: one HTML file that needs nothing from elsewhere' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l threads -d 'Worker threads' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'

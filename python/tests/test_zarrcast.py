@@ -139,6 +139,9 @@ class Transcode(InFolder):
         assert quantization and quantization.max_abs_error is not None and quantization.bound is not None
         self.assertEqual((quantization.as_, quantization.codes), ("codecs", (1, 255)))
         self.assertLessEqual(quantization.max_abs_error, quantization.bound)
+        page = self.folder / "small.html"
+        zarrcast.transcode(FIELD, dest, quantize="uint8", overwrite=True, report=page)
+        self.assertIn("Difference", page.read_text("utf-8"))
         with self.assertRaises(zarrcast.ZarrcastError) as raised:
             zarrcast.transcode(FIELD, dest)
         self.assertEqual(raised.exception.status, 3)

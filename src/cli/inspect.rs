@@ -9,6 +9,7 @@ use clap::Args;
 use super::ExitStatus;
 use super::arguments::CommonArguments;
 use super::exit_status::of_error;
+use super::report_file::{ReportArguments, ReportFile};
 use super::session::Session;
 use super::value;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -20,6 +21,7 @@ use crate::operation::options::{
     CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions,
 };
 use crate::operation::validate_result::Failure;
+use crate::report::html::{self, Inspected};
 use crate::report::terminal::Style;
 use crate::report::{inspect_preview, inspect_text, inspect_tree, json, terminal};
 use crate::store::{Location, file};
@@ -42,6 +44,9 @@ const EXAMPLES: &str = r"Examples:
 
   A picture of the fourth time step:
     zarrcast inspect --preview time=3 temperature.zarr
+
+  All of it as a page with pictures:
+    zarrcast inspect --report t.html temperature.zarr
 
   The pipeline for a program:
     zarrcast inspect --json temperature.zarr | jq .pipeline";
@@ -84,6 +89,9 @@ pub(super) struct InspectArguments {
 
     #[command(flatten)]
     values: ValueArguments,
+
+    #[command(flatten)]
+    report: ReportArguments,
 
     #[command(flatten)]
     pub(super) common: CommonArguments,
@@ -162,13 +170,20 @@ impl InspectArguments {
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let image = self.values.preview_png.clone();
+        let report = self.report.clone();
         let options = self.options(session)?;
-        let [options] = options.as_slice() else { return inspect_all(&options, as_json, session) };
+        let report = report.file(options.iter().map(|options| &options.store))?;
+        let [options] = options.as_slice() else {
+            return inspect_all(&options, as_json, report.as_ref(), session);
+        };
         let result = inspect(options, session.progress(), session.interrupt())?;
         session.progress().finish();
         session.warn(result.warnings());
         if let Some(path) = image {
             write_image(&result, &path)?;
+        }
+        if let Some(report) = report {
+            report.write(&html::inspect(&[Inspected { store: String::new(), result: Ok(&result) }]))?;
         }
         session.report(("inspect", as_json), &result, write_text)?;
         Ok(status_of(&result))
@@ -207,6 +222,7 @@ impl InspectArguments {
             chunk: chunk.map(|chunk| ChunkOptions { indices: chunk.0, inner: inner_chunk }),
             cf: CfOptions { missing: missing.0, unpacks: cf },
             depth: self.depth,
+            draws: self.report.report.is_some(),
             preview: (picture.is_some() || image.is_some()).then_some(PreviewOptions { at, picture, image }),
             ..InspectOptions::default()
         };
@@ -224,9 +240,16 @@ impl InspectArguments {
 
 /// Inspects several STOREs, all of them whatever one of them is like; the status is the greatest of theirs. As text each
 /// is shown once it is known.
-fn inspect_all(options: &[InspectOptions], as_json: bool, session: &Session) -> anyhow::Result<ExitStatus> {
+fn inspect_all(
+    options: &[InspectOptions],
+    as_json: bool,
+    report: Option<&ReportFile>,
+    session: &Session,
+) -> anyhow::Result<ExitStatus> {
     let mut status = ExitStatus::Done;
     let (mut results, mut failures) = (Vec::new(), Vec::new());
+    // Of each STORE, its place among the results or among the failures.
+    let mut places = Vec::new();
     let mut is_first = true;
     for options in options {
         let store = options.store.display().to_string();
@@ -236,6 +259,7 @@ fn inspect_all(options: &[InspectOptions], as_json: bool, session: &Session) -> 
             Err(error) => {
                 let message = error.in_one_line();
                 let node = options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
+                places.push((store.clone(), Err(failures.len())));
                 failures.push(Failure { store: Some(store), node, key: None, message });
                 let error = error.into();
                 session.report_error(&error);
@@ -246,16 +270,25 @@ fn inspect_all(options: &[InspectOptions], as_json: bool, session: &Session) -> 
         session.progress().finish();
         session.warn(&in_store(&store, result.warnings()));
         status = status.max(status_of(&result));
-        if as_json {
-            results.push(result);
-            continue;
+        if !as_json {
+            session.print(|output| {
+                if !std::mem::take(&mut is_first) {
+                    writeln!(output)?;
+                }
+                write_text(&result, session.style(), output)
+            })?;
         }
-        session.print(|output| {
-            if !std::mem::take(&mut is_first) {
-                writeln!(output)?;
-            }
-            write_text(&result, session.style(), output)
-        })?;
+        if as_json || report.is_some() {
+            places.push((store, Ok(results.len())));
+            results.push(result);
+        }
+    }
+    if let Some(report) = report {
+        let inspected = places.into_iter().map(|(store, place)| {
+            let result = place.map(|place| &results[place]).map_err(|place| failures[place].message.clone());
+            Inspected { store, result }
+        });
+        report.write(&html::inspect(&inspected.collect::<Vec<_>>()))?;
     }
     if as_json {
         let stores = results.iter().map(|result| json::Document::new("inspect", result)).collect();

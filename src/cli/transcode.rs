@@ -9,6 +9,7 @@ use clap::{Args, Parser};
 
 use super::ExitStatus;
 use super::arguments::CommonArguments;
+use super::report_file::{ReportArguments, ReportFile};
 use super::session::Session;
 use super::value;
 use crate::kernel::{OutOfRange, Rounding};
@@ -18,8 +19,9 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{
     ChangeOptions, QuantizeForm, QuantizeOptions, Rule, RunOptions, TranscodeOptions,
 };
-use crate::operation::transcode::transcode;
-use crate::report::transcode_text;
+use crate::operation::transcode::{comparisons, transcode};
+use crate::operation::transcode_result::TranscodeResult;
+use crate::report::{html, transcode_text};
 use arguments::{ChangeArguments, ConversionArguments, Format, HierarchyArguments, QuantizeArguments};
 
 const EXAMPLES: &str = r"Examples:
@@ -57,6 +59,10 @@ const EXAMPLES: &str = r"Examples:
       --exclude 'stations/**' \
       --rule '**/temperature: --max-error 0.05' \
       climate.zarr small.zarr
+
+  What became of the values, as a page with pictures:
+    zarrcast transcode --quantize uint8 \
+      --report small.html temperature.zarr small.zarr
 
   Go on after an interruption or a full disk:
     zarrcast transcode --compress zstd:9 --resume \
@@ -143,6 +149,9 @@ pub(super) struct TranscodeArguments {
     parts: parts::PartsArguments,
 
     #[command(flatten)]
+    report: ReportArguments,
+
+    #[command(flatten)]
     pub(super) common: CommonArguments,
 }
 
@@ -150,13 +159,19 @@ impl TranscodeArguments {
     /// Runs the command and reports. What it does is done before the report is written: a closed pipe changes nothing.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
+        let report = self.report.clone();
         let access = if self.parts.prints_script() { self.words_of_script()? } else { Vec::new() };
         let (options, parts) = self.into_options()?;
+        parts.check_report(report.report.is_some())?;
+        let report = report.file([&options.source, &options.destination])?;
         if parts.is_given() {
-            return parts.run(&options, access, as_json, session);
+            return parts.run(&options, access, (as_json, report.as_ref()), session);
         }
         let result = transcode(&options, session.progress(), session.interrupt())?;
         session.warn(&result.warnings);
+        if let Some(report) = &report {
+            write_report(report, &options, &result, session)?;
+        }
         session.report(("transcode", as_json), &result, transcode_text::write)?;
         let equal = result.nodes.iter().all(|node| node.verify.as_ref().is_none_or(|verify| verify.equal));
         Ok(if equal { ExitStatus::Done } else { ExitStatus::DataFault })
@@ -192,6 +207,25 @@ impl TranscodeArguments {
         };
         Ok((options, self.parts))
     }
+}
+
+/// Writes the page of a job that is done, or of a plan. Whatever happens to the page, DEST is as it is.
+fn write_report(
+    report: &ReportFile,
+    options: &TranscodeOptions,
+    result: &TranscodeResult,
+    session: &Session,
+) -> anyhow::Result<()> {
+    let written = comparisons(options, result, session.progress(), session.interrupt())
+        .and_then(|compared| report.write(&html::transcode(result, &compared)));
+    session.progress().finish();
+    written.map_err(|error| {
+        if !result.complete {
+            return error.into();
+        }
+        let help = format!("`{}` is complete all the same: only the report is missing", result.destination);
+        error.with_help(help).into()
+    })
 }
 
 /// What is asked to change: of all arrays, or of those of a rule.

@@ -19,7 +19,7 @@ use crate::operation::options::ValidateOptions;
 use crate::operation::validate::{ValidateOutcome, validate};
 use crate::report::terminal::Output;
 use crate::report::validate_text::Look;
-use crate::report::{github, json, junit, sarif, terminal, validate_text};
+use crate::report::{github, html, json, junit, sarif, terminal, validate_text};
 use crate::store::file;
 
 pub(super) use arguments::ValidateArguments;
@@ -31,16 +31,22 @@ impl ValidateArguments {
         let format = self.format()?;
         let is_verbose = self.common.verbose > 0;
         let contract = self.write_expect.clone();
+        let report = self.report.clone();
         let options = match self.task()? {
             Task::Explain(code) => return rules::explain(code, format, session),
             Task::ListRules => return rules::list(format, session),
             Task::Validate(options) => *options,
         };
+        let stores = options.stores.iter().chain(options.against.as_ref().map(|against| &against.other));
+        let report = report.file(stores)?;
         let outcome = validate(&options, session.progress(), session.interrupt());
         session.progress().finish();
         // A STORE that could not be opened is among the failures.
         if let Some(path) = contract.filter(|_| !outcome.result.checked.is_empty()) {
             write_contract(&options, &path, session)?;
+        }
+        if let Some(report) = report {
+            report.write(&html::validate(&outcome.result))?;
         }
         let width = terminal::columns(Output::Result);
         let look = Look { style: session.style(), width, is_verbose };

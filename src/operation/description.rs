@@ -43,6 +43,7 @@ pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayRes
         chunk: None,
         preview: None,
         image: None,
+        drawing: None,
         warnings: diagnostics.clone(),
     }
 }

@@ -3,6 +3,7 @@
 
 mod chunk;
 mod contents;
+mod drawn;
 mod group;
 mod histogram;
 mod picture;
@@ -13,6 +14,7 @@ mod values;
 
 use super::budget::Budget;
 use super::description::describe;
+use super::drawing::ArrayDrawing;
 use super::error::OperationError;
 use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
 use super::open::{ArrayReading, open_documents, opened, read_array_of};
@@ -111,6 +113,11 @@ fn contents(
     let mut side = match side {
         Ok(side) => side,
         Err(error) => {
+            if !options.asks_for_values_by_name() {
+                let note = error.in_one_line();
+                result.drawing = Some(ArrayDrawing { note: Some(note), ..ArrayDrawing::default() });
+                return Ok(());
+            }
             // To `validate` it is no fault of the store; here it keeps from what was asked for.
             result.warnings.extend(Profile::Values.judged(vec![finding(error, code::CODEC_UNSUPPORTED)?]));
             return Ok(());
@@ -146,8 +153,9 @@ fn listing(
 
 /// Bytes that a thread holds at once.
 fn needed_bytes(side: &StoredArray, options: &InspectOptions) -> u64 {
-    let reads_chunks =
-        options.preview.is_some() || side.present.as_ref().is_some_and(|present| !present.is_empty());
+    let reads_chunks = options.preview.is_some()
+        || options.draws
+        || side.present.as_ref().is_some_and(|present| !present.is_empty());
     let unit = if reads_chunks { unit_bytes(side) } else { 0 };
     // Codes are made of all that was read.
     let codes = options.suggest.map_or(0, |_| side.subchunk_chain().decoded_bytes().min(unit));
@@ -166,8 +174,13 @@ impl InspectOptions {
         self.histogram.is_some() || self.suggest.is_some() || self.chunk.is_some() || self.preview.is_some()
     }
 
+    /// Whether an option is given whose answer is in the chunks.
+    fn asks_for_values_by_name(&self) -> bool {
+        self.stats || self.asks_for_more_than_figures()
+    }
+
     /// Whether chunks are decoded.
     fn asks_for_values(&self) -> bool {
-        self.stats || self.asks_for_more_than_figures()
+        self.draws || self.asks_for_values_by_name()
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::diagnostic::Diagnostic;
 use crate::metadata::json::Json;
+use crate::operation::drawing::ArrayDrawing;
 use crate::operation::validate_result::Failure;
 pub use values::{
     ChunkResult, ChunkStage, HistogramResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow,
@@ -201,6 +202,9 @@ pub struct ArrayResult {
     /// What `--preview-png` draws; no part of the document.
     #[serde(skip)]
     pub image: Option<PreviewResult>,
+    /// What a report draws; no part of the document.
+    #[serde(skip)]
+    pub drawing: Option<ArrayDrawing>,
     /// Findings.
     pub warnings: Vec<Diagnostic>,
 }

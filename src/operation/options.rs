@@ -323,6 +323,8 @@ pub struct InspectOptions {
     pub cf: CfOptions,
     /// `--depth`: how far below a group nodes are shown; `None`: all.
     pub depth: Option<u64>,
+    /// `--report`: whether the numbers of an array's pictures are read.
+    pub draws: bool,
 }
 
 /// `--histogram BINS[,MIN,MAX]`.

@@ -34,7 +34,8 @@ pub fn write(preview: &PreviewResult, style: Style, output: &mut dyn Write) -> i
     writeln!(output, "{}", legend(preview, style))
 }
 
-fn heading(preview: &PreviewResult) -> String {
+/// What is drawn: `preview: lat (180) down, lon (360) to the right, at time=3`.
+pub(super) fn heading(preview: &PreviewResult) -> String {
     let axes: Vec<String> = preview.axes.iter().map(axis).collect();
     let at: Vec<String> = preview
         .at
@@ -47,7 +48,8 @@ fn heading(preview: &PreviewResult) -> String {
     format!("preview: {slice}{direction}{at}")
 }
 
-fn axis(axis: &PreviewAxis) -> String {
+/// A dimension with its length.
+pub(super) fn axis(axis: &PreviewAxis) -> String {
     let name = axis.name.clone().unwrap_or_else(|| format!("axis {}", axis.axis));
     format!("{name} ({})", count(axis.length))
 }

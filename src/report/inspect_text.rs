@@ -22,24 +22,9 @@ pub fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) -> io::
     writeln!(output, "{}: {}{format}", style.paint(Role::Heading, &name), result.node_type)?;
     write_members(&members(result), style, output)?;
     write_attributes(result.attributes.as_ref(), style, output)?;
-    if let Some(stages) = &result.pipeline {
+    if let Some((heading, table)) = pipeline(result) {
         writeln!(output)?;
-        let is_sharded = stages.iter().any(|stage| stage.pipeline.is_some());
-        let unit = if is_sharded { "shard" } else { "chunk" };
-        writeln!(
-            output,
-            "{}",
-            style.paint(Role::Heading, &format!("pipeline of a {unit}, in encode order"))
-        )?;
-        let mut table = Table::new(&[
-            ("codec", Align::Left),
-            ("kind", Align::Left),
-            ("data type", Align::Left),
-            ("shape", Align::Left),
-            ("fill value", Align::Left),
-            ("bytes", Align::Right),
-        ]);
-        push_stages(result.decoded.as_ref(), stages, 0, &mut table);
+        writeln!(output, "{}", style.paint(Role::Heading, &heading))?;
         table.write(style, output)?;
     }
     inspect_values::write(result, style, output)?;
@@ -49,7 +34,25 @@ pub fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) -> io::
     }
 }
 
-fn members(result: &ArrayResult) -> Vec<(&'static str, String)> {
+/// The pipeline as a table, under its heading.
+pub(super) fn pipeline(result: &ArrayResult) -> Option<(String, Table)> {
+    let stages = result.pipeline.as_ref()?;
+    let is_sharded = stages.iter().any(|stage| stage.pipeline.is_some());
+    let unit = if is_sharded { "shard" } else { "chunk" };
+    let mut table = Table::new(&[
+        ("codec", Align::Left),
+        ("kind", Align::Left),
+        ("data type", Align::Left),
+        ("shape", Align::Left),
+        ("fill value", Align::Left),
+        ("bytes", Align::Right),
+    ]);
+    push_stages(result.decoded.as_ref(), stages, 0, &mut table);
+    Some((format!("pipeline of a {unit}, in encode order"), table))
+}
+
+/// What the metadata and the storage say, label by label.
+pub(super) fn members(result: &ArrayResult) -> Vec<(&'static str, String)> {
     let mut members = Vec::new();
     let mut push = |label, value: Option<String>| {
         if let Some(value) = value {

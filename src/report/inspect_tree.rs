@@ -14,14 +14,9 @@ pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::
     let name =
         if result.path == "/" { result.store.clone() } else { format!("{}{}", result.store, result.path) };
     let format = result.zarr_format.map_or_else(String::new, |format| format!(", Zarr v{format}"));
-    let num_of = |node_type: &str| {
-        let num = result.nodes.iter().filter(|node| node.node_type == node_type).count();
-        quantity::counted(num as u64, node_type)
-    };
-    let members = format!("{}, {}", num_of("array"), num_of("group"));
+    let members = members_below(result);
     writeln!(output, "{}: group{format}; {members} below it", style.paint(Role::Heading, &name))?;
-    let consolidated = if result.consolidated { "consolidated" } else { "not consolidated" };
-    write_members(&[("metadata", consolidated.to_owned())], style, output)?;
+    write_members(&[("metadata", consolidated(result).to_owned())], style, output)?;
     write_attributes(Some(&result.attributes), style, output)?;
     if result.nodes.is_empty() {
         return Ok(());
@@ -50,13 +45,30 @@ pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::
     write_stats(result, style, output)
 }
 
-/// A row for each array whose values were read; without the columns of NaN and of missing values where none has any.
+/// `3 arrays, 1 group`.
+pub(super) fn members_below(result: &GroupResult) -> String {
+    let num_of = |node_type: &str| {
+        let num = result.nodes.iter().filter(|node| node.node_type == node_type).count();
+        quantity::counted(num as u64, node_type)
+    };
+    format!("{}, {}", num_of("array"), num_of("group"))
+}
+
+/// Whether copies of the documents below a group are with its own.
+pub(super) fn consolidated(result: &GroupResult) -> &'static str {
+    if result.consolidated { "consolidated" } else { "not consolidated" }
+}
+
 fn write_stats(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let read = || result.nodes.iter().filter_map(|node| Some((node, node.stats.as_ref()?)));
-    if read().next().is_none() {
-        return Ok(());
-    }
+    let Some(table) = stats(result) else { return Ok(()) };
     writeln!(output, "\n{}", style.paint(Role::Heading, "values"))?;
+    table.write(style, output)
+}
+
+/// A row for each array whose values were read; without the columns of NaN and of missing values where none has any.
+pub(super) fn stats(result: &GroupResult) -> Option<Table> {
+    let read = || result.nodes.iter().filter_map(|node| Some((node, node.stats.as_ref()?)));
+    read().next()?;
     let has_any = |part: fn(&StatsResult) -> u64| read().any(|(_, stats)| part(stats) > 0);
     let shown = [true, has_any(|stats| stats.nan), has_any(|stats| stats.missing), true, true, true, true];
     let columns = ["elements", "NaN", "missing", "least", "greatest", "mean", "deviation"];
@@ -83,7 +95,7 @@ fn write_stats(result: &GroupResult, style: Style, output: &mut dyn Write) -> io
         let figures = figures.into_iter().zip(shown).filter(|(_, shown)| *shown).map(|(text, _)| text);
         table.push(std::iter::once(path.replace('\n', "\\n")).chain(figures).collect(), None);
     }
-    table.write(style, output)
+    Some(table)
 }
 
 /// The path of a node from the group that is shown.
@@ -91,7 +103,8 @@ fn below<'a>(path: &'a str, root: &str) -> &'a str {
     path.strip_prefix(root.trim_end_matches('/')).unwrap_or(path)
 }
 
-fn row(node: &NodeResult, root: &str) -> Vec<String> {
+/// A node's row: its name, shape, type, chunks and codecs; decoded and stored bytes, and their ratio.
+pub(super) fn row(node: &NodeResult, root: &str) -> Vec<String> {
     let below = below(&node.path, root);
     let depth = below.matches('/').count().saturating_sub(1);
     let name = below.rsplit('/').next().unwrap_or_default();
@@ -122,7 +135,7 @@ fn row(node: &NodeResult, root: &str) -> Vec<String> {
 }
 
 /// Bytes decoded and stored, and how many times smaller they are stored.
-fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
+pub(super) fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
     #[expect(clippy::cast_precision_loss, reason = "a ratio of three digits")]
     let ratio = |decoded: u64, stored: u64| format!("{:.2}", decoded as f64 / stored as f64);
     let ratio =

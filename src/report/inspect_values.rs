@@ -35,7 +35,8 @@ fn heading(text: &str, style: Style, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "\n{}", style.paint(Role::Heading, text))
 }
 
-fn stats_members(stats: &StatsResult) -> Vec<(&'static str, String)> {
+/// The figures, label by label.
+pub(super) fn stats_members(stats: &StatsResult) -> Vec<(&'static str, String)> {
     let share = |part: u64| format!("{} ({})", count(part), percent(part, stats.count));
     let mut members = vec![("elements", count(stats.count)), ("finite", share(stats.finite))];
     let mut push = |label, part: u64| {
@@ -56,9 +57,9 @@ fn stats_members(stats: &StatsResult) -> Vec<(&'static str, String)> {
     members
 }
 
-/// A bar for each bin, as long as its count against the greatest.
-#[expect(clippy::cast_precision_loss, reason = "bars are drawn to an eighth of a letter")]
-fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn Write) -> io::Result<()> {
+/// The edges of the bins, one more than there are bins.
+#[expect(clippy::cast_precision_loss, reason = "there are at most a million bins")]
+fn edges(histogram: &HistogramResult) -> Vec<String> {
     let bins = histogram.counts.len();
     let scale = histogram.min.abs().max(histogram.max.abs());
     let edge = |bin: usize| {
@@ -67,7 +68,20 @@ fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn
         // What is left of a zero after roundings is shown as one.
         figure(if edge.abs() < 1e-12 * scale { 0.0 } else { edge })
     };
-    let edges: Vec<String> = (0..=bins).map(edge).collect();
+    (0..=bins).map(edge).collect()
+}
+
+/// Each bin by its edges, with its count.
+pub(super) fn bins(histogram: &HistogramResult) -> Vec<(String, String)> {
+    let edges = edges(histogram);
+    let bins = edges.windows(2).zip(&histogram.counts);
+    bins.map(|(edges, part)| (format!("{} to {}", edges[0], edges[1]), count(*part))).collect()
+}
+
+/// A bar for each bin, as long as its count against the greatest.
+#[expect(clippy::cast_precision_loss, reason = "bars are drawn to an eighth of a letter")]
+fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn Write) -> io::Result<()> {
+    let edges = edges(histogram);
     let counts: Vec<String> = histogram.counts.iter().map(|part| count(*part)).collect();
     let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
     let (edge_width, count_width) = (widest(&edges), widest(&counts));
@@ -105,18 +119,22 @@ fn bar(share: f64, room: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
 
-fn write_suggestion(suggestion: &SuggestionResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+/// What the suggested codecs do to the values, label by label.
+pub(super) fn suggestion_members(suggestion: &SuggestionResult) -> [(&'static str, String); 4] {
     let range = suggestion.range.as_ref().map_or_else(
         || "no finite value".to_owned(),
         |[lo, hi]| format!("{} to {}", quantity::json(lo), quantity::json(hi)),
     );
-    let members = [
+    [
         ("range", range),
         ("step", figure(suggestion.step)),
         ("greatest error", figure(suggestion.max_abs_error)),
         ("fill value", quantity::json(&suggestion.fill_value)),
-    ];
-    write_members(&members, style, output)?;
+    ]
+}
+
+fn write_suggestion(suggestion: &SuggestionResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    write_members(&suggestion_members(suggestion), style, output)?;
     writeln!(output, "  {}", style.paint(Role::Label, "the command"))?;
     writeln!(output, "    {}", one_line(&suggestion.command))?;
     for (label, codecs) in [("the codecs", &suggestion.codecs), ("the whole chain", &suggestion.chain)] {
@@ -129,8 +147,22 @@ fn write_suggestion(suggestion: &SuggestionResult, style: Style, output: &mut dy
 }
 
 fn write_chunk(chunk: &ChunkResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    heading(&chunk_heading(chunk), style, output)?;
+    write_members(&chunk_members(chunk), style, output)?;
+    if chunk.stages.is_empty() {
+        return Ok(());
+    }
+    chunk_stages(chunk).write(style, output)
+}
+
+/// Which chunk it is.
+pub(super) fn chunk_heading(chunk: &ChunkResult) -> String {
     let kind = if chunk.inner { "inner chunk" } else { "chunk" };
-    heading(&format!("{kind} {}", quantity::shape(&chunk.indices)), style, output)?;
+    format!("{kind} {}", quantity::shape(&chunk.indices))
+}
+
+/// A chunk as it is stored, label by label.
+pub(super) fn chunk_members(chunk: &ChunkResult) -> Vec<(&'static str, String)> {
     let mut members = vec![("key", chunk.key.clone())];
     if !chunk.present {
         members.push(("stored", "no: its elements are the fill value".to_owned()));
@@ -140,10 +172,11 @@ fn write_chunk(chunk: &ChunkResult, style: Style, output: &mut dyn Write) -> io:
         members.push(("stored", format!("{} ({} bytes){at}", bytes(stored), count(stored))));
     }
     members.push(("shape", quantity::shape(&chunk.shape)));
-    write_members(&members, style, output)?;
-    if chunk.stages.is_empty() {
-        return Ok(());
-    }
+    members
+}
+
+/// Its way back through the codecs.
+pub(super) fn chunk_stages(chunk: &ChunkResult) -> Table {
     let mut table = Table::new(&[
         ("decoded by", Align::Left),
         ("data type", Align::Left),
@@ -163,7 +196,7 @@ fn write_chunk(chunk: &ChunkResult, style: Style, output: &mut dyn Write) -> io:
         ];
         table.push(row, stage.error.clone());
     }
-    table.write(style, output)
+    table
 }
 
 #[cfg(test)]

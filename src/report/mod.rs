@@ -1,4 +1,4 @@
-//! Results for people and programs: text and JSON over any `Write`, and progress on the terminal.
+//! Results for people and programs: text and JSON over any `Write`, pages with pictures, and progress on the terminal.
 
 pub mod apply_codec_text;
 mod colour_map;
@@ -6,6 +6,7 @@ pub mod defused;
 pub mod failure;
 pub mod github;
 mod grouped;
+pub mod html;
 pub mod inspect_preview;
 pub mod inspect_text;
 pub mod inspect_tree;

@@ -58,6 +58,22 @@ impl Table {
         self.rows.push(Row { cells, note, is_heading: false });
     }
 
+    /// The names of the columns, each with the side on which its text stands.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, Align)> {
+        let names = self.rows.first().map_or(&[][..], |heading| &heading.cells);
+        names.iter().map(String::as_str).zip(self.sides.iter().copied())
+    }
+
+    /// The side of each column.
+    pub(super) fn sides(&self) -> &[Align] {
+        &self.sides
+    }
+
+    /// The rows below the heading, each with its note.
+    pub(super) fn body(&self) -> impl ExactSizeIterator<Item = (&[String], Option<&str>)> {
+        self.rows.iter().skip(1).map(|row| (row.cells.as_slice(), row.note.as_deref()))
+    }
+
     /// Leaves out columns, by their names in this order, while the terminal has no room for what can be read of all.
     pub fn leave_out(&mut self, names: &[&str], style: Style) {
         let Some(room) = style.width() else { return };

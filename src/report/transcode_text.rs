@@ -33,9 +33,8 @@ pub fn write(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> 
     Ok(())
 }
 
-/// The nodes of a hierarchy: a row for each array, what a quantisation did below them, and the sums.
-fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let arrays: Vec<&NodeResult> = result.nodes.iter().filter(|node| node.node_type == "array").collect();
+/// A row for each array of a hierarchy.
+pub(super) fn rows(arrays: &[&NodeResult]) -> Table {
     let mut table = Table::new(&[
         ("array", Align::Left),
         ("route", Align::Left),
@@ -43,7 +42,7 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
         ("stored", Align::Right),
         ("", Align::Left),
     ]);
-    for node in &arrays {
+    for node in arrays {
         let types = [&node.source, &node.destination].map(|side| side.as_ref().map(type_text));
         let change = match types {
             [Some(before), Some(after)] if before != after => format!("{before} -> {after}"),
@@ -58,7 +57,13 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
             vec![node.path.trim_start_matches('/').to_owned(), route_name(node.route), change, before, after];
         table.push(cells, None);
     }
-    table.write(style, output)?;
+    table
+}
+
+/// The nodes of a hierarchy: a row for each array, what a quantisation did below them, and the sums.
+fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let arrays: Vec<&NodeResult> = arrays(result);
+    rows(&arrays).write(style, output)?;
     for node in &arrays {
         if let Some(quantization) = &node.quantization {
             let heading = format!("{}: {}", node.path.trim_start_matches('/'), quantized_to(quantization));
@@ -70,6 +75,17 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
             write_verify(verify, style, output)?;
         }
     }
+    write_members(&sums(result), style, output)
+}
+
+/// The arrays among the nodes.
+pub(super) fn arrays(result: &TranscodeResult) -> Vec<&NodeResult> {
+    result.nodes.iter().filter(|node| node.node_type == "array").collect()
+}
+
+/// The sums of a hierarchy, label by label.
+pub(super) fn sums(result: &TranscodeResult) -> Vec<(&'static str, String)> {
+    let arrays = arrays(result);
     let groups = result.nodes.len() - arrays.len();
     let mut members = vec![(
         "nodes",
@@ -87,7 +103,7 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
         let is_read_once = arrays.iter().all(|node| !is_read_again(node));
         members.push(("stored", stored(read, Some(written), is_read_once)));
     }
-    write_members(&members, style, output)
+    members
 }
 
 fn type_text(array: &ArrayDescription) -> String {
@@ -100,7 +116,7 @@ fn data_type(data_type: &Json) -> String {
 
 /// The time, and the rate of logical bytes.
 #[expect(clippy::cast_precision_loss, reason = "a rate of three digits")]
-fn time(result: &TranscodeResult) -> String {
+pub(super) fn time(result: &TranscodeResult) -> String {
     let time = quantity::seconds(result.seconds);
     match result.totals.counts.bytes_logical {
         Some(logical) if result.seconds > 0.0 && logical > 0 => {
@@ -114,14 +130,7 @@ fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn W
     if node.path != "/" {
         writeln!(output, "{}", style.paint(Role::Heading, &node.path))?;
     }
-    let mut members = Vec::new();
-    if let (Some(source), Some(destination)) = (&node.source, &node.destination) {
-        describe_change(source, destination, &mut members);
-    }
-    let passes = if node.passes == Some(2) { ", in two passes" } else { "" };
-    members.push(("route", format!("{}{passes}", route_text(node.route))));
-    describe_counts(node, dry_run, &mut members);
-    write_members(&members, style, output)?;
+    write_members(&node_members(node, dry_run), style, output)?;
     if let Some(quantization) = &node.quantization {
         writeln!(output, "{}", style.paint(Role::Heading, &quantized_to(quantization)))?;
         write_members(&describe_quantization(quantization), style, output)?;
@@ -130,6 +139,18 @@ fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn W
         Some(verify) => write_verify(verify, style, output),
         None => Ok(()),
     }
+}
+
+/// What became of a node, label by label, but for its values.
+pub(super) fn node_members(node: &NodeResult, dry_run: bool) -> Vec<(&'static str, String)> {
+    let mut members = Vec::new();
+    if let (Some(source), Some(destination)) = (&node.source, &node.destination) {
+        describe_change(source, destination, &mut members);
+    }
+    let passes = if node.passes == Some(2) { ", in two passes" } else { "" };
+    members.push(("route", format!("{}{passes}", route_text(node.route))));
+    describe_counts(node, dry_run, &mut members);
+    members
 }
 
 fn route_name(route: RouteName) -> String {
@@ -228,7 +249,7 @@ fn chain(codecs: &[Json]) -> String {
 }
 
 /// Whether chunks are read more than once: then what is read is not what is stored.
-fn is_read_again(node: &NodeResult) -> bool {
+pub(super) fn is_read_again(node: &NodeResult) -> bool {
     node.read_amplification.is_some_and(|amplification| amplification > 1.0)
         && node.counts.chunks_read != Some(0)
 }
@@ -284,7 +305,8 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
     }
 }
 
-fn quantized_to(result: &QuantizationResult) -> String {
+/// What a quantisation makes of an array: `quantised to uint8`.
+pub(super) fn quantized_to(result: &QuantizationResult) -> String {
     match (&result.data_type, &result.scale) {
         (Some(data_type), Some(_)) => match result.max_abs_error {
             Some(_) => format!("quantised to {data_type}"),
@@ -306,7 +328,8 @@ fn quantized_to(result: &QuantizationResult) -> String {
     }
 }
 
-fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, String)> {
+/// What it did to the values, label by label.
+pub(super) fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, String)> {
     let mut members = Vec::new();
     if let Some([low, high]) = &result.range {
         members.push(("range", format!("{} to {}", quantity::json(low), quantity::json(high))));
@@ -355,16 +378,23 @@ fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, Stri
 }
 
 fn write_verify(verify: &VerifyResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let compared = format!("{} compared", counted(verify.elements, "element"));
-    let text = if verify.equal {
-        let what = if verify.bound.is_some() { "within the bound" } else { "equal" };
-        format!("{}, {compared}", style.paint(Role::Good, what))
-    } else {
-        let differs = if verify.differing == 1 { "differs" } else { "differ" };
-        let differing = format!("{} {differs}", counted(verify.differing, "element"));
-        format!("{}, {compared}", style.paint(Role::Error, &differing))
+    let (outcome, compared) = verified(verify);
+    let role = if verify.equal { Role::Good } else { Role::Error };
+    writeln!(output, "{} {}{compared}", style.paint(Role::Heading, "verified:"), style.paint(role, &outcome))
+}
+
+/// What `--verify` found: the outcome, and what was compared.
+pub(super) fn verified(verify: &VerifyResult) -> (String, String) {
+    let outcome = match (verify.equal, verify.bound) {
+        (true, Some(_)) => "within the bound".to_owned(),
+        (true, None) => "equal".to_owned(),
+        (false, _) => {
+            let differs = if verify.differing == 1 { "differs" } else { "differ" };
+            format!("{} {differs}", counted(verify.differing, "element"))
+        }
     };
+    let compared = format!(", {} compared", counted(verify.elements, "element"));
     let error = verify.max_abs_error.filter(|error| *error > 0.0);
     let error = error.map_or_else(String::new, |error| format!(", greatest difference {}", figure(error)));
-    writeln!(output, "{} {text}{error}", style.paint(Role::Heading, "verified:"))
+    (outcome, compared + &error)
 }

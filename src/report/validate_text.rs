@@ -221,7 +221,7 @@ fn pointer(location: &Location) -> String {
 }
 
 /// A store, a node in it or a key, with a colon; nothing where none is known.
-fn node_of(store: Option<&str>, node: Option<&str>, key: Option<&str>) -> String {
+pub(super) fn node_of(store: Option<&str>, node: Option<&str>, key: Option<&str>) -> String {
     let location =
         Location { store: store.map(str::to_owned), node: node.map(str::to_owned), ..Location::default() };
     let location = Location { key: key.map(str::to_owned), ..location };
@@ -229,7 +229,7 @@ fn node_of(store: Option<&str>, node: Option<&str>, key: Option<&str>) -> String
 }
 
 /// `not valid: 2 errors, 1 warning in 3 nodes (level keys)`.
-fn summary(result: &ValidateResult) -> String {
+pub(super) fn summary(result: &ValidateResult) -> String {
     let count = |count: u64, word: &str| {
         let plural = if count == 1 { "" } else { "s" };
         (count > 0).then(|| format!("{} {word}{plural}", quantity::count(count)))

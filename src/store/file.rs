@@ -109,6 +109,41 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     outcome.map_err(failed())
 }
 
+/// An error where [`write`] would not succeed, as far as that can be known before. Nothing is left.
+pub fn check_writable(path: &Path) -> Result<(), FileError> {
+    let failed = || io_error("write", path);
+    let name = path.file_name().ok_or_else(|| failed()(io::Error::other("it has no file name")))?;
+    if path.is_dir() {
+        return Err(failed()(io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return fs::OpenOptions::new().write(true).open(path).map(drop).map_err(failed());
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut temporary_name = std::ffi::OsString::from(".");
+    temporary_name.push(name);
+    temporary_name.push(format!(".{}.partial", std::process::id()));
+    let temporary = target.with_file_name(temporary_name);
+    let outcome = File::create(&temporary).and_then(|_| fs::remove_file(&temporary));
+    outcome.map_err(failed())
+}
+
+/// Whether a file is, or would be, a folder's own place or inside it, whatever links lead to both.
+pub fn is_inside(file: &Path, folder: &Path) -> bool {
+    resolved(file).starts_with(resolved(folder))
+}
+
+/// The path without links, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for above in path.ancestors() {
+        if let Ok(found) = fs::canonicalize(above) {
+            return path.strip_prefix(above).map_or_else(|_| found.clone(), |rest| found.join(rest));
+        }
+    }
+    path
+}
+
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
@@ -140,6 +175,29 @@ mod tests {
         assert!(write(&folder.path().join("missing/a"), b"x").is_err());
         assert!(write(folder.path(), b"x").is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_found_out_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        check_writable(&path).unwrap();
+        write(&path, b"kept").unwrap();
+        check_writable(&path).unwrap();
+        assert_eq!(read(&path, 4).unwrap(), b"kept");
+        assert!(check_writable(&folder.path().join("missing/a")).is_err());
+        assert!(check_writable(folder.path()).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn file_inside_a_folder_is_known_through_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert!(is_inside(&link.join("a/b"), &real) && is_inside(&real, &link));
+        assert!(!is_inside(&folder.path().join("real.html"), &real));
     }
 
     #[test]

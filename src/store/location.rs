@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::file;
 #[cfg(feature = "remote")]
 use super::remote::{self, Address};
 use super::zip::node_of_file;
@@ -125,6 +126,12 @@ impl Location {
         Location { options: options.clone(), opened: Opened::default(), ..self }
     }
 
+    /// The same, opened anew: what was read of it before may be of another time.
+    #[must_use]
+    pub fn afresh(&self) -> Self {
+        Location { opened: Opened::default(), ..self.clone() }
+    }
+
     /// Whether it lies behind a network.
     pub fn is_remote(&self) -> bool {
         self.node().abilities().is_remote
@@ -201,6 +208,19 @@ impl Location {
             None => std::path::absolute(&self.text).ok(),
         };
         path.map_or_else(|| text.to_string(), |path| path.to_string_lossy().into_owned())
+    }
+
+    /// Whether a file would lie at the local place that it names, or inside it.
+    pub fn holds_file(&self, file: &Path) -> bool {
+        match &self.target {
+            Target::Folder(place) => file::is_inside(file, place),
+            Target::Open(_) => {
+                let has_scheme = self.text.to_str().is_some_and(|text| split_scheme(text).is_some());
+                !has_scheme && file::is_inside(file, &self.text)
+            }
+            #[cfg(feature = "remote")]
+            Target::Remote(_) => false,
+        }
     }
 
     /// Whether it names something in a zip file, not the file itself.

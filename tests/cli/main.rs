@@ -39,6 +39,8 @@ mod quantise;
 mod rechunk;
 mod rectilinear;
 mod references;
+mod report;
+mod report_page;
 mod resume;
 mod rules;
 mod shard_shape;

@@ -36,7 +36,7 @@ const ROWS: [&str; 18] = [
 ];
 
 /// What only some rows may name: a path, and those rows.
-const OWNED: [(&str, &[&str]); 30] = [
+const OWNED: [(&str, &[&str]); 32] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -51,6 +51,8 @@ const OWNED: [(&str, &[&str]); 30] = [
     ("indicatif", &["report"]),
     ("anstream", &["report"]),
     ("anstyle", &["report"]),
+    ("maud", &["report"]),
+    ("plotters", &["report"]),
     ("png", &["report"]),
     ("unicode_width", &["report"]),
     ("terminal_size", &["report"]),

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
+use crate::cli::report_file::ReportFile;
 use crate::cli::session::{Session, print_as_it_is};
 use crate::cli::{ExitStatus, require};
 use crate::operation::error::OperationError;
@@ -133,12 +134,21 @@ impl PartsArguments {
         self.partition.is_some() || self.status || self.finish || self.print_script.is_some()
     }
 
+    /// A usage error where there is no result that a page could show.
+    pub(super) fn check_report(&self, is_given: bool) -> Result<(), OperationError> {
+        if !is_given || self.finish || !self.is_given() {
+            return Ok(());
+        }
+        Err(OperationError::usage("--report of a job in parts belongs to --finish")
+            .with_help("leave it out here, and give it to --finish: the page is of the whole job"))
+    }
+
     /// Runs what is asked for, and reports; `access` are options of the commands of a script.
     pub(super) fn run(
         &self,
         options: &TranscodeOptions,
         access: Vec<String>,
-        as_json: bool,
+        (as_json, report): (bool, Option<&ReportFile>),
         session: &Session,
     ) -> anyhow::Result<ExitStatus> {
         let needed = "--partition, --status, --finish or --print-script";
@@ -166,6 +176,9 @@ impl PartsArguments {
             match finish(options, session.progress(), session.interrupt())? {
                 Finished::Now(result) => {
                     session.warn(&result.warnings);
+                    if let Some(report) = report {
+                        super::write_report(report, options, &result, session)?;
+                    }
                     session.report(("transcode", as_json), &*result, transcode_text::write)?;
                     return Ok(ExitStatus::Done);
                 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::super::arguments::CommonArguments;
+use super::super::report_file::ReportArguments;
 use super::super::require;
 use super::super::value::{self, Document};
 use crate::diagnostic::{Code, Severity, code};
@@ -24,6 +25,9 @@ const EXAMPLES: &str = r"Examples:
   Does a copy hold the same values, whatever its codecs?
     zarrcast validate copy.zarr --against climate.zarr \
       --atol 0.005
+
+  The findings as a page to show and to print:
+    zarrcast validate --report climate.html climate.zarr
 
   What a code means:
     zarrcast validate --explain ZC201";
@@ -108,6 +112,9 @@ pub(in crate::cli) struct ValidateArguments {
     list_rules: bool,
 
     #[command(flatten)]
+    pub(super) report: ReportArguments,
+
+    #[command(flatten)]
     pub(in crate::cli) common: CommonArguments,
 }
 
@@ -174,6 +181,13 @@ impl ValidateArguments {
 
     /// The task, with its options.
     pub(super) fn task(self) -> anyhow::Result<Task> {
+        if (self.explain.is_some() || self.list_rules) && self.report.report.is_some() {
+            return Err(OperationError::usage(
+                "--report needs a STORE: --explain and --list-rules check none",
+            )
+            .with_help("leave --report out, or name a STORE")
+            .into());
+        }
         if let Some(code) = self.explain {
             return Ok(Task::Explain(code));
         }

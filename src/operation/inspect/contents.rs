@@ -58,10 +58,13 @@ impl Contents<'_> {
             result.chunk = Some(found);
             result.warnings.extend(finding);
         }
-        match (&options.preview, &numbers) {
-            (Some(preview), Some(numbers)) => self.preview(side, numbers, preview, result),
-            _ => Ok(()),
+        if let (Some(preview), Some(numbers)) = (&options.preview, &numbers) {
+            self.preview(side, numbers, preview, result)?;
         }
+        if options.draws {
+            result.drawing = Some(self.drawing(side, numbers.as_ref(), result.histogram.as_ref())?);
+        }
+        Ok(())
     }
 
     fn preview(

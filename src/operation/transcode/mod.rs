@@ -7,6 +7,7 @@ mod budget;
 mod format;
 mod outcome;
 pub mod parts;
+mod pictures;
 mod plan;
 mod planning;
 mod room;
@@ -20,5 +21,6 @@ mod tree;
 mod verify;
 mod writing;
 
+pub use pictures::comparisons;
 pub use run::{seal, transcode, transcode_sealed};
 pub use sealed::SealedPlan;

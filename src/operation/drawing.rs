@@ -1,0 +1,147 @@
+//! The numbers of the pictures in a report: no part of any `--json`.
+
+use super::inspect_result::{HistogramResult, PreviewAxis, PreviewIndex};
+
+/// A part of an array of two dimensions or fewer, at some of its elements.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LevelResult {
+    /// The dimension that runs down and the one that runs to the right; one alone runs to the right.
+    pub axes: Vec<PreviewAxis>,
+    /// Where the level is taken along the others.
+    pub at: Vec<PreviewIndex>,
+    /// The elements that are drawn along each of `axes`.
+    pub lines: Vec<Vec<u64>>,
+    /// Their values, row by row; NaN also where they are missing.
+    pub values: Vec<f64>,
+}
+
+/// What a report draws of an array's values.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct ArrayDrawing {
+    /// A level; `None` of an array without elements, or of values that are no real numbers.
+    pub level: Option<LevelResult>,
+    /// The values by size.
+    pub histogram: Option<HistogramResult>,
+    /// Whether the histogram is over all values of the array; else over those of `level`.
+    pub is_of_all: bool,
+    /// Why there is less than there could be.
+    pub note: Option<String>,
+}
+
+/// What became of the values of one array.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ComparedArray {
+    /// The array, as in the result.
+    pub path: String,
+    /// Its pictures, or why there are none, in one line.
+    pub comparison: Result<Comparison, String>,
+}
+
+/// An array before and after a quantisation, at the same elements.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// As SOURCE has it; NaN also where DEST has NaN, of values that counted as missing.
+    pub before: LevelResult,
+    /// As DEST gives it back; in float64, without what `--as plain` leaves to its maker.
+    pub after: Vec<f64>,
+    /// The values of `before` that are finite, by size.
+    pub values: HistogramResult,
+    /// `after - before` where both are finite, by size.
+    pub errors: HistogramResult,
+}
+
+impl LevelResult {
+    /// Rows and columns of `values`.
+    pub fn size(&self) -> (usize, usize) {
+        let columns = self.lines.last().map_or(1, Vec::len);
+        (self.values.len() / columns.max(1), columns)
+    }
+
+    /// Whether elements between those that are drawn are left out.
+    pub fn is_thinned(&self) -> bool {
+        self.lines.iter().any(|line| line.windows(2).any(|pair| pair[1] - pair[0] > 1))
+    }
+
+    /// Whether the level goes on beyond what is drawn.
+    pub fn is_window(&self) -> bool {
+        let goes_on = |(axis, line): (&PreviewAxis, &Vec<u64>)| match (line.first(), line.last()) {
+            (Some(first), Some(last)) => {
+                // Of thinned lines each element stands in the middle of what it is drawn for.
+                let step = (last - first) / (line.len() as u64 - 1).max(1) + 1;
+                *first > step || axis.length - last > step
+            }
+            _ => false,
+        };
+        self.axes.iter().zip(&self.lines).any(goes_on)
+    }
+}
+
+/// The least and the greatest of the finite values.
+pub fn finite_range<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<(f64, f64)> {
+    let finite = values.into_iter().copied().filter(|value| value.is_finite());
+    finite.fold(None, |range: Option<(f64, f64)>, value| {
+        Some(range.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+    })
+}
+
+/// The finite values in bins of equal width over a range, the last bin closed; NaN is nowhere.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a share from 0 to 1 of some dozen bins"
+)]
+pub(super) fn histogram(values: &[f64], bins: usize, (min, max): (f64, f64)) -> HistogramResult {
+    let mut result = HistogramResult { min, max, counts: vec![0; bins], below: 0, above: 0 };
+    // Halves, since the width of the range may be more than the greatest number.
+    let width = max / 2.0 - min / 2.0;
+    for value in values.iter().copied().filter(|value| !value.is_nan()) {
+        if value < min {
+            result.below += 1;
+        } else if value > max {
+            result.above += 1;
+        } else {
+            let share = if width > 0.0 { (value / 2.0 - min / 2.0) / width } else { 0.5 };
+            let bin = ((share * bins as f64) as usize).min(bins.saturating_sub(1));
+            result.counts[bin] += 1;
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn histogram_closes_its_last_bin_and_leaves_nan_out() {
+        let found = histogram(&[0.0, 1.0, 1.5, 2.0, f64::NAN, f64::INFINITY, -1.0], 2, (0.0, 2.0));
+        assert_eq!((found.counts, found.below, found.above), (vec![1, 3], 1, 1));
+        let wide = histogram(&[f64::MIN, 0.0, f64::MAX], 2, (f64::MIN, f64::MAX));
+        assert_eq!(wide.counts, [1, 2]);
+        assert_eq!(histogram(&[3.0, 3.0], 3, (3.0, 3.0)).counts, [0, 2, 0]);
+    }
+
+    #[test]
+    fn range_is_of_finite_values() {
+        assert_eq!(finite_range(&[f64::NAN, 2.0, f64::INFINITY, -1.0]), Some((-1.0, 2.0)));
+        assert_eq!(finite_range(&[f64::NAN]), None);
+    }
+
+    #[test]
+    fn level_knows_what_it_leaves_out() {
+        let level = |length, line: Vec<u64>| LevelResult {
+            axes: vec![PreviewAxis { axis: 0, name: None, length }],
+            at: Vec::new(),
+            values: vec![0.0; line.len()],
+            lines: vec![line],
+        };
+        assert!(!level(3, vec![0, 1, 2]).is_thinned() && !level(3, vec![0, 1, 2]).is_window());
+        assert!(level(9, vec![1, 4, 7]).is_thinned() && !level(9, vec![1, 4, 7]).is_window());
+        assert!(level(100, vec![40, 41, 42]).is_window() && !level(100, vec![40, 41, 42]).is_thinned());
+    }
+}

@@ -1,0 +1,157 @@
+//! `--report`: what a quantisation made of the values, read from SOURCE and DEST as any reader would, after DEST is complete.
+
+use crate::array::interrupt::Interrupt;
+use crate::array::stored::StoredArray;
+use crate::engine::driver::Driver;
+use crate::engine::progress::Progress;
+use crate::operation::budget::Budget;
+use crate::operation::drawing::{ComparedArray, Comparison, finite_range, histogram};
+use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::fault::explain;
+use crate::operation::level::Level;
+use crate::operation::new_driver;
+use crate::operation::numbers::CfNumbers;
+use crate::operation::open::{OpenedArray, open_array};
+use crate::operation::options::{CfOptions, Missing, TranscodeOptions};
+use crate::operation::stored::side;
+use crate::operation::transcode_result::{NodeResult, QuantizationResult, TranscodeResult};
+use crate::store::Location;
+
+/// Bins of the histograms.
+const BINS: usize = 60;
+
+/// Arrays of which there are pictures.
+const MOST_ARRAYS: usize = 12;
+
+/// The pixels of a picture, either way: all pictures of a page have room in two megabytes.
+const fn pixels(arrays: usize) -> u64 {
+    match arrays {
+        0 | 1 => 480,
+        2..=4 => 256,
+        _ => 144,
+    }
+}
+
+/// A level of each quantised array before and after, of the first twelve. What cannot be read is no error: the job is done.
+///
+/// # Errors
+///
+/// The run was interrupted.
+pub fn comparisons(
+    options: &TranscodeOptions,
+    result: &TranscodeResult,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Vec<ComparedArray>, OperationError> {
+    if !result.complete {
+        return Ok(Vec::new());
+    }
+    let quantised = || result.nodes.iter().filter_map(|node| Some((node, node.quantization.as_ref()?)));
+    let pixels = pixels(quantised().count());
+    let stores = [options.source.afresh(), options.destination.afresh()];
+    let mut compared = Vec::new();
+    for (node, quantization) in quantised().take(MOST_ARRAYS) {
+        let comparing = Comparing { options, stores: &stores, pixels, progress, interrupt };
+        let comparison = match comparing.compare(node, quantization) {
+            Ok(comparison) => Ok(comparison),
+            Err(error) if error.class() == FaultClass::Interrupted => return Err(error),
+            Err(error) => Err(error.in_one_line()),
+        };
+        compared.push(ComparedArray { path: node.path.clone(), comparison });
+    }
+    Ok(compared)
+}
+
+/// Arrays of SOURCE and DEST on their way to pictures.
+struct Comparing<'a> {
+    options: &'a TranscodeOptions,
+    stores: &'a [Location; 2],
+    pixels: u64,
+    progress: &'a dyn Progress,
+    interrupt: &'a Interrupt,
+}
+
+/// An array with its chain bound, and its elements as numbers.
+struct Readable {
+    opened: OpenedArray,
+    array: StoredArray,
+    numbers: CfNumbers,
+}
+
+impl Comparing<'_> {
+    fn compare(
+        &self,
+        node: &NodeResult,
+        quantization: &QuantizationResult,
+    ) -> Result<Comparison, OperationError> {
+        let source = Readable::open(&self.stores[0], &node.path, &CfOptions::default())?;
+        let as_read = match quantization.form {
+            "cf" => CfOptions { missing: Some(Missing::Auto), unpacks: true },
+            _ => CfOptions::default(),
+        };
+        let destination = Readable::open(&self.stores[1], &node.path, &as_read)?;
+        let metadata = &source.opened.metadata;
+        let level = Level::of(&metadata.shape, &[&source.array, &destination.array], self.pixels)
+            .ok_or_else(|| OperationError::data("the array has no elements to draw"))?;
+        let unit = Level::unit_bytes(&source.array).max(Level::unit_bytes(&destination.array));
+        let threads = Budget::of(&self.options.run.common)
+            .threads_of(unit, || format!("for the pictures of `{}`", node.path))?;
+        let driver = new_driver(threads, self.interrupt)?;
+        let mut before = self.read(&source, &level, &driver)?;
+        let mut after = self.read(&destination, &level, &driver)?;
+        if quantization.form == "plain" {
+            for code in &mut after {
+                *code = decoded(*code, quantization);
+            }
+        }
+        for (before, after) in before.iter_mut().zip(&after) {
+            if after.is_nan() {
+                // It was NaN, or counted as missing.
+                *before = f64::NAN;
+            }
+        }
+        let errors: Vec<f64> = before.iter().zip(&after).map(|(before, after)| after - before).collect();
+        let greatest = errors
+            .iter()
+            .filter(|error| error.is_finite())
+            .fold(0.0, |most: f64, error| most.max(error.abs()));
+        let most = quantization.bound.map_or(greatest, |bound| greatest.max(bound));
+        Ok(Comparison {
+            values: histogram(&before, BINS, finite_range(&before).unwrap_or((0.0, 1.0))),
+            errors: histogram(&errors, BINS, (-most, most)),
+            before: level.result(&metadata.shape, metadata.dimension_names.as_deref(), before),
+            after,
+        })
+    }
+
+    fn read(&self, readable: &Readable, level: &Level, driver: &Driver) -> Result<Vec<f64>, OperationError> {
+        let Readable { opened, array, numbers } = readable;
+        level
+            .read((opened, array, numbers), driver, self.progress)
+            .map_err(|fault| explain(fault, &array.metadata, &opened.store, None))
+    }
+}
+
+impl Readable {
+    fn open(store: &Location, path: &str, options: &CfOptions) -> Result<Self, OperationError> {
+        let opened = open_array(store, Some(path))?;
+        let node = opened.node.clone();
+        let array = side(node, opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)?;
+        let numbers = CfNumbers::of(&opened, options)?
+            .ok_or_else(|| OperationError::data("its values are not real numbers"))?;
+        Ok(Readable { opened, array, numbers })
+    }
+}
+
+/// The value of a code that `--as plain` wrote, as the codec would have it.
+#[expect(clippy::cast_precision_loss, reason = "codes of a picture: their values are drawn to a pixel")]
+fn decoded(code: f64, quantization: &QuantizationResult) -> f64 {
+    if quantization.nan_code.is_some_and(|nan| nan as f64 == code) {
+        return f64::NAN;
+    }
+    let literal = |json: &Option<crate::metadata::json::Json>| match json {
+        Some(crate::metadata::json::Json::Number(number)) => number.as_f64(),
+        _ => f64::NAN,
+    };
+    code / literal(&quantization.scale) + literal(&quantization.offset)
+}

@@ -1,0 +1,158 @@
+//! A quantised array in pictures: a level before, after and their difference; values and errors by size.
+
+use maud::{Markup, html};
+
+use super::chart::{self, BAR, Mark, SECOND, Words, lines};
+use super::level::{place, places};
+use super::parts::Ids;
+use super::picture::{Pixels, colour_bar, picture};
+use super::scale::Scale;
+use crate::metadata::json::Json;
+use crate::operation::drawing::{Comparison, LevelResult, finite_range};
+use crate::operation::transcode_result::QuantizationResult;
+use crate::report::quantity::{count, counted, figure};
+
+/// Everything that is drawn.
+pub(super) fn pictures(comparison: &Comparison, quantization: &QuantizationResult, ids: &mut Ids) -> Markup {
+    let Comparison { before, after, .. } = comparison;
+    let difference: Vec<f64> =
+        before.values.iter().zip(after).map(|(before, after)| after - before).collect();
+    let range = finite_range(before.values.iter().chain(after));
+    let drawn = counted(before.values.len() as u64, "element");
+    html! {
+        @match range {
+            None => { p { "There is no finite value to draw." } }
+            Some(range) => {
+                p { "Pictures and histograms are of " (drawn) ": " bdi { (place(before)) } ". The figures above are of all." }
+                @if before.size().0 == 1 { (as_lines(before, after, &difference, ids)) }
+                @else { (as_pictures(before, after, &difference, range)) }
+                (histograms(comparison, quantization, ids))
+            }
+        }
+    }
+}
+
+fn as_pictures(before: &LevelResult, after: &[f64], difference: &[f64], (low, high): (f64, f64)) -> Markup {
+    let columns = before.size().1;
+    let scale = Scale::of(Some((low, high)));
+    let of_differences = Scale::of_differences(finite_range(difference));
+    let pixels = |values| Pixels { values, columns };
+    let most = figure(of_differences.max);
+    let has_nan = after.iter().any(|value| value.is_nan());
+    let alt = |name: &str| format!("The level {name}, values from {} to {}", figure(low), figure(high));
+    html! {
+        div.pictures {
+            (picture(pixels(&before.values), scale, &alt("before"), &html! { strong { "Before" } }))
+            (picture(pixels(after), scale, &alt("after"), &html! { strong { "After" } }))
+            (picture(pixels(difference), of_differences, &format!("After less before, differences up to {most}"),
+                &html! { strong { "Difference" } ", after \u{2212} before" }))
+        }
+        div.charts {
+            (colour_bar(scale, "Before and after", has_nan))
+            (colour_bar(of_differences, "Difference", false))
+        }
+    }
+}
+
+fn as_lines(before: &LevelResult, after: &[f64], difference: &[f64], ids: &mut Ids) -> Markup {
+    if before.values.len() == 1 {
+        let value = |values: &[f64]| values.first().copied().map_or_else(String::new, figure);
+        return html! {
+            p { "The one value was " (value(&before.values)) " and is " (value(after)) ", a difference of " (value(difference)) "." }
+        };
+    }
+    let words = |title: &str| Words { title: title.to_owned(), description: place(before) };
+    html! {
+        div.charts {
+            figure {
+                (lines(places(before), &[(&before.values, BAR), (after, SECOND)], &words("The values before and after"), ids))
+                figcaption { strong { "Values" } ": the wide line is before, the narrow one over it after." }
+            }
+            figure {
+                (lines(places(before), &[(difference, BAR)], &words("The difference, after less before"), ids))
+                figcaption { strong { "Difference" } ", after \u{2212} before." }
+            }
+        }
+    }
+}
+
+fn histograms(comparison: &Comparison, quantization: &QuantizationResult, ids: &mut Ids) -> Markup {
+    let Comparison { values, errors, .. } = comparison;
+    let marks: Vec<Mark> = quantization
+        .bound
+        .filter(|bound| *bound > 0.0)
+        .map(|bound| [(-bound, "\u{2212}bound"), (bound, "bound")])
+        .into_iter()
+        .flatten()
+        .map(|(value, label)| Mark { value, label: label.to_owned() })
+        .collect();
+    let greatest = quantization.max_abs_error.map_or_else(String::new, figure);
+    html! {
+        div.charts {
+            figure {
+                (chart::histogram_with_codes(values, &codes(values.min, values.max, quantization), "Histogram of the values before", ids))
+                figcaption { strong { "Values" } " before" (code_words(values.min, values.max, values.counts.len(), quantization)) }
+            }
+            @if errors.max > 0.0 {
+                figure {
+                    (chart::histogram(errors, &marks, "Histogram of the errors", ids))
+                    figcaption { strong { "Errors" } ", after \u{2212} before; the greatest of all is " (greatest)
+                        @if let Some(bound) = quantization.bound { ", the bound " (figure(bound)) } "." }
+                }
+            } @else {
+                p { "Each of these values came back as it was." }
+            }
+        }
+    }
+}
+
+/// Codes that are marked one by one; of more, none would be seen.
+const MOST_CODES: f64 = 150.0;
+
+/// The values of the codes in a range, where these are few enough to be seen.
+fn codes(min: f64, max: f64, quantization: &QuantizationResult) -> Vec<f64> {
+    let literal = |json: &Option<Json>| match json {
+        Some(Json::Number(number)) => Some(number.as_f64()),
+        _ => None,
+    };
+    let (Some(step), Some(scale), Some(offset)) =
+        (quantization.step, literal(&quantization.scale), literal(&quantization.offset))
+    else {
+        return Vec::new();
+    };
+    if !(step > 0.0 && (max - min) / step <= MOST_CODES && scale.is_finite()) {
+        return Vec::new();
+    }
+    let first = ((min - offset) / step).ceil();
+    let mut codes = Vec::new();
+    let mut number = first;
+    while offset + number * step <= max && codes.len() < 200 {
+        codes.push(offset + number * step);
+        number += 1.0;
+    }
+    codes
+}
+
+/// How wide codes are against the bins.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a number of bins, at most a thousand million"
+)]
+fn code_words(min: f64, max: f64, bins: usize, quantization: &QuantizationResult) -> String {
+    let Some(step) = quantization.step.filter(|step| *step > 0.0) else { return ".".to_owned() };
+    let all = match quantization.codes {
+        Some([first, last]) => counted(last.abs_diff(first).saturating_add(1), "code"),
+        None => "codes".to_owned(),
+    };
+    let in_bin = (max - min) / bins.max(1) as f64 / step;
+    let in_bin = if in_bin >= 1.0 {
+        format!("a bin is {} steps wide", figure((in_bin * 10.0).round() / 10.0))
+    } else if (max - min) / step <= MOST_CODES {
+        "the ticks at the top are the codes".to_owned()
+    } else {
+        format!("a step is {} bins wide", count((1.0 / in_bin.max(1e-9)).round() as u64))
+    };
+    format!("; {all}, {} apart: {in_bin}.", figure(step))
+}

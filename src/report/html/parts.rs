@@ -1,0 +1,120 @@
+//! What pages are made of: headings, members, tables.
+
+use maud::{Markup, html};
+
+use super::text;
+use crate::report::table::{Align, Table};
+
+/// Numbers that tell the elements of one page apart.
+#[derive(Debug, Default)]
+pub(super) struct Ids(u32);
+
+impl Ids {
+    /// One that the page does not have yet.
+    pub(super) fn next(&mut self) -> String {
+        self.0 += 1;
+        format!("n{}", self.0)
+    }
+}
+
+/// A heading of a level from 2 to 4.
+pub(super) fn heading(level: u8, words: &str) -> Markup {
+    let words = text(words);
+    match level {
+        2 => html! { h2 { bdi { (words) } } },
+        3 => html! { h3 { bdi { (words) } } },
+        _ => html! { h4 { bdi { (words) } } },
+    }
+}
+
+/// Labels with their values.
+pub(super) fn members<S: AsRef<str>>(members: &[(S, String)]) -> Markup {
+    html! {
+        @if !members.is_empty() {
+            dl.members {
+                @for (label, value) in members {
+                    dt { bdi { (text(label.as_ref())) } }
+                    dd { bdi { (text(value)) } }
+                }
+            }
+        }
+    }
+}
+
+/// The few figures that say most.
+pub(super) fn figures(figures: &[(&str, String, String)]) -> Markup {
+    html! {
+        @if !figures.is_empty() {
+            dl.figures {
+                @for (label, value, beside) in figures {
+                    div {
+                        dt { (label) }
+                        dd { (text(value)) @if !beside.is_empty() { " " small { (text(beside)) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The class of cells on a side.
+pub(super) fn class(side: Align) -> Option<&'static str> {
+    (side == Align::Right).then_some("number")
+}
+
+/// A table as text has it, which scrolls by itself where it is wider than the page. The first cell names its row.
+pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
+    let rows = html! {
+        thead {
+            tr { @for (name, side) in table.columns() {
+                @if name.is_empty() { td {} } @else { th scope="col" class=[class(side)] { (name) } }
+            } }
+        }
+        tbody {
+            @for (cells, note) in table.body() {
+                tr { @for (place, (cell, side)) in cells.iter().zip(table.sides()).enumerate() {
+                    @if place == 0 { th scope="row" { (indented(cell)) } } @else { td class=[class(*side)] { bdi { (cell) } } }
+                } }
+                @if let Some(note) = note {
+                    tr { td.note colspan=(table.sides().len()) { (indented_as(cells.first().map_or("", String::as_str), note)) } }
+                }
+            }
+        }
+    };
+    scrolling(caption, "", &rows, ids)
+}
+
+/// A table in a region of its own that keys can scroll.
+pub(super) fn scrolling(caption: &str, class: &str, rows: &Markup, ids: &mut Ids) -> Markup {
+    let id = ids.next();
+    html! {
+        p.caption id=(id) { (text(caption)) }
+        div.scroll role="group" aria-labelledby=(id) tabindex="0" {
+            table aria-labelledby=(id) class=[(!class.is_empty()).then_some(class)] { (rows) }
+        }
+    }
+}
+
+/// A name behind as much space as two letters each stand for.
+pub(super) fn indented(cell: &str) -> Markup {
+    indented_as(cell, cell.trim_start())
+}
+
+fn indented_as(cell: &str, words: &str) -> Markup {
+    let depth = (cell.len() - cell.trim_start().len()) / 2;
+    html! {
+        @if depth == 0 { bdi { (words) } }
+        @else { span.level style=(format!("--depth:{}", depth.min(12))) { bdi { (words) } } }
+    }
+}
+
+/// Text that is copied: a command, JSON.
+pub(super) fn code(words: &str) -> Markup {
+    html! { pre { code { (text(words)) } } }
+}
+
+/// The words with a capital letter in front.
+pub(super) fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

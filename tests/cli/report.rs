@@ -1,0 +1,289 @@
+//! `--report FILE.html` of `inspect`, `validate` and `transcode`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::support::{CliTest, fixture, float32};
+use crate::report_page::Page;
+
+/// A float32 array of 6 x 8 elements in chunks of 3 x 4: 10 row + column, NaN at the first.
+fn write_plane(test: &CliTest, name: &str) {
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[6,8],"data_type":"float32",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3,4]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":"NaN","dimension_names":["lat","lon"],
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"attributes":{"units":"K"}}"#;
+    test.write(&format!("{name}/zarr.json"), document);
+    for (y, x) in [(0_u8, 0_u8), (0, 1), (1, 0), (1, 1)] {
+        let element = |place: u8| match 10 * (3 * y + place / 4) + 4 * x + place % 4 {
+            0 => f32::NAN,
+            value => f32::from(value),
+        };
+        let elements: Vec<f32> = (0..12).map(element).collect();
+        test.write(&format!("{name}/c/{y}/{x}"), float32(&elements));
+    }
+}
+
+fn page(test: &CliTest, name: &str) -> Page {
+    Page::checked(&String::from_utf8(test.read(name)).unwrap())
+}
+
+#[test]
+fn page_of_an_array_has_what_the_text_has_and_pictures() {
+    let test = CliTest::new();
+    write_plane(&test, "a");
+    let plain = test.run(["inspect", "--stats", "a"]).succeeds();
+    let with_report = test.run(["inspect", "--stats", "--report", "r.html", "a"]).succeeds();
+    assert_eq!(plain.output, with_report.output);
+    let page = page(&test, "r.html");
+    // All numbers and names of the text stand in the page.
+    for word in plain.text().split_whitespace().filter(|word| *word != "a:") {
+        let word = word.trim_end_matches([',', ':']).to_lowercase();
+        assert!(page.text.to_lowercase().contains(&word), "{word:?} is not in:\n{}", page.text);
+    }
+    assert!(page.source.contains("data:image/png;base64,") && page.source.contains("<svg "));
+    assert!(page.text.contains("hatched grey") && page.text.contains("of all values"), "{}", page.text);
+    let as_json = test.run(["inspect", "--json", "--stats", "--report", "s.html", "a"]).succeeds();
+    assert_eq!(as_json.output, test.run(["inspect", "--json", "--stats", "a"]).succeeds().output);
+    assert_eq!(test.read("r.html"), test.read("s.html"));
+    test.run(["inspect", "--stats", "--threads", "1", "--report", "s.html", "a"]).succeeds();
+    assert_eq!(test.read("r.html"), test.read("s.html"));
+    assert_eq!(test.names(), ["a", "r.html", "s.html"]);
+}
+
+#[test]
+fn figures_of_a_quantisation_are_those_of_the_run() {
+    for form in ["codecs", "cf", "plain"] {
+        let test = CliTest::new();
+        write_plane(&test, "a");
+        let arguments =
+            ["transcode", "--quantize", "uint8", "--as", form, "--json", "--report", "r.html", "a", "b"];
+        let run = test.run(arguments);
+        assert_eq!(run.status, 0, "{}", run.error);
+        let result = &run.json()["nodes"][0]["quantization"];
+        let page = page(&test, "r.html");
+        let figure = |name: &str| format!("{}", result[name].as_f64().unwrap());
+        for name in ["max_abs_error", "rms_error"] {
+            let exact = figure(name);
+            assert!(
+                page.text.contains(&exact[..exact.len().min(6)]),
+                "{name} {exact} is not in:\n{}",
+                page.text
+            );
+        }
+        assert!(page.text.contains("complete") && page.text.contains("NaN is 0"), "{}", page.text);
+        for part in ["Before", "After", "Difference", "Errors", "48 elements"] {
+            assert!(page.text.contains(part), "{form}: {part} is not in:\n{}", page.text);
+        }
+        // Three pictures, two bars, and what is hatched.
+        assert_eq!(page.source.matches("<img ").count(), 6, "{form}");
+        assert_eq!(page.source.matches("<svg ").count(), 2);
+        assert!(!page.text.contains("could not be drawn"), "{}", page.text);
+    }
+}
+
+#[test]
+fn plan_is_a_page_and_nothing_is_written() {
+    let test = CliTest::new();
+    write_plane(&test, "a");
+    test.run(["transcode", "--dry-run", "--quantize", "uint8", "--report", "r.html", "a", "b"]).succeeds();
+    assert_eq!(test.names(), ["a", "r.html"]);
+    let page = page(&test, "r.html");
+    assert!(page.text.contains("plan, nothing written") && page.text.contains("uint8"), "{}", page.text);
+    // What fails leaves no page.
+    test.run(["transcode", "--quantize", "uint8", "--range", "0,1", "--report", "s.html", "a", "b"])
+        .fails(1, &[]);
+    assert!(!test.exists("s.html") && !test.exists("b"));
+}
+
+#[test]
+fn file_that_cannot_be_written_is_found_out_before_the_work() {
+    let test = CliTest::new();
+    write_plane(&test, "a");
+    for file in ["missing/r.html", "a", "a/r.html", "b/r.html", "b", "."] {
+        test.run(["transcode", "--report", file, "a", "b"]).fails(3, &["--report"]);
+        assert_eq!(test.names(), ["a"], "{file}");
+    }
+    test.run(["inspect", "--report", "a/r.html", "a"]).fails(3, &["--report", "`a`"]);
+    test.run(["validate", "--report", "a/r.html", "a"]).fails(3, &["--report", "`a`"]);
+    for command in [&["inspect"][..], &["validate"], &["transcode", "b"]] {
+        test.run([command, &["--report", "-", "a"]].concat()).fails(2, &["--report", "stdout"]);
+    }
+    for option in [&["--init", "--partitions", "2"][..], &["--partition", "0"], &["--status"]] {
+        let arguments = [&["transcode", "--report", "r.html", "a", "b"], option].concat();
+        test.run(arguments).fails(2, &["--report", "--finish"]);
+    }
+    test.run(["validate", "--explain", "ZC201", "--report", "r.html"]).fails(2, &["--report"]);
+    assert_eq!(test.names(), ["a"]);
+    // An older one is replaced.
+    test.write("r.html", "old");
+    test.run(["inspect", "--report", "r.html", "a"]).succeeds();
+    assert!(page(&test, "r.html").text.contains("lat=6"));
+}
+
+#[test]
+fn job_in_parts_has_its_page_at_the_finish() {
+    let test = CliTest::new();
+    write_plane(&test, "a");
+    let job = ["--quantize", "uint8", "--range", "0,60"];
+    test.run([&["transcode", "--init", "--partitions", "2", "a", "b"], &job[..]].concat()).succeeds();
+    for part in ["0", "1"] {
+        test.run(["transcode", "a", "b", "--partition", part]).succeeds();
+    }
+    test.run(["transcode", "a", "b", "--finish", "--report", "r.html"]).succeeds();
+    assert!(page(&test, "r.html").text.contains("Difference"));
+}
+
+#[test]
+fn hostile_names_and_texts_are_only_text() {
+    let test = CliTest::new();
+    let hostile =
+        "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(1)>\u{202e}\u{1b}[31m&amp;\"'";
+    let document = serde_json::json!({
+        "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "float32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 0.0, "dimension_names": [hostile],
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {hostile: hostile},
+    });
+    let group = serde_json::json!({"zarr_format": 3, "node_type": "group", "attributes": {"a": hostile}});
+    test.write("g/zarr.json", group.to_string());
+    let name = "<b onclick=x>&lt; \u{202e}evil";
+    test.write(&format!("g/{name}/zarr.json"), document.to_string());
+    test.write(&format!("g/{name}/c/0"), float32(&[1.0, 2.0, 3.0, 4.0]));
+    let array = format!("g/{name}");
+    let run = |arguments: &[&str]| {
+        let run = test.run(arguments);
+        assert!(run.status < 2, "{}", run.error);
+        let page = page(&test, "r.html");
+        assert!(!page.source.contains(['\u{202e}', '\u{1b}']));
+        assert!(page.text.contains("onclick=x"), "{}", page.text);
+        page
+    };
+    let found = run(&["inspect", "--report", "r.html", &array]);
+    assert!(found.text.contains("<script>alert(1)</script>"), "{}", found.text);
+    run(&["inspect", "--report", "r.html", "g"]);
+    run(&["inspect", "--report", "r.html", "g", &array]);
+    run(&["transcode", "--max-error", "0.1", "--overwrite", "--report", "r.html", &array, "d"]);
+    run(&[
+        "transcode",
+        "--quantize",
+        "uint8",
+        "--include",
+        "**",
+        "--overwrite",
+        "--report",
+        "r.html",
+        "g",
+        "d",
+    ]);
+    test.write(&format!("g/{name}/c/7"), "x");
+    run(&["validate", "--report", "r.html", "g"]);
+    run(&["validate", "--against", "d", "--report", "r.html", "g"]);
+}
+
+#[test]
+fn page_of_a_validation_counts_and_is_written_whatever_is_found() {
+    let test = CliTest::new();
+    write_plane(&test, "g/a");
+    write_plane(&test, "g/b");
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.write("g/b/c/0/0", "short");
+    let run = test.run(["validate", "--level", "data", "--json", "--report", "r.html", "g"]);
+    let (status, result) = (run.status, run.json());
+    assert_ne!(status, 0);
+    let found = page(&test, "r.html");
+    assert!(found.text.contains(result["verdict"].as_str().unwrap()), "{}", found.text);
+    for finding in result["findings"].as_array().unwrap() {
+        for part in ["code", "name", "message"] {
+            assert!(
+                found.text.contains(finding[part].as_str().unwrap()),
+                "{finding} is not in:\n{}",
+                found.text
+            );
+        }
+    }
+    for format in ["github", "junit", "sarif"] {
+        test.run(["validate", "--format", format, "--report", "s.html", "g/a"]).succeeds();
+        assert!(page(&test, "s.html").text.contains("no errors in metadata and keys"));
+    }
+    // What could not be read is in the page, too; with several stores it is one page.
+    let run = test.run(["validate", "--report", "s.html", "g/a", "nothing", "g/b"]);
+    assert_eq!(run.status, 3, "{}", run.error);
+    let page = page(&test, "s.html");
+    assert!(page.text.contains("Not read") && page.text.contains("nothing"), "{}", page.text);
+}
+
+#[test]
+fn page_of_several_stores_has_a_section_each() {
+    let test = CliTest::new();
+    write_plane(&test, "a");
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    let run = test.run(["inspect", "--report", "r.html", "a", "missing", "g"]);
+    assert_eq!(run.status, 3);
+    let page = page(&test, "r.html");
+    assert_eq!(page.source.matches("<section>").count(), 3);
+    let place =
+        |text: &str| page.text.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{}", page.text));
+    assert!(place("lat=6") < place("not read:") && place("not read:") < place("group"));
+}
+
+#[test]
+fn page_of_any_array_is_drawn() {
+    let test = CliTest::new();
+    let mut drawn = 0;
+    for entry in fs::read_dir(fixture("")).unwrap() {
+        let path = entry.unwrap().path();
+        let run = test.run(["inspect".as_ref(), "--report".as_ref(), "r.html".as_ref(), path.as_os_str()]);
+        let plain = test.run(["inspect".as_ref(), path.as_os_str()]);
+        assert_eq!(
+            (run.status, run.output, run.error),
+            (plain.status, plain.output, plain.error),
+            "{path:?}"
+        );
+        drawn += usize::from(page(&test, "r.html").source.contains("<svg "));
+    }
+    assert!(drawn > 50, "{drawn}");
+}
+
+#[test]
+fn page_of_a_huge_array_is_small_and_reads_little() {
+    let test = CliTest::new();
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[1000,400000,800000],"data_type":"float32",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,512,512]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":1.5,
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":3,"checksum":false}}]}"#;
+    test.write("a/zarr.json", document);
+    test.run(["inspect", "--report", "r.html", "a"]).succeeds();
+    let bytes = test.read("r.html");
+    assert!(bytes.len() < 2 << 20, "{}", bytes.len());
+    let text = page(&test, "r.html").text;
+    assert!(text.contains("evenly spread") && text.contains("the level beside it"), "{text}");
+    // A picture of noise packs worst.
+    let noise: Vec<f32> = (0..1_000_000_u32)
+        .map(|place| f32::from(u16::try_from(place.wrapping_mul(2_654_435_761) >> 16).unwrap()))
+        .collect();
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[1000,1000],"data_type":"float32",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1000,1000]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
+    test.write("n/zarr.json", document).write("n/c/0/0", float32(&noise));
+    test.run(["transcode", "--quantize", "uint8", "--report", "r.html", "n", "m"]).succeeds();
+    assert!(test.read("r.html").len() < 2 << 20, "{}", test.read("r.html").len());
+}
+
+#[test]
+fn tree_of_many_arrays_is_summed_up() {
+    let test = CliTest::new();
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[2],"data_type":"uint8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]}"#;
+    for number in 0..2050 {
+        test.write(&format!("g/a{number:04}/zarr.json"), document);
+    }
+    let result: Value = test.run(["inspect", "--json", "--report", "r.html", "g"]).succeeds().json();
+    assert_eq!(result["totals"]["arrays"], 2050);
+    let page = page(&test, "r.html");
+    assert!(page.text.contains("... and 50 nodes more") && page.text.contains("2,050"), "{}", page.text);
+    assert!(page.source.len() < 2 << 20, "{}", page.source.len());
+}
