@@ -8,13 +8,28 @@ use std::path::{Path, PathBuf};
 /// control groups and on its addresses (`ulimit -v`) leave. `None` where the system does not tell.
 pub fn available_memory() -> Option<u64> {
     let text = |path: &Path| std::fs::read_to_string(path).ok();
-    let machine = text(Path::new("/proc/meminfo")).and_then(|text| meminfo_available(&text));
+    let machine =
+        text(Path::new("/proc/meminfo")).and_then(|text| meminfo_available(&text)).or_else(free_memory);
     let groups = text(Path::new("/proc/self/cgroup")).map(|text| group_folders(&text)).unwrap_or_default();
     let limits = groups.iter().filter_map(|folder| group_available(|file| text(&folder.join(file))));
     let addresses = text(Path::new("/proc/self/limits"))
         .zip(text(Path::new("/proc/self/status")))
         .and_then(|(limits, status)| addresses_available(&limits, &status));
     limits.chain(machine).chain(addresses).min()
+}
+
+/// Bytes that nothing uses, as the kernel counts them: less than is available, since what it caches is in use. An empty
+/// root has no `/proc` that would tell more.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn free_memory() -> Option<u64> {
+    let machine = rustix::system::sysinfo();
+    machine.freeram.checked_add(machine.bufferram)?.checked_mul(u64::from(machine.mem_unit))
+}
+
+/// Other systems have no such call.
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+fn free_memory() -> Option<u64> {
+    None
 }
 
 /// Names the boot of this machine; `None` where the system has no name for it.
@@ -110,6 +125,14 @@ fn group_available(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    fn kernel_tells_of_free_memory_without_proc() {
+        let free = free_memory().unwrap();
+        // Some, and no more than machines have: the unit is heeded.
+        assert!((1 << 20..1 << 50).contains(&free), "{free}");
+    }
 
     #[test]
     fn meminfo_gives_available_memory_in_bytes() {

@@ -274,6 +274,10 @@ pub(super) fn client(requests: usize, limit: Option<Duration>) -> Result<reqwest
         Some(limit) => builder.timeout(limit),
         None => builder,
     };
+    let builder = match certificate::authorities_instead() {
+        Some(authorities) => builder.tls_certs_only(authorities),
+        None => builder,
+    };
     builder.build().map_err(|error| reason(&error))
 }
 
