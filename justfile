@@ -1,5 +1,7 @@
 # `just check` runs what .ci/run runs; the other recipes are its parts.
 
+set shell := ["bash", "-uc"]
+
 default:
     @just --list
 
@@ -42,6 +44,14 @@ guide:
 report pictures="":
     cargo build --release --locked
     .ci/report target/release/zarrcast "$(mktemp -d)" {{pictures}}
+
+# Build all that a release has into a folder, and try what can be tried here (root, QEMU, debootstrap)
+release folder:
+    for target in source {x86_64,aarch64}-unknown-linux-{gnu,musl}; do .ci/release-artifacts "$target" {{folder}} || exit; done
+    for libc in gnu musl; do packaging/try-emulated "aarch64-unknown-linux-$libc" {{folder}} target/x86_64-unknown-linux-musl/release/zarrcast || exit; done
+    packaging/try-in-empty-root target/x86_64-unknown-linux-musl/release/zarrcast
+    packaging/try-in-debian {{folder}}/zarrcast-*manylinux*x86_64.whl
+    packaging/fill-in OWNER {{folder}} {{folder}}/recipes
 
 # Quantise the example of the README
 demo:
