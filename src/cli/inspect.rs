@@ -250,7 +250,8 @@ fn inspect_all(
     let (mut results, mut failures) = (Vec::new(), Vec::new());
     // Of each STORE, its place among the results or among the failures.
     let mut places = Vec::new();
-    let mut is_first = true;
+    // Where nobody reads the text any more, the page is written all the same.
+    let (mut is_first, mut printed) = (true, Ok(()));
     for options in options {
         let store = options.store.display().to_string();
         let result = match inspect(options, session.progress(), session.interrupt()) {
@@ -270,13 +271,16 @@ fn inspect_all(
         session.progress().finish();
         session.warn(&in_store(&store, result.warnings()));
         status = status.max(status_of(&result));
-        if !as_json {
-            session.print(|output| {
+        if !as_json && printed.is_ok() {
+            printed = session.print(|output| {
                 if !std::mem::take(&mut is_first) {
                     writeln!(output)?;
                 }
                 write_text(&result, session.style(), output)
-            })?;
+            });
+        }
+        if printed.is_err() && report.is_none() {
+            break;
         }
         if as_json || report.is_some() {
             places.push((store, Ok(results.len())));
@@ -290,6 +294,7 @@ fn inspect_all(
         });
         report.write(&html::inspect(&inspected.collect::<Vec<_>>()))?;
     }
+    printed?;
     if as_json {
         let stores = results.iter().map(|result| json::Document::new("inspect", result)).collect();
         let warnings = results.iter().flat_map(InspectResult::warnings).cloned().collect();

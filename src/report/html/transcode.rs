@@ -15,10 +15,10 @@ use crate::report::table::Align;
 use crate::report::transcode_text as words;
 
 /// Arrays that have a row; of more, the sums are said.
-const MOST_ARRAYS: usize = 2000;
+const MOST_ARRAYS: usize = 1000;
 
 /// Arrays that have a section of their own.
-const MOST_SECTIONS: usize = 200;
+const MOST_SECTIONS: usize = 100;
 
 /// The page; `compared` are the pictures of quantised arrays.
 pub fn transcode(result: &TranscodeResult, compared: &[ComparedArray]) -> String {
