@@ -112,6 +112,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--chunk-shape', '--chunk-shape', [CompletionResultType]::ParameterName, 'The chunk shape; of a sharded array that of the inner chunks')
             [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out')
             [CompletionResult]::new('--shard-shape', '--shard-shape', [CompletionResultType]::ParameterName, 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out')
+            [CompletionResult]::new('--select', '--select', [CompletionResultType]::ParameterName, 'A part of the array, by dimensions: `time=0:100,lat=20:`; of a hierarchy, of every array that has them')
             [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'The data type; values are converted')
             [CompletionResult]::new('--data-type', '--data-type', [CompletionResultType]::ParameterName, 'The data type; values are converted')
             [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'The fill value, as JSON; values are kept')

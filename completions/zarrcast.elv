@@ -106,6 +106,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --chunk-shape 'The chunk shape; of a sharded array that of the inner chunks'
             cand -s 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out'
             cand --shard-shape 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out'
+            cand --select 'A part of the array, by dimensions: `time=0:100,lat=20:`; of a hierarchy, of every array that has them'
             cand -d 'The data type; values are converted'
             cand --data-type 'The data type; values are converted'
             cand -f 'The fill value, as JSON; values are kept'

@@ -541,6 +541,7 @@ none\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'The chunk shape; of a sharded array that of the inner chunks' -r -f -a "auto\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out' -r -f -a "auto\t''
 none\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l select -d 'A part of the array, by dimensions: `time=0:100,lat=20:`; of a hierarchy, of every array that has them' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'The data type; values are converted' -r -f -a "bfloat16\t''
 bool\t''
 complex128\t''

@@ -511,6 +511,9 @@ class TranscodeNode:
     route: str
     source: Optional[TranscodeArray]
     destination: Optional[TranscodeArray]
+    #: Of what --select takes, the first index and the one after the last along each dimension; null where all
+    #: is taken.
+    selection: Optional[tuple[tuple[int, ...], ...]]
     #: Stored objects of the destination's grid.
     chunks: Optional[int]
     #: Of the source's grid, not stored.

@@ -62,12 +62,18 @@ impl StoredArray {
         }
     }
 
-    /// The part of a box that lies inside the array; its shape may have zeros.
+    /// The part of a box that lies inside what is taken of the array; its shape may have zeros.
     pub fn inside(&self, region: Region) -> Region {
-        match self.cropped(&region.start, &region.shape) {
+        let Region { mut start, mut shape } = match self.cropped(&region.start, &region.shape) {
             Some(shape) => Region { shape, ..region },
             None => region,
+        };
+        let skipped = self.metadata.skipped.iter();
+        for ((start, length), skipped) in start.iter_mut().zip(&mut shape).zip(skipped) {
+            let in_front = skipped.saturating_sub(*start).min(*length);
+            (*start, *length) = (*start + in_front, *length - in_front);
         }
+        Region { start, shape }
     }
 
     /// Whether the subchunks of both arrays are the same boxes.

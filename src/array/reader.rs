@@ -41,8 +41,10 @@ impl ReadBuffers {
         if !subchunks.read(position, &mut self.bytes, &mut self.workspace)? {
             return Ok(None);
         }
-        let chain = subchunks.side().chain_of_subchunk(position)?;
-        Ok(Some(decode(&chain, subchunk, self)?))
+        let side = subchunks.side();
+        let chain = side.chain_of_subchunk(position)?;
+        let first = subchunk.offset_in(&side.start_of_subchunk(position));
+        Ok(Some(decode(&chain, (subchunk, &first), self)?))
     }
 
     /// Whether the subchunk at a position is stored, as far as the index of its shard tells.
@@ -107,7 +109,8 @@ impl StoredArray {
         buffers: &mut ReadBuffers,
         mut visit: impl FnMut(&[u8]),
     ) -> Result<bool, Fault> {
-        if self.layout.is_some() || self.cropped(&self.start_of(index), &self.shape_of(index)).is_some() {
+        let object = Region { start: self.start_of(index), shape: self.shape_of(index).into_owned() };
+        if self.layout.is_some() || self.inside(object.clone()) != object {
             return Ok(false);
         }
         // A chunk that is kept has to be in memory whole.
@@ -148,6 +151,7 @@ impl StoredArray {
         let (chain, kept) = (&*object.chain()?, &self.kept);
         object.each_place(|place| {
             let subchunk = object.subchunk(place);
+            let first = subchunk.offset_in(&object.whole(place).start);
             let position = object.position(place);
             // Whether nothing is left to be done once the codecs from bytes to bytes are undone.
             let are_elements =
@@ -158,7 +162,7 @@ impl StoredArray {
                 }
                 buffers.bytes.clear();
                 buffers.bytes.extend_from_slice(&chunk.bytes);
-                return visit(&subchunk, Some(elements(chain, &subchunk, buffers)?));
+                return visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?));
             }
             let room = kept.room(chain, as_index(chain.decoded_bytes()));
             let begun = room.is_some().then(thread_time);
@@ -170,7 +174,7 @@ impl StoredArray {
             if let (Some(room), Some(begun)) = (room, begun) {
                 room.fill(&position, &buffers.bytes, stored, thread_time().saturating_sub(begun));
             }
-            visit(&subchunk, Some(elements(chain, &subchunk, buffers)?))
+            visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?))
         })
     }
 }
@@ -203,12 +207,16 @@ impl OpenedObject<'_> {
 
     /// The unit at a place, cut at the edge of the array.
     pub fn subchunk(&self, place: &[u64]) -> Region {
+        self.side.inside(self.whole(place))
+    }
+
+    /// The unit at a place, as it is stored.
+    fn whole(&self, place: &[u64]) -> Region {
         let shape = match &self.shard {
             Some(_) => Cow::Borrowed(self.side.subchunk_shape()),
             None => self.side.shape_of(self.index),
         };
-        let start = subchunk_start(&self.start, place, &shape);
-        self.side.inside(Region { start, shape: shape.into_owned() })
+        Region { start: subchunk_start(&self.start, place, &shape), shape: shape.into_owned() }
     }
 
     /// The elements of a unit; `None` where it is absent.
@@ -221,7 +229,8 @@ impl OpenedObject<'_> {
         if !self.fetch(place, buffers)? {
             return Ok(None);
         }
-        Ok(Some(decode(&*self.chain()?, subchunk, buffers)?))
+        let first = subchunk.offset_in(&self.whole(place).start);
+        Ok(Some(decode(&*self.chain()?, (subchunk, &first), buffers)?))
     }
 
     /// Reads a unit as it is stored; false where it is absent.
@@ -249,10 +258,10 @@ impl OpenedObject<'_> {
     }
 }
 
-/// Decodes what was read, from buffer to buffer, and cuts off what lies beyond the edge.
+/// Decodes what was read, from buffer to buffer, and keeps the box that begins at the element `first` of it.
 fn decode<'b>(
     chain: &BoundChain,
-    subchunk: &Region,
+    subchunk: (&Region, &[u64]),
     buffers: &'b mut ReadBuffers,
 ) -> Result<&'b [u8], ChainFault> {
     undo_bytes(chain, buffers)?;
@@ -264,10 +273,10 @@ fn undo_bytes(chain: &BoundChain, buffers: &mut ReadBuffers) -> Result<(), Chain
     buffers.undo(chain, chain.bytes_place()..chain.codecs().len())
 }
 
-/// Undoes what codecs are left then, and cuts off what lies beyond the edge.
+/// Undoes what codecs are left then, and cuts off what lies outside.
 fn elements<'b>(
     chain: &BoundChain,
-    subchunk: &Region,
+    (subchunk, first): (&Region, &[u64]),
     buffers: &'b mut ReadBuffers,
 ) -> Result<&'b [u8], ChainFault> {
     buffers.undo(chain, chain.num_noop_codecs()..chain.bytes_place())?;
@@ -275,7 +284,7 @@ fn elements<'b>(
     chain.check_decoded(bytes.len())?;
     let array = chain.decoded();
     if subchunk.shape != array.shape {
-        crop(bytes, &array.shape, &subchunk.shape, array.data_type.size().unwrap_or(1));
+        crop(bytes, &array.shape, (first, &subchunk.shape), array.data_type.size().unwrap_or(1));
     }
     chain
         .check_values(bytes, &subchunk.shape, &subchunk.shape)
@@ -283,8 +292,8 @@ fn elements<'b>(
     Ok(bytes)
 }
 
-/// Keeps the box of shape `kept` at the origin of an array of `shape`, in place: no row moves towards the end.
-fn crop(bytes: &mut Vec<u8>, shape: &[u64], kept: &[u64], element_size: usize) {
+/// Keeps the box of shape `kept` at `first` of an array of `shape`, in place: no row moves towards the end.
+fn crop(bytes: &mut Vec<u8>, shape: &[u64], (first, kept): (&[u64], &[u64]), element_size: usize) {
     let row = as_index(kept.last().copied().unwrap_or(1)) * element_size;
     let mut indices = vec![0; kept.len().saturating_sub(1)];
     let mut to = 0;
@@ -294,7 +303,8 @@ fn crop(bytes: &mut Vec<u8>, shape: &[u64], kept: &[u64], element_size: usize) {
     }
     loop {
         let from = shape.iter().enumerate().fold(0, |offset, (dimension, length)| {
-            offset * as_index(*length) + indices.get(dimension).copied().map_or(0, as_index)
+            let index = indices.get(dimension).copied().unwrap_or(0) + first[dimension];
+            offset * as_index(*length) + as_index(index)
         });
         bytes.copy_within(from * element_size..from * element_size + row, to);
         to += row;
@@ -310,13 +320,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn crop_keeps_the_box_at_the_origin() {
+    fn crop_keeps_a_box() {
         let mut bytes: Vec<u8> = (0..48).collect();
-        crop(&mut bytes, &[2, 3, 4], &[2, 2, 3], 2);
+        crop(&mut bytes, &[2, 3, 4], (&[0, 0, 0], &[2, 2, 3]), 2);
         let expected = [0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13];
         let second = expected.map(|byte| byte + 24);
         assert_eq!(bytes, [expected, second].concat());
-        crop(&mut bytes, &[], &[], 1);
+        crop(&mut bytes, &[], (&[], &[]), 1);
         assert_eq!(bytes, [0]);
+        let mut bytes: Vec<u8> = (0..12).collect();
+        crop(&mut bytes, &[3, 4], (&[1, 2], &[2, 2]), 1);
+        assert_eq!(bytes, [6, 7, 10, 11]);
     }
 }

@@ -140,6 +140,15 @@ impl StoredArray {
         subchunk.iter().zip(self.subchunk_shape()).map(|(index, length)| index * length).collect()
     }
 
+    /// Whether what is skipped of it are whole subchunks: those that are taken are no others than they would be by
+    /// themselves.
+    pub fn skips_whole_subchunks(&self) -> bool {
+        let skipped = &self.metadata.skipped;
+        let is_whole = |(skipped, length): (&u64, &u64)| skipped.is_multiple_of((*length).max(1));
+        !self.metadata.skips()
+            || (self.layout.is_some() && skipped.iter().zip(self.subchunk_shape()).all(is_whole))
+    }
+
     /// Bytes of the index of a shard, encoded and as entries, where the array has shards that are streamed.
     pub fn index_bytes(&self) -> u64 {
         let Some(layout) = &self.layout else { return 0 };
@@ -149,7 +158,7 @@ impl StoredArray {
 
     /// Whether chunks reach beyond the edge of the array.
     pub fn has_edges(&self) -> bool {
-        if !self.is_regular() {
+        if !self.is_regular() || self.metadata.skips() {
             return true;
         }
         let chunk_shape = match &self.layout {

@@ -1,7 +1,7 @@
-//! The text of `--chunk-shape` and `--shard-shape`.
+//! The text of `--chunk-shape`, `--shard-shape` and `--select`.
 
 use super::value::{extents, size};
-use crate::operation::options::{ShapeRequest, ShardRequest};
+use crate::operation::options::{ShapeRequest, ShardRequest, Slice};
 
 /// `--chunk-shape`: a shape, or `auto[:SIZE]`.
 pub(super) fn chunks(text: &str) -> Result<ShapeRequest, String> {
@@ -49,6 +49,42 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
     Ok(ShapeRequest::Named(named))
 }
 
+/// `--select`: at least one slice.
+#[derive(Debug, Clone)]
+pub(super) struct Slices(pub(super) Vec<Slice>);
+
+/// `time=0:100,lat=-90:`: parts of dimensions; an index that is left out is the dimension's own end.
+pub(super) fn slices(text: &str) -> Result<Slices, String> {
+    let refusal = |part: &str| {
+        format!("expected parts of dimensions, such as time=0:100 or time=0:100,lat=20:; found {part:?}")
+    };
+    let mut slices: Vec<Slice> = Vec::new();
+    for part in text.split(',') {
+        // A name may hold the sign, a slice does not.
+        let (name, slice) = part.rsplit_once('=').ok_or_else(|| refusal(part))?;
+        let (start, stop) = slice.split_once(':').ok_or_else(|| refusal(part))?;
+        if stop.contains(':') {
+            return Err(format!("no step can be given, only START:STOP; found {slice:?}"));
+        }
+        let index = |text: &str| match text.trim() {
+            "" => Ok(None),
+            text => match text.parse() {
+                Ok(index) if !text.starts_with('+') => Ok(Some(index)),
+                _ => Err(refusal(part)),
+            },
+        };
+        let dimension = name.trim().to_owned();
+        if dimension.is_empty() {
+            return Err(refusal(part));
+        }
+        if slices.iter().any(|known| known.dimension == dimension) {
+            return Err(format!("the dimension {dimension:?} is given twice"));
+        }
+        slices.push(Slice { dimension, start: index(start)?, stop: index(stop)? });
+    }
+    Ok(Slices(slices))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +105,32 @@ mod tests {
         assert_eq!(shape("auto=3"), Ok(named(&[("auto", 3)])));
         assert_eq!(shards("none"), Ok(ShardRequest::None));
         assert_eq!(shards("4"), Ok(ShardRequest::Shape(ShapeRequest::Lengths(vec![4]))));
+    }
+
+    #[test]
+    fn slices_are_of_named_dimensions() {
+        let slice = |dimension: &str, start, stop| Slice { dimension: dimension.to_owned(), start, stop };
+        assert_eq!(slices("time=0:100").unwrap().0, [slice("time", Some(0), Some(100))]);
+        let both = slices("time=-10:, a=b=:3").unwrap().0;
+        assert_eq!(both, [slice("time", Some(-10), None), slice("a=b", None, Some(3))]);
+        assert_eq!(slices("0=:").unwrap().0, [slice("0", None, None)]);
+        for text in [
+            "",
+            "time",
+            "time=",
+            "time=3",
+            "=1:2",
+            "time=1:2:3",
+            "time=a:b",
+            "time=+1:2",
+            "time=1.0:2",
+            "x=1:2,",
+            "x=1:2,x=1:2",
+            "1:2",
+            "x=99999999999999999999:",
+        ] {
+            assert!(slices(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -252,6 +252,7 @@ impl Changes {
             compress: change.compress,
             chunk_shape: change.chunk_shape,
             shard_shape: change.shard_shape,
+            select: change.select.map_or_else(Vec::new, |slices| slices.0),
             data_type: change.data_type,
             fill_value: change.fill_value,
             zarr_format: change.zarr_format.map(Format::number),
@@ -320,10 +321,11 @@ fn rule(text: &str) -> anyhow::Result<Rule> {
         let first = text.lines().next().unwrap_or_default();
         usage(first.trim_start_matches("error: ").to_owned())
     })?;
-    if changes.change.zarr_format.is_some() {
-        return Err(
-            usage("--zarr-format is for the whole of DEST, not for some of its arrays".to_owned()).into()
-        );
+    let of_all =
+        [("zarr-format", changes.change.zarr_format.is_some()), ("select", changes.change.select.is_some())];
+    if let Some((option, _)) = of_all.iter().find(|(_, is_given)| *is_given) {
+        let reason = format!("--{option} is for the whole of DEST, not for some of its arrays");
+        return Err(usage(reason).into());
     }
     Ok(Rule { pattern, change: changes.into_options()? })
 }

@@ -237,6 +237,19 @@ impl Conversion {
         }
     }
 
+    /// The same of a chunk that holds more of its array than is taken, which is `valid`: what is left is not moved along as
+    /// padding may be, whatever the way, but becomes the fill value.
+    pub fn run_cut(
+        &self,
+        source: Undone<'_>,
+        valid: &[u64],
+        target: &mut Vec<u8>,
+        buffers: &mut ConversionBuffers,
+        figures: &mut QuantizeFigures,
+    ) -> Result<Converted, ChainFault> {
+        self.run_whole(source, Some(valid), target, buffers, figures)
+    }
+
     /// Every codec by itself, in the array's frame.
     fn run_whole(
         &self,

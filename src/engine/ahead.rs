@@ -11,6 +11,7 @@ use crate::array::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::BoundSharding;
 use crate::codec::region::{advance, ravel};
 use crate::engine::transfer::Transfer;
+use crate::grid::Region;
 use crate::pipeline::IndexLocation;
 use crate::store::{Ahead, Node, Part};
 
@@ -184,11 +185,11 @@ pub fn index_part(sharding: &BoundSharding) -> Part {
 /// Gives what is read first of the objects of a job's source that overlap an object of its destination.
 pub fn reads_under(transfer: &Transfer, object: u64, each: &mut dyn FnMut(&str, Part)) {
     let Transfer { source, destination, .. } = transfer;
-    let (start, shape) = (destination.start_of(object), destination.shape_of(object));
-    let ends = start.iter().zip(&*shape).zip(&source.metadata.shape);
-    let end: Vec<u64> = ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
-    each_object(source, &start, &end, |object| {
-        let extent = if stays_open(source) { Extent::Whole } else { extent_of(source, object, &start, &end) };
+    let shape = destination.shape_of(object).into_owned();
+    let region = transfer.in_source(Region { start: destination.start_of(object), shape });
+    let (start, end) = (&region.start, region.end());
+    each_object(source, start, &end, |object| {
+        let extent = if stays_open(source) { Extent::Whole } else { extent_of(source, object, start, &end) };
         reads_of_object(source, object, extent, each);
     });
 }
@@ -206,7 +207,8 @@ pub fn extent_of(array: &StoredArray, object: u64, start: &[u64], end: &[u64]) -
 /// Whether a job reads all of a shard of its source while it is open.
 pub fn reads_all(source: &StoredArray, destination: &StoredArray) -> bool {
     let sides = destination.metadata.largest_chunk().iter().zip(source.metadata.largest_chunk());
-    stays_open(source) || sides.into_iter().all(|(to, from)| to.is_multiple_of(*from.max(&1)))
+    let holds_whole = |(to, from): (&u64, &u64)| to.is_multiple_of(*from.max(&1));
+    stays_open(source) || (!source.metadata.skips() && sides.into_iter().all(holds_whole))
 }
 
 /// Whether so few shards lie side by side that each stays open until all that is wanted of it was read.

@@ -74,7 +74,8 @@ pub(super) struct BlockReader<'a> {
 }
 
 impl BlockReader<'_> {
-    /// Reads all source subchunks that overlap a block into its subchunks; how many encoded bytes they had.
+    /// Reads all source subchunks that overlap a block of the destination into its subchunks; how many encoded bytes they
+    /// had.
     pub(super) fn read(
         &self,
         block: &Block,
@@ -82,13 +83,14 @@ impl BlockReader<'_> {
         decoded: &mut DecodedBlock,
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
-        decoded.begin(block, destination.subchunk_shape());
+        let skipped = &self.subchunks.source.side().metadata.skipped;
+        decoded.begin(block, destination.subchunk_shape(), skipped);
         let shared: &DecodedBlock = decoded;
         workers.each(shared.num_subchunks(), |_, item| {
-            shared.prepare(item, self.encoder, |start, end| self.may_be_absent(start, end));
+            shared.prepare(item, self.encoder, |part| self.may_be_absent(part));
             Ok(())
         })?;
-        let bytes = self.read_all(block, shared, workers)?;
+        let bytes = self.read_all(&block.moved_by(skipped), shared, workers)?;
         if let Some(origin) = &self.subchunks.origin {
             workers.each(shared.num_subchunks(), |buffers, item| {
                 shared.reconsider(item, self.encoder, |part| holds_any(origin, part, buffers))
@@ -105,6 +107,7 @@ impl BlockReader<'_> {
             return; // An entry of an index is not worth a hint.
         }
         let stays_open = stays_open(side);
+        let block = &block.moved_by(&side.metadata.skipped);
         each_object(side, &block.start, &block.end, |object| {
             let position = position(object, &side.metadata);
             let plain = side.chain_of_subchunk(&position).ok().filter(|chain| {
@@ -162,10 +165,9 @@ impl BlockReader<'_> {
     }
 
     /// Whether some of the box may hold nothing that is stored.
-    fn may_be_absent(&self, start: &[u64], end: &[u64]) -> bool {
-        let block = Block { start: start.to_vec(), end: end.to_vec() };
+    fn may_be_absent(&self, block: &Block) -> bool {
         let side = self.subchunks.source.side();
-        side.layout.is_some() || side.may_lack() || self.has_object(&block, false)
+        side.layout.is_some() || side.may_lack() || self.has_object(block, false)
     }
 
     /// Whether an object that overlaps the block is there.
@@ -177,6 +179,7 @@ impl BlockReader<'_> {
     fn has_object(&self, block: &Block, is_there: bool) -> bool {
         let source = self.subchunks.source.side();
         let grid = source.metadata.chunk_grid_shape();
+        let block = block.moved_by(&source.metadata.skipped);
         let (first, counts) = source.metadata.grid.chunks_in(&block.start, &block.end);
         let mut place = vec![0; counts.len()];
         loop {
@@ -301,6 +304,7 @@ fn common((first, counts): (&[u64], &[u64]), other: &(Vec<u64>, Vec<u64>)) -> (V
 
 /// Whether a subchunk that overlaps a part of the array is stored.
 fn holds_any(source: &SubchunkSource<'_>, part: &Block, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
+    let part = part.moved_by(&source.side().metadata.skipped);
     let (first, counts) = source.side().subchunks_in(&part.start, &part.end);
     let mut place = vec![0; counts.len()];
     loop {

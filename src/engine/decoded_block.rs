@@ -12,6 +12,8 @@ use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end, ravel
 #[derive(Debug, Default)]
 pub(super) struct DecodedBlock {
     block: Option<Block>,
+    /// Elements that the source has in front of what is written.
+    skipped: Vec<u64>,
     subchunk_shape: Vec<u64>,
     first: Vec<u64>,
     counts: Vec<u64>,
@@ -28,8 +30,10 @@ pub(super) struct DecodedSubchunk {
 }
 
 impl DecodedBlock {
-    /// Begins another block of subchunks of this shape.
-    pub(super) fn begin(&mut self, block: &Block, subchunk_shape: &[u64]) {
+    /// Begins another block of subchunks of this shape, read from a source that has so many `skipped` elements in front of
+    /// what is written.
+    pub(super) fn begin(&mut self, block: &Block, subchunk_shape: &[u64], skipped: &[u64]) {
+        self.skipped = skipped.to_vec();
         (self.first, self.counts) = block.subchunks(subchunk_shape);
         self.subchunk_shape = subchunk_shape.to_vec();
         self.block = Some(block.clone());
@@ -72,7 +76,7 @@ impl DecodedBlock {
         &self,
         item: usize,
         encoder: &SubchunkEncoder,
-        may_be_absent: impl Fn(&[u64], &[u64]) -> bool,
+        may_be_absent: impl Fn(&Block) -> bool,
     ) {
         let Some(block) = &self.block else { return };
         let start: Vec<u64> =
@@ -89,7 +93,7 @@ impl DecodedBlock {
         subchunk.elements.resize(as_index(inside) * encoder.element_size(), 0);
         subchunk.is_stored = false;
         let has_gaps = valid.iter().product::<u64>() != inside;
-        if has_gaps || may_be_absent(&start, &end) {
+        if has_gaps || may_be_absent(&Block { start, end }) {
             encoder.fill(&mut subchunk.elements, &self.subchunk_shape, &valid);
         }
     }
@@ -115,22 +119,28 @@ impl DecodedBlock {
         Ok(())
     }
 
-    /// Which part of a box of `shape` elements at `start` the block needs: its first element and its end in the box.
+    /// Which part of a box of the source, of `shape` elements at `start`, the block needs: its first element and its end
+    /// in the box.
     pub(super) fn needed(&self, start: &[u64], shape: &[u64]) -> [Vec<u64>; 2] {
         let nothing = || [(); 2].map(|()| vec![0; shape.len()]);
-        self.block.as_ref().map_or_else(nothing, |block| block.inside(start, shape))
+        self.block.as_ref().map_or_else(nothing, |block| block.moved_by(&self.skipped).inside(start, shape))
     }
 
     /// Copies elements of the source, a box of `shape` at `start`, into the subchunks that it overlaps.
     pub(super) fn scatter(&self, elements: &[u8], start: &[u64], shape: &[u64], element_size: usize) {
         let Some(block) = &self.block else { return };
-        let ends = start.iter().zip(shape).zip(&block.end);
-        let end: Vec<u64> = ends.map(|((start, length), end)| (start + length).min(*end)).collect();
-        let from: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| *a.max(b)).collect();
-        if from.iter().zip(&end).any(|(from, end)| from >= end) {
-            return;
+        let mut part = Block { start: Vec::with_capacity(start.len()), end: Vec::with_capacity(start.len()) };
+        for dimension in 0..start.len() {
+            let (first, skipped) = (start[dimension], self.skipped[dimension]);
+            let (from, end) = (first.max(block.start[dimension] + skipped), block.end[dimension] + skipped);
+            let end = (first + shape[dimension]).min(end);
+            if from >= end {
+                return;
+            }
+            // From here on as it is written.
+            part.start.push(from - skipped);
+            part.end.push(end - skipped);
         }
-        let part = Block { start: from, end };
         let (first, counts) = part.subchunks(&self.subchunk_shape);
         let mut place = vec![0; counts.len()];
         // Subchunks may be as small as an element: nothing is allocated for each.
@@ -142,7 +152,7 @@ impl DecodedBlock {
                 let length = self.subchunk_shape[dimension];
                 let low = part.start[dimension].max(subchunk * length);
                 let high = part.end[dimension].min((subchunk + 1) * length);
-                source_start[dimension] = low - start[dimension];
+                source_start[dimension] = low + self.skipped[dimension] - start[dimension];
                 target_start[dimension] = low - subchunk * length;
                 extent[dimension] = high - low;
                 item = item * self.counts[dimension] + (subchunk - self.first[dimension]);

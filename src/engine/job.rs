@@ -136,7 +136,7 @@ impl Job {
                         self.num_written().saturating_mul(transfer.destination.chunk_bytes())
                     }
                     Route::Rechunk(_) | Route::Staged(_) => {
-                        let whole = num_elements(&transfer.source.metadata.shape)?;
+                        let whole = num_elements(&transfer.destination.metadata.shape)?;
                         let passes = job.rechunks().map(|rechunk| job.block_bytes(rechunk, whole));
                         passes.fold(0, u64::saturating_add)
                     }

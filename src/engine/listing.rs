@@ -283,6 +283,10 @@ impl Scanner<'_> {
 
     /// Something at a key that is no chunk's of the grid.
     fn no_chunk(&self, key: &str, kind: EntryKind, found: &mut Found) {
+        let encoding = &self.metadata.chunk_key_encoding;
+        if encoding.is_key_of_whole(key, self.metadata.shape.len()) {
+            return; // Of a part of an array, what lies outside of it.
+        }
         if kind == EntryKind::Link && self.purpose.validates() {
             found.push(key, StrayKind::Link);
         }

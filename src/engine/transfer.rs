@@ -1,9 +1,11 @@
 //! From one stored array to another: what is read, what is written, whatever route it takes.
 
+use std::borrow::Cow;
+
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::stored::StoredArray;
 use crate::codec::region::{advance, ravel, unravel};
-use crate::grid::Grid;
+use crate::grid::{Grid, Region};
 
 /// From one stored array to another.
 #[derive(Debug, Clone)]
@@ -26,7 +28,7 @@ impl Transfer {
 
     /// The grid of boxes of `shape` elements.
     pub fn grid_of(&self, shape: &[u64]) -> Grid {
-        Grid::regular(&self.source.metadata.shape, shape)
+        Grid::regular(&self.destination.metadata.shape, shape)
     }
 
     /// Which chunks of a grid overlap an object that is there; all where none may stay absent.
@@ -41,7 +43,7 @@ impl Transfer {
     pub fn overlapped_among(&self, grid: &Grid, among: Option<&ChunkSet>) -> ChunkSet {
         let (side, present) = (&self.source.metadata, self.source.objects());
         let is_quick = self.absent_element.is_some()
-            || grid.has_chunks_of(&side.grid)
+            || self.has_chunks_of_source(grid)
             || present.len() == side.num_chunks();
         match among {
             Some(among) if !is_quick && among.len() < present.len() => {
@@ -56,9 +58,8 @@ impl Transfer {
     fn overlaps(&self, grid: &Grid, index: u64, present: &ChunkSet) -> bool {
         let region = grid.region_of(&unravel(index, &grid.counts()));
         let side = &self.source.metadata;
-        let ends = region.end().into_iter().zip(&side.shape);
-        let end: Vec<u64> = ends.map(|(end, length)| end.min(*length)).collect();
-        let (first, extent) = side.grid.chunks_in(&region.start, &end);
+        let Region { start, shape } = self.in_source(region);
+        let (first, extent) = side.grid.chunks_in(&start, &Region { start: start.clone(), shape }.end());
         if extent.contains(&0) {
             return false;
         }
@@ -75,9 +76,25 @@ impl Transfer {
         }
     }
 
+    /// Whether the chunks of a grid are those of the source.
+    fn has_chunks_of_source(&self, grid: &Grid) -> bool {
+        !self.source.metadata.skips() && grid.has_chunks_of(&self.source.metadata.grid)
+    }
+
+    /// What of a box of the destination lies inside it, as a box of the source.
+    pub fn in_source(&self, region: Region) -> Region {
+        let Region { mut start, mut shape } = region;
+        let source = &self.source.metadata;
+        for dimension in 0..start.len() {
+            start[dimension] = start[dimension].saturating_add(source.skipped[dimension]);
+            shape[dimension] = shape[dimension].min(source.shape[dimension].saturating_sub(start[dimension]));
+        }
+        Region { start, shape }
+    }
+
     fn overlapped_of_all(&self, grid: &Grid, present: ChunkSet) -> ChunkSet {
         let side = &self.source.metadata;
-        if self.absent_element.is_none() && grid.has_chunks_of(&side.grid) {
+        if self.absent_element.is_none() && self.has_chunks_of_source(grid) {
             return present;
         }
         let counts = grid.counts();
@@ -89,9 +106,15 @@ impl Transfer {
         for object in present.iter() {
             let start = self.source.start_of(object);
             let shape = self.source.shape_of(object);
-            let ends = start.iter().zip(&*shape).zip(&side.shape);
-            let end: Vec<u64> =
-                ends.map(|((start, of), length)| start.saturating_add(*of).min(*length)).collect();
+            let ends = start.iter().zip(&*shape).zip(&side.shape).zip(&side.skipped);
+            let end: Vec<u64> = ends
+                .map(|(((start, of), length), skipped)| start.saturating_add(*of).min(*length) - skipped)
+                .collect();
+            let start: Vec<u64> = start
+                .iter()
+                .zip(&side.skipped)
+                .map(|(start, skipped)| start.saturating_sub(*skipped))
+                .collect();
             let (first, extent) = grid.chunks_in(&start, &end);
             let mut place = vec![0; extent.len()];
             loop {
@@ -104,6 +127,15 @@ impl Transfer {
             }
         }
         overlapped.finish()
+    }
+
+    /// The subchunk of the source that a subchunk of the destination is, where these are the same boxes.
+    pub fn source_subchunk<'a>(&self, subchunk: &'a [u64]) -> Cow<'a, [u64]> {
+        if !self.source.metadata.skips() {
+            return Cow::Borrowed(subchunk);
+        }
+        let skipped = self.source.metadata.skipped.iter().zip(self.source.subchunk_shape());
+        subchunk.iter().zip(skipped).map(|(index, (skipped, length))| index + skipped / length).collect()
     }
 
     /// Objects that are written although the source does not have them, at least.

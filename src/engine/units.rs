@@ -63,7 +63,7 @@ impl Job {
         let transfer = &job.transfer;
         let object_bytes = match (&job.route, self.blocks_of(pass)) {
             (_, Some((rechunk, metadata))) => {
-                let whole = num_elements(&transfer.source.metadata.shape)?;
+                let whole = num_elements(&transfer.destination.metadata.shape)?;
                 let groups = rechunk.plan.groups_of(objects, &metadata.chunk_grid_shape());
                 let grid = transfer.grid_of(&rechunk.plan.group_shape());
                 let groups = transfer.overlapped_among(&grid, Some(&groups)).len();

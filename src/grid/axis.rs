@@ -56,6 +56,23 @@ impl Axis {
         axis
     }
 
+    /// Some chunks of the axis, as the axis of `length` elements from the first of them on.
+    pub(super) fn part(&self, first: u64, count: u64, length: u64) -> Self {
+        let (mut index, end) = (0_u64, first.saturating_add(count));
+        let runs = self.runs_of_chunks().map(|(chunk, count)| {
+            let own = index.max(first)..index.saturating_add(count).min(end);
+            index = index.saturating_add(count);
+            (chunk, own.end.saturating_sub(own.start))
+        });
+        Self::new(length, runs)
+    }
+
+    /// The lengths of the chunks in their order, each with how often it follows itself.
+    pub fn runs_of_chunks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let ends = self.runs.iter().skip(1).map(|run| run.first).chain([self.count]);
+        self.runs.iter().zip(ends).map(|(run, end)| (run.chunk, end - run.first))
+    }
+
     /// Elements of the array.
     pub fn length(&self) -> u64 {
         self.length

@@ -7,6 +7,7 @@
 mod axis;
 mod divisor;
 mod fit;
+mod part;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub use axis::Axis;
 pub use divisor::{gcd, lcm};
 pub use fit::{Lengths, fit};
+pub use part::PartOf;
 pub use shape::{MAX_RANK, num_elements};
 
 /// The chunk grid of an array of known shape.
@@ -87,6 +89,21 @@ impl Grid {
             return Grid::Regular { array_shape, chunk_shape: largest };
         }
         Grid::Rectilinear { axes: axes.into(), largest }
+    }
+
+    /// Some chunks of the grid, `counts` along each dimension from `first` on, as the grid of an array of this shape, which
+    /// begins where they do.
+    #[must_use]
+    pub fn part(&self, first: &[u64], counts: &[u64], shape: &[u64]) -> Self {
+        match self {
+            Grid::Regular { chunk_shape, .. } => Self::regular(shape, chunk_shape),
+            // Whoever knows the grid knows how large its chunks are at most: that stays, whichever are left.
+            Grid::Rectilinear { axes, largest } => {
+                let chunks = axes.iter().zip(first.iter().zip(counts).zip(shape));
+                let axes = chunks.map(|(axis, ((first, count), length))| axis.part(*first, *count, *length));
+                Grid::Rectilinear { axes: axes.collect(), largest: largest.clone() }
+            }
+        }
     }
 
     /// Chunks along each dimension.
@@ -169,7 +186,12 @@ impl Grid {
     pub fn has_chunks_of(&self, other: &Grid) -> bool {
         match (self, other) {
             (Grid::Regular { chunk_shape: one, .. }, Grid::Regular { chunk_shape: two, .. }) => one == two,
-            (one, two) => one == two,
+            (Grid::Rectilinear { axes: one, .. }, Grid::Rectilinear { axes: two, .. }) => one == two,
+            (Grid::Regular { chunk_shape, .. }, Grid::Rectilinear { axes, .. })
+            | (Grid::Rectilinear { axes, .. }, Grid::Regular { chunk_shape, .. }) => {
+                let is_same = |(axis, length): (&Axis, &u64)| axis.is_uniform() && axis.longest() == *length;
+                axes.iter().zip(chunk_shape).all(is_same)
+            }
         }
     }
 }

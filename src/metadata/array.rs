@@ -7,7 +7,7 @@ use super::json::{Json, Object};
 use super::member::{read_attributes, read_head, read_repeated, read_unknown, required};
 use super::shape::read_shape;
 use crate::diagnostic::{Diagnostic, code};
-use crate::grid::Grid;
+use crate::grid::{Grid, PartOf};
 
 pub use super::chunk_grid::ChunkGrid;
 pub use super::shape::{MAX_RANK, num_elements};
@@ -75,6 +75,10 @@ pub struct ArrayMetadata {
     pub attributes: Object,
     /// One name or null per dimension, if there are any.
     pub dimension_names: Option<Vec<Option<String>>>,
+    /// Leading elements along each dimension that are not wanted: none but of a part of an array.
+    pub skipped: Vec<u64>,
+    /// Of a part of an array, where it lies in the whole.
+    pub part: Option<PartOf>,
 }
 
 impl ArrayDocument {
@@ -127,6 +131,8 @@ impl ArrayDocument {
         let shape = self.shape.clone()?;
         Some(ArrayMetadata {
             grid: self.chunk_grid.as_ref()?.grid(&shape)?,
+            skipped: vec![0; shape.len()],
+            part: None,
             shape,
             data_type: self.data_type.clone()?,
             chunk_key_encoding: self.chunk_key_encoding.clone()?,

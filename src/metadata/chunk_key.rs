@@ -32,6 +32,13 @@ pub enum ChunkKeyEncoding {
     V2(Separator),
     /// zarrs' `default_suffix`: `c/0/1.tif`; the suffix is plain (no separator, nothing that leads elsewhere).
     DefaultSuffix(Separator, String),
+    /// Of a part of an array: indices are counted from a chunk of the whole.
+    PartOf {
+        /// How chunks of the whole are named.
+        whole: Box<ChunkKeyEncoding>,
+        /// The indices in the whole of the part's first chunk.
+        first_chunk: Vec<u64>,
+    },
 }
 
 /// The name by which zarrs writes its own encoding.
@@ -40,6 +47,11 @@ const DEFAULT_SUFFIX: &str = "zarrs.default_suffix";
 impl ChunkKeyEncoding {
     /// The key of a chunk, relative to the array.
     pub fn key(&self, chunk_indices: &[u64]) -> String {
+        if let ChunkKeyEncoding::PartOf { whole, first_chunk } = self {
+            let moved: Vec<u64> =
+                chunk_indices.iter().zip(first_chunk).map(|(index, first)| index + first).collect();
+            return whole.key(&moved);
+        }
         let (prefix, separator, suffix) = self.parts();
         let mut key = String::from(prefix);
         for index in chunk_indices {
@@ -60,8 +72,28 @@ impl ChunkKeyEncoding {
         if rank == 0 {
             return (self.key(&[]) == key).then(Vec::new);
         }
+        if let ChunkKeyEncoding::PartOf { whole, first_chunk } = self {
+            let indices = whole.chunk_indices(key, rank)?;
+            return indices.iter().zip(first_chunk).map(|(index, first)| index.checked_sub(*first)).collect();
+        }
         let indices: Option<Vec<u64>> = self.indices(key)?.collect();
         indices.filter(|indices| indices.len() == rank)
+    }
+
+    /// How chunks of the whole are named; where it is no part, the encoding itself.
+    pub fn of_whole(&self) -> &ChunkKeyEncoding {
+        match self {
+            ChunkKeyEncoding::PartOf { whole, .. } => whole,
+            own => own,
+        }
+    }
+
+    /// Whether these are the keys of a part of an array, and this one is a chunk's of the whole.
+    pub fn is_key_of_whole(&self, key: &str, rank: usize) -> bool {
+        match self {
+            ChunkKeyEncoding::PartOf { whole, .. } => whole.chunk_indices(key, rank).is_some(),
+            _ => false,
+        }
     }
 
     /// The linear index (C order) of a key's chunk in a grid; `None` where it is no chunk of that.
@@ -70,8 +102,10 @@ impl ChunkKeyEncoding {
             return (self.key(&[]) == key).then_some(0);
         }
         let mut lengths = grid_shape.iter();
+        let mut firsts = self.first_chunk().iter();
         let linear = self.indices(key)?.try_fold(0_u64, |linear, index| {
             let (length, index) = (lengths.next()?, index?);
+            let index = index.checked_sub(firsts.next().copied().unwrap_or(0))?;
             (index < *length).then(|| linear * length + index)
         })?;
         lengths.next().is_none().then_some(linear)
@@ -87,6 +121,9 @@ impl ChunkKeyEncoding {
 
     /// Whether the keys of chunks may go on below a folder, for an array of this rank.
     pub fn is_folder_of_chunks(&self, folder: &str, rank: usize) -> bool {
+        if let ChunkKeyEncoding::PartOf { whole, .. } = self {
+            return whole.is_folder_of_chunks(folder, rank);
+        }
         let suffix = self.parts().2;
         let mut key = folder.to_owned();
         (0..rank).any(|_| {
@@ -95,9 +132,18 @@ impl ChunkKeyEncoding {
         })
     }
 
-    /// What stands between the indices.
-    pub const fn separator(&self) -> Separator {
+    /// The indices in the whole of a part's first chunk; none where it is no part.
+    fn first_chunk(&self) -> &[u64] {
         match self {
+            ChunkKeyEncoding::PartOf { first_chunk, .. } => first_chunk,
+            _ => &[],
+        }
+    }
+
+    /// What stands between the indices.
+    pub fn separator(&self) -> Separator {
+        match self {
+            ChunkKeyEncoding::PartOf { whole, .. } => whole.separator(),
             ChunkKeyEncoding::Default(separator)
             | ChunkKeyEncoding::V2(separator)
             | ChunkKeyEncoding::DefaultSuffix(separator, _) => *separator,
@@ -108,6 +154,7 @@ impl ChunkKeyEncoding {
     #[must_use]
     pub fn with_separator(&self, separator: Separator) -> Self {
         match self {
+            ChunkKeyEncoding::PartOf { whole, .. } => whole.with_separator(separator),
             ChunkKeyEncoding::Default(_) => ChunkKeyEncoding::Default(separator),
             ChunkKeyEncoding::V2(_) => ChunkKeyEncoding::V2(separator),
             ChunkKeyEncoding::DefaultSuffix(_, suffix) => {
@@ -121,6 +168,7 @@ impl ChunkKeyEncoding {
         let (_, separator, suffix) = self.parts();
         let mut configuration = Object::new().with("separator", separator.to_string());
         let name = match self {
+            ChunkKeyEncoding::PartOf { whole, .. } => return whole.to_json(),
             ChunkKeyEncoding::Default(_) => "default",
             ChunkKeyEncoding::V2(_) => "v2",
             ChunkKeyEncoding::DefaultSuffix(..) => DEFAULT_SUFFIX,
@@ -177,6 +225,7 @@ impl ChunkKeyEncoding {
     /// What stands before the indices, between them, and after them.
     fn parts(&self) -> (&'static str, char, &str) {
         match self {
+            ChunkKeyEncoding::PartOf { whole, .. } => whole.parts(),
             ChunkKeyEncoding::Default(separator) => ("c", separator.character(), ""),
             ChunkKeyEncoding::V2(separator) => ("", separator.character(), ""),
             ChunkKeyEncoding::DefaultSuffix(separator, suffix) => ("c", separator.character(), suffix),

@@ -1,7 +1,9 @@
 //! Editing of a document: what is not named stays as it was written, in its place.
 
+use super::array::ArrayMetadata;
 use super::extension::CodecMetadata;
 use super::json::{Json, Object};
+use super::rectilinear::chunk_shapes;
 
 /// The codecs as JSON, in the object form.
 pub fn codecs_json(codecs: &[CodecMetadata]) -> Json {
@@ -33,6 +35,16 @@ pub fn set_chunk_shape(document: &mut Json, chunk_shape: &[u64]) {
         let grid = Object::new().with("name", "regular");
         let configuration = Object::new().with("chunk_shape", value);
         set_member(document, "chunk_grid", grid.with("configuration", configuration));
+    }
+}
+
+/// Gives an array's document of v3 the shape of a part of it and, where chunks have several lengths, those of its own.
+pub fn set_grid_of_part(document: &mut Json, part: &ArrayMetadata) {
+    set_member(document, "shape", Json::from(part.shape.clone()));
+    if let Some(configuration) = document.pointer_mut("/chunk_grid/configuration")
+        && configuration.get("chunk_shapes").is_some()
+    {
+        set_member(configuration, "chunk_shapes", chunk_shapes(&part.grid));
     }
 }
 

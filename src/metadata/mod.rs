@@ -13,6 +13,7 @@ pub mod extension;
 pub mod group;
 pub mod json;
 mod member;
+mod part;
 pub mod rectilinear;
 pub mod same_node;
 mod shape;

@@ -7,6 +7,7 @@ use super::extension::MAX_FAULTS;
 use super::json::{Json, Object};
 use super::shape::{MAX_RANK, num_elements};
 use crate::diagnostic::{Code, Diagnostic, code};
+use crate::grid::Grid;
 
 const POINTER: &str = "/chunk_grid/configuration";
 
@@ -30,6 +31,21 @@ impl EdgeLengths {
     pub fn longest(&self) -> u64 {
         self.0.iter().map(|(length, _)| *length).max().unwrap_or(0)
     }
+}
+
+/// The lengths of the chunks of a grid along each dimension, as `chunk_shapes` has them, in runs.
+pub(super) fn chunk_shapes(grid: &Grid) -> Json {
+    let run = |(length, count): (u64, u64)| Json::from(vec![length, count]);
+    let dimensions: Vec<Json> = match grid {
+        Grid::Regular { chunk_shape, .. } => {
+            let runs = chunk_shape.iter().zip(grid.counts());
+            runs.map(|(length, count)| Json::Array(vec![run((*length, count))])).collect()
+        }
+        Grid::Rectilinear { axes, .. } => {
+            axes.iter().map(|axis| Json::Array(axis.runs_of_chunks().map(run).collect())).collect()
+        }
+    };
+    Json::Array(dimensions)
 }
 
 /// Reads the configuration and holds it against the shape of the array; faults go to `diagnostics`.

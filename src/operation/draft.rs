@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::quantity::counted;
 use crate::grid::Grid;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
-use crate::metadata::edit::{append_attributes, codecs_json, set_member};
+use crate::metadata::edit::{append_attributes, codecs_json, set_grid_of_part, set_member};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words::complete_typesize;
@@ -44,12 +44,21 @@ pub(super) struct Planned {
     pub pipeline: Pipeline,
 }
 
+/// What is taken of SOURCE, in its document.
+fn described(source: &OpenedArray) -> Json {
+    let mut document = source.document.clone();
+    if source.metadata.part.is_some() {
+        set_grid_of_part(&mut document, &source.metadata.by_itself());
+    }
+    document
+}
+
 impl Draft {
     /// A copy of the source.
     pub(super) fn of(source: &OpenedArray) -> Self {
         Draft {
             zarr_format: source.zarr_format,
-            document: source.document.clone(),
+            document: described(source),
             codecs: source.metadata.codecs.clone(),
             data_type: source.data_type.clone(),
             fill_value: source.fill_value.clone(),
@@ -61,7 +70,7 @@ impl Draft {
     pub(super) fn is_as_read(&self, source: &OpenedArray) -> bool {
         !self.new_chain
             && self.zarr_format == source.zarr_format
-            && self.document == source.document
+            && self.document == described(source)
             && self.codecs == source.metadata.codecs
             && self.data_type == source.data_type
             && self.fill_value == source.fill_value

@@ -18,8 +18,17 @@ pub(super) fn explain(
     store: &str,
     quantization: Option<&Quantization>,
 ) -> OperationError {
-    let position = position(fault.index, metadata);
-    let chunk = format!("chunk {position:?} (`{}`) of `{store}`", metadata.chunk_key_encoding.key(&position));
+    let mut position = position(fault.index, metadata);
+    let key = metadata.chunk_key_encoding.key(&position);
+    let mut fault = fault;
+    if let Some(part) = &metadata.part {
+        // Of a part of an array, as it is in the whole.
+        position.iter_mut().zip(&part.first_chunk).for_each(|(index, first)| *index += first);
+        if let Fault::Chain(error) = fault.fault {
+            fault.fault = Fault::Chain(error.moved_by(&part.start));
+        }
+    }
+    let chunk = format!("chunk {position:?} (`{key}`) of `{store}`");
     match fault.fault {
         // Of an object of SOURCE; others are told apart before.
         Fault::At { index, fault, .. } => {

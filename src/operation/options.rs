@@ -128,6 +128,17 @@ pub enum ShardRequest {
     Shape(ShapeRequest),
 }
 
+/// A part of one dimension, as `--select` gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slice {
+    /// The name of the dimension; of an array where none has this name, its number.
+    pub dimension: String,
+    /// The index of the first element; negative: counted from the end. `None`: the first there is.
+    pub start: Option<i64>,
+    /// The index after the last element; the same. `None`: the end.
+    pub stop: Option<i64>,
+}
+
 /// What becomes of an array: its codecs, grid, values and metadata.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
@@ -140,6 +151,8 @@ pub struct ChangeOptions {
     pub chunk_shape: Option<ShapeRequest>,
     /// `--shard-shape`.
     pub shard_shape: Option<ShardRequest>,
+    /// `--select`: the part of the array that is taken, by dimensions; the others are taken whole.
+    pub select: Vec<Slice>,
     /// `--data-type`.
     pub data_type: Option<DataType>,
     /// `--fill-value`.
@@ -228,7 +241,12 @@ impl TranscodeOptions {
     /// What applies to an array that is only copied: no reader opens a tree of both formats.
     #[must_use]
     pub fn change_of_a_copied_array(&self) -> ChangeOptions {
-        ChangeOptions { zarr_format: self.change.zarr_format, ..ChangeOptions::default() }
+        ChangeOptions {
+            zarr_format: self.change.zarr_format,
+            // Arrays of a hierarchy share dimensions: what has one goes along.
+            select: self.change.select.clone(),
+            ..ChangeOptions::default()
+        }
     }
 }
 

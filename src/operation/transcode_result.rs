@@ -75,6 +75,8 @@ pub struct NodeResult {
     pub source: Option<ArrayDescription>,
     /// As it is written; `None` for a group.
     pub destination: Option<ArrayDescription>,
+    /// Of what `--select` takes, the first index and the one after the last along each dimension; `None` where all is taken.
+    pub selection: Option<Vec<[u64; 2]>>,
     /// Chunks and bytes.
     #[serde(flatten)]
     pub counts: Counts,

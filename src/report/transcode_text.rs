@@ -147,6 +147,10 @@ pub(super) fn node_members(node: &NodeResult, dry_run: bool) -> Vec<(&'static st
     if let (Some(source), Some(destination)) = (&node.source, &node.destination) {
         describe_change(source, destination, &mut members);
     }
+    if let Some(selection) = &node.selection {
+        let slices: Vec<String> = selection.iter().map(|[start, stop]| format!("{start}:{stop}")).collect();
+        members.push(("selected", slices.join(", ")));
+    }
     let passes = if node.passes == Some(2) { ", in two passes" } else { "" };
     members.push(("route", format!("{}{passes}", route_text(node.route))));
     describe_counts(node, dry_run, &mut members);

@@ -43,6 +43,7 @@ mod report;
 mod report_page;
 mod resume;
 mod rules;
+mod select;
 mod shard_shape;
 mod signals;
 mod small_floats;

@@ -1,6 +1,7 @@
 """What DEST must hold, worked out with numpy from SOURCE's values and the options; zarrcast's own word is taken for codes alone."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 from arrays import round_to_integer, same_bits
@@ -13,6 +14,7 @@ FEWEST_EXACT = 2**11 - 2
 
 def check_array(source, asked, found, report):
     """Fail unless a destination, an array of zarr-python's, holds what was asked of `source`; `report` is of its node."""
+    source = part_of(source, asked)
     check_layout(source, asked, found)
     check_fill_value(source, asked, found.fill_value)
     assert not asked.verifies or report["verify"]["equal"], "verified, and not equal"
@@ -31,6 +33,13 @@ def check_array(source, asked, found, report):
         check_same(values + 0.0, source.values + 0.0)
     else:
         check_same(values, source.values)
+
+
+def part_of(source, asked):
+    """The part of an array that is taken."""
+    keys = source.names if any(isinstance(key, str) for key in asked.select) else range(source.values.ndim)
+    slices = tuple(slice(*asked.select.get(key, (None, None))) for key in keys or ())
+    return replace(source, values=source.values[slices])
 
 
 def check_layout(source, asked, found):

@@ -33,6 +33,8 @@ class Asked:
     rounding: str = "nearest-even"
     out_of_range: str | None = None
     unpack: bool = False
+    select: dict = field(default_factory=dict)
+    """First index and the one after the last, by the number of the dimension or, of a group, by its name."""
     by_name: bool = False
     """Whether the shapes are spelt by dimension names, so that they hold for the dimensions that have them."""
     recodes: bool = False
@@ -53,6 +55,7 @@ def draw_options(random, source):
     """Options for a whole source: `Asked` by the path of each array, and the words of the command line."""
     first = next(iter(source.arrays.values()))
     asked = draw_changes(random, first)
+    select(random, source, asked)
     words, by_path = asked.words, {path: asked for path in source.arrays}
     if source.is_group and random.random() < 0.5:
         chosen = random.choice(sorted(source.arrays))
@@ -74,11 +77,38 @@ def draw_options(random, source):
     return asked, words, by_path
 
 
+def select(random, source, asked):
+    """A part of the array; of a group by the names of dimensions, as far as all arrays that have them reach."""
+    lengths = {}
+    for array in source.arrays.values():
+        for number, length in enumerate(array.values.shape):
+            if source.is_group and not array.names:
+                continue
+            key = array.names[number] if source.is_group else number
+            lengths[key] = min(length, lengths.get(key, length))
+    chosen = [key for key, length in lengths.items() if length > 0 and random.random() < 0.5]
+    if not chosen or random.random() < 0.75:
+        return
+    slices = []
+    for key in chosen:
+        start = random.randint(0, lengths[key] - 1)
+        stop = random.randint(start + 1, lengths[key])
+        asked.select[key] = (start, stop)
+        name = DIMENSIONS[key] if not source.is_group and source.arrays[""].names and random.random() < 0.5 else key
+        slices.append(f"{name}={start or random.choice(['', 0])}:{stop}")
+    asked.recodes = True
+    asked.words += ["--select", ",".join(slices)]
+
+
 def for_one(random, asked, chosen, source):
     """The same options for one array of a group alone; the others are copied."""
     # A hierarchy is of one format.
-    others = {path: Asked(zarr_format=asked.zarr_format, keeps_attributes=asked.zarr_format is None) for path in source.arrays}
-    if random.random() < 0.5 or not asked.words:
+    # What is not included goes along where a part is taken.
+    others = {
+        path: Asked(zarr_format=asked.zarr_format, keeps_attributes=asked.zarr_format is None, select=asked.select, recodes=bool(asked.select))
+        for path in source.arrays
+    }
+    if random.random() < 0.5 or not asked.words or asked.select:
         return [*asked.words, "--include", chosen], others | {chosen: asked}
     rule = " ".join(f"'{word}'" if set(word) & set(' "[') else word for word in asked.words)
     return ["--rule", f"{chosen}: {rule}"], others | {chosen: asked}

@@ -43,6 +43,14 @@ pub(super) struct ChangeArguments {
     #[arg(short, long, value_name = "SHAPE|auto[:SIZE]|none", value_parser = shape::shards, allow_hyphen_values = true)]
     pub(super) shard_shape: Option<ShardRequest>,
 
+    /// A part of the array, by dimensions: `time=0:100,lat=20:`; of a hierarchy, of every array that has them
+    ///
+    /// START:STOP as in Python, without a step: an index that is left out is the end, a negative one counts from it. Where
+    /// dimensions have no names, their numbers. Chunks that stay whole are moved as they are. Of a hierarchy, arrays that
+    /// --include and --exclude leave out go along, so that their dimensions still fit. Attributes stay as they are.
+    #[arg(long, value_name = "DIM=START:STOP,...", value_parser = shape::slices)]
+    pub(super) select: Option<shape::Slices>,
+
     /// The data type; values are converted
     #[arg(short, long, value_name = "TYPE", value_parser = value::data_type)]
     pub(super) data_type: Option<DataType>,

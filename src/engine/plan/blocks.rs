@@ -25,6 +25,14 @@ pub struct Block {
 }
 
 impl Block {
+    /// The same box of an array in front of which so many more elements lie.
+    #[must_use]
+    pub fn moved_by(&self, skipped: &[u64]) -> Block {
+        let [start, end] = [&self.start, &self.end]
+            .map(|bounds| bounds.iter().zip(skipped).map(|(bound, skipped)| bound + skipped).collect());
+        Block { start, end }
+    }
+
     /// Which part of a box of `shape` elements at `start` the block needs: its first element and its end in the box.
     pub fn inside(&self, start: &[u64], shape: &[u64]) -> [Vec<u64>; 2] {
         [&self.start, &self.end].map(|bounds| {

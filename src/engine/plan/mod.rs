@@ -21,8 +21,10 @@ use axis::{Axis, divisors};
 /// Both grids of an array, in elements. A *subchunk* is what is decoded alone: an inner chunk, or a chunk without shards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grids {
-    /// Of the array.
+    /// Of the array that is written.
     pub shape: Vec<u64>,
+    /// Elements of the source in front of it, along each dimension.
+    pub skipped: Vec<u64>,
     /// Of a subchunk of the source.
     pub source_subchunk: Vec<u64>,
     /// Of a subchunk of the destination.
@@ -172,9 +174,14 @@ impl RechunkPlan {
     }
 
     fn axes(&self) -> impl Iterator<Item = Axis> {
-        let Grids { shape, source_subchunk, destination_object, .. } = &self.grids;
-        let pairs = shape.iter().zip(source_subchunk).zip(destination_object);
-        pairs.map(|((&length, &source), &unit)| Axis { length, source, unit })
+        let Grids { shape, skipped, source_subchunk, destination_object, .. } = &self.grids;
+        let pairs = shape.iter().zip(skipped).zip(source_subchunk).zip(destination_object);
+        pairs.map(|(((&length, skipped), &source), &unit)| Axis {
+            length,
+            skipped: skipped % source.max(1),
+            source,
+            unit,
+        })
     }
 
     fn with_block(&self, block_shape: Vec<u64>) -> RechunkPlan {

@@ -131,6 +131,7 @@ impl StagingShape {
     pub fn into_staging(&self, grids: &Grids) -> Grids {
         Grids {
             shape: grids.shape.clone(),
+            skipped: grids.skipped.clone(),
             source_subchunk: grids.source_subchunk.clone(),
             destination_subchunk: self.subchunk.clone(),
             destination_object: self.shard.clone(),
@@ -140,7 +141,8 @@ impl StagingShape {
 
     /// The grids of the second pass.
     pub fn out_of_staging(&self, grids: &Grids) -> Grids {
-        Grids { source_subchunk: self.subchunk.clone(), ..grids.clone() }
+        let skipped = vec![0; grids.shape.len()];
+        Grids { source_subchunk: self.subchunk.clone(), skipped, ..grids.clone() }
     }
 }
 

@@ -15,12 +15,16 @@ fn grids() -> impl Strategy<Value = Grids> {
             let most = [40, 12, 7, 5, 4, 3, 3, 3][rank - 1];
             let lengths = |most: u64| prop::collection::vec(1..=most, rank);
             let order = Just((0..rank).collect::<Vec<_>>()).prop_shuffle();
-            (lengths(most), lengths(most), lengths(most / 2 + 1), lengths(3), order, any::<bool>())
+            let skipped = prop_oneof![Just(vec![0; rank]), lengths(most)];
+            let sides = (lengths(most), lengths(most), lengths(most / 2 + 1));
+            (sides, skipped, lengths(3), order, any::<bool>())
         })
-        .prop_map(|(shape, source_subchunk, destination_subchunk, factors, order, is_sharded)| {
+        .prop_map(|(sides, skipped, factors, order, is_sharded)| {
+            let (shape, source_subchunk, destination_subchunk) = sides;
+            let skipped = skipped.iter().zip(&source_subchunk).map(|(some, chunk)| some % chunk).collect();
             let factors = factors.iter().map(|factor| if is_sharded { *factor } else { 1 });
             let destination_object = destination_subchunk.iter().zip(factors).map(|(c, f)| c * f).collect();
-            Grids { shape, source_subchunk, destination_subchunk, destination_object, order }
+            Grids { shape, skipped, source_subchunk, destination_subchunk, destination_object, order }
         })
 }
 
@@ -122,7 +126,7 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
             each(&block.start, &extents, |position| {
                 written[usize::try_from(ravel(&position, &grids.shape)).unwrap()] += 1;
             });
-            let (_, counts) = block.subchunks(&grids.source_subchunk);
+            let (_, counts) = block.moved_by(&grids.skipped).subchunks(&grids.source_subchunk);
             reads += u128::from(counts.iter().product::<u64>());
             let (first, counts) = block.subchunks(&grids.destination_subchunk);
             let subchunks: u64 = counts.iter().product();
@@ -145,7 +149,9 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
     }
     prop_assert!(written.iter().all(|count| *count == 1));
     prop_assert_eq!(reads, plan.reads());
-    let source_subchunks = grid_shape(&grids.shape, &grids.source_subchunk).iter().product::<u64>();
+    let with_skipped: Vec<u64> =
+        grids.shape.iter().zip(&grids.skipped).map(|(own, more)| own + more).collect();
+    let source_subchunks = grid_shape(&with_skipped, &grids.source_subchunk).iter().product::<u64>();
     prop_assert_eq!(plan.source_subchunks(), u128::from(source_subchunks));
     prop_assert!(plan.read_amplification() >= 1.0);
     Ok(())
@@ -163,6 +169,7 @@ fn in_object(grids: &Grids, subchunk: &[u64]) -> (Vec<u64>, Vec<u64>) {
 fn aligned_grids_are_read_once_in_blocks_of_the_least_common_shape() {
     let grids = Grids {
         shape: vec![512, 512, 512],
+        skipped: vec![0; 3],
         source_subchunk: vec![16, 256, 256],
         destination_subchunk: vec![256, 64, 64],
         destination_object: vec![256, 64, 64],
@@ -180,6 +187,7 @@ fn aligned_grids_are_read_once_in_blocks_of_the_least_common_shape() {
 fn transposing_in_two_passes_reads_once_in_each() {
     let grids = Grids {
         shape: vec![1000, 100, 100],
+        skipped: vec![0; 3],
         source_subchunk: vec![1, 100, 100],
         destination_subchunk: vec![1000, 1, 1],
         destination_object: vec![1000, 1, 1],
@@ -209,6 +217,7 @@ fn transposing_in_two_passes_reads_once_in_each() {
 fn shard_larger_than_the_budget_is_written_in_parts() {
     let grids = Grids {
         shape: vec![64, 64],
+        skipped: vec![0; 2],
         source_subchunk: vec![8, 64],
         destination_subchunk: vec![8, 8],
         destination_object: vec![64, 64],
@@ -226,6 +235,7 @@ fn array_without_elements_or_dimensions_has_a_plan() {
         let ones = vec![1; shape.len()];
         let order = (0..shape.len()).collect();
         Grids {
+            skipped: vec![0; shape.len()],
             shape,
             source_subchunk: ones.clone(),
             destination_subchunk: ones.clone(),

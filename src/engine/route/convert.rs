@@ -166,15 +166,15 @@ impl ConvertRun<'_> {
             report.bytes_read = buffers.read.len() as u64;
             Undone { bytes: &buffers.read, place: chain.codecs().len() }
         };
-        let converted = conversion
-            .run_undone(
-                chunk,
-                valid.as_deref(),
-                &mut buffers.written,
-                &mut buffers.conversion,
-                &mut report.figures,
-            )
-            .map_err(|fault| at(fault, &start))?;
+        let ObjectBuffers { written, conversion: work, .. } = buffers;
+        let figures = &mut report.figures;
+        let converted = match &valid {
+            Some(valid) if source.metadata.cuts(&start, &chain.decoded().shape) => {
+                conversion.run_cut(chunk, valid, written, work, figures)
+            }
+            _ => conversion.run_undone(chunk, valid.as_deref(), written, work, figures),
+        };
+        let converted = converted.map_err(|fault| at(fault, &start))?;
         if converted == Converted::Written {
             destination.node.write(&destination.key(index), &buffers.written)?;
             report.wrote(index, buffers.written.len() as u64);

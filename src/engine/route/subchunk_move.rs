@@ -104,7 +104,9 @@ impl SubchunkMove<'_> {
                 let subchunk: Vec<u64> =
                     first.iter().zip(&inside).map(|(first, inside)| first + inside).collect();
                 // Most inner chunks of a large shard may be absent: those take no turn of the threads.
-                if self.transfer.absent_element.is_some() || self.source.may_hold_subchunk(&subchunk) {
+                let may_be_there =
+                    || self.source.may_hold_subchunk(&self.transfer.source_subchunk(&subchunk));
+                if self.transfer.absent_element.is_some() || may_be_there() {
                     batch.push(inside);
                 }
                 let mut following = position;
@@ -133,8 +135,8 @@ impl SubchunkMove<'_> {
         if let Workers::One { buffers, interrupt } = workers {
             for inside in batch {
                 interrupt.check()?;
-                if self.subchunk(&position(inside), writer.object(), buffers, report)? {
-                    writer.write(inside, Encoded::whole(self.encoded(buffers)), report)?;
+                if let Some(made) = self.subchunk(&position(inside), writer.object(), buffers, report)? {
+                    writer.write(inside, Encoded::whole(made.of(buffers)), report)?;
                 }
                 self.progress.advance(bytes);
             }
@@ -142,9 +144,8 @@ impl SubchunkMove<'_> {
         }
         let converted = workers.each(batch.len(), |buffers, item| {
             let mut of_subchunk = ObjectReport::default();
-            let is_there =
-                self.subchunk(&position(&batch[item]), writer.object(), buffers, &mut of_subchunk)?;
-            Ok((is_there.then(|| self.encoded(buffers).to_vec()), of_subchunk))
+            let made = self.subchunk(&position(&batch[item]), writer.object(), buffers, &mut of_subchunk)?;
+            Ok((made.map(|made| made.of(buffers).to_vec()), of_subchunk))
         })?;
         for (inside, (encoded, of_subchunk)) in batch.iter().zip(converted) {
             report.add(&of_subchunk);
@@ -156,24 +157,20 @@ impl SubchunkMove<'_> {
         Ok(())
     }
 
-    /// Where [`Self::subchunk`] has left an encoded subchunk.
-    fn encoded<'b>(&self, buffers: &'b ObjectBuffers) -> &'b [u8] {
-        if self.conversion.is_copy() { &buffers.read } else { &buffers.written }
-    }
-
-    /// Converts one subchunk; false where it is absent from the destination.
+    /// Converts one subchunk; `None` where it is absent from the destination.
     fn subchunk(
         &self,
         subchunk: &[u64],
         object: u64,
         buffers: &mut ObjectBuffers,
         report: &mut ObjectReport,
-    ) -> Result<bool, Fault> {
+    ) -> Result<Option<Made>, Fault> {
+        let subchunk = &*self.transfer.source_subchunk(subchunk);
         let (source, chain) = (&self.transfer.source, self.conversion.source());
         let start = source.start_of_subchunk(subchunk);
         let valid = source.cropped(&start, source.subchunk_shape());
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
-            return Ok(false); // All of it lies beyond the edge of the array.
+            return Ok(None); // All of it lies beyond the edge of the array.
         }
         let ObjectBuffers { read, written, conversion: work, workspace, .. } = buffers;
         let kept = if self.conversion.is_copy() { None } else { source.kept.take(subchunk) };
@@ -181,26 +178,46 @@ impl SubchunkMove<'_> {
             // The index of its shard counts as read, whether chunks are kept or not.
             self.source.holds(subchunk, read, workspace)?;
         } else if !self.source.read(subchunk, read, workspace)? {
-            let Some(absent) = &self.transfer.absent_element else { return Ok(false) };
+            let Some(absent) = &self.transfer.absent_element else { return Ok(None) };
             let elements = filled(absent, self.transfer.destination.subchunk_chain());
-            let target = if self.conversion.is_copy() { read } else { written };
             self.conversion
-                .encode_elements(&elements, target, work)
+                .encode_elements(&elements, written, work)
                 .map_err(|fault| at(fault, &start).of_destination(object))?;
-            return Ok(true);
+            return Ok(Some(Made::Written));
         }
         let (chunk, bytes_read) = match &kept {
             Some(kept) => (Undone { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
             None => (Undone { bytes: read, place: chain.codecs().len() }, read.len() as u64),
         };
         report.bytes_read += bytes_read;
-        if self.conversion.is_copy() {
-            return Ok(true);
+        let (conversion, figures) = (self.conversion, &mut report.figures);
+        let converted = match &valid {
+            Some(valid) if source.metadata.cuts(&start, source.subchunk_shape()) => {
+                conversion.run_cut(chunk, valid, written, work, figures)
+            }
+            _ if conversion.is_copy() => return Ok(Some(Made::Moved)),
+            _ => conversion.run_undone(chunk, valid.as_deref(), written, work, figures),
+        };
+        let converted =
+            converted.map_err(|fault| at(fault, &start).of_source(source.object_of(subchunk).0))?;
+        Ok((converted == Converted::Written).then_some(Made::Written))
+    }
+}
+
+/// Where an encoded subchunk lies in the buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    /// It stays what was read.
+    Moved,
+    /// It was encoded anew.
+    Written,
+}
+
+impl Made {
+    fn of(self, buffers: &ObjectBuffers) -> &[u8] {
+        match self {
+            Made::Moved => &buffers.read,
+            Made::Written => &buffers.written,
         }
-        let converted = self
-            .conversion
-            .run_undone(chunk, valid.as_deref(), written, work, &mut report.figures)
-            .map_err(|fault| at(fault, &start).of_source(source.object_of(subchunk).0))?;
-        Ok(converted == Converted::Written)
     }
 }

@@ -143,6 +143,7 @@ mod tests {
         }
         let grids = Grids {
             shape: vec![4, 4],
+            skipped: vec![0, 0],
             source_subchunk: vec![2, 4],
             destination_subchunk: vec![4, 1],
             destination_object: vec![4, 1],

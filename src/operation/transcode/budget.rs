@@ -87,7 +87,14 @@ fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u
         let written = conversion.destination().encoded_bytes();
         return (PIECE as u64).saturating_add(written).saturating_add(filled);
     }
-    conversion.buffer_bytes(has_edges).saturating_add(filled)
+    // What is cut is decoded to elements, whatever the way of the others.
+    let cut = if job.transfer.source.metadata.is_cut() {
+        let sides = [conversion.source(), conversion.destination()];
+        sides.iter().map(|side| side.decoded_bytes().saturating_mul(2)).fold(0, u64::saturating_add)
+    } else {
+        0
+    };
+    conversion.buffer_bytes(has_edges).saturating_add(filled).saturating_add(cut)
 }
 
 /// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.

@@ -59,7 +59,7 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
     let Outcome { tally, bytes_written, memory, verified } = outcome;
     let present = plan.listing.present.len();
     let element_size = plan.destination.pipeline.input.data_type.size();
-    let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape);
+    let elements = crate::metadata::array::num_elements(&plan.destination.metadata.shape);
     let mut destination = describe_planned(&plan.destination);
     let mut counts = Counts {
         chunks: Some(plan.destination.metadata.num_chunks()),
@@ -91,6 +91,10 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         route: name_of(&plan.job),
         source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
         destination: Some(destination),
+        selection: plan.source.metadata.taken().map(|taken| {
+            let ends = taken.end();
+            taken.start.into_iter().zip(ends).map(|(start, end)| [start, end]).collect()
+        }),
         counts,
         passes: Some(plan.job.num_passes()),
         units: Some(plan.job.num_units()),
@@ -109,6 +113,7 @@ pub(super) fn group_result(path: &str) -> NodeResult {
         route: RouteName::Metadata,
         source: None,
         destination: None,
+        selection: None,
         counts: Counts::default(),
         passes: None,
         units: None,

@@ -7,7 +7,7 @@ pub(super) mod lossy_filter;
 mod normalize;
 pub(super) mod planner;
 mod reader_support;
-mod regrid;
+pub(super) mod regrid;
 pub(super) mod route;
 mod staging;
 pub(super) mod unpack;

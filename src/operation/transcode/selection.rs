@@ -2,13 +2,16 @@
 
 use std::collections::HashSet;
 
+use super::plan::regrid::Names;
 use super::plan::{Settled, unpack};
 use crate::array::ChunkSet;
+use crate::diagnostic::quantity::counted;
 use crate::element::NumberType;
+use crate::grid::Region;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest, Slice, TranscodeOptions};
 use crate::operation::pattern::PathPattern;
 use crate::operation::quantize::survey::Survey;
 
@@ -62,6 +65,14 @@ pub(super) fn check_applied(
         return Err(OperationError::data(format!("`{store}` has no array to unpack"))
             .with_help("packed arrays have the attribute `scale_factor` or `add_offset`"));
     }
+    for Slice { dimension, .. } in &options.change.select {
+        if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == dimension)) {
+            return Err(OperationError::data(format!(
+                "--select names the dimension `{dimension}`, which no array of `{store}` has"
+            ))
+            .with_help("`zarrcast inspect` shows the names of an array's dimensions"));
+        }
+    }
     let shard_shape = match &options.change.shard_shape {
         Some(ShardRequest::Shape(shape)) => Some(shape),
         _ => None,
@@ -82,6 +93,56 @@ pub(super) fn check_applied(
         }
     }
     Ok(())
+}
+
+/// What is taken of an array, by `--select`: the chunks that overlap it are its array from here on.
+pub(super) fn take(array: &mut SourceArray) -> Result<(), OperationError> {
+    let ChangeOptions { select, dimension_names, .. } = &array.change;
+    if select.is_empty() {
+        return Ok(());
+    }
+    let metadata = &array.opened.metadata;
+    let names = Names { source: metadata, asked: dimension_names.as_deref() };
+    let mut region = Region { start: vec![0; metadata.shape.len()], shape: metadata.shape.clone() };
+    for slice in select {
+        let number = slice.dimension.parse().ok().filter(|number: &usize| *number < metadata.shape.len());
+        let place = match (names.place("--select", &slice.dimension), number) {
+            (Err(_), Some(number)) => number,
+            (place, _) => place?,
+        };
+        let (start, stop) = ends_of(slice, metadata.shape[place], &array.opened.store)?;
+        (region.start[place], region.shape[place]) = (start, stop - start);
+    }
+    if region.shape != metadata.shape {
+        array.opened.metadata = metadata.part(&region);
+    }
+    Ok(())
+}
+
+/// The first element of a slice and the one after its last, along a dimension of `length` elements.
+fn ends_of(slice: &Slice, length: u64, store: &str) -> Result<(u64, u64), OperationError> {
+    let Slice { dimension, start, stop } = slice;
+    let refusal = |what: String| {
+        let text = |index: &Option<i64>| index.map_or_else(String::new, |index| index.to_string());
+        let message = format!("--select {dimension}={}:{} of `{store}` {what}", text(start), text(stop));
+        OperationError::data(message).with_help(format!(
+            "`{dimension}` has the indices 0 to {}; STOP is the one after the last that is taken",
+            length.saturating_sub(1)
+        ))
+    };
+    let index = |index: Option<i64>, default: u64| match index {
+        None => Some(default),
+        Some(index) if index < 0 => length.checked_sub(index.unsigned_abs()),
+        Some(index) => Some(index.unsigned_abs()).filter(|index| *index <= length),
+    };
+    let ends = index(*start, 0).zip(index(*stop, length));
+    let (start, stop) = ends.ok_or_else(|| {
+        refusal(format!("leaves the array, which has {} there", counted(length, "element")))
+    })?;
+    if start >= stop && length > 0 {
+        return Err(refusal("takes no element".to_owned()));
+    }
+    Ok((start, stop.max(start)))
 }
 
 fn dimension_names(array: &OpenedArray) -> impl Iterator<Item = &str> {
@@ -113,6 +174,9 @@ pub(super) fn change_of(
     if chosen.unpack && !unpack::applies(source) {
         chosen.unpack = false;
     }
+    if is_excluded {
+        chosen.select.clear();
+    }
     keep_dimensions(&mut chosen, source);
     if !is_excluded {
         for rule in rules {
@@ -129,6 +193,7 @@ pub(super) fn change_of(
 /// Of lengths by the names of dimensions those of the array's own.
 fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
     let own: Vec<&str> = dimension_names(source).collect();
+    options.select.retain(|slice| own.contains(&slice.dimension.as_str()));
     let keep = |request: ShapeRequest| match request {
         ShapeRequest::Named(named) => {
             let named: Vec<_> = named.into_iter().filter(|(name, _)| own.contains(&name.as_str())).collect();

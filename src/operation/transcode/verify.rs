@@ -205,7 +205,7 @@ fn copies(
                 OperationError::environment(format!("chunk `{key}` cannot be read back")).because(cause)
             }
         })?;
-    let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape).unwrap_or(u64::MAX);
+    let elements = crate::metadata::array::num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
     let result =
         VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(0.0), bound: None };
     Ok(Verification { result, codes: None, warning: None })
@@ -267,7 +267,7 @@ fn values(
     let (mut compared, codes) = compared.map_err(|fault| plan.explain(fault))?;
     let quantization = plan.quantization.as_ref();
     // What neither side stores is compared by its fill values.
-    let all = crate::metadata::array::num_elements(&transfer.source.metadata.shape).unwrap_or(u64::MAX);
+    let all = crate::metadata::array::num_elements(&transfer.destination.metadata.shape).unwrap_or(u64::MAX);
     if compared.elements < all {
         let error = quantization.and_then(Quantization::absent_error).unwrap_or(0.0);
         compared.max_abs_error = compared.max_abs_error.max(error);

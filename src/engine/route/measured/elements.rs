@@ -29,8 +29,10 @@ impl<'a> ElementReader<'a> {
         Some(ElementReader { source, chain, strides, number })
     }
 
-    /// Reads a box that lies inside the array; also the bytes of all subchunks that hold a part of it, encoded.
+    /// Reads a box that lies inside what is taken of the array; also the bytes of all subchunks that hold a part of it,
+    /// encoded.
     pub fn read(&self, block: &Block, buffers: &mut MeasuredBuffers) -> Result<(VlenElements, u64), Fault> {
+        let block = &block.moved_by(&self.source.side().metadata.skipped);
         let shape: Vec<u64> = block.start.iter().zip(&block.end).map(|(start, end)| end - start).collect();
         let count = shape.iter().fold(1_u64, |product, length| product.saturating_mul(*length));
         let fill = self.chain.fill_value();

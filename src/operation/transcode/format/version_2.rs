@@ -314,9 +314,12 @@ impl Writer<'_> {
         let has_same_type = draft.data_type == source.data_type;
         let has_same_codecs = same_codecs(&draft.codecs, &source.metadata.codecs);
         let mut document = self.original.cloned().unwrap_or_else(|| {
-            let shape = Json::from(source.metadata.shape.clone());
+            let shape = Json::from(source.metadata.taken_shape());
             Object::new().with("zarr_format", 2_u64).with("shape", shape).into()
         });
+        if source.metadata.part.is_some() {
+            set_member(&mut document, "shape", Json::from(source.metadata.taken_shape()));
+        }
         let chunks = draft.document.pointer("/chunk_grid/configuration/chunk_shape").cloned();
         let is_new = self.original.is_none();
         if let Some(chunks) = chunks

@@ -53,7 +53,8 @@ impl PartReport {
     /// What `--verify` of one run would have found.
     pub(super) fn verification(&self, plan: &Plan) -> Verification {
         let compared = self.compared.clone().unwrap_or_default();
-        let elements = crate::metadata::array::num_elements(&plan.source.metadata.shape).unwrap_or(u64::MAX);
+        let elements =
+            crate::metadata::array::num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
         let quantization = plan.quantization.as_ref();
         let bits = |byte: &u8| (0..8).map(|bit| byte >> bit & 1 == 1).collect::<Vec<_>>();
         let counts_codes = quantization.is_some_and(|quantization| quantization.target.bits() <= 16);

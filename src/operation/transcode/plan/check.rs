@@ -30,7 +30,7 @@ pub(super) fn check(
         return Ok(Planned {
             zarr_format: draft.zarr_format,
             document: draft.document.clone(),
-            metadata: source.metadata.clone(),
+            metadata: source.metadata.by_itself(),
             pipeline: source.pipeline.clone(),
         });
     }

@@ -24,9 +24,14 @@ pub(in crate::operation) fn apply(
     element_bytes: u64,
     store: &str,
 ) -> Result<(), OperationError> {
+    if source.skips() && source.grid.uniform().is_none() && options.chunk_shape.is_none() {
+        // The chunks that are cut are none of the grid that there was.
+        return Err(of_several_shapes(store, "chunks", "--chunk-shape"));
+    }
     if options.chunk_shape.is_none() && options.shard_shape.is_none() {
         return Ok(());
     }
+    let source = &source.by_itself();
     let (metadata, pipeline, _) = build(draft, store)?;
     let shards = Shards::of(draft, &pipeline)?;
     let names = Names { source, asked: options.dimension_names.as_deref() };
@@ -238,9 +243,11 @@ impl Shards {
 }
 
 /// The dimensions of the array by name.
-struct Names<'a> {
-    source: &'a ArrayMetadata,
-    asked: Option<&'a [String]>,
+pub(in crate::operation::transcode) struct Names<'a> {
+    /// The array.
+    pub source: &'a ArrayMetadata,
+    /// The names that it gets, where others are asked for.
+    pub asked: Option<&'a [String]>,
 }
 
 impl Names<'_> {
@@ -324,7 +331,12 @@ impl Names<'_> {
             .collect())
     }
 
-    fn place(&self, option: &str, name: &str) -> Result<usize, OperationError> {
+    /// The dimension of a name.
+    pub(in crate::operation::transcode) fn place(
+        &self,
+        option: &str,
+        name: &str,
+    ) -> Result<usize, OperationError> {
         let present: Vec<&str> = match (self.asked, &self.source.dimension_names) {
             (Some(asked), _) => asked.iter().map(String::as_str).collect(),
             (None, Some(names)) => names.iter().map(|name| name.as_deref().unwrap_or("")).collect(),
@@ -336,9 +348,15 @@ impl Names<'_> {
             (Some(_), Some(_)) => Err(OperationError::data(format!(
                 "{option} names the dimension `{name}`, which the array has more than once"
             ))
-            .with_help("give the lengths of all dimensions as numbers")),
+            .with_help(match option {
+                "--select" => "give the number of the dimension, such as 0=10:20",
+                _ => "give the lengths of all dimensions as numbers",
+            })),
             _ => {
                 let known = match near(name, present.iter().copied()).first() {
+                    _ if present.is_empty() && option == "--select" => {
+                        "its dimensions have no names; give their numbers, such as 0=10:20".to_owned()
+                    }
                     _ if present.is_empty() => {
                         "its dimensions have no names; give the lengths as numbers".to_owned()
                     }

@@ -69,7 +69,11 @@ impl Choice<'_> {
             ))
             .with_help("give the array a simpler chain with --codecs first"));
         }
-        let same_objects = from.metadata.grid.has_chunks_of(&to.metadata.grid);
+        if !from.skips_whole_subchunks() {
+            return self.blocks(from, to);
+        }
+        let same_objects =
+            from.metadata.grid.has_chunks_of(&to.metadata.grid) && from.is_regular() == to.is_regular();
         // A shard is not a unit of values, whatever its shape: the codecs of its inner chunks are no part of its chain.
         let has_shards = from.layout.is_some() || to.layout.is_some();
         if from.has_subchunks_of(to) && (has_shards || !same_objects) {
@@ -77,7 +81,7 @@ impl Choice<'_> {
             let conversion = Conversion::new(source, destination, self.change, self.write_empty);
             return Ok(Route::Subchunks(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
-        if same_objects && !has_shards {
+        if same_objects && !has_shards && !from.metadata.skips() {
             let (source, destination) = (from.chain.clone(), to.chain.clone());
             let conversion = Conversion::new(source, destination, self.change, self.write_empty);
             return Ok(Route::Convert(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
@@ -95,7 +99,9 @@ impl Choice<'_> {
             return Ok(None);
         }
         let (source, written) = (from.subchunk_chain(), to.subchunk_chain());
-        let recoding = Recoding::new(source, written).filter(|_| from.has_subchunks_of(to));
+        // What of a subchunk lies behind a part that is taken does not go along.
+        let are_whole = from.has_subchunks_of(to) && !from.metadata.skips() && !from.metadata.is_cut();
+        let recoding = Recoding::new(source, written).filter(|_| are_whole);
         let destination = VlenChain::of(written);
         let is_taken_apart = destination.is_some()
             && VlenChain::of(source).is_some()
@@ -198,7 +204,8 @@ impl Choice<'_> {
         pass: Pass,
     ) -> Result<Rechunk, BudgetTooSmall> {
         let grids = Grids {
-            shape: from.metadata.shape.clone(),
+            shape: to.metadata.shape.clone(),
+            skipped: from.metadata.skipped.clone(),
             source_subchunk: from.part_shape(),
             destination_subchunk: to.subchunk_shape().to_vec(),
             destination_object: to.metadata.largest_chunk().to_vec(),
@@ -285,7 +292,13 @@ fn name_of_objects(job: &ObjectJob) -> RouteName {
         Route::Convert(_) => RouteName::Recode,
         Route::Subchunks(conversion) if conversion.is_copy() => RouteName::Reshard,
         Route::Subchunks(_) | Route::Measured(_)
-            if job.transfer.source.metadata.grid.has_chunks_of(&job.transfer.destination.metadata.grid) =>
+            if !job.transfer.source.metadata.skips()
+                && job
+                    .transfer
+                    .source
+                    .metadata
+                    .grid
+                    .has_chunks_of(&job.transfer.destination.metadata.grid) =>
         {
             RouteName::Recode
         }

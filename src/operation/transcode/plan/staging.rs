@@ -60,8 +60,9 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
     let subchunk: Vec<u64> = inner.iter().filter_map(Json::as_u64).collect();
     let shard = metadata.largest_chunk();
     let shape = StagingShape { subchunk, shard: shard.to_vec() };
-    let is_of_array = metadata.shape == array.shape && metadata.data_type.same_value(&array.data_type);
-    (shape.fits(&array.shape) && is_of_array).then_some(shape)
+    let taken = array.taken_shape();
+    let is_of_array = metadata.shape == taken && metadata.data_type.same_value(&array.data_type);
+    (shape.fits(&taken) && is_of_array).then_some(shape)
 }
 
 /// Intermediate data of a grid, in a folder, for what `from` reads, and their document.
@@ -71,7 +72,7 @@ pub(in crate::operation) fn staging(
     shape: &StagingShape,
     store: &str,
 ) -> Result<(StoredArray, Json), OperationError> {
-    if !shape.fits(&from.metadata.shape) {
+    if !shape.fits(&from.metadata.taken_shape()) {
         let what =
             format!("intermediate data of shards of {:?} with chunks of {:?}", shape.shard, shape.subchunk);
         return Err(misfit(store, &what));
@@ -116,7 +117,7 @@ fn document(from: &StoredArray, shape: &StagingShape) -> Json {
     Object::new()
         .with("zarr_format", 3_u64)
         .with("node_type", "array")
-        .with("shape", Json::from(from.metadata.shape.clone()))
+        .with("shape", Json::from(from.metadata.taken_shape()))
         .with("data_type", from.metadata.data_type.clone())
         .with("chunk_grid", regular)
         .with("chunk_key_encoding", keys)

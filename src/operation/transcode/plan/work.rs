@@ -141,10 +141,12 @@ impl Ends<'_> {
             && source.data_type == destination.pipeline.input.data_type
             && matches!(changed.change, ValueChange::None)
             && (keeps_fill || is_whole)
+            && !source.metadata.is_cut()
     }
 
     fn has_same_grid(&self) -> bool {
-        self.source.metadata.grid.has_chunks_of(&self.destination.metadata.grid)
+        !self.source.metadata.skips()
+            && self.source.metadata.grid.has_chunks_of(&self.destination.metadata.grid)
     }
 
     /// Both arrays with their chains bound; an error where elements have no fixed size.

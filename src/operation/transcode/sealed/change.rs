@@ -11,7 +11,7 @@ use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::options::{
-    ChangeOptions, Compression, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest,
+    ChangeOptions, Compression, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, Slice,
 };
 
 pub(super) const ROUNDINGS: [(&str, Rounding); 5] = [
@@ -39,6 +39,9 @@ pub(super) fn write(change: &ChangeOptions) -> Json {
         ShardRequest::None => Json::from("none"),
         ShardRequest::Shape(request) => shape(request),
     });
+    if !change.select.is_empty() {
+        to.insert("select", Json::Array(change.select.iter().map(slice).collect()));
+    }
     put(&mut to, "data_type", change.data_type.as_ref(), DataType::to_metadata);
     put(&mut to, "fill_value", change.fill_value.as_ref(), as_is);
     put(&mut to, "zarr_format", change.zarr_format.as_ref(), |format| Json::from(*format));
@@ -71,6 +74,8 @@ pub(super) fn read(from: &Json) -> Result<ChangeOptions, PlanFault> {
             let none = json.as_str().filter(|text| *text == "none").map(|_| ShardRequest::None);
             none.or_else(|| read_shape(json).map(ShardRequest::Shape))
         })?,
+        select: optional(from, "select", "a list of slices", |json| read_list(json, read_slice))?
+            .unwrap_or_default(),
         data_type: optional(from, "data_type", "a data type", |json| DataType::from_metadata(json).ok())?,
         fill_value: optional(from, "fill_value", "a value", as_is)?,
         zarr_format: optional(from, "zarr_format", "2 or 3", |json| {
@@ -121,6 +126,25 @@ fn read_shape(json: &Json) -> Option<ShapeRequest> {
     };
     let auto = json.get("auto").and_then(Json::as_u64).map(ShapeRequest::Auto);
     auto.or(lengths).or_else(|| read_list(json, pair).map(ShapeRequest::Named))
+}
+
+/// A dimension, its first element and the one after its last.
+fn slice(slice: &Slice) -> Json {
+    let index = |index: Option<i64>| index.map_or(Json::Null, Json::from);
+    Json::Array(vec![Json::from(slice.dimension.as_str()), index(slice.start), index(slice.stop)])
+}
+
+fn read_slice(json: &Json) -> Option<Slice> {
+    let index = |json: &Json| match json {
+        Json::Null => Some(None),
+        json => read_integer(json).map(Some),
+    };
+    match json.as_array()? {
+        [dimension, start, stop] => {
+            Some(Slice { dimension: read_text(dimension)?, start: index(start)?, stop: index(stop)? })
+        }
+        _ => None,
+    }
 }
 
 fn read_chain(json: &Json) -> Option<Vec<CodecMetadata>> {

@@ -16,6 +16,7 @@ use crate::grid::Region;
 /// A comparison of the subchunks of both sides.
 struct SubchunkComparison<'a> {
     comparison: &'a Comparison<'a>,
+    transfer: &'a Transfer,
     source: SubchunkSource<'a>,
     /// Whether absent subchunks of SOURCE are written out.
     fills: bool,
@@ -41,6 +42,7 @@ impl Comparison<'_> {
         let source = SubchunkSource::new(self.source).reading_all(reads_all(self.source, self.destination));
         let subchunks = SubchunkComparison {
             comparison: self,
+            transfer,
             source,
             fills: transfer.absent_element.is_some(),
             progress,
@@ -92,7 +94,7 @@ impl<'a> SubchunkComparison<'a> {
             let is_inside = self.subchunk(&position).num_elements() > 0;
             if is_inside
                 && (self.fills
-                    || source.holds(&self.source, &position)?
+                    || source.holds(&self.source, &self.transfer.source_subchunk(&position))?
                     || destination.holds(&object.written, &position).map_err(of_destination)?)
             {
                 stored.insert(number);
@@ -107,9 +109,12 @@ impl<'a> SubchunkComparison<'a> {
         let position: Vec<u64> = object.first.iter().zip(&inside).map(|(a, b)| a + b).collect();
         let subchunk = self.subchunk(&position);
         let Buffers { source, destination, scratch } = buffers;
+        let of_source = &*self.transfer.source_subchunk(&position);
+        let side = self.source.side();
+        let in_source = Region { start: side.start_of_subchunk(of_source), shape: subchunk.shape.clone() };
         let from = source
-            .read_subchunk(&self.source, &position, &subchunk)
-            .map_err(|fault| fault.in_object(true, self.source.side().object_of(&position).0))?;
+            .read_subchunk(&self.source, of_source, &in_source)
+            .map_err(|fault| fault.in_object(true, side.object_of(of_source).0))?;
         let to = destination
             .read_subchunk(&object.written, &position, &subchunk)
             .map_err(|fault| of_destination(fault).in_object(false, object.index))?;

@@ -1,0 +1,416 @@
+//! `--select`: a part of an array, or of a hierarchy's arrays that have a dimension.
+
+use serde_json::{Value, json};
+
+use super::support::{CliTest, Run};
+
+const SHAPE: [usize; 3] = [11, 9, 7];
+
+fn document(chunk_grid: &Value, codecs: &Value) -> Value {
+    json!({
+        "zarr_format": 3, "node_type": "array", "shape": SHAPE, "data_type": "int16", "chunk_grid": chunk_grid,
+        "chunk_key_encoding": {"name": "default"}, "fill_value": -7, "attributes": {"units": "K"},
+        "codecs": codecs, "dimension_names": ["time", "y", "x"],
+    })
+}
+
+fn regular(shape: [usize; 3]) -> Value {
+    json!({"name": "regular", "configuration": {"chunk_shape": shape}})
+}
+
+fn little() -> Value {
+    json!({"name": "bytes", "configuration": {"endian": "little"}})
+}
+
+fn int16(bytes: &[u8]) -> Vec<i16> {
+    bytes.as_chunks::<2>().0.iter().map(|bytes| i16::from_le_bytes(*bytes)).collect()
+}
+
+/// The elements of an array, decoded into one chunk.
+fn elements(test: &CliTest, store: &str) -> Vec<i16> {
+    let whole = [
+        "transcode",
+        "--overwrite",
+        "--write-empty-chunks",
+        "--codecs",
+        "none",
+        "-c",
+        "0,0,0",
+        store,
+        "whole",
+    ];
+    let run = test.run(whole);
+    assert_eq!(run.status, 0, "{}", run.error);
+    // Its key is that of v2 where SOURCE is of v2.
+    let key = ["whole/c/0/0/0", "whole/0/0/0"].into_iter().find(|key| test.exists(key));
+    key.map_or_else(
+        || {
+            let inspected = test.run(["inspect", "--json", store]).json();
+            assert_eq!(inspected["fill_value"], -7, "where nothing is stored");
+            let shape: Vec<usize> = serde_json::from_value(inspected["shape"].clone()).unwrap();
+            vec![-7; shape.iter().product()]
+        },
+        |key| int16(&test.read(key)),
+    )
+}
+
+/// Stores of one array in many forms, each element its own number, and the corner [8.., 6.., ..] not stored.
+fn stores() -> (CliTest, Vec<&'static str>, Vec<i16>) {
+    let test = CliTest::new();
+    let [time, y, x] = SHAPE;
+    // The array in one chunk, then without a corner of chunks: the fill value, which is left out where chunks are small.
+    let absent = |place: usize| place / (y * x) >= 8 && place / x % y >= 6;
+    let values: Vec<i16> = (0..time * y * x)
+        .map(|place| if absent(place) { -7 } else { i16::try_from(place).unwrap() })
+        .collect();
+    test.write("one/zarr.json", document(&regular(SHAPE), &json!([little()])).to_string());
+    test.write("one/c/0/0/0", values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>());
+    let forms: [(&str, &[&str]); 5] = [
+        ("plain", &["-c", "4,3,7"]),
+        ("packed", &["-c", "4,3,7", "--compress", "zstd:3,crc32c"]),
+        ("sharded", &["-c", "2,3,7", "-s", "4,6,7", "--compress", "gzip:5"]),
+        ("wide", &["-c", "4,3,2", "-s", "12,9,8"]),
+        ("old", &["-c", "4,3,7", "--zarr-format", "2"]),
+    ];
+    for (name, options) in forms {
+        let run = test.run(["transcode"].iter().chain(options).chain(&["one", name]));
+        assert_eq!(run.status, 0, "{name}: {}", run.error);
+    }
+    // Chunks of several lengths, by the specification of the grid.
+    let lengths = json!([[4, 3, [2, 2]], [9], [[3, 3]]]);
+    let grid = json!({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": lengths}});
+    test.write("ragged/zarr.json", document(&grid, &json!([little()])).to_string());
+    let (mut first, chunks) = (0, [4, 3, 2, 2]);
+    for (index, length) in chunks.into_iter().enumerate() {
+        for column in 0..3 {
+            let mut bytes = Vec::new();
+            for place in first * y..(first + length) * y {
+                for inside in column * 3..column * 3 + 3 {
+                    // Beyond the edge anything may stand.
+                    let value = if inside < x { values[place * x + inside] } else { 99 };
+                    bytes.extend(value.to_le_bytes());
+                }
+            }
+            test.write(&format!("ragged/c/{index}/0/{column}"), bytes);
+        }
+        first += length;
+    }
+    (test, vec!["plain", "packed", "sharded", "wide", "old", "ragged"], values)
+}
+
+fn sliced(values: &[i16], ends: [[usize; 2]; 3]) -> Vec<i16> {
+    let [_, y, x] = SHAPE;
+    let mut taken = Vec::new();
+    for t in ends[0][0]..ends[0][1] {
+        for row in ends[1][0]..ends[1][1] {
+            let first = (t * y + row) * x;
+            taken.extend(&values[first + ends[2][0]..first + ends[2][1]]);
+        }
+    }
+    taken
+}
+
+fn node(run: &Run) -> Value {
+    assert_eq!(run.status, 0, "{}", run.error);
+    let node = run.json()["nodes"][0].clone();
+    assert_eq!(node["verify"]["equal"], true);
+    node
+}
+
+#[test]
+fn part_has_the_elements_of_the_slice_whatever_the_store_and_what_else_is_asked_for() {
+    let (test, stores, values) = stores();
+    let slices: [(&str, [[usize; 2]; 3]); 7] = [
+        ("time=4:8", [[4, 8], [0, 9], [0, 7]]),
+        ("time=0:5,x=1:", [[0, 5], [0, 9], [1, 7]]),
+        ("y=3:8", [[0, 11], [3, 8], [0, 7]]),
+        ("time=-4:-1,y=2:3,x=:2", [[7, 10], [2, 3], [0, 2]]),
+        ("time=8:,y=6:", [[8, 11], [6, 9], [0, 7]]),
+        ("time=10:11,y=8:9,x=6:7", [[10, 11], [8, 9], [6, 7]]),
+        ("time=2:9,y=4:9,x=4:6", [[2, 9], [4, 9], [4, 6]]),
+    ];
+    let others: [&[&str]; 5] = [
+        &[],
+        &["-c", "3,2,4", "-s", "none"],
+        &["-c", "2,2,2", "-s", "4,4,4", "--compress", "zstd:1"],
+        &["--data-type", "int32", "--max-memory", "4MiB"],
+        &["--fill-value", "5", "--threads", "1"],
+    ];
+    for store in stores {
+        assert_eq!(elements(&test, store), values, "{store}");
+        for (slice, ends) in slices {
+            for options in others {
+                // A grid of several lengths that is cut is none that was asked for.
+                let is_cut = store == "ragged" && !options.contains(&"-c");
+                // And v2 has no shards.
+                if is_cut || (store == "old" && options.contains(&"4,4,4")) {
+                    continue;
+                }
+                let what = format!("--select {slice} {options:?} {store}");
+                let fixed = ["transcode", "--json", "--verify", "--overwrite", "--select", slice];
+                let run = test.run(fixed.iter().chain(options).chain(&[store, "out"]));
+                assert_eq!(run.status, 0, "{what}: {}", run.error);
+                let node = node(&run);
+                let selection: Vec<[usize; 2]> = serde_json::from_value(node["selection"].clone()).unwrap();
+                assert_eq!(selection, ends, "{what}");
+                let elements_of_it: usize = ends.iter().map(|[start, stop]| stop - start).product();
+                assert_eq!(node["verify"]["elements"], elements_of_it, "{what}");
+                if options.is_empty() {
+                    assert_eq!(test.run(["validate", "--level", "data", "out"]).status, 0, "{what}");
+                }
+                if options.contains(&"int32") {
+                    let back = ["transcode", "--overwrite", "--data-type", "int16", "out", "back"];
+                    assert_eq!(test.run(back).status, 0, "{what}");
+                    assert_eq!(elements(&test, "back"), sliced(&values, ends), "{what}");
+                } else {
+                    assert_eq!(elements(&test, "out"), sliced(&values, ends), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn chunks_that_stay_whole_are_moved_as_they_are() {
+    let (test, ..) = stores();
+    // Chunks of other bytes than the chain would make again: they come from SOURCE.
+    test.run(["transcode", "--compress", "zstd:19:checksum,crc32c", "plain", "strong"]).succeeds();
+    for key in ["c/0/0/0", "c/1/1/0", "c/1/2/0", "c/2/1/0"] {
+        test.write(&format!("packed/{key}"), test.read(&format!("strong/{key}")));
+    }
+    for store in ["plain", "packed"] {
+        let out = format!("part of {store}");
+        let run = test.run(["transcode", "--json", "--verify", "--select", "time=4:,y=3:", store, &out]);
+        assert_eq!(node(&run)["route"], "copy");
+        for (from, to) in [("c/1/1/0", "c/0/0/0"), ("c/1/2/0", "c/0/1/0"), ("c/2/1/0", "c/1/0/0")] {
+            assert_eq!(test.read(&format!("{store}/{from}")), test.read(&format!("{out}/{to}")));
+        }
+        assert!(!test.exists(&format!("{out}/c/1/1")), "it is not stored in SOURCE");
+    }
+    let run = test.run(["transcode", "--json", "--verify", "--select", "time=:6", "packed", "cut"]);
+    assert_eq!(node(&run)["route"], "recode");
+    assert_eq!(test.read("cut/c/0/0/0"), test.read("packed/c/0/0/0"));
+    assert_ne!(test.read("cut/c/1/0/0"), test.read("packed/c/1/0/0"));
+}
+
+#[test]
+fn what_is_cut_off_is_nowhere_in_dest() {
+    let (test, ..) = stores();
+    test.run(["transcode", "--select", "time=0:5,x=0:6", "plain", "cut"]).succeeds();
+    for (name, bytes) in test.all_files("cut") {
+        if name.ends_with("json") {
+            continue;
+        }
+        let found = int16(&bytes);
+        assert_eq!(found.len(), 4 * 3 * 7, "{name}");
+        for (place, value) in found.into_iter().enumerate() {
+            let is_inside = value != -7;
+            let (t, x) =
+                (usize::try_from(value.max(0)).unwrap() / 63, usize::try_from(value.max(0)).unwrap() % 7);
+            assert!(!is_inside || (t < 5 && x < 6), "{name}: {value} at {place}");
+        }
+    }
+}
+
+#[test]
+fn inner_chunks_that_stay_whole_are_moved_between_shards() {
+    let (test, _, values) = stores();
+    let run = test.run(["transcode", "--json", "--verify", "--select", "time=2:8", "sharded", "part"]);
+    assert_eq!(node(&run)["route"], "reshard");
+    assert_eq!(elements(&test, "part"), sliced(&values, [[2, 8], [0, 9], [0, 7]]));
+    let run = test.run([
+        "transcode",
+        "--json",
+        "--verify",
+        "-s",
+        "none",
+        "--select",
+        "time=2:8",
+        "sharded",
+        "flat",
+    ]);
+    assert_eq!(node(&run)["route"], "reshard");
+    assert_eq!(elements(&test, "flat"), sliced(&values, [[2, 8], [0, 9], [0, 7]]));
+}
+
+#[test]
+fn range_is_that_of_the_part_alone() {
+    let test = CliTest::new();
+    test.write_float32("a", "\"NaN\"", &[Some([1e30, 1.0, 2.0, 3.0]), Some([4.0, 5.0, 6.0, -1e30])]);
+    let run =
+        test.run(["transcode", "--json", "--verify", "--quantize", "uint8", "--select", "0=1:7", "a", "b"]);
+    let quantization = &node(&run)["quantization"];
+    assert_eq!(quantization["range"], json!([1.0, 6.0]));
+    assert_eq!((&quantization["count"], &quantization["nan"]), (&json!(6), &json!(0)));
+    let stats = test.run(["inspect", "--json", "--stats", "b"]).json()["stats"].clone();
+    assert_eq!((&stats["count"], &stats["min"], &stats["max"]), (&json!(6), &json!(1.0), &json!(6.0)));
+    let run = test.run([
+        "transcode",
+        "--json",
+        "--verify",
+        "--max-error",
+        "0.1",
+        "--as",
+        "cf",
+        "--select",
+        "0=2:6",
+        "a",
+        "c",
+    ]);
+    assert_eq!(node(&run)["quantization"]["range"], json!([2.0, 5.0]));
+}
+
+#[test]
+fn fault_names_the_chunk_and_the_element_of_source() {
+    let (test, ..) = stores();
+    test.write("plain/c/1/2/0", b"short");
+    let run = test.run(["transcode", "--compress", "zstd:1", "--select", "time=4:,y=3:", "plain", "b"]);
+    run.fails(1, &["chunk [1, 2, 0] (`c/1/2/0`)"]);
+    let run = test.run(["transcode", "--select", "time=5:,y=5:", "plain", "c"]);
+    run.fails(1, &["chunk [1, 2, 0] (`c/1/2/0`)"]);
+    test.write_float32("f", "0.0", &[Some([1.0; 4]), Some([2.0; 4]), Some([3.0, 3.0, f32::INFINITY, 3.0])]);
+    let run = test.run(["transcode", "--quantize", "uint8", "--range", "0,9", "--select", "0=4:", "f", "g"]);
+    run.fails(1, &["chunk [2] (`c/2`)", "element [10]"]);
+}
+
+#[test]
+fn select_of_a_hierarchy_takes_every_array_that_has_the_dimension() {
+    let test = CliTest::new();
+    let array = |name: &str, names: &Value, shape: &Value| {
+        let document = json!({
+            "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint8",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}],
+            "dimension_names": names, "attributes": {},
+        });
+        test.write(&format!("g/{name}/zarr.json"), document.to_string());
+        let count: u64 = shape.as_array().unwrap().iter().map(|length| length.as_u64().unwrap()).product();
+        let key = vec!["0"; shape.as_array().unwrap().len()].join("/");
+        test.write(
+            &format!("g/{name}/c/{key}"),
+            (0..count).map(|value| u8::try_from(value).unwrap()).collect::<Vec<u8>>(),
+        );
+    };
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    array("t", &json!(["time", "x"]), &json!([4, 3]));
+    array("time", &json!(["time"]), &json!([4]));
+    array("x", &json!(["x"]), &json!([3]));
+    array("mask", &json!(["time", "x"]), &json!([4, 3]));
+    let shapes = |store: &str| {
+        ["t", "time", "x", "mask"].map(|name| {
+            let document: Value =
+                serde_json::from_slice(&test.read(&format!("{store}/{name}/zarr.json"))).unwrap();
+            document["shape"].clone()
+        })
+    };
+    test.run(["transcode", "--verify", "--select", "time=1:3", "g", "h"]).succeeds();
+    assert_eq!(shapes("h"), [json!([2, 3]), json!([2]), json!([3]), json!([2, 3])]);
+    assert_eq!(test.read("h/time/c/0")[..2], [1, 2]);
+    assert_eq!(test.read("h/t/c/0/0")[..6], [3, 4, 5, 6, 7, 8]);
+    // What is not included goes along, so that dimensions fit; what is excluded stays whole.
+    test.run(["transcode", "--include", "t", "--compress", "zstd:1", "--select", "x=:2", "g", "i"])
+        .succeeds();
+    assert_eq!(shapes("i"), [json!([4, 2]), json!([4]), json!([2]), json!([4, 2])]);
+    test.run(["transcode", "--exclude", "mask", "--select", "x=:2", "g", "j"]).succeeds();
+    assert_eq!(shapes("j"), [json!([4, 2]), json!([4]), json!([2]), json!([4, 3])]);
+    test.run(["transcode", "--select", "lat=0:1", "g", "k"])
+        .fails(1, &["--select names the dimension `lat`, which no array"]);
+    let rule = ["transcode", "--rule", "t: --select x=0:1", "g", "k"];
+    test.run(rule).fails(2, &["--select is for the whole of DEST"]);
+}
+
+#[test]
+fn select_that_does_not_fit_is_refused() {
+    let (test, ..) = stores();
+    let cases = [
+        ("time=0:12", "leaves the array, which has 11 elements there"),
+        ("time=-12:", "leaves the array"),
+        ("time=5:5", "takes no element"),
+        ("time=7:3", "takes no element"),
+        ("tide=0:1", "did you mean `time`?"),
+        ("3=0:1", "which the array does not have"),
+    ];
+    for (slice, message) in cases {
+        test.run(["transcode", "--select", slice, "plain", "b"]).fails(1, &[message]);
+        assert!(!test.exists("b"));
+    }
+    for slice in ["time", "time=1", "time=1:2:3", "time=a:", ""] {
+        test.run(["transcode", "--select", slice, "plain", "b"]).fails(2, &["--select"]);
+    }
+    // An array without elements is cut along its other dimensions.
+    let empty = document(&regular([2, 3, 7]), &json!([little()])).to_string().replace("[11,9,7]", "[0,9,7]");
+    test.write("empty/zarr.json", empty);
+    test.run(["transcode", "--verify", "--select", "y=1:5", "empty", "none"]).succeeds();
+    assert_eq!(test.run(["inspect", "--json", "none"]).json()["shape"], json!([0, 4, 7]));
+    // All of an array is a copy of it.
+    test.run(["transcode", "--select", "time=0:11,0=:", "plain", "b"]).succeeds();
+    assert_eq!(test.all_files("b"), test.all_files("plain"));
+    test.run(["transcode", "--select", "time=1:6", "ragged", "c"]).fails(1, &["give --chunk-shape, too"]);
+    let run = test.run(["transcode", "--verify", "--select", "time=4:9", "ragged", "c"]);
+    assert_eq!(run.status, 0, "{}", run.error);
+    assert_eq!(int16(&test.read("c/c/0/0/0")), int16(&test.read("ragged/c/1/0/0")));
+}
+
+#[test]
+fn text_is_selected_too() {
+    let test = CliTest::new();
+    let chunk = |texts: &[&str]| {
+        let mut bytes = u32::try_from(texts.len()).unwrap().to_le_bytes().to_vec();
+        for text in texts {
+            bytes.extend(u32::try_from(text.len()).unwrap().to_le_bytes());
+            bytes.extend(text.as_bytes());
+        }
+        bytes
+    };
+    test.write(
+        "a/zarr.json",
+        r#"{"zarr_format":3,"node_type":"array","shape":[7],"data_type":"string","chunk_grid":{"name":"regular",
+        "configuration":{"chunk_shape":[3]}},"chunk_key_encoding":{"name":"default"},"fill_value":"",
+        "codecs":[{"name":"vlen-utf8"}],"dimension_names":["station"],"attributes":{}}"#,
+    );
+    test.write("a/c/0", chunk(&["Aa", "B", "Ccc"])).write("a/c/1", chunk(&["D", "Ee", "F"]));
+    test.write("a/c/2", chunk(&["Gg", "", ""]));
+    for (slice, chunks) in [
+        ("station=3:7", vec![vec!["D", "Ee", "F"], vec!["Gg", "", ""]]),
+        ("station=1:6", vec![vec!["B", "Ccc", "D"], vec!["Ee", "F", ""]]),
+        ("station=0:4", vec![vec!["Aa", "B", "Ccc"], vec!["D", "", ""]]),
+        ("station=-3:-1", vec![vec!["Ee", "F", ""]]),
+    ] {
+        test.run(["transcode", "--verify", "--overwrite", "--select", slice, "a", "b"]).succeeds();
+        for (index, texts) in chunks.iter().enumerate() {
+            assert_eq!(test.read(&format!("b/c/{index}")), chunk(texts), "{slice}");
+        }
+        test.run(["validate", "--level", "data", "b"]).succeeds();
+    }
+}
+
+#[test]
+fn part_is_written_in_parts_and_resumed_like_any_array() {
+    let (test, _, values) = stores();
+    let whole = [[3, 10], [0, 9], [2, 6]];
+    let select = "time=3:10,x=2:6";
+    test.run(["transcode", "--select", select, "-c", "2,3,4", "packed", "once"]).succeeds();
+    test.run([
+        "transcode",
+        "--select",
+        select,
+        "-c",
+        "2,3,4",
+        "packed",
+        "parts",
+        "--init",
+        "--partitions",
+        "3",
+    ])
+    .succeeds();
+    for part in ["2", "0", "1"] {
+        test.run(["transcode", "packed", "parts", "--partition", part]).succeeds();
+    }
+    test.run(["transcode", "packed", "parts", "--finish"]).succeeds();
+    assert_eq!(test.all_files("parts"), test.all_files("once"));
+    assert_eq!(elements(&test, "parts"), sliced(&values, whole));
+    let other = ["transcode", "--select", select, "packed", "parts", "--partition", "0"];
+    test.run(other).fails(2, &["the options of the job were given to --init"]);
+    let plan = test.run(["transcode", "--json", "--dry-run", "--select", select, "packed", "planned"]);
+    assert_eq!(plan.json()["nodes"][0]["bytes_logical"], 7 * 9 * 4 * 2);
+}
