@@ -553,10 +553,10 @@ pub(super) fn is_node(place: &Node) -> Result<bool, OperationError> {
 /// Removes the folder of a run, the plan of one in parts last: as long as that is there it is known what is left to do.
 pub(super) fn clear_folder(place: &Node) -> Result<(), StoreError> {
     let folder = place.below(&FOLDER);
-    if folder.kind_of(PLAN)?.is_some() {
-        let mut others = Vec::new();
-        folder.each_entry("", |key, kind, _| others.push((key.to_owned(), kind)))?;
-        for (key, kind) in others.iter().filter(|(key, _)| key != PLAN) {
+    let mut found = Vec::new();
+    folder.each_entry("", |key, kind, _| found.push((key.to_owned(), kind)))?;
+    if found.iter().any(|(key, _)| key == PLAN) {
+        for (key, kind) in found.iter().filter(|(key, _)| key != PLAN) {
             match kind {
                 EntryKind::Folder => folder.child(key)?.remove_root()?,
                 _ => drop(folder.remove(key)?),
