@@ -172,7 +172,7 @@ impl StoredArray {
     pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
         let total =
             self.metadata.chunk_grid_shape().iter().fold(1_u64, |all, length| all.saturating_mul(*length));
-        let same = self.metadata.grid.has_chunks_of(&other.metadata.grid);
+        let same = !self.metadata.skips() && self.metadata.grid.has_chunks_of(&other.metadata.grid);
         total.clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
     }
 }

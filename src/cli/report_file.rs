@@ -37,6 +37,10 @@ impl ReportArguments {
             let message = format!("--report `{}` lies in `{}`", path.display(), store.display());
             return Err(OperationError::environment(message).with_help("name a file outside of the store"));
         }
+        if let Some(node) = file::node_above(path) {
+            let message = format!("--report `{}` lies in the Zarr node `{}`", path.display(), node.display());
+            return Err(OperationError::environment(message).with_help("name a file outside of the store"));
+        }
         file::check_writable(path).map_err(|error| cannot_write(path, error))?;
         Ok(Some(ReportFile(path.clone())))
     }

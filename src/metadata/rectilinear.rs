@@ -35,7 +35,8 @@ impl EdgeLengths {
 
 /// The lengths of the chunks of a grid along each dimension, as `chunk_shapes` has them, in runs.
 pub(super) fn chunk_shapes(grid: &Grid) -> Json {
-    let run = |(length, count): (u64, u64)| Json::from(vec![length, count]);
+    // Along a dimension without elements there is no chunk, and the grid has one all the same.
+    let run = |(length, count): (u64, u64)| Json::from(vec![length, count.max(1)]);
     let dimensions: Vec<Json> = match grid {
         Grid::Regular { chunk_shape, .. } => {
             let runs = chunk_shape.iter().zip(grid.counts());

@@ -17,6 +17,7 @@ use super::description::describe;
 use super::drawing::ArrayDrawing;
 use super::error::OperationError;
 use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
+use super::level::Level;
 use super::open::{ArrayReading, open_documents, opened, read_array_of};
 use super::options::InspectOptions;
 use super::place::Place;
@@ -125,8 +126,16 @@ fn contents(
     };
     side.present = listing.map(|listing| listing.present);
     let budget = Budget::of(&options.common);
-    let threads = budget
-        .threads_of(needed_bytes(&side, options), || format!("for the chunks of `{}`", reading.store))?;
+    let threads =
+        budget.threads_of(needed_bytes(&side, options), || format!("for the chunks of `{}`", reading.store));
+    let threads = match threads {
+        Err(error) if !options.asks_for_values_by_name() => {
+            result.drawing =
+                Some(ArrayDrawing { note: Some(error.in_one_line()), ..ArrayDrawing::default() });
+            return Ok(());
+        }
+        threads => threads?,
+    };
     let driver = if threads == driver.num_threads() { driver } else { new_driver(threads, interrupt)? };
     let source = opened(reading)?;
     Contents { source: &source, side: &side, driver: &driver, progress }.all(options, result)
@@ -157,6 +166,9 @@ fn needed_bytes(side: &StoredArray, options: &InspectOptions) -> u64 {
         || options.draws
         || side.present.as_ref().is_some_and(|present| !present.is_empty());
     let unit = if reads_chunks { unit_bytes(side) } else { 0 };
+    // A picture takes chunks whole, also where figures are made while they are read.
+    let takes_whole = options.draws || options.preview.is_some();
+    let unit = if takes_whole { unit.max(Level::unit_bytes(side)) } else { unit };
     // Codes are made of all that was read.
     let codes = options.suggest.map_or(0, |_| side.subchunk_chain().decoded_bytes().min(unit));
     let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk::needed_bytes(side, chunk));

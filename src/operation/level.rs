@@ -12,7 +12,7 @@ use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
-use crate::codec::region::{as_index, ravel};
+use crate::codec::region::{advance, as_index, ravel};
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
 use crate::grid::Region;
@@ -55,8 +55,7 @@ impl Level {
             };
             let needed = [needed(0), needed(1)];
             let chunks = needed[0].saturating_mul(needed[1]);
-            let bytes = arrays.iter().map(|array| array.subchunk_chain().decoded().num_bytes().unwrap_or(0));
-            let bytes = bytes.max().unwrap_or(0).saturating_mul(chunks);
+            let bytes = arrays.iter().map(|array| level.bytes_of(array)).max().unwrap_or(0);
             if chunks == 1 || (chunks <= MOST_CHUNKS && bytes <= MOST_BYTES) {
                 return Some(level);
             }
@@ -67,6 +66,31 @@ impl Level {
             extents[side] = (first + (length - half) / 2, half);
             at = level.at;
         }
+    }
+
+    /// The same level of an array that has so many more elements in front of it along each dimension.
+    pub(super) fn moved_by(&self, skipped: &[u64]) -> Self {
+        let mut moved = self.clone();
+        for (dimension, skipped) in skipped.iter().enumerate() {
+            match self.axes.iter().position(|axis| *axis == Some(dimension)) {
+                Some(side) => moved.lines[side].iter_mut().for_each(|line| *line += skipped),
+                None => moved.at[dimension] += skipped,
+            }
+        }
+        moved
+    }
+
+    /// Bytes of an array that are read of it: chunks, decoded, and the indexes of shards.
+    fn bytes_of(&self, array: &StoredArray) -> u64 {
+        let along = [self.chunks_along(array, 0), self.chunks_along(array, 1)];
+        let chunks = along.iter().map(|chunks| chunks.len() as u64).fold(1, u64::saturating_mul);
+        let objects = along.map(|mut chunks| {
+            chunks.dedup_by_key(|(object, _)| *object);
+            chunks.len() as u64
+        });
+        let objects = objects.into_iter().fold(1, u64::saturating_mul);
+        let decoded = array.subchunk_chain().decoded().num_bytes().unwrap_or(0);
+        decoded.saturating_mul(chunks).saturating_add(array.index_bytes().saturating_mul(objects))
     }
 
     /// Bytes that a thread holds while it reads a level of an array: both sides of the largest codec, what the codecs keep,
@@ -195,21 +219,54 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn object(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Vec<Part>, Fault> {
-        let object = self.array.open(index, buffers)?;
         let mut parts = Vec::new();
-        object.each_place(|place| {
-            let subchunk = object.subchunk(place);
+        if !self.array.may_hold(index) {
+            return Ok(parts);
+        }
+        let object = self.array.open(index, buffers)?;
+        let places = self.places(index);
+        let counts: Vec<u64> = places.iter().map(|along| along.len() as u64).collect();
+        let mut number = vec![0; counts.len()];
+        while !counts.contains(&0) {
+            let place: Vec<u64> =
+                number.iter().zip(&places).map(|(at, along)| along[as_index(*at)]).collect();
+            let subchunk = object.subchunk(&place);
             let (rows, columns) = (self.lines_in(&subchunk, 0), self.lines_in(&subchunk, 1));
-            if rows.is_empty() || columns.is_empty() || !self.holds(&subchunk) {
-                return Ok(());
-            }
-            if let Some(elements) = object.read(place, &subchunk, buffers)? {
+            let is_drawn = !rows.is_empty() && !columns.is_empty() && self.holds(&subchunk);
+            if is_drawn && let Some(elements) = object.read(&place, &subchunk, buffers)? {
                 let values = self.gather(&subchunk, elements, (&rows, &columns));
                 parts.push(Part { rows, columns, values });
             }
-            Ok(())
-        })?;
+            if !advance(&mut number, &counts) {
+                break;
+            }
+        }
         Ok(parts)
+    }
+
+    /// The places along each dimension of the chunks in an object that the level goes through: of a shard there may be far
+    /// more others.
+    fn places(&self, index: u64) -> Vec<Vec<u64>> {
+        let (start, shape) = (self.array.start_of(index), self.array.shape_of(index));
+        let along = |dimension: usize| {
+            let Some(inner) = self.array.layout.as_ref().map(|_| self.array.subchunk_shape()[dimension])
+            else {
+                return vec![0];
+            };
+            let inside = start[dimension]..start[dimension].saturating_add(shape[dimension]);
+            let lines = match self.level.axes.iter().position(|axis| *axis == Some(dimension)) {
+                Some(side) => self.level.lines[side].as_slice(),
+                None => std::slice::from_ref(&self.level.at[dimension]),
+            };
+            let mut places: Vec<u64> = lines
+                .iter()
+                .filter(|line| inside.contains(line))
+                .map(|line| (line - inside.start) / inner.max(1))
+                .collect();
+            places.dedup();
+            places
+        };
+        (0..start.len()).map(along).collect()
     }
 
     /// Whether the level goes through a chunk along the dimensions that do not run.

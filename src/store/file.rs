@@ -133,6 +133,13 @@ pub fn is_inside(file: &Path, folder: &Path) -> bool {
     resolved(file).starts_with(resolved(folder))
 }
 
+/// The folder of a Zarr node that a file would lie in, however deep.
+pub fn node_above(file: &Path) -> Option<PathBuf> {
+    const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
+    let is_node = |folder: &&Path| DOCUMENTS.iter().any(|document| folder.join(document).is_file());
+    resolved(file).ancestors().skip(1).find(is_node).map(Path::to_owned)
+}
+
 /// The path without links, as far as it is there.
 fn resolved(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

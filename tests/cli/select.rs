@@ -329,6 +329,7 @@ fn select_that_does_not_fit_is_refused() {
         ("time=7:3", "takes no element"),
         ("tide=0:1", "did you mean `time`?"),
         ("3=0:1", "which the array does not have"),
+        ("time=1:3,0=2:4", "twice, by name and by number"),
     ];
     for (slice, message) in cases {
         test.run(["transcode", "--select", slice, "plain", "b"]).fails(1, &[message]);
@@ -343,7 +344,7 @@ fn select_that_does_not_fit_is_refused() {
     test.run(["transcode", "--verify", "--select", "y=1:5", "empty", "none"]).succeeds();
     assert_eq!(test.run(["inspect", "--json", "none"]).json()["shape"], json!([0, 4, 7]));
     // All of an array is a copy of it.
-    test.run(["transcode", "--select", "time=0:11,0=:", "plain", "b"]).succeeds();
+    test.run(["transcode", "--select", "time=0:11,y=:", "plain", "b"]).succeeds();
     assert_eq!(test.all_files("b"), test.all_files("plain"));
     test.run(["transcode", "--select", "time=1:6", "ragged", "c"]).fails(1, &["give --chunk-shape, too"]);
     let run = test.run(["transcode", "--verify", "--select", "time=4:9", "ragged", "c"]);
@@ -382,6 +383,62 @@ fn text_is_selected_too() {
         }
         test.run(["validate", "--level", "data", "b"]).succeeds();
     }
+}
+
+#[test]
+fn parts_look_for_the_range_in_the_part_alone() {
+    let test = CliTest::new();
+    let chunks: Vec<Option<[f32; 4]>> = (0_u8..6).map(|chunk| Some([f32::from(chunk) * 10.0; 4])).collect();
+    test.write_float32("a", "\"NaN\"", &chunks);
+    let options = ["--quantize", "uint8", "--select", "0=12:22"];
+    test.run(["transcode"].iter().chain(&options).chain(&["a", "once"])).succeeds();
+    let init = ["transcode"].iter().chain(&options).chain(&["a", "parts", "--init", "--partitions", "3"]);
+    test.run(init).succeeds();
+    for _pass in ["range", "write"] {
+        for part in ["2", "0", "1"] {
+            test.run(["transcode", "a", "parts", "--partition", part]).succeeds();
+        }
+    }
+    let run = test.run(["transcode", "--json", "a", "parts", "--finish"]);
+    assert_eq!(run.json()["nodes"][0]["quantization"]["range"], json!([30.0, 50.0]));
+    assert_eq!(test.all_files("parts"), test.all_files("once"));
+}
+
+#[test]
+fn picture_of_a_part_compares_the_same_elements() {
+    let test = CliTest::new();
+    let chunks: Vec<Option<[f32; 4]>> =
+        (0_u8..8).map(|chunk| Some([0.0, 1.0, 2.0, 3.0].map(|step| f32::from(chunk) * 4.0 + step))).collect();
+    test.write_float32("a", "\"NaN\"", &chunks);
+    for select in ["0=8:24", "0=9:25"] {
+        let options = [
+            "transcode",
+            "--overwrite",
+            "--max-error",
+            "0.1",
+            "--select",
+            select,
+            "--report",
+            "r.html",
+            "a",
+            "b",
+        ];
+        test.run(options).succeeds();
+        let page = String::from_utf8(test.read("r.html")).unwrap();
+        assert!(page.contains("selected") && !page.contains("no finite value"), "{page}");
+        // The errors that are drawn reach to the bound, or as far as the greatest: it would be of whole steps between others.
+        let (_, errors) = page.split_once("bins of equal width from -").unwrap();
+        let least: f64 = errors.split_once(' ').unwrap().0.parse().unwrap();
+        assert!(least <= 0.1, "{least}");
+    }
+}
+
+#[test]
+fn names_are_those_that_the_array_has() {
+    let (test, _, values) = stores();
+    let run = ["transcode", "--dimension-names", "x,time,y", "--select", "time=2:4", "plain", "b"];
+    test.run(run).succeeds();
+    assert_eq!(elements(&test, "b"), sliced(&values, [[2, 4], [0, 9], [0, 7]]));
 }
 
 #[test]

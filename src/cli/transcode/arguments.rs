@@ -45,9 +45,10 @@ pub(super) struct ChangeArguments {
 
     /// A part of the array, by dimensions: `time=0:100,lat=20:`; of a hierarchy, of every array that has them
     ///
-    /// START:STOP as in Python, without a step: an index that is left out is the end, a negative one counts from it. Where
-    /// dimensions have no names, their numbers. Chunks that stay whole are moved as they are. Of a hierarchy, arrays that
-    /// --include and --exclude leave out go along, so that their dimensions still fit. Attributes stay as they are.
+    /// START:STOP as in Python, without a step: an index that is left out is the end, a negative one counts from it; one
+    /// outside of the array is refused. Where dimensions have no names, their numbers. Chunks that stay whole are moved as
+    /// they are. Of a hierarchy, arrays that --include leaves out go along, so that dimensions fit; those that --exclude names
+    /// are copied whole. Attributes stay as they are.
     #[arg(long, value_name = "DIM=START:STOP,...", value_parser = shape::slices)]
     pub(super) select: Option<shape::Slices>,
 

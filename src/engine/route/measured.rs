@@ -53,12 +53,12 @@ impl Measured {
 
     /// How often subchunks of the source are needed, in the mean.
     pub fn read_amplification(&self, source: &StoredArray, destination: &StoredArray) -> f64 {
-        if source.metadata.shape.contains(&0) {
+        let shape = &destination.metadata.shape;
+        if shape.contains(&0) {
             return 1.0;
         }
         let subchunks = source.subchunk_shape().iter().zip(destination.subchunk_shape());
-        let axes =
-            source.metadata.shape.iter().zip(subchunks).filter(|_| matches!(self.way, SubchunkWay::Elements));
+        let axes = shape.iter().zip(subchunks).filter(|_| matches!(self.way, SubchunkWay::Elements));
         axes.map(|(length, (from, to))| axis_amplification(*length, *from, *to)).product()
     }
 }

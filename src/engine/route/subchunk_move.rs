@@ -165,7 +165,7 @@ impl SubchunkMove<'_> {
         buffers: &mut ObjectBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<Made>, Fault> {
-        let subchunk = &*self.transfer.source_subchunk(subchunk);
+        let (place, subchunk) = (subchunk, &*self.transfer.source_subchunk(subchunk));
         let (source, chain) = (&self.transfer.source, self.conversion.source());
         let start = source.start_of_subchunk(subchunk);
         let valid = source.cropped(&start, source.subchunk_shape());
@@ -180,9 +180,9 @@ impl SubchunkMove<'_> {
         } else if !self.source.read(subchunk, read, workspace)? {
             let Some(absent) = &self.transfer.absent_element else { return Ok(None) };
             let elements = filled(absent, self.transfer.destination.subchunk_chain());
-            self.conversion
-                .encode_elements(&elements, written, work)
-                .map_err(|fault| at(fault, &start).of_destination(object))?;
+            self.conversion.encode_elements(&elements, written, work).map_err(|fault| {
+                at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object)
+            })?;
             return Ok(Some(Made::Written));
         }
         let (chunk, bytes_read) = match &kept {

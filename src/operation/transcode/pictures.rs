@@ -4,6 +4,7 @@ use crate::array::interrupt::Interrupt;
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
+use crate::grid::Region;
 use crate::operation::budget::Budget;
 use crate::operation::drawing::{ComparedArray, Comparison, finite_range, histogram};
 use crate::operation::error::{FaultClass, OperationError};
@@ -84,20 +85,22 @@ impl Comparing<'_> {
         node: &NodeResult,
         quantization: &QuantizationResult,
     ) -> Result<Comparison, OperationError> {
-        let source = Readable::open(&self.stores[0], &node.path, &CfOptions::default())?;
+        let whole = CfOptions::default();
+        let source = Readable::open(&self.stores[0], &node.path, node.selection.as_deref(), &whole)?;
         let as_read = match quantization.form {
             "cf" => CfOptions { missing: Some(Missing::Auto), unpacks: true },
             _ => CfOptions::default(),
         };
-        let destination = Readable::open(&self.stores[1], &node.path, &as_read)?;
-        let metadata = &source.opened.metadata;
+        let destination = Readable::open(&self.stores[1], &node.path, None, &as_read)?;
+        let metadata = &destination.opened.metadata;
         let level = Level::of(&metadata.shape, &[&source.array, &destination.array], self.pixels)
             .ok_or_else(|| OperationError::data("the array has no elements to draw"))?;
         let unit = Level::unit_bytes(&source.array).max(Level::unit_bytes(&destination.array));
         let threads = Budget::of(&self.options.run.common)
             .threads_of(unit, || format!("for the pictures of `{}`", node.path))?;
         let driver = new_driver(threads, self.interrupt)?;
-        let mut before = self.read(&source, &level, &driver)?;
+        let in_source = level.moved_by(&source.opened.metadata.skipped);
+        let mut before = self.read(&source, &in_source, &driver)?;
         let mut after = self.read(&destination, &level, &driver)?;
         if quantization.form == "plain" {
             for code in &mut after {
@@ -133,8 +136,19 @@ impl Comparing<'_> {
 }
 
 impl Readable {
-    fn open(store: &Location, path: &str, options: &CfOptions) -> Result<Self, OperationError> {
-        let opened = open_array(store, Some(path))?;
+    /// Opens an array, or what is taken of it: the first index and the one after the last along each dimension.
+    fn open(
+        store: &Location,
+        path: &str,
+        taken: Option<&[[u64; 2]]>,
+        options: &CfOptions,
+    ) -> Result<Self, OperationError> {
+        let mut opened = open_array(store, Some(path))?;
+        if let Some(taken) = taken {
+            let (start, shape) =
+                taken.iter().map(|[start, stop]| (*start, stop.saturating_sub(*start))).unzip();
+            opened.metadata = opened.metadata.part(&Region { start, shape });
+        }
         let node = opened.node.clone();
         let array = side(node, opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)?;
         let numbers = CfNumbers::of(&opened, options)?

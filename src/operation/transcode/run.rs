@@ -9,7 +9,6 @@ use super::plan::planner::ahead_bytes;
 use super::planning::{PlannedArray, Planning, bytes_of};
 use super::room::{check_room, with_missing_space};
 use super::sealed::SealedPlan;
-use super::selection;
 use super::site::{Claim, Site, cannot_write};
 use super::tree::Source;
 use super::verify::Verification;
@@ -123,9 +122,7 @@ impl Prepared {
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
         check_scratch_folder(options.run.scratch.as_ref())?;
-        let mut source = Source::open(options, &driver)?;
-        given(&mut source)?;
-        source.arrays.iter_mut().try_for_each(selection::take)?;
+        let mut source = Source::taken(options, given, &driver)?;
         let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
         let site = if options.run.partitions.is_some() { site.of_part() } else { site };
         let arrays = take(&mut source.arrays);

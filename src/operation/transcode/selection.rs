@@ -102,7 +102,11 @@ pub(super) fn take(array: &mut SourceArray) -> Result<(), OperationError> {
         return Ok(());
     }
     let metadata = &array.opened.metadata;
-    let names = Names { source: metadata, asked: dimension_names.as_deref() };
+    // What it has by names of its own is meant by those, whatever it will be called.
+    let has_names = metadata.dimension_names.as_ref().is_some_and(|names| names.iter().any(Option::is_some));
+    let asked = if has_names { None } else { dimension_names.as_deref() };
+    let names = Names { source: metadata, asked };
+    let mut known = Vec::new();
     let mut region = Region { start: vec![0; metadata.shape.len()], shape: metadata.shape.clone() };
     for slice in select {
         let number = slice.dimension.parse().ok().filter(|number: &usize| *number < metadata.shape.len());
@@ -110,6 +114,12 @@ pub(super) fn take(array: &mut SourceArray) -> Result<(), OperationError> {
             (Err(_), Some(number)) => number,
             (place, _) => place?,
         };
+        if known.contains(&place) {
+            let message =
+                format!("--select gives the dimension `{}` twice, by name and by number", slice.dimension);
+            return Err(OperationError::data(message));
+        }
+        known.push(place);
         let (start, stop) = ends_of(slice, metadata.shape[place], &array.opened.store)?;
         (region.start[place], region.shape[place]) = (start, stop - start);
     }
@@ -125,10 +135,8 @@ fn ends_of(slice: &Slice, length: u64, store: &str) -> Result<(u64, u64), Operat
     let refusal = |what: String| {
         let text = |index: &Option<i64>| index.map_or_else(String::new, |index| index.to_string());
         let message = format!("--select {dimension}={}:{} of `{store}` {what}", text(start), text(stop));
-        OperationError::data(message).with_help(format!(
-            "`{dimension}` has the indices 0 to {}; STOP is the one after the last that is taken",
-            length.saturating_sub(1)
-        ))
+        OperationError::data(message)
+            .with_help(format!("STOP is the index after the last that is taken, {length} at most"))
     };
     let index = |index: Option<i64>, default: u64| match index {
         None => Some(default),

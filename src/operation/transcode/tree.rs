@@ -41,6 +41,18 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// Reads what a job takes of SOURCE; `given` tells its arrays what is settled of them already.
+    pub(super) fn taken(
+        options: &TranscodeOptions,
+        given: impl FnOnce(&mut Source) -> Result<(), OperationError>,
+        driver: &Driver,
+    ) -> Result<Self, OperationError> {
+        let mut source = Self::open(options, driver)?;
+        given(&mut source)?;
+        source.arrays.iter_mut().try_for_each(selection::take)?;
+        Ok(source)
+    }
+
     /// Reads SOURCE. Errors in its metadata, anywhere in it, refuse it.
     pub(super) fn open(options: &TranscodeOptions, driver: &Driver) -> Result<Self, OperationError> {
         let place = Place::new(&options.source, None)?;

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::parts::{Ids, class, indented, scrolling};
+use super::text;
 use crate::report::table::Align;
 
 /// A row: its name, its numbers as text, and the sizes that are drawn.
@@ -24,7 +25,7 @@ pub(super) fn bars(caption: &str, columns: &[(&str, Align)], rows: &[Row], ids: 
         tbody { @for row in rows {
             tr {
                 th scope="row" { (indented(&row.name)) }
-                @for (cell, (_, side)) in row.cells.iter().zip(columns.iter().skip(1)) { td class=[class(*side)] { bdi { (cell) } } }
+                @for (cell, (_, side)) in row.cells.iter().zip(columns.iter().skip(1)) { td class=[class(*side)] { bdi { (text(cell)) } } }
                 td.bar { @for (place, size) in row.sizes.iter().enumerate() {
                     span class=(if place == 0 { "stripe" } else { "stripe after" }) style=(width(*size, greatest)) {}
                 } }

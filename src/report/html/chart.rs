@@ -24,6 +24,8 @@ const SIZE: (u32, u32) = (460, 250);
 
 /// Letters, in the same units.
 const LETTERS: i32 = 13;
+/// Bars of a histogram at most: one is hardly wider than a pixel then.
+const MOST_BARS: usize = 400;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
@@ -93,7 +95,12 @@ fn svg(words: &Words, ids: &mut Ids, draw: impl FnOnce(&Area<'_>) -> Drawn) -> M
 #[expect(clippy::cast_precision_loss, reason = "counts and bins are drawn to a pixel")]
 fn draw_histogram(area: &Area<'_>, data: &HistogramResult, marks: &[Mark], codes: &[f64]) -> Drawn {
     let axis = Axis::new(data.min, data.max);
-    let top = data.counts.iter().copied().max().unwrap_or(0).max(1) as f64 * 1.06;
+    // Neighbours that no eye could tell apart are drawn as one, so that the page does not grow with the bins.
+    let together = data.counts.len().div_ceil(MOST_BARS).max(1);
+    let (bins, counts) =
+        (data.counts.len().max(1), data.counts.chunks(together).map(|some| some.iter().sum()));
+    let counts: Vec<u64> = counts.collect();
+    let top = counts.iter().copied().max().unwrap_or(0).max(1) as f64 * 1.06;
     let mut chart = ChartBuilder::on(area)
         .margin(6)
         .margin_right(24)
@@ -114,10 +121,10 @@ fn draw_histogram(area: &Area<'_>, data: &HistogramResult, marks: &[Mark], codes
         .y_label_formatter(&|number| short(*number))
         .draw()?;
     let edge = |bin: usize| {
-        let share = bin as f64 / data.counts.len().max(1) as f64;
+        let share = (bin * together).min(bins) as f64 / bins as f64;
         axis.start * (1.0 - share) + axis.end * share
     };
-    let bars = data.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+    let bars = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     chart.draw_series(bars.map(|(bin, count)| {
         Rectangle::new([(edge(bin), 0.0), (edge(bin + 1), *count as f64)], BAR.filled())
     }))?;

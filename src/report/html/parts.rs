@@ -73,7 +73,7 @@ pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
         tbody {
             @for (cells, note) in table.body() {
                 tr { @for (place, (cell, side)) in cells.iter().zip(table.sides()).enumerate() {
-                    @if place == 0 { th scope="row" { (indented(cell)) } } @else { td class=[class(*side)] { bdi { (cell) } } }
+                    @if place == 0 { th scope="row" { (indented(cell)) } } @else { td class=[class(*side)] { bdi { (text(cell)) } } }
                 } }
                 @if let Some(note) = note {
                     tr { td.note colspan=(table.sides().len()) { (indented_as(cells.first().map_or("", String::as_str), note)) } }
@@ -103,8 +103,8 @@ pub(super) fn indented(cell: &str) -> Markup {
 fn indented_as(cell: &str, words: &str) -> Markup {
     let depth = (cell.len() - cell.trim_start().len()) / 2;
     html! {
-        @if depth == 0 { bdi { (words) } }
-        @else { span.level style=(format!("--depth:{}", depth.min(12))) { bdi { (words) } } }
+        @if depth == 0 { bdi { (text(words)) } }
+        @else { span.level style=(format!("--depth:{}", depth.min(12))) { bdi { (text(words)) } } }
     }
 }
 

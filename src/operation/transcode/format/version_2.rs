@@ -91,7 +91,7 @@ pub(in crate::operation) fn set_format(
     options: &ChangeOptions,
 ) -> Result<(), OperationError> {
     draft.zarr_format = options.zarr_format.unwrap_or(source.zarr_format);
-    let present = &source.metadata.chunk_key_encoding;
+    let present = source.metadata.chunk_key_encoding.of_whole();
     let separator = options.separator.unwrap_or_else(|| present.separator());
     let encoding = if draft.zarr_format == 2 {
         ChunkKeyEncoding::V2(separator)

@@ -198,8 +198,7 @@ impl Part<'_> {
         let options = sealed.options(options);
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
-        let mut source = Source::open(&options, &driver)?;
-        self.plan.apply(&mut source)?;
+        let source = Source::taken(&options, |source| self.plan.apply(source), &driver)?;
         let looking = Looking { budget, interrupt, driver: &driver, progress };
         let mut found = Vec::new();
         for number in sealed.open_arrays() {
