@@ -94,6 +94,10 @@ fn of_file(file: &Node, name: &str) -> OperationError {
 
 /// A folder without documents.
 fn of_folder(node: &Node, name: &str) -> OperationError {
+    if matches!(node.kind_of(".zarrcast/plan.json"), Ok(Some(_))) {
+        return OperationError::environment(format!("`{name}` is a job in parts that is not finished"))
+            .with_help("`zarrcast transcode SOURCE DEST --status` tells which parts are missing");
+    }
     if Journal::is_at(node) {
         return OperationError::environment(format!("`{name}` is the unfinished run of a `transcode`"))
             .with_help("the same command with `--resume` goes on with it");

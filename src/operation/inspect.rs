@@ -31,7 +31,7 @@ use crate::engine::listing::{list, list_with_sizes};
 use crate::engine::progress::Progress;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::group::NodeKind;
-use contents::{Contents, finding};
+use contents::{Contents, finding, no_statistics};
 use values::unit_bytes;
 
 /// Reads an array, or a group and what is below it.
@@ -117,6 +117,12 @@ fn contents(
             if !options.asks_for_values_by_name() {
                 let note = error.in_one_line();
                 result.drawing = Some(ArrayDrawing { note: Some(note), ..ArrayDrawing::default() });
+                return Ok(());
+            }
+            // Text has no statistics, whoever decodes it.
+            let text = reading.data_type.as_ref().filter(|data_type| data_type.is_variable_length());
+            if let Some(data_type) = text.filter(|_| options.chunk.is_none()) {
+                result.warnings.push(no_statistics(data_type));
                 return Ok(());
             }
             // To `validate` it is no fault of the store; here it keeps from what was asked for.

@@ -166,6 +166,27 @@ fn values_without_order_are_an_info_and_exit_0() {
 }
 
 #[test]
+fn text_among_the_arrays_of_a_group_keeps_no_figures_from_the_others() {
+    let test = CliTest::new();
+    write_v2(&test, "g/a", "0", &format!("{{{NAMES}}}"), &[0, 1, 2, 3, 4, 5, 6, 7]);
+    test.write("g/.zgroup", r#"{"zarr_format":2}"#);
+    test.write(
+        "g/names/.zarray",
+        r#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","fill_value":null,"order":"C",
+        "filters":[{"id":"vlen-utf8"}],"compressor":null}"#,
+    );
+    for store in ["g", "g/names"] {
+        let run = test.run(["inspect", "--json", "--stats", store]);
+        assert_eq!(run.status, 0, "{}", run.error);
+        let codes: Vec<Value> =
+            run.json()["warnings"].as_array().unwrap().iter().map(|found| found["code"].clone()).collect();
+        assert!(codes.contains(&json!("ZX201")) && !codes.contains(&json!("ZC105")), "{codes:?}");
+    }
+    let nodes = test.run(["inspect", "--json", "--stats", "g"]).json()["nodes"].clone();
+    assert_eq!((&nodes[0]["stats"]["count"], &nodes[1]["stats"]), (&json!(12), &Value::Null));
+}
+
+#[test]
 fn array_of_v2_has_the_dimension_names_of_xarray() {
     let test = CliTest::new();
     write_v2(&test, "g/a", "0", &format!("{{{NAMES}}}"), &[0, 1, 2, 3, 4, 5, 6, 7]);

@@ -9,6 +9,7 @@ use super::values::Values;
 use crate::array::chunk_set::position;
 use crate::array::fault::ChunkFault;
 use crate::array::stored::StoredArray;
+use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
@@ -38,9 +39,7 @@ impl Contents<'_> {
     ) -> Result<(), OperationError> {
         let numbers = CfNumbers::of(self.source, &options.cf)?;
         if numbers.is_none() && (options.reads_all_values() || options.preview.is_some()) {
-            let data_type = &self.source.data_type;
-            let message = format!("values of type {data_type} are not real numbers: there are no statistics");
-            result.warnings.push(Diagnostic::new(code::NO_STATISTICS, message));
+            result.warnings.push(no_statistics(&self.source.data_type));
         }
         let mut is_readable = numbers.is_some();
         if let Some(numbers) = numbers.as_ref().filter(|_| options.stats || options.histogram.is_some()) {
@@ -175,4 +174,10 @@ pub(super) fn finding(error: OperationError, code: Code) -> Result<Diagnostic, O
         Some(help) => found.with_help(help),
         None => found,
     })
+}
+
+/// Values that have no order or are no numbers.
+pub(super) fn no_statistics(data_type: &DataType) -> Diagnostic {
+    let message = format!("values of type {data_type} are not real numbers: there are no statistics");
+    Diagnostic::new(code::NO_STATISTICS, message)
 }
