@@ -14,6 +14,9 @@ what stands in the guide is what a person sees. Kinds of blocks:
              Without prompts it is not run, but has to be Python.
 ```sh        not run, for what needs a cloud or a cluster: bash has to parse it, and `zarrcast` to know all options.
 
+A server of an example listens where nothing else does: a port that stands after 127.0.0.1 in a console block is another
+one when it is run, of as many digits, and in what is printed that of the guide.
+
 A command within a sentence, in backquotes and beginning with `zarrcast`, is parsed like those. ```json blocks have to
 be JSON. Other blocks are text. What is different each time (durations, rates) is not compared.
 """
@@ -29,10 +32,12 @@ import io
 import json
 import os
 import pty
+import random
 import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -213,6 +218,7 @@ class Chapter:
         notes.mkdir()
         # What fails in a pipe fails the command.
         script, examples, python = ["set -o pipefail\n"], [], []
+        ports = Ports("".join(block.text for block in self.runs() if block.kind == "console"))
 
         def end_of_python():
             if python:
@@ -224,9 +230,8 @@ class Chapter:
                 python.clear()
 
         def add(example, statements):
-            script.append(
-                f"{{\n{example.source}\n}}\n__status=$?; printf '{MARK}%s{MARK}' $__status; (exit $__status)\n"
-            )
+            command = ports.put_into(example.source)
+            script.append(f"{{\n{command}\n}}\n__status=$?; printf '{MARK}%s{MARK}' $__status; (exit $__status)\n")
             examples.append((example, statements))
 
         for block in self.runs():
@@ -239,7 +244,7 @@ class Chapter:
         end_of_python()
         path = notes / "script"
         path.write_text("".join(script))
-        printed = on_terminal(["bash", str(path)], folder, environment)
+        printed = ports.take_out_of(on_terminal(["bash", str(path)], folder, environment))
         parts = printed.split(MARK)
         for index, (example, statements) in enumerate(examples):
             if 2 * index + 1 >= len(parts):
@@ -285,6 +290,37 @@ class Chapter:
                     new += [f"$ {source[0]}", *source[1:], *printed]
             lines[block.first : block.first + len(block.lines)] = new
         self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+class Ports:
+    """The ports that commands name, each with a free one in its stead."""
+
+    # Chapters run side by side.
+    lock, taken = threading.Lock(), set()
+
+    def __init__(self, commands):
+        named = sorted(set(re.findall(r"\b127\.0\.0\.1:(\d+)", commands)))
+        self.free = {port: self.choose(len(port)) for port in named}
+
+    @classmethod
+    def choose(cls, digits):
+        """A free port: lines are broken by their length, which stays."""
+        ports = range(max(1024, 10 ** (digits - 1)), min(65536, 10**digits))
+        with cls.lock:
+            for port in random.sample(ports, len(ports)):
+                with socket.socket() as tried, contextlib.suppress(OSError):
+                    tried.bind(("127.0.0.1", port))
+                    if port not in cls.taken:
+                        cls.taken.add(port)
+                        return str(port)
+        raise SystemExit(f"no port of {digits} digits is free")
+
+    def put_into(self, command):
+        return re.sub(r"\b\d+\b", lambda found: self.free.get(found[0], found[0]), command)
+
+    def take_out_of(self, printed):
+        of_guide = {free: port for port, free in self.free.items()}
+        return re.sub(r"(?<=\b127\.0\.0\.1:)\d+", lambda found: of_guide.get(found[0], found[0]), printed)
 
 
 def calls_of_program(text):
