@@ -162,6 +162,17 @@ class Transcode(InFolder):
         array = zarrcast.inspect(dest)
         self.assertEqual(array.attributes, {"units": "K", "é": [1]})
 
+    def test_dimensions_by_name(self) -> None:
+        dest = self.folder / "c.zarr"
+        part: dict[str, Any] = {"time": slice(0, 1), "y": slice(-110, None), "x": "100:220"}
+        result = zarrcast.transcode(FIELD, dest, select=part, chunk_shape={"y": 55, "x": 0}, shard_shape={"y": 110})
+        self.assertEqual(result.nodes[0].selection, ((0, 1), (220, 330), (100, 220)))
+        assert result.nodes[0].destination
+        self.assertEqual(result.nodes[0].destination.chunk_shape, (1, 55, 120))
+        self.assertEqual(result.nodes[0].destination.shard_shape, (1, 110, 120))
+        with self.assertRaisesRegex(ValueError, "slice.*step"):
+            zarrcast.transcode(FIELD, self.folder / "d.zarr", select={"time": slice(0, 2, 2)})
+
     def test_parts(self) -> None:
         dest = self.folder / "parts.zarr"
         job = zarrcast.transcode(FIELD, dest, compress="zstd:1", init=True, partitions=2)

@@ -67,7 +67,8 @@ def transcode(source: Path, dest: Path, /, **options: Any) -> Any:
 
     Options are those of `zarrcast transcode`, with `_` for `-`, and after a word that Python keeps for itself
     (`as_="cf"`, `pass_="range"`): True stands for an option without a value, a list gives an option repeatedly
-    (`rule=[...]`), a tuple is joined by commas (`chunk_shape=(1, 256, 256)`), a dict is JSON (`attributes={...}`).
+    (`rule=[...]`), a tuple is joined by commas (`chunk_shape=(1, 256, 256)`), a dict is JSON (`attributes={...}`), but
+    for dimensions by name (`chunk_shape={"time": 1}`, `select={"time": slice(0, 5)}`).
     `finish=True` of a job that is complete already gives a StatusResult.
     """
     # Whether parts are missing is what `--status` is asked for.

@@ -64,11 +64,16 @@ def run_json(command: str, locations: Iterable[Path], options: dict[str, Any], a
     return result
 
 
+#: The options that take dimensions by name, as a dict here: `time=1,lat=64` or `time=0:5,lat=20:`.
+BY_DIMENSION = ("chunk_shape", "preview", "select", "shard_shape")
+
+
 def arguments_of(options: dict[str, Any]) -> list[str]:
     """Options of the command line from keyword arguments.
 
     True gives the option alone, False and None leave it out. A list gives it once for each item, a tuple joins
-    its items by commas, a dict (or a list of dicts) is JSON. Anything else is written as text.
+    its items by commas, a dict is dimensions by name where the option takes those, else it is JSON, as a list of
+    dicts is. Anything else is written as text.
     """
     arguments: list[str] = []
     for name, value in options.items():
@@ -78,6 +83,8 @@ def arguments_of(options: dict[str, Any]) -> list[str]:
         if value is True:
             arguments.append(option)
             continue
+        if isinstance(value, dict) and name in BY_DIMENSION:
+            value = tuple(f"{dimension}={_text(length)}" for dimension, length in value.items())
         repeats = isinstance(value, list) and not any(isinstance(item, dict) for item in value)
         arguments += [f"{option}={_text(item)}" for item in (value if repeats else [value])]
     return arguments
@@ -87,6 +94,10 @@ def _text(value: Any) -> str:
     """A value as the command line takes it."""
     if isinstance(value, tuple):
         return ",".join(map(_text, value))
+    if isinstance(value, slice):
+        if value.step not in (None, 1):
+            raise ValueError(f"{value}: every element from the first to the last is taken, a step cannot be given")
+        return ":".join("" if end is None else _text(end) for end in (value.start, value.stop))
     if isinstance(value, (dict, list)):
         return json.dumps(value)
     if hasattr(value, "__fspath__"):
