@@ -50,7 +50,7 @@ pub fn check(
         let place = names.fold(root.clone(), |place, name| place.child(name));
         match Observed::read(store, &place)? {
             Some(observed) => observed.compare(&members, &mut findings),
-            None => findings.push(unknown_node(&place, &path)),
+            None => findings.push(missing_node(&place, &path, &members)),
         }
     }
     Ok(findings)
@@ -73,15 +73,39 @@ fn by_path(expected: &Object) -> BTreeMap<String, Object> {
     nodes
 }
 
-fn unknown_node(place: &Place, path: &str) -> Diagnostic {
-    let message = format!("`{path}` is expected, but is neither a node of the store nor a member");
-    Diagnostic::new(code::EXPECTATION_UNKNOWN, message)
-        .with_help(
+/// A node that is expected where there is none. What expects no member of a node may be a member that is misspelt.
+fn missing_node(place: &Place, path: &str, members: &Object) -> Diagnostic {
+    let is_node = members.names().any(|name| MEMBERS.contains(&name));
+    let (message, help) = if is_node {
+        (
+            format!(
+                "the {} `/{path}` is expected, but `{}` has none of that path",
+                kind(members),
+                place.store
+            ),
+            "write it to the store, or mend the document of --expect if the change is meant",
+        )
+    } else {
+        (
+            format!("`{path}` is expected, but is neither a node of the store nor a member"),
             "names that begin with / are paths of nodes; the members are those of `zarrcast inspect --json`",
         )
+    };
+    Diagnostic::new(code::EXPECTATION_UNKNOWN, message)
+        .with_help(help)
         .in_store(&place.store)
         .at_node(&place.path)
         .at_key(place.key("zarr.json"))
+}
+
+/// What a node is called by the members that are expected of it.
+fn kind(members: &Object) -> &'static str {
+    match members.get("node_type").and_then(Json::as_str) {
+        Some("group") => "group",
+        Some("array") => "array",
+        _ if members.contains("shape") || members.contains("data_type") => "array",
+        _ => "node",
+    }
 }
 
 /// What a node is.

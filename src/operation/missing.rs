@@ -37,27 +37,44 @@ pub(super) fn values(
 ///
 /// Of a v2 array with the names of its dimensions, xarray takes the fill value for one, too, unless it is null.
 pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
-    let attributes = [FILL_VALUE, "missing_value"].map(|name| source.metadata.attributes.get(name));
-    let elements = attributes.into_iter().flatten();
-    let elements = elements.flat_map(|json| json.as_array().unwrap_or_else(|| std::slice::from_ref(json)));
-    let unsigned = declared_type(number_type, &source.metadata.attributes);
-    let of_attributes = elements.filter_map(|element| {
-        // Both types have the same bits for a code: 255 is -1 where bytes are declared unsigned.
-        xarray::scalar(number_type, element).or_else(|| xarray::scalar(unsigned, element))
-    });
-    // Attributes in the form of v3 have the mask already, and the names of dimensions no more.
-    let is_mask = source.zarr_format == 2
-        && xarray::dimension_names(&source.metadata.attributes, source.metadata.shape.len()).is_some()
-        && source.document.get("fill_value").is_some_and(|fill| *fill != Json::Null);
-    let fill_value = source.fill_value.as_ref().filter(|_| is_mask);
-    let fill_value = fill_value.and_then(|fill| fill.to_bits(&source.data_type));
     let mut bits: Vec<u64> = Vec::new();
-    for value in of_attributes.chain(fill_value) {
+    for value in of_attributes(source, number_type).into_iter().chain(of_fill_value(source)) {
         if !is_nan(number_type, value) && !bits.contains(&value) {
             bits.push(value);
         }
     }
     bits
+}
+
+/// What declares values missing, as messages name it: attributes, or the fill value of a v2 array.
+pub(super) fn declared_by(source: &OpenedArray, number_type: NumberType) -> &'static str {
+    let is_number = |bits: &u64| !is_nan(number_type, *bits);
+    let by_attributes = of_attributes(source, number_type).iter().any(is_number);
+    match (by_attributes, of_fill_value(source).is_some_and(|bits| is_number(&bits))) {
+        (false, true) => "its `fill_value` (in Zarr v2 a mask, as xarray reads it)",
+        (true, true) => "its attribute `_FillValue` or `missing_value`, or its `fill_value`",
+        (_, false) => "its attribute `_FillValue` or `missing_value`",
+    }
+}
+
+/// The bits of the values of the attributes.
+fn of_attributes(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
+    let attributes = [FILL_VALUE, "missing_value"].map(|name| source.metadata.attributes.get(name));
+    let elements = attributes.into_iter().flatten();
+    let elements = elements.flat_map(|json| json.as_array().unwrap_or_else(|| std::slice::from_ref(json)));
+    let unsigned = declared_type(number_type, &source.metadata.attributes);
+    // Both types have the same bits for a code: 255 is -1 where bytes are declared unsigned.
+    let bits = |element| xarray::scalar(number_type, element).or_else(|| xarray::scalar(unsigned, element));
+    elements.filter_map(bits).collect()
+}
+
+/// The bits of the fill value, where it stands for missing values.
+fn of_fill_value(source: &OpenedArray) -> Option<u64> {
+    // Attributes in the form of v3 have the mask already, and the names of dimensions no more.
+    let is_mask = source.zarr_format == 2
+        && xarray::dimension_names(&source.metadata.attributes, source.metadata.shape.len()).is_some()
+        && source.document.get("fill_value").is_some_and(|fill| *fill != Json::Null);
+    source.fill_value.as_ref().filter(|_| is_mask)?.to_bits(&source.data_type)
 }
 
 /// The type of integers that the attribute `_Unsigned` declares to be of the other signedness (netCDF conventions).

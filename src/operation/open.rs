@@ -9,7 +9,7 @@ use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::grid::{Axis, Grid};
-use crate::metadata::array::{ArrayDocument, ArrayMetadata};
+use crate::metadata::array::{ArrayDocument, ArrayMetadata, num_elements};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
@@ -76,6 +76,12 @@ pub struct OpenedArray {
 }
 
 impl ArrayReading {
+    /// Bytes of the elements of the array; those of elements of any length are taken for one each.
+    pub fn decoded_bytes(&self) -> u64 {
+        let size = self.data_type.as_ref().and_then(DataType::size).unwrap_or(1) as u64;
+        self.members.shape.as_deref().and_then(num_elements).map_or(0, |count| count.saturating_mul(size))
+    }
+
     /// Reads the members of an array from its documents.
     pub fn of(place: Place, node: Node, documents: Documents) -> Self {
         let Documents { key, zarr_format, document, bytes, attributes, .. } = documents;

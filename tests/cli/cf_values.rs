@@ -224,6 +224,47 @@ fn against_with_cf_compares_what_readers_see() {
 }
 
 #[test]
+fn difference_of_stored_values_names_cf_where_attributes_pack_them() {
+    let test = CliTest::new();
+    write_v3(&test, "plain", "float32", 2, "{}", &float32(&[1.0, 2.0]));
+    write_v3(&test, "packed", "uint8", 2, r#"{"scale_factor":0.5}"#, &[2, 4]);
+    write_v3(&test, "other", "float32", 2, "{}", &float32(&[1.0, 3.0]));
+    let text = |a: &str, b: &str| test.run(["validate", a, "--against", b]).text().to_owned();
+    for (a, b) in [("plain", "packed"), ("packed", "plain")] {
+        let text = text(a, b);
+        assert!(
+            text.contains("values differ as they are stored; `--cf` compares what CF readers see"),
+            "{text}"
+        );
+    }
+    assert!(text("plain", "other").contains("values differ; 1 of 2"), "{}", text("plain", "other"));
+    let cf = test.run(["validate", "--cf", "packed", "--against", "other"]);
+    assert!(cf.status == 1 && !cf.text().contains("--cf"), "{}", cf.text());
+}
+
+#[test]
+fn values_equal_to_the_fill_value_of_v2_are_told_by_its_name() {
+    let test = CliTest::new();
+    let document = |name: &str, attributes: &str| {
+        let array = r#"{"zarr_format":2,"shape":[3],"chunks":[3],"dtype":"<f4","fill_value":-9.0,"order":"C",
+            "filters":null,"compressor":null}"#;
+        test.write(&format!("{name}/.zarray"), array)
+            .write(&format!("{name}/.zattrs"), format!(r#"{{"_ARRAY_DIMENSIONS":["x"]{attributes}}}"#))
+            .write(&format!("{name}/0"), float32(&[1.0, -9.0, 2.0]));
+    };
+    document("a", "");
+    document("b", r#","missing_value":-9.0"#);
+    document("c", r#","missing_value":2.0"#);
+    let refused = |name: &str, said: &str| {
+        let run = test.run(["transcode", "--zarr-format", "3", "--quantize", "uint8", name, "d"]);
+        run.fails(1, &[&format!("equal to {said}, which would ruin the range"), "--missing auto"]);
+    };
+    refused("a", "its `fill_value` (in Zarr v2 a mask, as xarray reads it)");
+    refused("b", "its attribute `_FillValue` or `missing_value`, or its `fill_value`");
+    refused("c", "its attribute `_FillValue` or `missing_value`, or its `fill_value`");
+}
+
+#[test]
 fn against_with_cf_masks_absent_chunks_of_v2() {
     let test = CliTest::new();
     let values = [1, 2, 3, 4, 5, -5, -5, 7];

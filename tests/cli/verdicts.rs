@@ -58,6 +58,65 @@ fn verdict_says_what_was_looked_at_at_each_level() {
 }
 
 #[test]
+fn verdict_of_a_comparison_does_not_say_that_chunks_were_not_decoded() {
+    let test = CliTest::new();
+    array(&test, "s", ARRAY, &[0, 1, 2, 3]);
+    array(&test, "t", ARRAY, &[0, 1, 2]);
+    for (level, verdict) in [
+        ("metadata", "equal; no errors in metadata; keys were not looked at"),
+        ("keys", "equal; no errors in metadata and keys"),
+        ("index", "equal; no errors in metadata, keys and shard indexes"),
+        ("data", "valid"),
+    ] {
+        let (status, result) = validate(&test, &["s", "--level", level, "--against", "s"]);
+        assert_eq!((status, &result["valid"], &result["verdict"]), (0, &json!(true), &json!(verdict)));
+    }
+    let text = test.run(["validate", "s", "--against", "s"]).succeeds();
+    assert!(text.text().contains("equal; no errors in metadata and keys in 1 node"), "{}", text.text());
+    let (status, result) = validate(&test, &["s", "--against", "t"]);
+    assert_eq!((status, &result["verdict"]), (1, &json!("differs")));
+}
+
+#[test]
+fn scalar_that_describes_a_grid_mapping_is_not_told_to_be_without_chunks() {
+    let test = CliTest::new();
+    let scalar =
+        ARRAY.replace("\"shape\":[8]", "\"shape\":[]").replace("\"chunk_shape\":[2]", "\"chunk_shape\":[]");
+    let with = |attributes: &str| scalar.replacen('{', &format!("{{\"attributes\":{attributes},"), 1);
+    for (attributes, findings) in
+        [(r#"{"grid_mapping_name":"latitude_longitude"}"#, 0), (r#"{"crs_wkt":"GEOGCS[]"}"#, 0), ("{}", 1)]
+    {
+        array(&test, "crs", &with(attributes), &[]);
+        let (status, result) = validate(&test, &["crs"]);
+        assert_eq!((status, of_code(&result, "ZK222").len()), (0, findings), "{result}");
+        assert_eq!(result["absent"].as_array().unwrap().len(), 1);
+    }
+    // What has elements of its own is looked at, whatever its attributes.
+    array(&test, "field", &ARRAY.replacen('{', r#"{"attributes":{"crs_wkt":"x"},"#, 1), &[]);
+    assert_eq!(of_code(&validate(&test, &["field"]).1, "ZK222").len(), 1);
+}
+
+#[test]
+fn array_of_a_contract_that_the_store_lacks_is_named_as_an_array() {
+    let test = CliTest::new();
+    test.write("s/zarr.json", GROUP);
+    array(&test, "s/a", ARRAY, &[0]);
+    array(&test, "s/b", ARRAY, &[0]);
+    test.run(["validate", "s", "--write-expect", "contract.json"]).succeeds();
+    std::fs::remove_dir_all(test.path("s/b")).unwrap();
+    let (status, result) = validate(&test, &["s", "--expect", "contract.json"]);
+    let found = of_code(&result, "ZM302");
+    assert_eq!((status, found.len()), (1, 1), "{result}");
+    assert_eq!(found[0]["message"], "the array `/b` is expected, but `s` has none of that path");
+    assert_eq!(found[0]["node"], "/b");
+    // What has no member of a node may be a member that is misspelt.
+    test.write("typo.json", r#"{"atributes": {"units": "K"}}"#);
+    let (_, result) = validate(&test, &["s", "--expect", "typo.json"]);
+    let message = of_code(&result, "ZM302")[0]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("neither a node of the store nor a member"), "{message}");
+}
+
+#[test]
 fn verdict_of_a_codec_that_nobody_decodes_is_never_valid() {
     let test = CliTest::new();
     let mystery = ARRAY.replace(r#"{"name":"bytes"}"#, r#"{"name":"bytes"},{"name":"mystery"}"#);

@@ -29,6 +29,8 @@ pub(super) struct Readable {
     data_type: DataType,
     /// Under `--cf`, how they are made of the stored elements.
     decoding: Option<CfDecoding>,
+    /// Whether CF attributes say that other values are stored than are meant, and they are compared all the same.
+    is_packed: bool,
 }
 
 /// What a thread keeps from block to block.
@@ -65,11 +67,13 @@ impl Readable {
             OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
         })?;
         let decoding = if cf { CfDecoding::of(&array)? } else { None };
+        let has = |name| array.metadata.attributes.contains(name);
+        let is_packed = !cf && (has("scale_factor") || has("add_offset"));
         let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
         let data_type = data_type.unwrap_or(array.data_type);
         let side = side(array.node, array.metadata, &array.pipeline, &array.store, 0, false)?;
         let side = side.with_present(listing.present);
-        Ok(Readable { side, name: array.store, data_type, decoding })
+        Ok(Readable { side, name: array.store, data_type, decoding, is_packed })
     }
 
     fn reader(&self) -> BlockReader<'_> {
@@ -247,7 +251,12 @@ impl<'a> Pair<'a> {
         AgainstNode {
             path: String::new(),
             equal: all.differing == 0,
-            reason: (all.differing > 0).then(|| "values differ".to_owned()),
+            reason: (all.differing > 0).then(|| {
+                let is_packed = self.a.is_packed || self.b.is_packed;
+                let hint =
+                    if is_packed { " as they are stored; `--cf` compares what CF readers see" } else { "" };
+                format!("values differ{hint}")
+            }),
             elements,
             differing: all.differing,
             max_abs_difference: difference.map(Difference::to_json),

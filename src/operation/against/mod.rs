@@ -8,7 +8,7 @@ mod text;
 mod value;
 
 use crate::store::Location;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::budget::Budget;
 use super::error::{FaultClass, OperationError};
@@ -16,7 +16,7 @@ use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy
 use super::open::{OpenedArray, open_array};
 use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
 use super::place::Place;
-use super::progress::{Piece, Progress};
+use super::progress::{Progress, Share};
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{Interrupt, new_driver};
 use crate::engine::driver::Driver;
@@ -30,9 +30,12 @@ const BLOCK_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub struct Opened<'a> {
     comparison: Comparison<'a>,
-    /// The paths of OTHER's arrays.
-    arrays: BTreeSet<String>,
+    /// OTHER's arrays.
+    arrays: Arrays,
 }
+
+/// Arrays by their paths below the node, with the bytes of their elements; none of what cannot be read.
+type Arrays = BTreeMap<String, u64>;
 
 /// Opens OTHER, where the options ask for a comparison; an error where there is nothing to compare with.
 pub fn open_other<'a>(
@@ -69,28 +72,20 @@ impl Comparison<'_> {
     /// Compares each array with the one of the same path below the node.
     ///
     /// An error only where a store cannot be read; what cannot be decoded or has no other is not equal.
-    fn run(
-        &self,
-        other: &BTreeSet<String>,
-        progress: &dyn Progress,
-    ) -> Result<AgainstResult, OperationError> {
+    fn run(&self, other: &Arrays, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
         let driver = new_driver(self.common.num_threads(), self.interrupt)?;
         let own = self.arrays(self.store, &driver)?;
-        let mut paths: Vec<&String> = own.union(other).collect();
+        let others_alone = other.keys().filter(|path| !own.contains_key(*path));
+        let mut paths: Vec<&String> = own.keys().chain(others_alone).collect();
         paths.sort_by(|a, b| compare_paths(a, b));
+        let pairs = own.iter().filter(|(path, _)| other.contains_key(*path));
+        progress.start("compare", Some(pairs.map(|(_, bytes)| *bytes).fold(0, u64::saturating_add)));
         let mut nodes = Vec::new();
-        // Of several arrays the bar counts what is compared; how much that will be is known of each when it is opened.
-        let is_one = paths.len() == 1;
-        let piece = Piece(progress);
-        if !is_one {
-            progress.start("compare", None);
-        }
         for path in paths {
-            let progress: &dyn Progress = if is_one { progress } else { &piece };
-            let node = match (own.contains(path), other.contains(path)) {
-                (true, true) => self.pair(path, &driver, progress)?,
-                (true, false) => missing(&self.against.other),
-                (false, _) => missing(self.store),
+            let node = match (own.get(path), other.contains_key(path)) {
+                (Some(bytes), true) => self.pair(path, &driver, &Share::new(progress, *bytes, 1))?,
+                (Some(_), false) => missing(&self.against.other),
+                (None, _) => missing(self.store),
             };
             nodes.push(AgainstNode { path: path.clone(), ..node });
         }
@@ -102,21 +97,24 @@ impl Comparison<'_> {
         })
     }
 
-    /// The paths of the arrays below the node, and of what may be arrays but cannot be read.
-    fn arrays(&self, store: &Location, driver: &Driver) -> Result<BTreeSet<String>, OperationError> {
+    /// The arrays below the node, and what may be arrays but cannot be read.
+    fn arrays(&self, store: &Location, driver: &Driver) -> Result<Arrays, OperationError> {
         let hierarchy = read_hierarchy(store, self.node, driver)?;
         if let Some(failure) = hierarchy.failures.into_iter().next() {
             return Err(failure.error);
         }
         let start = Place::new(store, self.node)?;
         let below = start.path.trim_end_matches('/');
-        let is_array =
-            |node: &&HierarchyNode| matches!(node.content, NodeContent::Array(_) | NodeContent::Broken);
+        let bytes = |node: &HierarchyNode| match &node.content {
+            NodeContent::Array(reading) => Some(reading.decoded_bytes()),
+            NodeContent::Broken => Some(0),
+            NodeContent::Group(_) | NodeContent::Implicit => None,
+        };
         let path = |node: &HierarchyNode| {
             let path = node.place.path.strip_prefix(below).unwrap_or_default();
             if path.is_empty() { "/".to_owned() } else { path.to_owned() }
         };
-        Ok(hierarchy.nodes.iter().filter(is_array).map(path).collect())
+        Ok(hierarchy.nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect())
     }
 
     fn pair(
@@ -129,7 +127,11 @@ impl Comparison<'_> {
         let stores = [self.store, &self.against.other];
         let sides = match stores.map(|store| self.open(store, path)) {
             [Ok(a), Ok(b)] if text::is_comparable(&a.data_type, &b.data_type) => {
-                return text::compare([&a, &b], self.common, driver).or_else(|error| match error.class() {
+                // How much of them is done is only known when all is.
+                progress.start("compare", Some(1));
+                let compared = text::compare([&a, &b], self.common, driver);
+                progress.finish();
+                return compared.or_else(|error| match error.class() {
                     FaultClass::Data => Ok(not_compared(error.in_one_line())),
                     _ => Err(error),
                 });

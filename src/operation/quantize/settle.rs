@@ -10,6 +10,7 @@ use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::operation::error::OperationError;
+use crate::operation::missing::declared_by;
 use crate::operation::options::QuantizeForm;
 
 impl Request<'_> {
@@ -91,11 +92,14 @@ impl Request<'_> {
         }
         if survey.declared_missing > 0 {
             return Err(OperationError::data(format!(
-                "`{}` holds {} equal to its attribute `_FillValue` or `missing_value`, which would ruin the range",
+                "`{}` holds {} equal to {}, which would ruin the range",
                 self.source.store,
-                counted(survey.declared_missing, "element")
+                counted(survey.declared_missing, "element"),
+                declared_by(self.source, self.number_type)
             ))
-            .with_help("count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`"));
+            .with_help(
+                "count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`",
+            ));
         }
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! How far the check of a store is.
 
-use crate::data_type::DataType;
-use crate::metadata::array::num_elements;
 use crate::operation::hierarchy::{HierarchyNode, NodeContent};
 use crate::operation::open::ArrayReading;
 use crate::operation::options::ValidateLevel;
@@ -19,7 +17,7 @@ impl<'a> Bar<'a> {
         progress: &'a dyn Progress,
     ) -> Self {
         let bytes = |node: &HierarchyNode| match &node.content {
-            NodeContent::Array(reading) => Self::bytes(reading),
+            NodeContent::Array(reading) => reading.decoded_bytes(),
             _ => 0,
         };
         if level > ValidateLevel::Keys {
@@ -30,12 +28,6 @@ impl<'a> Bar<'a> {
 
     /// The part of it that an array is.
     pub(super) fn share(&self, reading: &ArrayReading) -> Share<'a> {
-        Share::new(self.0, Self::bytes(reading), 1)
-    }
-
-    /// Bytes of the elements of an array; those of elements of any length are taken for one each.
-    fn bytes(reading: &ArrayReading) -> u64 {
-        let size = reading.data_type.as_ref().and_then(DataType::size).unwrap_or(1) as u64;
-        reading.members.shape.as_deref().and_then(num_elements).map_or(0, |count| count.saturating_mul(size))
+        Share::new(self.0, reading.decoded_bytes(), 1)
     }
 }

@@ -107,6 +107,8 @@ pub(super) fn array(keys: &ArrayKeys, listing: &Listing, gathered: &mut Gathered
     let absent = total.saturating_sub(listing.present.len());
     let found = if absent == 0 {
         return;
+    } else if absent == total && is_grid_mapping(metadata) {
+        return;
     } else if absent == total {
         let none = match total {
             1 => "the only chunk is not".to_owned(),
@@ -120,6 +122,13 @@ pub(super) fn array(keys: &ArrayKeys, listing: &Listing, gathered: &mut Gathered
         Diagnostic::new(code::CHUNKS_ABSENT, message)
     };
     gathered.findings.push(found.in_store(place.store.as_str()).at_node(place.path.as_str()));
+}
+
+/// Whether an array is a scalar that says how a grid lies on the earth: it has attributes and no data (CF conventions 5.6),
+/// and writers leave out its one chunk, which holds the fill value.
+fn is_grid_mapping(metadata: &ArrayMetadata) -> bool {
+    const NAMES: [&str; 3] = ["grid_mapping_name", "crs_wkt", "spatial_ref"];
+    metadata.shape.is_empty() && NAMES.iter().any(|name| metadata.attributes.contains(name))
 }
 
 /// Adds a finding about a key; what is behind a link to a folder was not looked at.
