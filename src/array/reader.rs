@@ -28,6 +28,8 @@ pub struct ReadBuffers {
     spare: Vec<u8>,
     /// For the codecs, and for the tiles of value programs.
     pub workspace: Workspace,
+    /// Bytes that were read from the store, as they are stored, by whole objects, units and indexes of shards.
+    pub bytes_read: u64,
 }
 
 impl ReadBuffers {
@@ -54,7 +56,7 @@ impl ReadBuffers {
 
     /// Undoes some codecs, from buffer to buffer.
     fn undo(&mut self, chain: &BoundChain, places: Range<usize>) -> Result<(), ChainFault> {
-        let ReadBuffers { bytes, spare, workspace } = self;
+        let ReadBuffers { bytes, spare, workspace, .. } = self;
         for place in places.rev() {
             chain.decode_codec(place, bytes, spare, workspace)?;
             std::mem::swap(bytes, spare);
@@ -98,6 +100,7 @@ impl StoredArray {
     /// Opens an object; one that is not there is absent whole.
     pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>, Fault> {
         let shard = self.open_shard(index, false, &mut buffers.bytes, &mut buffers.workspace)?;
+        buffers.bytes_read += shard.as_ref().map_or(0, OpenedShard::index_bytes);
         Ok(OpenedObject { side: self, index, start: self.start_of(index), shard })
     }
 
@@ -135,6 +138,7 @@ impl StoredArray {
             visit(piece);
             left -= filled;
         }
+        buffers.bytes_read += length as u64;
         Ok(true)
     }
 
@@ -236,10 +240,12 @@ impl OpenedObject<'_> {
     /// Reads a unit as it is stored; false where it is absent.
     fn fetch(&self, place: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
         let ReadBuffers { bytes, workspace, .. } = buffers;
-        match &self.shard {
-            Some(shard) => Ok(shard.read(place, bytes, workspace)?.is_some()),
-            None => self.side.read_object(self.index, bytes, workspace),
-        }
+        let is_there = match &self.shard {
+            Some(shard) => shard.read(place, bytes, workspace)?.is_some(),
+            None => self.side.read_object(self.index, bytes, workspace)?,
+        };
+        buffers.bytes_read += if is_there { buffers.bytes.len() as u64 } else { 0 };
+        Ok(is_there)
     }
 
     /// The chain of its units.

@@ -140,7 +140,7 @@ impl OpenedShard<'_> {
     }
 
     /// Bytes of the index, where all of it was read.
-    fn index_bytes(&self) -> u64 {
+    pub(super) fn index_bytes(&self) -> u64 {
         self.index.as_ref().map_or(0, |_| self.layout.sharding.index_bytes())
     }
 }

@@ -50,11 +50,16 @@ pub fn write_part(result: &PartResult, style: Style, output: &mut dyn Write) -> 
     if result.was_done {
         return Ok(());
     }
-    let members = [
-        ("chunks", format!("{} written", count(result.chunks_written))),
-        ("stored", format!("{} read, {} written", bytes(result.bytes_read), bytes(result.bytes_written))),
-        ("time", quantity::seconds(result.seconds)),
-    ];
+    let mut members = Vec::new();
+    if pass == "range" {
+        // Such a part looks for the range of the values, and writes nothing.
+        members.push(("stored", format!("{} read", bytes(result.bytes_read))));
+    } else {
+        members.push(("chunks", format!("{} written", count(result.chunks_written))));
+        let stored = format!("{} read, {} written", bytes(result.bytes_read), bytes(result.bytes_written));
+        members.push(("stored", stored));
+    }
+    members.push(("time", quantity::seconds(result.seconds)));
     write_members(&members, style, output)
 }
 

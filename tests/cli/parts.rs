@@ -303,6 +303,56 @@ fn finish_interrupted_before_it_cleared_up_is_done_again() {
 }
 
 #[test]
+fn plan_of_another_source_is_refused_and_both_are_named() {
+    let test = CliTest::new();
+    field(&test, "a");
+    field(&test, "other");
+    for options in [&["--quantize", "uint8"][..], &[]] {
+        let destination = if options.is_empty() { "plain" } else { "quantised" };
+        init(&test, options, "2", destination);
+        for asked in ["--partition=0", "--status", "--finish", "--print-script=slurm"] {
+            let run = test.run(["transcode", "other", destination, asked]);
+            let run =
+                run.fails(3, &["sealed for the SOURCE `[FOLDER]/a`, not for `[FOLDER]/other`", "help: "]);
+            assert!(!run.error.contains("0.1.0"), "{}", run.error);
+        }
+        // Nothing was done.
+        assert!(!test.exists(&format!("{destination}/.zarrcast/parts")));
+    }
+    // A link to SOURCE is SOURCE.
+    std::os::unix::fs::symlink(test.path("a"), test.path("link")).unwrap();
+    for asked in ["--partition=0", "--partition=1", "--finish"] {
+        test.run(["transcode", "--json", "link", "plain", asked]).succeeds();
+    }
+    // What is complete does not tell of what it was made.
+    test.run(["transcode", "--json", "other", "plain", "--status"]).succeeds();
+}
+
+#[test]
+fn part_of_the_range_pass_tells_what_it_read() {
+    let test = CliTest::new();
+    field(&test, "a");
+    test.run(["transcode", "-s", "16,16", "a", "sharded"]).succeeds();
+    // Whole chunks at once; elements that are read piece by piece; inner chunks with the indexes of their shards.
+    test.run(["transcode", "--compress", "gzip:1", "a", "packed"]).succeeds();
+    for source in ["a", "packed", "sharded"] {
+        let destination = format!("{source}_codes");
+        let arguments = ["transcode", "--json", source, &destination];
+        let run = |options: &[&str]| test.run(arguments.iter().chain(options)).succeeds().json();
+        run(&["--init", "--partitions", "2", "--quantize", "uint8"]);
+        let chunks = test.all_files(source).into_iter().filter(|(name, _)| name.starts_with("c/"));
+        let stored: u64 = chunks.map(|(_, bytes)| bytes.len() as u64).sum();
+        let read = ["0", "1"].map(|part| run(&["--partition", part]));
+        assert!(read.iter().all(|part| part["pass"] == "range" && part["bytes_written"] == 0), "{read:?}");
+        let read: u64 = read.iter().map(|part| part["bytes_read"].as_u64().unwrap()).sum();
+        assert_eq!(read, stored, "{source}");
+    }
+    test.run(["transcode", "a", "text", "--init", "--partitions", "1", "--quantize", "uint8"]).succeeds();
+    let text = test.run(["transcode", "a", "text", "--partition", "0"]).succeeds();
+    assert!(text.text().contains(" KiB read\n") && !text.text().contains("written"), "{}", text.text());
+}
+
+#[test]
 fn what_is_no_job_or_no_part_of_it_is_refused() {
     let test = CliTest::new();
     field(&test, "a");

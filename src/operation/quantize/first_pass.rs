@@ -43,7 +43,7 @@ impl FirstPass<'_> {
         let (side, driver) = self.begin(request)?;
         let survey = match self.surveyed {
             Some(survey) => survey.clone(),
-            None => self.survey(request, &side, &driver)?,
+            None => self.survey(request, &side, &driver)?.0,
         };
         request.first_fit(|target, fit| {
             let Some(max_error) = request.quantize.max_error else {
@@ -61,8 +61,8 @@ impl FirstPass<'_> {
         })
     }
 
-    /// Surveys the objects that are there, and settles nothing.
-    pub(in crate::operation) fn look(&self, request: &Request<'_>) -> Result<Survey, OperationError> {
+    /// Surveys the objects that are there, and settles nothing; with the encoded bytes that were read.
+    pub(in crate::operation) fn look(&self, request: &Request<'_>) -> Result<(Survey, u64), OperationError> {
         let (side, driver) = self.begin(request)?;
         self.survey(request, &side, &driver)
     }
@@ -80,13 +80,13 @@ impl FirstPass<'_> {
         request: &Request<'_>,
         side: &StoredArray,
         driver: &Driver,
-    ) -> Result<Survey, OperationError> {
+    ) -> Result<(Survey, u64), OperationError> {
         let source = request.source;
         let declared = missing::declared(source, request.number_type);
         let (scan, declared) = scans(request.number_type, &request.missing, &declared);
         let reads_values = request.needs_first_pass();
         if !reads_values && request.fill_is_nan() {
-            return Ok(Survey::default());
+            return Ok((Survey::default(), 0));
         }
         let surveyor =
             Surveyor { source: side, lacks_chunks: self.lacks_chunks, reads_values, scan, declared };

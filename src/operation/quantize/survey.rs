@@ -40,15 +40,16 @@ struct Found {
     extent: Extent,
     declared: Extent,
     absent: bool,
+    bytes_read: u64,
 }
 
 impl Surveyor<'_> {
-    /// Makes the pass; `progress` is told of the bytes of decoded objects.
+    /// Makes the pass, and counts the encoded bytes that it reads; `progress` is told of the bytes of decoded objects.
     pub(in crate::operation) fn run(
         &self,
         driver: &Driver,
         progress: &dyn Progress,
-    ) -> Result<Survey, ChunkFault> {
+    ) -> Result<(Survey, u64), ChunkFault> {
         let objects = self.source.objects();
         let mut all = self.nothing();
         all.absent = self.lacks_chunks;
@@ -63,6 +64,7 @@ impl Surveyor<'_> {
                 self.scan.merge(&mut all.extent, &found.extent);
                 self.scan.merge(&mut all.declared, &found.declared);
                 all.absent |= found.absent;
+                all.bytes_read = all.bytes_read.saturating_add(found.bytes_read);
             })?;
         }
         let declared_missing = match self.declared {
@@ -70,14 +72,20 @@ impl Surveyor<'_> {
             None => 0,
         };
         let extent = self.reads_values.then_some(all.extent);
-        Ok(Survey { extent, declared_missing, absent_elements: all.absent })
+        Ok((Survey { extent, declared_missing, absent_elements: all.absent }, all.bytes_read))
     }
 
     fn nothing(&self) -> Found {
-        Found { extent: self.scan.empty(), declared: self.scan.empty(), absent: false }
+        Found { extent: self.scan.empty(), declared: self.scan.empty(), absent: false, bytes_read: 0 }
     }
 
     fn object(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Found, Fault> {
+        buffers.bytes_read = 0;
+        let found = self.scanned(buffers, index)?;
+        Ok(Found { bytes_read: buffers.bytes_read, ..found })
+    }
+
+    fn scanned(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Found, Fault> {
         let mut found = self.nothing();
         let scan = |elements: &[u8], found: &mut Found| {
             self.scan.scan(elements, &mut found.extent);

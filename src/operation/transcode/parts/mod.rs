@@ -33,6 +33,7 @@ use super::site::{cannot_write, is_node};
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::{PassStatus, StatusResult};
+use crate::operation::place::Place;
 use crate::store::{Location, Node, Spot};
 
 /// What stands in DEST of a job in parts.
@@ -45,11 +46,16 @@ enum Standing {
     Complete,
 }
 
-/// What stands in DEST; an error where no job in parts was begun there.
+/// What stands in DEST; an error where no job in parts was begun there, or it is of another SOURCE. Once it is complete,
+/// nothing tells of which SOURCE it was.
 fn standing(options: &TranscodeOptions) -> Result<(Node, Standing), OperationError> {
     let place = options.destination.node().site().map_err(cannot_write)?.node(Spot::Place);
     let is_published = is_node(&place)?;
-    let standing = match PartsPlan::find(&place)? {
+    let plan = PartsPlan::find(&place)?;
+    if let Some(plan) = &plan {
+        plan.sealed.check_source(&Place::new(&options.source, None)?.node(&options.source)?)?;
+    }
+    let standing = match plan {
         Some(_) if is_published => Standing::Published,
         Some(plan) => Standing::UnderWay(Box::new(plan)),
         None if is_published => Standing::Complete,

@@ -94,7 +94,8 @@ pub fn partition(
     let part = Part { plan: &plan, pass: pass.name, index: wanted.index, bounds };
     result.was_done = false;
     if pass.name == PassName::Range {
-        let found = part.look(options, progress, interrupt)?;
+        let (found, bytes_read) = part.look(options, progress, interrupt)?;
+        result.bytes_read = bytes_read;
         done::note(
             &place,
             pass.name,
@@ -187,26 +188,29 @@ impl Part<'_> {
         folder(self.pass, self.index)
     }
 
-    /// Surveys its chunks of SOURCE; what was found, by the numbers of the arrays.
+    /// Surveys its chunks of SOURCE: what was found, by the numbers of the arrays, and the encoded bytes that were read.
     fn look(
         &self,
         options: &TranscodeOptions,
         progress: &dyn Progress,
         interrupt: &Interrupt,
-    ) -> Result<Vec<(u64, Survey)>, OperationError> {
+    ) -> Result<(Vec<(u64, Survey)>, u64), OperationError> {
         let sealed = &self.plan.sealed;
         let options = sealed.options(options);
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
         let source = Source::taken(&options, |source| self.plan.apply(source), &driver)?;
         let looking = Looking { budget, interrupt, driver: &driver, progress };
-        let mut found = Vec::new();
+        let (mut found, mut bytes_read) = (Vec::new(), 0_u64);
         for number in sealed.open_arrays() {
             let array = usize::try_from(number).ok().and_then(|number| source.arrays.get(number));
             let survey = array.map(|array| looking.array(array, number, self.bounds)).transpose()?;
-            found.extend(survey.flatten().map(|survey| (number, survey)));
+            if let Some((survey, read)) = survey.flatten() {
+                found.push((number, survey));
+                bytes_read = bytes_read.saturating_add(read);
+            }
         }
-        Ok(found)
+        Ok((found, bytes_read))
     }
 
     /// Writes what is not written yet, and makes it durable; what was counted, by the numbers of the arrays.

@@ -27,13 +27,14 @@ pub(super) struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    /// Surveys the chunks of an array that are between two boundaries; `None` where there are none.
+    /// Surveys the chunks of an array that are between two boundaries, and tells the encoded bytes that were read; `None`
+    /// where there are none.
     pub(super) fn array(
         &self,
         array: &SourceArray,
         number: u64,
         bounds: (Boundary, Boundary),
-    ) -> Result<Option<Survey>, OperationError> {
+    ) -> Result<Option<(Survey, u64)>, OperationError> {
         let units = units_between(bounds, number);
         let (Some(quantize), false) = (&array.change.quantize, units.is_empty()) else { return Ok(None) };
         let (opened, metadata) = (&array.opened, &array.opened.metadata);

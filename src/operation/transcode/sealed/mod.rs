@@ -24,6 +24,7 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{ChangeOptions, TranscodeOptions};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::survey::Survey;
+use crate::store::Node;
 
 const SCHEMA: &str = "zarrcast.plan/1";
 
@@ -74,7 +75,7 @@ impl SealedPlan {
         let of_source = arrays.iter().flat_map(|array| digests(&array.path, &array.plan.source));
         SealedPlan {
             program: env!("CARGO_PKG_VERSION").to_owned(),
-            store: String::from_utf8_lossy(&source.node.identity()).into_owned(),
+            store: name_of_store(&source.node),
             source: of_source.collect(),
             zarr_format: options.change.zarr_format,
             no_consolidate: options.no_consolidate,
@@ -237,8 +238,21 @@ impl SealedPlan {
         Ok(())
     }
 
+    /// An error where the plan is of another SOURCE than the node: what is done is not what is asked for.
+    pub(super) fn check_source(&self, node: &Node) -> Result<(), OperationError> {
+        let store = name_of_store(node);
+        if store == self.store {
+            return Ok(());
+        }
+        let message =
+            format!("the plan in DEST was sealed for the SOURCE `{}`, not for `{store}`", self.store);
+        Err(OperationError::environment(message)
+            .with_help("give the SOURCE of the plan; or name another DEST, and begin there with `--init`"))
+    }
+
     /// Lets the arrays of SOURCE be changed as the plan has it. An error where it is of others.
     pub(super) fn apply(&self, source: &mut Source) -> Result<(), OperationError> {
+        self.check_source(&source.node)?;
         let arrays = &mut source.arrays;
         let found: BTreeMap<String, String> =
             arrays.iter().flat_map(|array| digests(&array.path, &array.opened)).collect();
@@ -276,11 +290,13 @@ impl SealedPlan {
 
     fn differs(&self, what: &str) -> OperationError {
         let message = format!("the plan of `{}` cannot be carried out: {what}", self.store);
-        OperationError::environment(message).with_help(format!(
-            "seal the plan anew, by this zarrcast ({}; it was {})",
-            env!("CARGO_PKG_VERSION"),
-            self.program
-        ))
+        let own = env!("CARGO_PKG_VERSION");
+        let by_whom = if self.program == own {
+            String::new()
+        } else {
+            format!(", by this zarrcast ({own}; it was {})", self.program)
+        };
+        OperationError::environment(message).with_help(format!("seal the plan anew{by_whom}"))
     }
 }
 
@@ -326,6 +342,11 @@ impl SealedArray {
             units: required(from, "units", "a list of counts", |json| read_list(json, Json::as_u64))?,
         })
     }
+}
+
+/// SOURCE by its place, with links resolved and without what is secret.
+fn name_of_store(node: &Node) -> String {
+    String::from_utf8_lossy(&node.identity()).into_owned()
 }
 
 /// The digest of all members of a plan but this, whatever white space is between them.
