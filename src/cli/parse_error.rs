@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use super::exit_status::ExitStatus;
 use super::session::Session;
 use crate::report::defused::one_line;
+use crate::report::failure;
 
 /// Prints clap's own message; `--help` and `--version` are no errors.
 pub(super) fn report(mut error: clap::Error) -> ExitStatus {
@@ -14,8 +15,14 @@ pub(super) fn report(mut error: clap::Error) -> ExitStatus {
         error.context().filter_map(|(kind, value)| escaped(value).map(|value| (kind, value))).collect();
     let cause = error.source().map(ToString::to_string).filter(|cause| one_line(cause) != *cause);
     if escaped.is_empty() && cause.is_none() {
-        // A closed stream cannot be told about.
-        let _ = error.print();
+        let session = Session::of_terminal();
+        if error.use_stderr() && session.error_style().width().is_some() {
+            let text = error.render().to_string();
+            session.note(|output| failure::write_usage_error(&text, session.error_style(), output));
+        } else {
+            // A closed stream cannot be told about.
+            let _ = error.print();
+        }
     } else {
         for (kind, value) in escaped {
             error.insert(kind, value);

@@ -47,6 +47,12 @@ impl Session {
         }
     }
 
+    /// A session without options of a command, in the colours that the streams take.
+    pub(super) fn of_terminal() -> Self {
+        let colour = Colour::detect;
+        Session { output: colour(Output::Result), error: colour(Output::Error), ..Session::new(None) }
+    }
+
     /// Who listens to the operation.
     pub(super) fn progress(&self) -> &dyn Progress {
         self.progress.as_ref()

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::defused::one_line;
 use super::grouped::grouped;
+use super::table::wrap_prose;
 use super::terminal::{Role, Style};
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::operation::error::OperationError;
@@ -13,7 +14,7 @@ use crate::store::RemoteError;
 /// `error: `, what happened, each cause that says more on a line of its own, and the next step.
 pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn Write) -> io::Result<()> {
     let headline = error.to_string();
-    writeln!(output, "{} {headline}", style.paint(Role::Error, "error:"), headline = one_line(&headline))?;
+    write_clause((Role::Error, "error:", 0), &headline, style, output)?;
     let mut help = None;
     let mut said = headline;
     let mut next = Some(error);
@@ -21,12 +22,7 @@ pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn
         let clause = cause.to_string();
         // A transparent wrapper repeats what it wraps.
         if !said.ends_with(&clause) {
-            writeln!(
-                output,
-                "  {} {clause}",
-                style.paint(Role::Faint, "because"),
-                clause = one_line(&clause)
-            )?;
+            write_clause((Role::Faint, "because", 2), &clause, style, output)?;
             said = clause;
         }
         if let Some(operation) = cause.downcast_ref::<OperationError>() {
@@ -38,12 +34,61 @@ pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn
         }
         next = cause.source();
     }
-    match help {
-        Some(help) => {
-            writeln!(output, "  {} {help}", style.paint(Role::Good, "help:"), help = one_line(help))
+    help.map_or(Ok(()), |help| write_clause((Role::Good, "help:", 2), help, style, output))
+}
+
+/// Columns by which text that goes on is indented more than its first line.
+const HANGING: usize = 4;
+
+/// A label behind an indent, and text in as many lines as the terminal needs.
+fn write_clause(
+    (role, label, indent): (Role, &str, usize),
+    text: &str,
+    style: Style,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let painted = style.paint(role, label);
+    for (number, line) in broken(&one_line(text), label.len() + 1, indent, style).iter().enumerate() {
+        match number {
+            0 => writeln!(output, "{:indent$}{painted} {line}", "")?,
+            _ => writeln!(output, "{:1$}{line}", "", indent + HANGING)?,
         }
-        None => Ok(()),
     }
+    Ok(())
+}
+
+/// Text behind a label, broken where the terminal ends; what goes on is indented.
+fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> {
+    let Some(columns) = style.width() else { return vec![text.to_owned()] };
+    let room = columns.saturating_sub(indent);
+    let first = wrap_prose(text, room.saturating_sub(label)).into_iter().next().unwrap_or_default();
+    let rest = text.get(first.len()..).unwrap_or_default().trim_start();
+    let rest = if rest.is_empty() { Vec::new() } else { wrap_prose(rest, room.saturating_sub(HANGING)) };
+    [first].into_iter().chain(rest).collect()
+}
+
+/// What the parser of arguments says, each line of it broken where the terminal ends.
+pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    const LABELS: [(&str, Role); 3] =
+        [("error:", Role::Error), ("tip:", Role::Good), ("Usage:", Role::Heading)];
+    for line in text.lines() {
+        let clause = line.trim_start();
+        let indent = line.len() - clause.len();
+        let label =
+            LABELS.iter().find_map(|(label, role)| Some((*label, *role, clause.strip_prefix(label)?)));
+        match label {
+            Some((label, role, text)) => {
+                write_clause((role, label, indent), text.trim_start(), style, output)?;
+            }
+            None => {
+                for (number, part) in broken(clause, 0, indent, style).iter().enumerate() {
+                    let indent = if number == 0 { indent } else { indent + HANGING };
+                    writeln!(output, "{:indent$}{part}", "")?;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// How findings look on stderr.
@@ -67,25 +112,26 @@ pub fn write_findings(findings: &[Diagnostic], look: FindingsLook, output: &mut 
             Severity::Warning => (Role::Warning, "warning"),
             Severity::Info => (Role::Good, "info"),
         };
-        let head = style.paint(role, &format!("{word}[{}]:", finding.code));
-        write!(output, "{head} {}", one_line(&finding.message))?;
-        let mut add = |role, label: &str, text: &str| {
-            let (label, text) = (style.paint(role, label), one_line(text));
-            if look.is_terminal {
-                write!(output, "\n  {label} {text}")
-            } else {
-                write!(output, "; {label} {text}")
-            }
-        };
+        let head = format!("{word}[{}]:", finding.code);
+        let mut clauses = Vec::new();
         if group.is_of_many() {
-            add(Role::Faint, "in", &group.nodes(look.is_verbose).join(", "))?;
+            clauses.push((Role::Faint, "in", group.nodes(look.is_verbose).join(", ")));
         } else if let Some(place) = place(&finding.location) {
-            add(Role::Faint, "at", &place)?;
+            clauses.push((Role::Faint, "at", place));
         }
-        if let Some(help) = &finding.help {
-            add(Role::Good, "help:", help)?;
+        clauses.extend(finding.help.clone().map(|help| (Role::Good, "help:", help)));
+        if look.is_terminal {
+            write_clause((role, &head, 0), &finding.message, style, output)?;
+            for (role, label, text) in clauses {
+                write_clause((role, label, 2), &text, style, output)?;
+            }
+        } else {
+            write!(output, "{} {}", style.paint(role, &head), one_line(&finding.message))?;
+            for (role, label, text) in clauses {
+                write!(output, "; {} {}", style.paint(role, label), one_line(&text))?;
+            }
+            writeln!(output)?;
         }
-        writeln!(output)?;
     }
     Ok(())
 }
@@ -115,6 +161,40 @@ mod tests {
         assert_eq!(
             String::from_utf8(text).unwrap(),
             "error: a.zarr cannot be opened\n  because permission denied\n  help: check the path\n"
+        );
+    }
+
+    #[test]
+    fn error_is_broken_where_a_terminal_ends_and_whole_elsewhere() {
+        let error = OperationError::environment("one two three four five six seven eight nine ten")
+            .with_help("run `a command that is pasted whole` and then see what it has done");
+        let text = |columns| {
+            let mut text = Vec::new();
+            write_error(&error, Style::PLAIN.within(columns), &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(text(None).lines().count(), 2);
+        assert_eq!(
+            text(Some(40)),
+            "error: one two three four five six seven\n    eight nine ten\n  help: run\n\
+             \x20     `a command that is pasted whole`\n      and then see what it has done\n"
+        );
+    }
+
+    #[test]
+    fn usage_error_is_broken_where_a_terminal_ends() {
+        let said = "error: an argument that is not known to this command at all\n\n  tip: say it otherwise\n\n\
+                    Usage: zarrcast transcode [OPTIONS] <SOURCE> <DEST>\n";
+        let text = |columns| {
+            let mut text = Vec::new();
+            write_usage_error(said, Style::PLAIN.within(columns), &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(text(None), said);
+        assert!(text(Some(40)).lines().all(|line| line.len() <= 40), "{}", text(Some(40)));
+        assert_eq!(
+            text(Some(40)).split_whitespace().collect::<Vec<_>>(),
+            said.split_whitespace().collect::<Vec<_>>()
         );
     }
 

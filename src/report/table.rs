@@ -180,9 +180,29 @@ pub fn wrapped(text: &str, style: Style, indent: usize) -> Vec<String> {
 
 /// Breaks text after spaces and commas; a piece without either stays whole.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    filled(text.split_inclusive([' ', ',']), columns)
+}
+
+/// Breaks sentences after spaces; inside of backticks, and after commas, only what is wider than a line: a command is
+/// copied and pasted.
+pub(super) fn wrap_prose(text: &str, columns: usize) -> Vec<String> {
+    let mut is_quoted = false;
+    let pieces = text.split_inclusive(|letter| {
+        is_quoted ^= letter == '`';
+        letter == ' ' && !is_quoted
+    });
+    let fitting = pieces.flat_map(|piece| {
+        let is_wide = width(piece.trim_end()) > columns;
+        piece.split_inclusive(move |letter| is_wide && matches!(letter, ' ' | ','))
+    });
+    filled(fitting, columns)
+}
+
+/// Lines of as many pieces as fit into so many columns; a piece that is wider has a line of its own.
+fn filled<'a>(pieces: impl Iterator<Item = &'a str>, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
-    for piece in text.split_inclusive([' ', ',']) {
+    for piece in pieces {
         match lines.last_mut() {
             Some(line) if used == 0 || used + width(piece.trim_end()) <= columns => line.push_str(piece),
             _ => {
@@ -280,5 +300,12 @@ mod tests {
         assert_eq!(wrap("one two,three four", 9), ["one two,", "three", "four"]);
         assert_eq!(wrap("", 9), [""]);
         assert_eq!(wrap("unbreakable", 4), ["unbreakable"]);
+    }
+
+    #[test]
+    fn prose_is_broken_inside_of_backticks_only_where_it_must_be() {
+        assert_eq!(wrap_prose("run `a b c` or 1,000 times", 9), ["run", "`a b c`", "or 1,000", "times"]);
+        assert_eq!(wrap_prose("an odd ` breaks at all", 9), ["an odd", "` breaks", "at all"]);
+        assert_eq!(wrap_prose("of [1,2,3,4,5,6]", 9), ["of", "[1,2,3,4,", "5,6]"]);
     }
 }

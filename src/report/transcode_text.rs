@@ -5,8 +5,9 @@ use std::io::{self, Write};
 
 use super::defused::one_line;
 use super::quantity::{self, bytes, count, counted, figure};
-use super::table::{Align, Table, write_members};
+use super::table::{Align, Table, wrapped, write_members};
 use super::terminal::{Role, Style};
+use super::width::width;
 use crate::metadata::json::Json;
 use crate::operation::transcode_result::{
     ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName, TranscodeResult, VerifyResult,
@@ -71,8 +72,12 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
             write_members(&describe_quantization(quantization), style, output)?;
         }
         if let Some(verify) = &node.verify {
-            write!(output, "{} ", one_line(node.path.trim_start_matches('/')))?;
-            write_verify(verify, style, output)?;
+            write_verify(
+                &format!("{} ", one_line(node.path.trim_start_matches('/'))),
+                verify,
+                style,
+                output,
+            )?;
         }
     }
     write_members(&sums(result), style, output)
@@ -136,7 +141,7 @@ fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn W
         write_members(&describe_quantization(quantization), style, output)?;
     }
     match &node.verify {
-        Some(verify) => write_verify(verify, style, output),
+        Some(verify) => write_verify("", verify, style, output),
         None => Ok(()),
     }
 }
@@ -381,10 +386,15 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Vec<(&'stati
     members
 }
 
-fn write_verify(verify: &VerifyResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+fn write_verify(name: &str, verify: &VerifyResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    const LABEL: &str = "verified:";
     let (outcome, compared) = verified(verify);
     let role = if verify.equal { Role::Good } else { Role::Error };
-    writeln!(output, "{} {}{compared}", style.paint(Role::Heading, "verified:"), style.paint(role, &outcome))
+    let mut lines = wrapped(&(outcome.clone() + &compared), style, width(name) + LABEL.len() + 1).into_iter();
+    let first = lines.next().unwrap_or_default();
+    let compared = first.strip_prefix(&outcome).map(|rest| style.paint(role, &outcome) + rest);
+    writeln!(output, "{name}{} {}", style.paint(Role::Heading, LABEL), compared.unwrap_or(first))?;
+    lines.try_for_each(|line| writeln!(output, "    {line}"))
 }
 
 /// What `--verify` found: the outcome, and what was compared.

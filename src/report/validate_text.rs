@@ -2,12 +2,13 @@
 //!
 //! On a terminal findings stand under their store, node and document, chunk or key; elsewhere each is one line.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::defused::one_line;
 use super::grouped::{Group, grouped};
 use super::quantity;
-use super::table::wrap;
+use super::table::wrap_prose;
 use super::terminal::{Role, Style};
 use super::uri::path_of;
 use crate::diagnostic::{Diagnostic, Location, Severity};
@@ -27,7 +28,10 @@ pub struct Look {
 /// Writes it.
 pub fn write(result: &ValidateResult, look: Look, output: &mut dyn Write) -> io::Result<()> {
     let mut page = Page { look, output, before: None };
-    for group in grouped(&result.findings) {
+    let mut groups = grouped(&result.findings);
+    // What is wrong comes first, each kind in the order of the findings.
+    groups.sort_by_key(|group| Reverse(group.first().severity));
+    for group in groups {
         match look.width {
             Some(_) => page.paragraphs(&group)?,
             None => page.line(&group)?,
@@ -52,7 +56,7 @@ pub fn write(result: &ValidateResult, look: Look, output: &mut dyn Write) -> io:
         _ => Role::Good,
     };
     let verdict = summary(result);
-    for line in look.width.map_or_else(|| vec![verdict.clone()], |columns| wrap(&verdict, columns)) {
+    for line in look.width.map_or_else(|| vec![verdict.clone()], |columns| wrap_prose(&verdict, columns)) {
         writeln!(page.output, "{}", look.style.paint(role, &line))?;
     }
     Ok(())
@@ -160,7 +164,7 @@ impl<'a> Page<'a> {
         const INDENT: usize = 6;
         let text = one_line(text);
         let width = self.look.width.map_or(usize::MAX, |width| width.max(40) - INDENT - label.len());
-        for (number, line) in wrap(&text, width).iter().enumerate() {
+        for (number, line) in wrap_prose(&text, width).iter().enumerate() {
             let label = if number == 0 { label } else { &" ".repeat(label.len()) };
             let label = if label.trim().is_empty() {
                 label.to_owned()
@@ -307,17 +311,35 @@ s.zarr
       a message that is so long that it does not fit on one line of eighty
       columns, not even nearly
       help: add it
-    warning ZM109 dimension-names-null at /dimension_names
-      null
 
 s.zarr /a
   a/c/0/1, chunk [0, 1]
     error ZX101 chunk-corrupt
       a bad\\u001b[31m chunk
 
+s.zarr
+  zarr.json
+    warning ZM109 dimension-names-null at /dimension_names
+      null
+
 the verdict: 2 errors, 1 warning in 2 nodes (level keys, 12 objects)
 ";
         assert_eq!(text(&found), expected);
+    }
+
+    #[test]
+    fn errors_come_first_and_infos_last_each_in_their_order() {
+        let of = |code, node: &str| at(Diagnostic::new(code, "x"), node, "k");
+        let found = result(vec![
+            of(code::NO_CHECKSUM, "/a"),
+            of(code::KEY_UNKNOWN, "/a"),
+            of(code::CHUNK_CORRUPT, "/b"),
+            of(code::CHUNKS_ABSENT, "/b"),
+            of(code::CHUNK_LENGTH, "/c"),
+        ]);
+        let text = text_as(&found, None, false);
+        let codes: Vec<&str> = text.lines().filter_map(|line| line.split(' ').nth(2)).collect();
+        assert_eq!(codes[..5], ["ZX101", "ZX102", "ZK201", "ZX105", "ZK221"], "{text}");
     }
 
     #[test]

@@ -39,6 +39,47 @@ fn is_one_erased_line(shown: &Shown, columns: usize, names: &[&str]) {
 }
 
 #[test]
+fn errors_warnings_and_hints_are_no_wider_than_a_terminal_and_whole_elsewhere() {
+    let test = CliTest::new();
+    test.write_float32("a", "\"NaN\"", &[Some([1.0, 2.0, 3.0, 4.0])]);
+    for arguments in [
+        &["transcode", "-c", "1,2", "a", "b"][..],
+        &["transcode", "--max-error", "5%", "a", "b"],
+        &["transcode", "--quantize", "uint8", "--as", "cf", "--range", "5,6", "a", "b"],
+        &["transcode", "--quantize", "uint9", "--verify", "--overwrite", "a", "c"],
+        &["validate", "--node", "some/where/else", "a"],
+        &["inspect", "--no-such-option", "a"],
+    ] {
+        let arguments = &[arguments, &["--progress=never"]].concat();
+        let piped = test.run(arguments).error;
+        for columns in [60, 80] {
+            let shown = test.run_in_terminal(columns, OnTerminal::Error, arguments);
+            let widest = shown.written.lines().map(str::trim_end).map(plain).max().unwrap();
+            assert!(widest <= columns.into(), "{arguments:?}: {}", shown.written);
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            // Nothing is left out; a warning's place and help have lines of their own.
+            let of_terminal =
+                words(&shown.lines.join("\n").replace(test.path("").to_str().unwrap(), "[FOLDER]/"));
+            let of_pipe = words(&piped.replace(';', ""));
+            assert_eq!(of_terminal.join(" ").replace(';', ""), of_pipe.join(" "), "{arguments:?}");
+        }
+    }
+}
+
+/// Columns of a line without its colours.
+fn plain(line: &str) -> usize {
+    let mut columns = 0;
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\x1b' => drop(letters.by_ref().find(char::is_ascii_alphabetic)),
+            _ => columns += 1,
+        }
+    }
+    columns
+}
+
+#[test]
 fn progress_of_an_array_is_one_line_that_is_erased() {
     let test = CliTest::new();
     let name = "a-store-whose-name-is-longer-than-what-is-left-beside-the-figures.zarr";

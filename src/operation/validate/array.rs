@@ -192,6 +192,9 @@ fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic 
 /// Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
 fn without_checksum(reading: &ArrayReading) -> Diagnostic {
     Diagnostic::new(code::NO_CHECKSUM, "no codec of the array has a checksum: damage may go unseen")
+        .with_help(
+            "where the storage is not trusted: `zarrcast transcode --compress zstd:5:checksum`, or `crc32c`",
+        )
         .in_store(reading.place.store.as_str())
         .at_node(reading.place.path.as_str())
 }
