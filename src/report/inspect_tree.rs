@@ -9,6 +9,18 @@ use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult};
 
+/// The columns of the tree.
+pub(super) const COLUMNS: [(&str, Align); 8] = [
+    ("node", Align::Left),
+    ("shape", Align::Left),
+    ("type", Align::Left),
+    ("chunks", Align::Left),
+    ("codecs", Align::Left),
+    ("decoded", Align::Right),
+    ("stored", Align::Right),
+    ("ratio", Align::Right),
+];
+
 /// Writes it.
 pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     let name =
@@ -22,16 +34,7 @@ pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::
         return Ok(());
     }
     writeln!(output)?;
-    let mut table = Table::new(&[
-        ("node", Align::Left),
-        ("shape", Align::Left),
-        ("type", Align::Left),
-        ("chunks", Align::Left),
-        ("codecs", Align::Left),
-        ("decoded", Align::Right),
-        ("stored", Align::Right),
-        ("ratio", Align::Right),
-    ]);
+    let mut table = Table::new(&COLUMNS);
     result.nodes.iter().for_each(|node| table.push(row(node, &result.path), None));
     if result.totals.arrays > 1 {
         let mut cells = vec!["total".to_owned()];

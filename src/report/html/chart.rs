@@ -1,9 +1,11 @@
 //! Charts as SVG inside the page. The colours are placeholders that the style of the page replaces, light or dark.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -28,7 +30,9 @@ const LETTERS: i32 = 13;
 const MOST_BARS: usize = 400;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Fault = DrawingAreaErrorKind<std::io::Error>;
+type Drawn = Result<(), Fault>;
 
 /// What a chart says to those who do not see it.
 #[derive(Debug)]
@@ -92,6 +96,45 @@ fn svg(words: &Words, ids: &mut Ids, draw: impl FnOnce(&Area<'_>) -> Drawn) -> M
     }
 }
 
+/// What is around a chart: both axes with their labels, and lines across.
+struct Frame<'f> {
+    /// The first and the last value to the right and upwards.
+    ends: [Range<f64>; 2],
+    /// The room above, and that of the labels beside.
+    above: i32,
+    beside: i32,
+    /// How many labels there are along each axis, and what they say.
+    labels: [usize; 2],
+    label: [&'f dyn Fn(&f64) -> String; 2],
+}
+
+impl Frame<'_> {
+    /// Draws it; what is in it is drawn into the chart.
+    fn draw<'a, 'b>(self, area: &'a Area<'b>) -> Result<Chart<'a, 'b>, Fault> {
+        let [across, up] = self.ends;
+        let mut chart = ChartBuilder::on(area)
+            .margin(6)
+            .margin_right(24)
+            .margin_top(self.above)
+            .x_label_area_size(26)
+            .y_label_area_size(self.beside)
+            .build_cartesian_2d(across, up)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .axis_style(FAINT)
+            .label_style(("sans-serif", LETTERS).into_font().color(&FAINT))
+            .x_labels(self.labels[0])
+            .y_labels(self.labels[1])
+            .x_label_formatter(self.label[0])
+            .y_label_formatter(self.label[1])
+            .draw()?;
+        Ok(chart)
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "counts and bins are drawn to a pixel")]
 fn draw_histogram(area: &Area<'_>, data: &HistogramResult, marks: &[Mark], codes: &[f64]) -> Drawn {
     let axis = Axis::new(data.min, data.max);
@@ -101,25 +144,14 @@ fn draw_histogram(area: &Area<'_>, data: &HistogramResult, marks: &[Mark], codes
         (data.counts.len().max(1), data.counts.chunks(together).map(|some| some.iter().sum()));
     let counts: Vec<u64> = counts.collect();
     let top = counts.iter().copied().max().unwrap_or(0).max(1) as f64 * 1.06;
-    let mut chart = ChartBuilder::on(area)
-        .margin(6)
-        .margin_right(24)
-        .margin_top(if marks.is_empty() { 8 } else { 22 })
-        .x_label_area_size(26)
-        .y_label_area_size(46)
-        .build_cartesian_2d(axis.start..axis.end, 0.0..top)?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .bold_line_style(GRID)
-        .light_line_style(TRANSPARENT)
-        .axis_style(FAINT)
-        .label_style(("sans-serif", LETTERS).into_font().color(&FAINT))
-        .x_labels(axis.labels)
-        .y_labels(4)
-        .x_label_formatter(&|place| axis.label(*place))
-        .y_label_formatter(&|number| short(*number))
-        .draw()?;
+    let frame = Frame {
+        ends: [axis.start..axis.end, 0.0..top],
+        above: if marks.is_empty() { 8 } else { 22 },
+        beside: 46,
+        labels: [axis.labels, 4],
+        label: [&|place| axis.label(*place), &|number| short(*number)],
+    };
+    let mut chart = frame.draw(area)?;
     let edge = |bin: usize| {
         let share = (bin * together).min(bins) as f64 / bins as f64;
         axis.start * (1.0 - share) + axis.end * share
@@ -149,24 +181,14 @@ fn draw_lines(area: &Area<'_>, places: &[u64], series: &[(&[f64], RGBColor)]) ->
     let room = (axis.end - axis.start) * 0.04;
     let ends = (places.first().copied().unwrap_or(0) as f64, places.last().copied().unwrap_or(1) as f64);
     let ends = if ends.0 < ends.1 { ends } else { (ends.0 - 0.5, ends.0 + 0.5) };
-    let mut chart = ChartBuilder::on(area)
-        .margin(6)
-        .margin_right(24)
-        .x_label_area_size(26)
-        .y_label_area_size(62)
-        .build_cartesian_2d(ends.0..ends.1, axis.start - room..axis.end + room)?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .bold_line_style(GRID)
-        .light_line_style(TRANSPARENT)
-        .axis_style(FAINT)
-        .label_style(("sans-serif", LETTERS).into_font().color(&FAINT))
-        .x_labels(5)
-        .y_labels(5)
-        .x_label_formatter(&|place| short(*place))
-        .y_label_formatter(&|value| axis.label(*value))
-        .draw()?;
+    let frame = Frame {
+        ends: [ends.0..ends.1, axis.start - room..axis.end + room],
+        above: 6,
+        beside: 62,
+        labels: [5, 5],
+        label: [&|place| short(*place), &|value| axis.label(*value)],
+    };
+    let mut chart = frame.draw(area)?;
     for (values, colour) in series {
         let points = places.iter().zip(*values);
         let points: Vec<_> =

@@ -16,7 +16,6 @@ use crate::operation::drawing::finite_range;
 use crate::operation::inspect_result::{
     ArrayResult, GroupResult, HistogramResult, InspectResult, NodeResult, PreviewResult,
 };
-use crate::report::table::Align;
 use crate::report::{inspect_preview, inspect_text, inspect_tree, inspect_values, quantity};
 
 /// Nodes of a tree that have a row; of more, the sums are said.
@@ -269,21 +268,11 @@ fn group_body(group: &GroupResult, depth: u8, ids: &mut Ids) -> Markup {
         cells.extend(inspect_tree::sizes(Some(group.totals.bytes_logical), group.totals.bytes_stored));
         rows.push(Row { name: "total".to_owned(), cells, sizes: Vec::new() });
     }
-    let columns = [
-        ("node", Align::Left),
-        ("shape", Align::Left),
-        ("type", Align::Left),
-        ("chunks", Align::Left),
-        ("codecs", Align::Left),
-        ("decoded", Align::Right),
-        ("stored", Align::Right),
-        ("ratio", Align::Right),
-    ];
     let of = if group.totals.bytes_stored.is_some() { "stored" } else { "decoded" };
     html! {
         @if !rows.is_empty() {
             (heading(depth, "Tree"))
-            (bars(&format!("The nodes; bars are as long as arrays are large {of}"), &columns, &rows, ids))
+            (bars(&format!("The nodes; bars are as long as arrays are large {of}"), &inspect_tree::COLUMNS, &rows, ids))
         }
         @if let Some(stats) = inspect_tree::stats(group) {
             (heading(depth, "Values"))
