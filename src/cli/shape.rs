@@ -24,7 +24,10 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
         _ => {}
     }
     if !text.contains('=') {
-        return extents(text).map(|extents| ShapeRequest::Lengths(extents.0));
+        return match extents(text) {
+            Ok(extents) => Ok(ShapeRequest::Lengths(extents.0)),
+            Err(error) => Err(error + &respelt(text)),
+        };
     }
     let refusal = |part: &str| {
         format!(
@@ -47,6 +50,15 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
         named.push((name, length));
     }
     Ok(ShapeRequest::Named(named))
+}
+
+/// What is meant by names and lengths with colons between them.
+fn respelt(text: &str) -> String {
+    let meant = text.replace(':', "=");
+    match meant == text || shape(&meant, 0).is_err() {
+        true => String::new(),
+        false => format!("; lengths by name are given as {meant}"),
+    }
 }
 
 /// `--select`: at least one slice.
@@ -101,6 +113,11 @@ mod tests {
         assert_eq!(shape("a=b=3"), Ok(named(&[("a=b", 3)])));
         for text in ["a", "1,-2", "x=1,2", "x=", "x=+1", "=1", "x=1,x=2", "1,,2", "none"] {
             assert!(shape(text).is_err(), "{text}");
+        }
+        let error = shape("time:1,lat:5").unwrap_err();
+        assert!(error.ends_with("; lengths by name are given as time=1,lat=5"), "{error}");
+        for text in ["a:b", "1:2:3", "auto:x"] {
+            assert!(!shape(text).unwrap_err().contains("given as"), "{text}");
         }
         assert_eq!(shape("auto=3"), Ok(named(&[("auto", 3)])));
         assert_eq!(shards("none"), Ok(ShardRequest::None));

@@ -187,6 +187,7 @@ impl TranscodeArguments {
     fn into_options(self) -> anyhow::Result<(TranscodeOptions, parts::PartsArguments)> {
         let change = self.changes.into_options()?;
         let hierarchy = self.hierarchy;
+        value::refuse_archive("DEST", &self.destination)?;
         let options = TranscodeOptions {
             source: value::node_of(self.common.location("SOURCE", self.source)?, self.node.as_deref())?,
             destination: self.common.location("DEST", self.destination)?,

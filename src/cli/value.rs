@@ -173,7 +173,7 @@ pub(super) fn missing_or_none(text: &str) -> Result<MissingOrNone, String> {
 pub(super) fn max_error(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(error) if error.is_finite() && error >= 0.0 => Ok(error),
-        _ => Err(format!("expected a finite number of at least 0; found {text:?}")),
+        _ => Err(format!("expected a finite number of at least 0; found {text:?}{}", respelt(text))),
     }
 }
 
@@ -181,7 +181,20 @@ pub(super) fn max_error(text: &str) -> Result<f64, String> {
 pub(super) fn step(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(step) if step.is_finite() && step > 0.0 => Ok(step),
-        _ => Err(format!("expected a finite number greater than 0; found {text:?}")),
+        _ => Err(format!("expected a finite number greater than 0; found {text:?}{}", respelt(text))),
+    }
+}
+
+/// What may be meant by a number with a comma for a point, or in percent.
+fn respelt(text: &str) -> String {
+    let number = text.replace(',', ".");
+    let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
+    match number.strip_suffix('%') {
+        Some(share) if is_number(share) => {
+            "; errors and steps are in the units of the array, not in percent: such as 0.05".to_owned()
+        }
+        None if is_number(&number) => format!("; decimals have a point: {number}"),
+        _ => String::new(),
     }
 }
 
@@ -260,6 +273,22 @@ pub(super) fn location(argument: &str, text: PathBuf) -> Result<Location, Operat
         };
         OperationError::usage(format!("{argument} `{shown}`: {error}")).with_help(help)
     })
+}
+
+/// An error where a store that is to be written has the name of an archive other than zip, and is not a folder that is there.
+pub(super) fn refuse_archive(argument: &str, text: &Path) -> Result<(), OperationError> {
+    const ENDINGS: [&str; 9] =
+        [".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tgz", ".gz", ".7z", ".rar"];
+    let name = text.to_string_lossy().to_ascii_lowercase();
+    let Some(ending) = ENDINGS.into_iter().find(|ending| name.ends_with(ending)) else { return Ok(()) };
+    if file::is_folder(text) {
+        return Ok(());
+    }
+    let shown = without_secrets(&text.to_string_lossy());
+    let stem = shown.get(..shown.len().saturating_sub(ending.len())).unwrap_or_default();
+    let message = format!("{argument} `{shown}`: archives of the kind `{ending}` are not written");
+    Err(OperationError::usage(message)
+        .with_help(format!("name a folder ({stem}), or a zip file ({stem}.zip)")))
 }
 
 /// A store, or the node of `--node` in it.

@@ -78,6 +78,13 @@ impl OperationError {
         self
     }
 
+    /// Adds another step to the next one.
+    #[must_use]
+    pub fn or_help(mut self, help: &str) -> Self {
+        self.help = Some(self.help.map_or_else(|| help.to_owned(), |known| format!("{known}; or {help}")));
+        self
+    }
+
     /// Adds what was found below.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync + 'static>>) -> Self {

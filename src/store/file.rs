@@ -54,6 +54,11 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> File
     move |source| FileError::Io { action, path, source }
 }
 
+/// Whether there is a folder at a path.
+pub fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+}
+
 /// The whole of a file that holds at most `limit` bytes. Memory grows with what is read, not with what is claimed.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let file = File::open(path).map_err(io_error("read", path))?;

@@ -57,6 +57,35 @@ fn expect(routes: &[(String, String)], expected: &[(&str, &str)]) {
 }
 
 #[test]
+fn shape_that_does_not_fit_one_array_names_the_way_to_leave_it_out() {
+    let test = CliTest::new();
+    let array = |path: &str, shape: &str, names: &str| {
+        test.write(
+            &format!("g/{path}/zarr.json"),
+            format!(
+                r#"{{"zarr_format":3,"node_type":"array","shape":{shape},"data_type":"uint8","dimension_names":{names},
+                "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{shape}}}}},
+                "chunk_key_encoding":{{"name":"default"}},"fill_value":0,"codecs":[{{"name":"bytes"}}]}}"#
+            ),
+        );
+    };
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    array("coordinates/time", "[240]", r#"["time"]"#);
+    array("field", "[30,8]", r#"["time","x"]"#);
+    array("crs", "[]", "[]");
+    let run = |options: &[&str]| test.run(["transcode", "g", "h"].iter().chain(options));
+    let excluded = "or leave this array as it is with `--exclude 'coordinates/time'`";
+    run(&["-s", "time=90"]).fails(1, &["`g/coordinates/time`", "90 is not a multiple of 240", excluded]);
+    let help = "a scalar is one chunk as it is: leave --chunk-shape out, or give lengths by name; or leave this array as \
+                it is with `--exclude 'crs'`";
+    run(&["-c", "10", "--exclude", "coordinates/*", "--exclude", "field"]).fails(1, &["`g/crs`", help]);
+    run(&["-s", "time=90", "--exclude", "coordinates/time"]).succeeds();
+    let single = test.run(["transcode", "-c", "10", "g/crs", "k"]);
+    let single = single.fails(1, &["a scalar is one chunk as it is: leave --chunk-shape out"]);
+    assert!(!single.error.contains("--exclude"), "{}", single.error);
+}
+
+#[test]
 fn group_is_copied_with_everything_in_it() {
     let test = tree();
     let result = test.run(["transcode", "--json", "--verify", "a", "b"]).succeeds().json();

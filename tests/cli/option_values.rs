@@ -35,6 +35,37 @@ fn unknown_data_type_is_answered_with_the_nearest_and_the_list() {
 }
 
 #[test]
+fn number_or_shape_that_is_spelt_otherwise_is_answered_with_the_right_spelling() {
+    for option in ["--max-error", "--step"] {
+        refused(&["transcode", option, "0,05"], &["decimals have a point: 0.05"]);
+        refused(&["transcode", option, "5%"], &["in the units of the array, not in percent: such as 0.05"]);
+    }
+    for option in ["--chunk-shape", "--shard-shape"] {
+        refused(&["transcode", option, "lat:5"], &["lengths by name are given as lat=5"]);
+        refused(&["transcode", option, "time:1,lat:64"], &["given as time=1,lat=64"]);
+    }
+}
+
+#[test]
+fn archive_that_is_not_written_is_refused_as_the_destination() {
+    for (name, stem) in [("x.tar", "x"), ("deep/x.zarr.tar.gz", "deep/x.zarr"), ("x.7z", "x"), ("X.TGZ", "X")]
+    {
+        let said =
+            [&format!("DEST `{name}`: archives"), &*format!("a folder ({stem}), or a zip file ({stem}.zip)")];
+        let test = CliTest::new();
+        test.write_float32("a", "0.0", &[Some([1.0; 4])]);
+        test.run(["transcode", "a", name]).fails(2, &said.map(|text| text.as_ref()));
+        assert_eq!(test.names(), ["a"]);
+    }
+    // A folder that is there is what it is.
+    let test = CliTest::new();
+    test.write_float32("a", "0.0", &[Some([1.0; 4])]);
+    std::fs::create_dir(test.path("x.tar")).unwrap();
+    test.run(["transcode", "--overwrite", "a", "x.tar"]).succeeds();
+    test.run(["transcode", "x.tar", "b"]).succeeds();
+}
+
+#[test]
 fn unknown_codec_is_answered_with_the_nearest_and_the_list() {
     for option in ["--compress", "--codecs"] {
         for (text, meant) in

@@ -194,6 +194,21 @@ fn max_error_beyond_the_range_takes_one_code() {
 }
 
 #[test]
+fn codes_of_no_registry_are_warned_of_once() {
+    let test = CliTest::new();
+    write_values(&test, "a", "\"NaN\"", &[1.0, 2.0, 3.0]);
+    for (code_type, said) in
+        [("uint9", "the codes are uint9, a type of no registry, stored"), ("uint4", "uint4, stored")]
+    {
+        let run = test.run(["transcode", "--json", "--quantize", code_type, "a", code_type]);
+        let warnings = run.json()["warnings"].as_array().unwrap().clone();
+        assert_eq!((run.status, warnings.len()), (0, 1), "{warnings:?}");
+        assert_eq!(warnings[0]["code"], "ZD104");
+        assert!(warnings[0]["message"].as_str().unwrap().contains(said), "{warnings:?}");
+    }
+}
+
+#[test]
 fn max_error_counts_the_fill_value_that_stands_for_absent_chunks() {
     let test = CliTest::new();
     for error in [0.3, 0.1, 0.01, 0.003] {

@@ -125,6 +125,7 @@ impl Planning<'_> {
         let least_parts = self.least_parts(&opened);
         let planner = Planner {
             options: &change,
+            path_in_tree: self.is_tree.then(|| path.trim_start_matches('/')),
             settled,
             surveyed,
             present,

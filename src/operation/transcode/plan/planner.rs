@@ -11,6 +11,7 @@ use crate::array::interrupt::Interrupt;
 use crate::array::kept::{Kept, Shelf};
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
+use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::job::{Job, ObjectJob};
@@ -38,6 +39,8 @@ use crate::store::Node;
 pub(in crate::operation) struct Planner<'a> {
     /// What was asked for.
     pub options: &'a ChangeOptions,
+    /// The array by its path without the leading slash, where it is one of a hierarchy.
+    pub path_in_tree: Option<&'a str>,
     /// What is known of it already.
     pub settled: Option<&'a Settled>,
     /// What its first pass found, where parts of another run made it.
@@ -154,7 +157,11 @@ impl Planner<'_> {
             // Of a type that may not be taken nothing is said.
             warnings.retain(|known| quantization.is_target_settled || !known.is(code::CAST_VALUE_LOSSY));
             warnings.extend(quantization.warnings.iter().cloned());
-            warnings.extend(packed_warning(quantization));
+            if let Some(packed) = packed_warning(quantization) {
+                // It says of the codes' type what is said of any.
+                warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
+                warnings.push(packed);
+            }
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
             warnings.extend(reader_support::warning(&source.pipeline, &destination.pipeline));
         }
@@ -229,7 +236,12 @@ impl Planner<'_> {
         let mut changed = self.change(source, quantization, &mut draft)?;
         self.complete_chain(&mut draft, &changed, &source.store);
         let element_bytes = self.element_bytes(source, &draft);
-        regrid::apply(&mut draft, self.options, &source.metadata, element_bytes, &source.store)?;
+        let regridded =
+            regrid::apply(&mut draft, self.options, &source.metadata, element_bytes, &source.store);
+        regridded.map_err(|error| match self.path_in_tree {
+            Some(path) => error.or_help(&format!("leave this array as it is with `--exclude '{path}'`")),
+            None => error,
+        })?;
         version_2::set_grid(&mut draft, source)?;
         if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &self.options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
@@ -375,9 +387,11 @@ fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
     let packed = quantization.is_packed() && quantization.is_target_settled;
     let form = if quantization.form == QuantizeForm::Codecs { "the codes are" } else { "the array is" };
     packed.then(|| {
+        let is_registered = registered_types().any(|name| name == target.name());
+        let standing = if is_registered { "," } else { ", a type of no registry," };
         Diagnostic::new(
             code::DATA_TYPE_SUB_BYTE,
-            format!("{form} {target}, stored by `packbits`, which few readers know"),
+            format!("{form} {target}{standing} stored by `packbits`, which few readers know"),
         )
         .with_help("uint8 and uint16 are read everywhere")
     })

@@ -267,15 +267,20 @@ impl Names<'_> {
             ShapeRequest::Lengths(lengths) if lengths.len() == shape.len() => lengths.clone(),
             ShapeRequest::Lengths(lengths) => {
                 let example: Vec<String> = present.iter().map(u64::to_string).collect();
+                let help = if shape.is_empty() {
+                    format!("a scalar is one chunk as it is: leave {option} out, or give lengths by name")
+                } else {
+                    format!(
+                        "give a length for each dimension, such as {option} {}, or some by name, such as time=1",
+                        example.join(",")
+                    )
+                };
                 return Err(OperationError::data(format!(
                     "{option} gives {}, but the array has {} (its shape is {shape:?})",
                     counted(lengths.len() as u64, "length"),
                     counted(shape.len() as u64, "dimension")
                 ))
-                .with_help(format!(
-                    "give a length for each dimension, such as {option} {}, or some by name, such as time=1",
-                    example.join(",")
-                )));
+                .with_help(help));
             }
             ShapeRequest::Named(named) => {
                 let mut lengths = present.to_vec();
