@@ -530,6 +530,8 @@ class TranscodeNode:
     bytes_temporary: Optional[int]
     #: Of all elements, in the destination's data type.
     bytes_logical: Optional[int]
+    #: Of the chunks that are taken, as SOURCE stores them; bytes_read counts those that are read again.
+    bytes_source: Optional[int]
     #: Times that chunk data are read.
     passes: Optional[int]
     #: Pieces of work, of all passes.
@@ -557,6 +559,7 @@ class TranscodeTotals:
     bytes_written: Optional[int]
     bytes_temporary: Optional[int]
     bytes_logical: Optional[int]
+    bytes_source: Optional[int]
     #: Keys copied that belong to no node.
     other_keys: int
     #: Members that this version of the module does not know.

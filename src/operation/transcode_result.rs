@@ -135,6 +135,9 @@ pub struct Counts {
     pub bytes_temporary: Option<u64>,
     /// Of the whole array's elements, in DEST's data type.
     pub bytes_logical: Option<u64>,
+    /// Of the chunks that are taken, as SOURCE stores them: `bytes_read` counts those that are read again. `None` where some
+    /// are and their sizes were not asked for, as of a job in parts.
+    pub bytes_source: Option<u64>,
 }
 
 /// Sums over the nodes.
@@ -236,6 +239,7 @@ impl Totals {
                 bytes_written: sum(|counts| counts.bytes_written),
                 bytes_temporary: sum(|counts| counts.bytes_temporary),
                 bytes_logical: sum(|counts| counts.bytes_logical),
+                bytes_source: sum(|counts| counts.bytes_source),
             },
             other_keys,
         }

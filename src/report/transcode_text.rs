@@ -49,7 +49,7 @@ pub(super) fn rows(arrays: &[&NodeResult]) -> Table {
             [Some(before), Some(after)] if before != after => format!("{before} -> {after}"),
             [_, after] => after.unwrap_or_default(),
         };
-        let before = node.counts.bytes_read.filter(|_| !is_read_again(node)).map(bytes).unwrap_or_default();
+        let before = node.counts.bytes_source.map(bytes).unwrap_or_default();
         let after = match node.counts.bytes_written.map(bytes) {
             Some(after) if after == before => String::new(),
             after => format!("-> {}", after.unwrap_or_else(|| "?".to_owned())),
@@ -104,9 +104,8 @@ pub(super) fn sums(result: &TranscodeResult) -> Vec<(&'static str, String)> {
     }
     let totals = &result.totals.counts;
     let is_known = arrays.iter().all(|node| node.counts.bytes_written.is_some());
-    if let (Some(read), Some(written), true) = (totals.bytes_read, totals.bytes_written, is_known) {
-        let is_read_once = arrays.iter().all(|node| !is_read_again(node));
-        members.push(("stored", stored(read, Some(written), is_read_once)));
+    if let (Some(written), true) = (totals.bytes_written, is_known) {
+        members.push(("stored", stored(source_bytes(result), Some(written))));
     }
     members
 }
@@ -258,20 +257,24 @@ fn chain(codecs: &[Json]) -> String {
 }
 
 /// Whether chunks are read more than once: then what is read is not what is stored.
-pub(super) fn is_read_again(node: &NodeResult) -> bool {
+fn is_read_again(node: &NodeResult) -> bool {
     node.read_amplification.is_some_and(|amplification| amplification > 1.0)
         && node.counts.chunks_read != Some(0)
 }
 
-/// Bytes before and after, and how many times fewer there are.
-fn stored(read: u64, written: Option<u64>, is_read_once: bool) -> String {
+/// Bytes of all arrays as SOURCE stores them, where they are known of each.
+pub(super) fn source_bytes(result: &TranscodeResult) -> Option<u64> {
+    let is_known = arrays(result).iter().all(|node| node.counts.bytes_source.is_some());
+    result.totals.counts.bytes_source.filter(|_| is_known)
+}
+
+/// Bytes before, where they are known, and after, and how many times fewer there are.
+fn stored(before: Option<u64>, written: Option<u64>) -> String {
     let after = written.map_or_else(|| "not known before".to_owned(), bytes);
-    if !is_read_once {
-        return after;
-    }
-    let ratio = written.and_then(|written| quantity::ratio(read, written));
+    let Some(before) = before else { return after };
+    let ratio = written.and_then(|written| quantity::ratio(before, written));
     let ratio = ratio.map_or_else(String::new, |ratio| format!(", {ratio}"));
-    format!("{} -> {after}{ratio}", bytes(read))
+    format!("{} -> {after}{ratio}", bytes(before))
 }
 
 fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static str, String)>) {
@@ -286,8 +289,8 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
         let known = parts.iter().filter_map(|(number, word)| Some(format!("{} {word}", count((*number)?))));
         members.push(("chunks", [count(chunks)].into_iter().chain(known).collect::<Vec<_>>().join(", ")));
     }
-    if let Some(read) = node.counts.bytes_read {
-        members.push(("stored", stored(read, node.counts.bytes_written, !is_read_again(node))));
+    if node.counts.bytes_read.is_some() {
+        members.push(("stored", stored(node.counts.bytes_source, node.counts.bytes_written)));
     }
     if let Some(temporary) = node.counts.bytes_temporary.filter(|temporary| *temporary > 0) {
         let most = if dry_run { "at most " } else { "" };

@@ -70,6 +70,7 @@ fn shape_that_does_not_fit_one_array_names_the_way_to_leave_it_out() {
         );
     };
     test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.write("g/coordinates/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
     array("coordinates/time", "[240]", r#"["time"]"#);
     array("field", "[30,8]", r#"["time","x"]"#);
     array("crs", "[]", "[]");
@@ -273,4 +274,28 @@ fn rule_of_a_single_array_is_a_pattern_without_a_match() {
     test.write_float32("a", "0", &FLOATS);
     test.run(["transcode", "--rule", "x: --compress none", "a", "b"])
         .fails(1, &["--rule", "matches no array"]);
+}
+
+#[test]
+fn array_whose_chunks_are_read_again_tells_what_source_stores() {
+    let test = CliTest::new();
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#).write(
+        "g/field/zarr.json",
+        r#"{"zarr_format":3,"node_type":"array","shape":[64,64],"data_type":"uint8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[16,16]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]}"#,
+    );
+    for place in 0..16 {
+        test.write(&format!("g/field/c/{}/{}", place / 4, place % 4), [1; 256]);
+    }
+    let options = ["-c", "10,10", "--threads", "1", "--max-memory", "530000", "--overwrite", "g", "h"];
+    let run = |json: &[&str]| test.run(["transcode"].iter().chain(json).chain(&options)).succeeds();
+    let result = run(&["--json"]).json();
+    let node = result["nodes"].as_array().unwrap().iter().find(|node| node["path"] == "/field").unwrap();
+    assert!(node["read_amplification"].as_f64().unwrap() > 1.0, "{node}");
+    assert!(node["bytes_read"].as_u64().unwrap() > 4096, "{node}");
+    assert_eq!([&node["bytes_source"], &result["totals"]["bytes_source"]], [4096, 4096]);
+    let text = run(&[]).text().to_owned();
+    assert!(text.contains("uint8  4.00 KiB  -> 4.79 KiB"), "{text}");
+    assert!(text.contains("stored  4.00 KiB -> 4.79 KiB"), "{text}");
 }

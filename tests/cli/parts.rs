@@ -68,7 +68,7 @@ fn figures(result: &Value) -> Vec<Value> {
             node[name].take();
         }
         if node["route"] == "rechunk" {
-            for name in ["bytes_read", "bytes_temporary"] {
+            for name in ["bytes_read", "bytes_temporary", "bytes_source"] {
                 node[name].take();
             }
             if node["quantization"].is_object() {

@@ -49,6 +49,7 @@ fn json_of_a_quantisation_has_every_member() {
         "bytes_written",
         "bytes_temporary",
         "bytes_logical",
+        "bytes_source",
     ] {
         assert!(node[name].is_u64() && result["totals"][name].is_u64(), "{name}");
     }

@@ -71,11 +71,15 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         bytes_written,
         bytes_temporary: Some(tally.bytes_temporary),
         bytes_logical: elements.zip(element_size).and_then(|(count, size)| count.checked_mul(size as u64)),
+        bytes_source: match plan.source_bytes {
+            None if plan.job.read_amplification() <= 1.0 => Some(tally.bytes_read),
+            listed => listed,
+        },
     };
     let quantization = plan.quantization.as_ref().map(|quantization| {
         let figures = all_figures(quantization, &tally.figures, elements);
         let mut result = quantization_result(quantization, &figures, verified.as_ref(), ran);
-        result.bytes_source = Some(tally.bytes_read);
+        result.bytes_source = counts.bytes_source;
         result.bytes_destination = bytes_written;
         result
     });

@@ -43,6 +43,8 @@ pub(super) struct Plan {
     pub destination: Planned,
     /// Its keys.
     pub listing: Listing,
+    /// Bytes of its chunks, where they were listed with their sizes.
+    pub source_bytes: Option<u64>,
     /// The work on the objects.
     pub job: Job,
     /// How `--verify` reads SOURCE, where DEST's objects are others.

@@ -63,9 +63,8 @@ fn summary(result: &TranscodeResult) -> Markup {
     let arrays = words::arrays(result);
     let mut shown = Vec::new();
     let totals = &result.totals.counts;
-    let read_once = arrays.iter().all(|node| !words::is_read_again(node));
     let is_known = arrays.iter().all(|node| node.counts.bytes_written.is_some());
-    match (totals.bytes_read.filter(|_| read_once), totals.bytes_written.filter(|_| is_known)) {
+    match (words::source_bytes(result), totals.bytes_written.filter(|_| is_known)) {
         (Some(before), Some(after)) => {
             let ratio = quantity::ratio(before, after).unwrap_or_default();
             // A line is not broken between a number and its unit.
@@ -138,7 +137,7 @@ fn sizes(arrays: &[&NodeResult], ids: &mut Ids) -> Markup {
     let table = words::rows(shown);
     let body: Vec<Vec<String>> = table.body().map(|(cells, _)| cells.to_vec()).collect();
     let row = |(node, cells): (&&NodeResult, &Vec<String>)| {
-        let before = node.counts.bytes_read.filter(|_| !words::is_read_again(node));
+        let before = node.counts.bytes_source;
         let after = node.counts.bytes_written;
         let size = |size: Option<u64>| size.map_or_else(|| "not known".to_owned(), bytes);
         let ratio = before.zip(after).and_then(|(before, after)| quantity::ratio(before, after));
@@ -158,7 +157,7 @@ fn sizes(arrays: &[&NodeResult], ids: &mut Ids) -> Markup {
     if !rest.is_empty() {
         let sum =
             |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(|node| bytes(node)).sum::<u64>();
-        let (before, after) = (sum(|node| node.counts.bytes_read), sum(|node| node.counts.bytes_written));
+        let (before, after) = (sum(|node| node.counts.bytes_source), sum(|node| node.counts.bytes_written));
         rows.push(Row {
             name: format!("... and {} more", quantity::counted(rest.len() as u64, "array")),
             cells: vec![String::new(), String::new(), bytes(before), bytes(after), String::new()],

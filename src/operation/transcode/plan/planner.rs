@@ -78,8 +78,10 @@ impl Planner<'_> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        // Only a plan that is shown tells how much it would read.
-        let list = if self.run.dry_run { listing::list_with_sizes } else { listing::list };
+        // A plan that is shown tells how much it would read; a rechunk may read chunks again, and does not tell what they
+        // take by what it reads.
+        let with_sizes = self.run.dry_run || self.options.chunk_shape.is_some();
+        let list = if with_sizes { listing::list_with_sizes } else { listing::list };
         let listing = match self.present {
             Some(present) => Listing { present: present.clone(), ..Listing::default() },
             None => list(&source.node, &source.metadata, self.driver).map_err(unreadable)?,
@@ -99,6 +101,7 @@ impl Planner<'_> {
             (None, _) => None,
         };
         let mut plan = self.assemble(source, target, listing, quantization)?;
+        plan.source_bytes = (with_sizes && self.present.is_none()).then_some(plan.listing.present_bytes);
         if let Job::Objects(job) = &mut plan.job {
             job.transfer.source.kept = kept;
         }
@@ -198,6 +201,7 @@ impl Planner<'_> {
             target,
             destination,
             listing,
+            source_bytes: None,
             job,
             comparison,
             change,
