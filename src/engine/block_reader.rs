@@ -281,14 +281,43 @@ fn pieces(shape: &[u64], needed: [&[u64]; 2], element_size: u64) -> Pieces {
     Pieces::new(shape, needed, PIECE_BYTES.map(|bytes| bytes / element_size))
 }
 
-/// Refuses elements of a box of `shape` at `start` that lie inside the array and are no values of its type.
+/// Refuses elements of a box of `shape` at `start` that lie inside the array, not in what a part of it skips, and are no
+/// values of its type.
 fn check_values(side: &StoredArray, elements: &[u8], start: &[u64], shape: &[u64]) -> Result<(), Fault> {
     let chain = side.subchunk_chain();
     if !chain.checks_values() {
         return Ok(());
     }
     let valid = side.cropped(start, shape);
-    chain.check_values(elements, shape, valid.as_deref().unwrap_or(shape)).map_err(|fault| at(fault, start))
+    let valid = valid.as_deref().unwrap_or(shape);
+    let skipped = start.iter().zip(&side.metadata.skipped).zip(valid);
+    let front: Vec<u64> =
+        skipped.map(|((start, skipped), length)| skipped.saturating_sub(*start).min(*length)).collect();
+    if front.iter().all(|skipped| *skipped == 0) {
+        return chain.check_values(elements, shape, valid).map_err(|fault| at(fault, start));
+    }
+    let taken: Vec<u64> = valid.iter().zip(&front).map(|(length, skipped)| length - skipped).collect();
+    if taken.contains(&0) {
+        return Ok(());
+    }
+    // Row by row along the last dimension, since a box is checked from its origin.
+    let (mut lines, mut row) = (taken.clone(), vec![1; shape.len()]);
+    if let (Some(lines), Some(row), Some(length)) = (lines.last_mut(), row.last_mut(), taken.last()) {
+        (*lines, *row) = (1, *length);
+    }
+    let size = elements.len() / as_index(shape.iter().product::<u64>()).max(1);
+    let mut line = vec![0; shape.len()];
+    loop {
+        let first: Vec<u64> = line.iter().zip(&front).map(|(index, skipped)| index + skipped).collect();
+        let place = as_index(ravel(&first, shape)) * size;
+        let length = as_index(row.iter().product::<u64>()) * size;
+        let of_row = elements.get(place..place + length).unwrap_or_default();
+        let start: Vec<u64> = start.iter().zip(&first).map(|(start, first)| start + first).collect();
+        chain.check_values(of_row, &row, &row).map_err(|fault| at(fault, &start))?;
+        if !advance(&mut line, &lines) {
+            return Ok(());
+        }
+    }
 }
 
 /// What two boxes of subchunks have in common, each its first and how many it has along each dimension.

@@ -471,3 +471,32 @@ fn part_is_written_in_parts_and_resumed_like_any_array() {
     let plan = test.run(["transcode", "--json", "--dry-run", "--select", select, "packed", "planned"]);
     assert_eq!(plan.json()["nodes"][0]["bytes_logical"], 7 * 9 * 4 * 2);
 }
+
+#[test]
+fn values_in_front_of_a_part_are_not_held_against_their_type() {
+    let test = CliTest::new();
+    let document = |codecs: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"bool","dimension_names":["y","x"],
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4,4]}}}},
+            "chunk_key_encoding":{{"name":"default"}},"fill_value":false,"codecs":{codecs}}}"#
+        )
+    };
+    // 7 is no bool; it stands in the first row, and at [2, 0].
+    let elements = [[0, 7, 0, 0], [0, 1, 0, 1], [7, 0, 1, 0], [0, 0, 0, 1]].concat();
+    test.write("plain/zarr.json", document(r#"[{"name":"bytes"}]"#)).write("plain/c/0/0", &elements);
+    let reversed = r#"[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes"}]"#;
+    let columns: Vec<u8> = (0..16).map(|place| elements[place % 4 * 4 + place / 4]).collect();
+    test.write("turned/zarr.json", document(reversed)).write("turned/c/0/0", columns);
+    for source in ["plain", "turned"] {
+        let run = |select: &str| {
+            let arguments =
+                ["transcode", "--overwrite", "--select", select, "-c", "0,0", "--codecs", "bytes"];
+            test.run(arguments.iter().chain(&[source, "out"]))
+        };
+        run("y=1:,x=1:").succeeds();
+        assert_eq!(test.read("out/c/0/0"), [1, 0, 1, 0, 1, 0, 0, 0, 1], "{source}");
+        run("y=1:").fails(1, &["[2, 0]"]);
+        run("x=1:").fails(1, &["[0, 1]"]);
+    }
+}
