@@ -3,6 +3,8 @@
 //! What fails is a call by its number, counted over all that is done through one [`Faults`]: to any store, and to the
 //! objects, logs and sites of it.
 
+mod part;
+
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,11 +12,12 @@ use rustix::io::Errno;
 
 use super::entry::{EntryKind, LinkTarget};
 use super::node::object_name;
-use super::object::{ReadObject, WriteObject};
 use super::{
-    Abilities, Ahead, Asker, Depth, Entry, Found, Key, LocalStore, Lock, Log, Node, ObjectReader,
-    ObjectWriter, Part, Receipt, Relation, Room, Site, Spot, Store, StoreError,
+    Abilities, Ahead, Depth, Entry, Found, Key, LocalStore, Log, Node, ObjectReader, ObjectWriter, Part,
+    Receipt, Room, Site, Store, StoreError,
 };
+
+use part::FaultyPart;
 
 /// A call to a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -216,14 +219,6 @@ impl Faulty {
     }
 }
 
-/// An object, a log or a site of which calls fail.
-#[derive(Debug)]
-struct FaultyPart<T> {
-    inner: T,
-    name: String,
-    faults: Arc<Faults>,
-}
-
 impl Store for Faulty {
     fn name(&self) -> &str {
         self.inner.name()
@@ -407,142 +402,5 @@ impl Store for Faulty {
 
     fn as_local(&self) -> Option<&LocalStore> {
         self.inner.as_local()
-    }
-}
-
-impl ReadObject for FaultyPart<ObjectReader> {
-    fn length(&self) -> u64 {
-        self.inner.length()
-    }
-
-    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        self.faults.hear(Heard::Read(self.name.clone(), Part::Range { offset, length }));
-        self.faults.call(Call::Read, &self.name, || self.inner.read_at(offset, length, bytes), || ())
-    }
-
-    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        // From its beginning to its end.
-        self.faults.hear(Heard::Read(self.name.clone(), Part::Whole));
-        self.faults.call(Call::Read, &self.name, || self.inner.read_next(piece), || ())
-    }
-}
-
-/// A writer is taken out when its object is whole. One that is cut short leaves what was appended, as a file would.
-impl FaultyPart<Option<ObjectWriter>> {
-    fn write(
-        &mut self,
-        bytes: &[u8],
-        write: impl Fn(&mut ObjectWriter, &[u8]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let inner = std::cell::RefCell::new(&mut self.inner);
-        let part = |bytes: &[u8]| match &mut **inner.borrow_mut() {
-            Some(writer) => write(writer, bytes),
-            None => Ok(()),
-        };
-        self.faults.call(Call::Write, &self.name, || part(bytes), || drop(part(first_half(bytes))))
-    }
-}
-
-impl WriteObject for FaultyPart<Option<ObjectWriter>> {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(bytes, ObjectWriter::append)
-    }
-
-    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(bytes, ObjectWriter::write_at_start)
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<Receipt, StoreError> {
-        let inner = self.inner.take();
-        let name = std::mem::take(&mut self.name);
-        let whole = || inner.map_or(Ok(Receipt(())), ObjectWriter::finish);
-        self.faults.call(Call::Write, &name, whole, || ())
-    }
-}
-
-impl Log for FaultyPart<Box<dyn Log>> {
-    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock, StoreError> {
-        let is_unsupported = |error: &StoreError| matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::Unsupported);
-        match self.faults.call(Call::Lock, &self.name, || self.inner.lock(asker), || ()) {
-            Err(error) if is_unsupported(&error) => Ok(Lock::Unsupported),
-            locked => locked,
-        }
-    }
-
-    fn is_in_place(&self) -> bool {
-        self.inner.is_in_place()
-    }
-
-    fn is_lost(&self) -> bool {
-        self.inner.is_lost()
-    }
-
-    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        self.faults.call(Call::Read, &self.name, || self.inner.read(max_bytes), || ())
-    }
-
-    fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        self.faults.call(Call::Read, &self.name, || self.inner.read_beginning(max_bytes), || ())
-    }
-
-    fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
-        self.faults.call(Call::Write, &self.name, || self.inner.truncate(length), || ())
-    }
-
-    fn take_over(&mut self, length: u64) -> Result<(), StoreError> {
-        self.faults.call(Call::Write, &self.name, || self.inner.take_over(length), || ())
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let inner = std::cell::RefCell::new(&mut self.inner);
-        let part = |bytes: &[u8]| inner.borrow_mut().append(bytes);
-        self.faults.call(Call::Write, &self.name, || part(bytes), || drop(part(first_half(bytes))))
-    }
-
-    fn sync(&mut self) -> Result<(), StoreError> {
-        self.faults.call(Call::Sync, &self.name, || self.inner.sync(), || ())
-    }
-}
-
-impl Site for FaultyPart<Box<dyn Site>> {
-    fn node(&self, spot: Spot) -> Node {
-        self.faults.wrap(&self.inner.node(spot))
-    }
-
-    fn relation(&self, other: &Node) -> Result<Relation, StoreError> {
-        self.faults.call(Call::Look, &self.name, || self.inner.relation(other), || ())
-    }
-
-    fn is_fixed(&self) -> bool {
-        self.inner.is_fixed()
-    }
-
-    fn keeps_unfinished(&self) -> bool {
-        self.inner.keeps_unfinished()
-    }
-
-    fn link_from(&self, other: &Node) -> Result<Option<String>, StoreError> {
-        self.faults.call(Call::Look, &self.name, || self.inner.link_from(other), || ())
-    }
-
-    fn exchange(&self, a: Spot, b: Spot) -> Result<bool, StoreError> {
-        match self.faults.call(Call::Exchange, &self.name, || self.inner.exchange(a, b), || ()) {
-            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::Unsupported => {
-                Ok(false)
-            }
-            exchanged => exchanged,
-        }
-    }
-
-    fn rename(&self, from: Spot, to: Spot) -> Result<(), StoreError> {
-        self.faults.call(Call::Rename, &self.name, || self.inner.rename(from, to), || ())
-    }
-
-    fn settle_spots(&self) -> Result<(), StoreError> {
-        self.faults.call(Call::Sync, &self.name, || self.inner.settle_spots(), || ())
-    }
-
-    fn settle_names(&self) -> Result<(), StoreError> {
-        self.faults.call(Call::Sync, &self.name, || self.inner.settle_names(), || ())
     }
 }

@@ -1,5 +1,7 @@
 //! The texts by which users name stores: paths of local folders, and URLs. Nothing is looked up here.
 
+mod text;
+
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,10 @@ use super::file;
 use super::remote::{self, Address};
 use super::zip::node_of_file;
 use super::{Key, Node, ReferenceStore, RemoteOptions, Store, StoreError};
+#[cfg(feature = "remote")]
+use text::remote_address;
+pub(crate) use text::without_secrets;
+use text::{file_path, path_in_zip, split_adapters, split_scheme};
 
 /// Where a store lies: a local folder, zip file or reference file, named by its path or by a `file://` URL; or a store
 /// that is open already.
@@ -298,108 +304,6 @@ impl From<Node> for Location {
     fn from(node: Node) -> Self {
         Location { text: node.name().into(), target: Target::Open(node), ..Location::default() }
     }
-}
-
-/// The address of a bucket or a web server; `None` for other schemes.
-#[cfg(feature = "remote")]
-fn remote_address(text: &str) -> Option<Result<Address, &'static str>> {
-    let (scheme, rest) = text.split_once("://")?;
-    // Of `zip::s3://b/a.zip` the store is no bucket.
-    if scheme.bytes().all(is_scheme_byte) { Address::parse(scheme, rest) } else { None }
-}
-
-/// A URL without what may be a secret: its user and password, and its query.
-pub(crate) fn without_secrets(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
-    let host = rest.find('/').unwrap_or(rest.len());
-    let begin = rest[..host].rfind('@').map_or(0, |at| at + 1);
-    format!("{scheme}://{}", &rest[begin..])
-}
-
-/// The scheme of a URL, or that of the last in a chain `name::URL`, and what stands behind `://`.
-fn split_scheme(text: &str) -> Option<(&str, &str)> {
-    let length = text.bytes().position(|byte| !is_scheme_byte(byte))?;
-    let (scheme, rest) = text.split_at(length);
-    if !scheme.starts_with(|first: char| first.is_ascii_alphabetic()) {
-        return None;
-    }
-    if let Some(rest) = rest.strip_prefix("://") {
-        return Some((scheme, rest));
-    }
-    // Of `zip::file://a.zip` the store is no `file`.
-    let (inner, rest) = split_scheme(rest.strip_prefix("::")?)?;
-    Some((if inner.eq_ignore_ascii_case("file") { scheme } else { inner }, rest))
-}
-
-fn is_scheme_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
-}
-
-/// A text up to its first adapter of ZEP 8, and the adapters: `|`, a name, and `:` and a path, or the end or the next
-/// adapter.
-fn split_adapters(text: &str) -> (&str, Vec<&str>) {
-    let mut pieces = text.match_indices('|').map(|(at, _)| at);
-    match pieces.find(|at| is_adapter(text[at + 1..].split('|').next().unwrap_or_default())) {
-        Some(at) => (&text[..at], text[at + 1..].split('|').collect()),
-        None => (text, Vec::new()),
-    }
-}
-
-fn is_adapter(text: &str) -> bool {
-    const ADAPTERS: [&str; 7] = ["zip", "zarr", "zarr2", "zarr3", "gzip", "zstd", "icechunk"];
-    let length = text.bytes().position(|byte| !is_scheme_byte(byte)).unwrap_or(text.len());
-    let (name, rest) = text.split_at(length);
-    name.starts_with(|first: char| first.is_ascii_alphabetic())
-        && (rest.starts_with(':') || (rest.is_empty() && ADAPTERS.contains(&name)))
-}
-
-/// The path that an adapter `zip:path` names; empty for the zip itself.
-fn path_in_zip(adapter: &str) -> Result<String, LocationError> {
-    let (name, path) = adapter.split_once(':').unwrap_or((adapter, ""));
-    if name != "zip" {
-        return Err(LocationError::Adapter { adapter: name.to_owned() });
-    }
-    let path = path.trim_matches('/');
-    if path.is_empty() || Key::new(path).is_ok() {
-        Ok(path.to_owned())
-    } else {
-        Err(LocationError::Inside { path: path.to_owned() })
-    }
-}
-
-/// The path of a `file://` URL (RFC 8089), from what follows `//`.
-fn file_path(rest: &str) -> Result<PathBuf, &'static str> {
-    let begin = rest.find('/').unwrap_or(rest.len());
-    let (host, path) = rest.split_at(begin);
-    if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
-        return Err("a file:// URL names no host: an absolute path follows, as in file:///data/a.zarr");
-    }
-    if path.is_empty() {
-        return Err("a file:// URL needs an absolute path, as in file:///data/a.zarr");
-    }
-    if path.contains(['?', '#']) {
-        return Err("a file:// URL has no query and no fragment: write ? as %3F and # as %23");
-    }
-    let bytes =
-        percent_decoded(path).ok_or("% in a URL needs two hexadecimal digits: write % itself as %25")?;
-    if bytes.contains(&0) {
-        return Err("a path holds no zero byte");
-    }
-    String::from_utf8(bytes)
-        .map(PathBuf::from)
-        .map_err(|_| "the URL is not UTF-8 once it is percent-decoded: give the path instead")
-}
-
-fn percent_decoded(text: &str) -> Option<Vec<u8>> {
-    let mut pieces = text.split('%');
-    let mut bytes = pieces.next()?.as_bytes().to_vec();
-    for piece in pieces {
-        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        bytes.extend_from_slice(&piece.as_bytes()[2..]);
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

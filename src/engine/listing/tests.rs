@@ -1,0 +1,99 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::array::listing::Sizes;
+use crate::metadata::array::ArrayDocument;
+use crate::metadata::json::Json;
+use crate::store::MemoryStore;
+
+/// An array of 40 x 3 chunks of one element.
+fn metadata(separator: char) -> ArrayMetadata {
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[40,3],"data_type":"uint8","chunk_grid":
+        {{"name":"regular","configuration":{{"chunk_shape":[1,1]}}}},"chunk_key_encoding":{{"name":"default",
+        "configuration":{{"separator":"{separator}"}}}},"fill_value":0,"codecs":[{{"name":"bytes"}}]}}"#
+    );
+    ArrayDocument::read(&Json::parse_str(&document).unwrap()).metadata().unwrap()
+}
+
+#[test]
+fn listing_is_the_same_for_any_number_of_threads() {
+    for separator in ['/', '.'] {
+        let folder = tempfile::tempdir().unwrap();
+        let (node, metadata) = (Node::new(folder.path()), metadata(separator));
+        let chunks: ChunkSet = (0..120).filter(|index| index % 5 != 0).collect();
+        for index in chunks.iter() {
+            let key = metadata.chunk_key_encoding.key(&position(index, &metadata));
+            node.write(&key, b"seven b").unwrap();
+        }
+        // None of these is a chunk; the last of them lies too deep to be looked at.
+        for key in ["zarr.json", "notes", "c/40/0", "a/b/c/d/e"] {
+            node.write(key, b"").unwrap();
+        }
+        let misplaced = format!("c{separator}1{separator}2");
+        node.write(&format!("{misplaced}/x"), b"").unwrap();
+        for threads in [1, 4] {
+            let driver = Driver::new(threads).unwrap();
+            let listing = list_with_sizes(&node, &metadata, &driver).unwrap();
+            assert_eq!(listing.present, chunks);
+            assert_eq!(listing.present_bytes, 7 * chunks.len());
+            assert_eq!(listing.misplaced_folder(), Some(misplaced.as_str()));
+            assert_eq!(listing.unknown_keys(), ["c/40/0", "notes"]);
+            assert_eq!(list(&node, &metadata, &driver.alone()).unwrap().present, chunks);
+        }
+    }
+}
+
+/// Any chunk of seven bytes.
+#[derive(Debug)]
+struct Seven;
+
+impl Sizes for Seven {
+    fn of(&self, _: &[u64]) -> SizeRule {
+        SizeRule { exact: Some(7), least: 0, most: u64::MAX }
+    }
+}
+
+#[test]
+fn listing_of_all_below_at_once_is_that_of_each_folder() {
+    for separator in ['/', '.'] {
+        let (node, metadata) = (Node::of(Arc::new(MemoryStore::new("m"))), metadata(separator));
+        for index in (0..120).filter(|index| index % 5 != 0) {
+            let key = metadata.chunk_key_encoding.key(&position(index, &metadata));
+            node.write(&key, if index % 7 == 0 { b"six by" } else { b"seven b" }).unwrap();
+        }
+        let strays =
+            ["zarr.json", "notes", "c/40/0", "c/x", "c/1/0/y", "c/2/notes/z", "a/b/c/d/e", "a/b/f", "a/0"];
+        for key in strays {
+            node.write(key, b"").unwrap();
+        }
+        node.write(&format!("c{separator}1{separator}1/x/y"), b"").unwrap();
+        node.write(&format!("c{separator}1{separator}1/z"), b"").unwrap();
+        let driver = Driver::new(2).unwrap();
+        for purpose in [
+            Purpose::Reading { with_sizes: false },
+            Purpose::Reading { with_sizes: true },
+            Purpose::Validating(&Seven),
+        ] {
+            let [near, far] =
+                [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
+            assert!(near.present.len() > 90 && near.strays.len() > 3);
+            assert_eq!(near, far, "{separator} {purpose:?}");
+        }
+    }
+}
+
+#[test]
+fn far_more_keys_than_the_grid_has_chunks_are_not_all_listed() {
+    let (node, metadata) = (Node::of(Arc::new(MemoryStore::new("m"))), metadata('/'));
+    for number in 0..=4 * LISTED_WHOLE {
+        node.write(&format!("other/{number}/x"), b"").unwrap();
+    }
+    node.write("c/3/1", b"seven b").unwrap();
+    let driver = Driver::new(2).unwrap();
+    let purpose = Purpose::Validating(&Seven);
+    let [near, far] =
+        [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
+    assert_eq!(near, far);
+    assert_eq!(far.strays.len(), 1);
+}
