@@ -55,9 +55,11 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
 /// What is meant by names and lengths with colons between them.
 fn respelt(text: &str) -> String {
     let meant = text.replace(':', "=");
-    match meant == text || shape(&meant, 0).is_err() {
-        true => String::new(),
-        false => format!("; lengths by name are given as {meant}"),
+    let are_pairs = text.split(',').all(|part| part.matches(':').count() == 1);
+    if are_pairs && shape(&meant, 0).is_ok() {
+        format!("; lengths by name are given as {meant}")
+    } else {
+        String::new()
     }
 }
 

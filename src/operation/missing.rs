@@ -46,14 +46,16 @@ pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64
     bits
 }
 
-/// What declares values missing, as messages name it: attributes, or the fill value of a v2 array.
-pub(super) fn declared_by(source: &OpenedArray, number_type: NumberType) -> &'static str {
-    let is_number = |bits: &u64| !is_nan(number_type, *bits);
-    let by_attributes = of_attributes(source, number_type).iter().any(is_number);
-    match (by_attributes, of_fill_value(source).is_some_and(|bits| is_number(&bits))) {
-        (false, true) => "its `fill_value` (in Zarr v2 a mask, as xarray reads it)",
-        (true, true) => "its attribute `_FillValue` or `missing_value`, or its `fill_value`",
-        (_, false) => "its attribute `_FillValue` or `missing_value`",
+/// What declares values missing, as messages name it: attributes, or the fill value of a v2 array, of which the form of v3
+/// makes an attribute.
+pub(super) fn declared_by(source: &OpenedArray) -> &'static str {
+    // Only in v2 they have a document of their own.
+    let own = source.attributes_bytes.as_deref().map(String::from_utf8_lossy);
+    let own = own.and_then(|text| Json::parse_str(&text).ok());
+    match own.map(|own| own.get(FILL_VALUE).is_some() || own.get("missing_value").is_some()) {
+        None => "its attribute `_FillValue` or `missing_value`",
+        Some(true) => "its attribute `_FillValue` or `missing_value`, or its `fill_value`",
+        Some(false) => "its `fill_value` (in Zarr v2 a mask, as xarray reads it)",
     }
 }
 

@@ -95,7 +95,7 @@ impl Request<'_> {
                 "`{}` holds {} equal to {}, which would ruin the range",
                 self.source.store,
                 counted(survey.declared_missing, "element"),
-                declared_by(self.source, self.number_type)
+                declared_by(self.source)
             ))
             .with_help(
                 "count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`",
