@@ -306,6 +306,6 @@ mod tests {
     fn prose_is_broken_inside_of_backticks_only_where_it_must_be() {
         assert_eq!(wrap_prose("run `a b c` or 1,000 times", 9), ["run", "`a b c`", "or 1,000", "times"]);
         assert_eq!(wrap_prose("an odd ` breaks at all", 9), ["an odd `", "breaks at", "all"]);
-        assert_eq!(wrap_prose("of [1,2,3,4,5,6]", 9), ["of", "[1,2,3,4,", "5,6]"]);
+        assert_eq!(wrap_prose("of [1,2,3,4,5,6]", 9), ["of [1,2,", "3,4,5,6]"]);
     }
 }

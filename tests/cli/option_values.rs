@@ -54,7 +54,7 @@ fn archive_that_is_not_written_is_refused_as_the_destination() {
             [&format!("DEST `{name}`: archives"), &*format!("a folder ({stem}), or a zip file ({stem}.zip)")];
         let test = CliTest::new();
         test.write_float32("a", "0.0", &[Some([1.0; 4])]);
-        test.run(["transcode", "a", name]).fails(2, &said.map(|text| text.as_ref()));
+        test.run(["transcode", "a", name]).fails(2, &said);
         assert_eq!(test.names(), ["a"]);
     }
     // A folder that is there is what it is.

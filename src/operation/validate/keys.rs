@@ -105,9 +105,8 @@ pub(super) fn array(keys: &ArrayKeys, listing: &Listing, gathered: &mut Gathered
     let total = num_chunks(metadata);
     gathered.note_absent(place, &listing.present, total);
     let absent = total.saturating_sub(listing.present.len());
-    let found = if absent == 0 {
-        return;
-    } else if absent == total && is_grid_mapping(metadata) {
+    let is_expected = absent == total && is_grid_mapping(metadata);
+    let found = if absent == 0 || is_expected {
         return;
     } else if absent == total {
         let none = match total {
