@@ -16,6 +16,7 @@
     reason = "a loop vectorises where all of it is inlined, without branches, and NaN compares as the hardware does"
 )]
 
+pub mod bit_pairs;
 pub mod bit_round;
 mod byte_table;
 pub mod cast;
@@ -23,6 +24,7 @@ mod dispatch;
 mod double;
 mod exact;
 mod integer;
+pub mod keep_bits;
 pub mod missing;
 mod narrow;
 pub mod numcodecs;

@@ -158,7 +158,7 @@ pub(super) fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetad
 }
 
 /// Runs `edit` on the chain inside the innermost shards.
-fn edit_innermost(codecs: &mut Vec<CodecMetadata>, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
+pub(super) fn edit_innermost(codecs: &mut Vec<CodecMetadata>, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
     let sharding = codecs.iter_mut().find(|codec| codec.name == "sharding_indexed");
     let inside = sharding.and_then(|codec| codec.configuration.as_mut()).and_then(|c| c.get_mut("codecs"));
     let Some(inside) = inside else { return edit(codecs) };

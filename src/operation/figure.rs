@@ -12,6 +12,11 @@ impl Serialize for Number {
     }
 }
 
+/// A list of numbers.
+pub fn numbers<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().map(|value| Number(*value)))
+}
+
 /// A number, or "NaN", "Infinity", "-Infinity".
 pub fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if value.is_finite() {

@@ -6,6 +6,7 @@ mod contents;
 mod drawn;
 mod group;
 mod histogram;
+mod information;
 mod picture;
 mod preview;
 mod stats;
@@ -184,12 +185,16 @@ fn needed_bytes(side: &StoredArray, options: &InspectOptions) -> u64 {
 impl InspectOptions {
     /// Whether every value is read.
     fn reads_all_values(&self) -> bool {
-        self.stats || self.histogram.is_some() || self.suggest.is_some()
+        self.stats || self.histogram.is_some() || self.suggest.is_some() || self.information
     }
 
     /// Whether that is asked for which only one array can answer.
     fn asks_for_more_than_figures(&self) -> bool {
-        self.histogram.is_some() || self.suggest.is_some() || self.chunk.is_some() || self.preview.is_some()
+        self.histogram.is_some()
+            || self.suggest.is_some()
+            || self.information
+            || self.chunk.is_some()
+            || self.preview.is_some()
     }
 
     /// Whether an option is given whose answer is in the chunks.

@@ -11,7 +11,7 @@ use crate::metadata::json::Json;
 use crate::operation::drawing::ArrayDrawing;
 use crate::operation::validate_result::Failure;
 pub use values::{
-    ChunkResult, ChunkStage, HistogramResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow,
+    ChunkResult, ChunkStage, DimensionInformation, HistogramResult, InformationResult, KeptBits, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow,
     StatsResult, SuggestionResult,
 };
 
@@ -195,6 +195,8 @@ pub struct ArrayResult {
     pub histogram: Option<HistogramResult>,
     /// `--suggest`.
     pub suggestion: Option<SuggestionResult>,
+    /// `--information`.
+    pub information: Option<InformationResult>,
     /// `--chunk`.
     pub chunk: Option<ChunkResult>,
     /// `--preview`.

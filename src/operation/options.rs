@@ -333,6 +333,8 @@ pub struct InspectOptions {
     pub histogram: Option<HistogramOptions>,
     /// `--suggest`.
     pub suggest: Option<NumberType>,
+    /// `--information`.
+    pub information: bool,
     /// `--chunk`.
     pub chunk: Option<ChunkOptions>,
     /// `--preview` and `--preview-png`.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::defused::one_line;
+use super::inspect_information;
 use super::quantity::{self, bytes, count, figure, percent, seconds};
 use super::table::{Align, Table, WIDTH, wrapped, write_members};
 use super::terminal::{Role, Style};
@@ -24,6 +25,10 @@ pub(super) fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) 
     if let Some(suggestion) = &result.suggestion {
         heading("suggestion", style, output)?;
         write_suggestion(suggestion, style, output)?;
+    }
+    if let Some(information) = &result.information {
+        heading(&inspect_information::heading(information), style, output)?;
+        inspect_information::write(information, style, output)?;
     }
     if let Some(chunk) = &result.chunk {
         write_chunk(chunk, style, output)?;

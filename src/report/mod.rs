@@ -7,6 +7,7 @@ pub mod failure;
 pub mod github;
 mod grouped;
 pub mod html;
+mod inspect_information;
 pub mod inspect_preview;
 pub mod inspect_text;
 pub mod inspect_tree;

@@ -50,6 +50,9 @@ impl Contents<'_> {
             result.suggestion = Some(suggested.0);
             result.warnings.extend(suggested.1);
         }
+        if options.information && is_readable && numbers.is_some() {
+            result.information = self.information(options, result)?;
+        }
         // Single chunks are looked for by their keys: what stands in the place of one is told of.
         let side = &StoredArray { present: None, ..self.side.clone() };
         if let Some(chunk) = &options.chunk {
@@ -125,13 +128,19 @@ impl Contents<'_> {
                 Ok(true)
             }
             Err(fault) => {
-                let chunk = position(fault.index, &self.source.metadata);
-                let key = self.side.key(fault.index);
-                let error = explain(fault, &self.side.metadata, &self.source.store, None);
-                result.warnings.push(finding(error, code::CHUNK_CORRUPT)?.at_key(key).at_chunk(chunk));
+                self.found(fault, result)?;
                 Ok(false)
             }
         }
+    }
+
+    /// A fault of a chunk as a finding.
+    pub(super) fn found(&self, fault: ChunkFault, result: &mut ArrayResult) -> Result<(), OperationError> {
+        let chunk = position(fault.index, &self.source.metadata);
+        let key = self.side.key(fault.index);
+        let error = explain(fault, &self.side.metadata, &self.source.store, None);
+        result.warnings.push(finding(error, code::CHUNK_CORRUPT)?.at_key(key).at_chunk(chunk));
+        Ok(())
     }
 }
 

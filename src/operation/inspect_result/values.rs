@@ -76,6 +76,61 @@ pub struct SuggestionResult {
     pub command: String,
 }
 
+/// The bitwise real information of an array: of each bit, the mutual information with the same bit of the neighbour
+/// (M. Klöwer et al. 2021, Nature Computational Science 1, 713-724).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct InformationResult {
+    /// The type whose bits are looked at: the array's, or that of its codes.
+    pub data_type: String,
+    /// `values`, or `codes` where the chain makes integers of the elements.
+    pub of: &'static str,
+    /// The name of each bit from the most significant on: `sign`, `e1` and on (exponent), `m1` and on (significand). The
+    /// exponent is looked at as sign and magnitude.
+    pub bits: Vec<String>,
+    /// Bits in front of the significand.
+    pub leading_bits: u64,
+    /// Along each dimension of the array.
+    pub dimensions: Vec<DimensionInformation>,
+    /// The bits that keep some shares of the information along every dimension.
+    pub kept: Vec<KeptBits>,
+}
+
+/// The information along a dimension.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DimensionInformation {
+    /// Its number.
+    pub axis: u64,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Pairs of neighbours of which neither is NaN nor missing.
+    pub pairs: u64,
+    /// Of each bit, from 0 to 1, as it was found.
+    #[serde(serialize_with = "figure::numbers")]
+    pub information: Vec<f64>,
+    /// What random bits show in so many pairs, with a confidence of 99 %. Information of no more counts as none, nor does
+    /// what is within half as much again as the most of the last four bits.
+    #[serde(serialize_with = "figure::number")]
+    pub insignificant: f64,
+    /// The sum of what counts, in bits.
+    #[serde(serialize_with = "figure::number")]
+    pub total: f64,
+    /// The bits that keep some shares of it; none where there is no information.
+    pub kept: Vec<KeptBits>,
+}
+
+/// How many bits of the significand, or of an integer's bits behind the sign, keep a share of the information.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct KeptBits {
+    /// Of the information, from 0 to 1.
+    #[serde(serialize_with = "figure::number")]
+    pub share: f64,
+    /// Bits; 0 where the sign and the exponent hold so much already.
+    pub bits: u64,
+}
+
 /// A stored chunk, and its way back through the chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -16,7 +16,7 @@ use crate::operation::drawing::finite_range;
 use crate::operation::inspect_result::{
     ArrayResult, GroupResult, HistogramResult, InspectResult, NodeResult, PreviewResult,
 };
-use crate::report::{inspect_preview, inspect_text, inspect_tree, inspect_values, quantity};
+use crate::report::{inspect_information, inspect_preview, inspect_text, inspect_tree, inspect_values, quantity};
 
 /// Nodes of a tree that have a row; of more, the sums are said.
 const MOST_NODES: usize = 2000;
@@ -155,6 +155,11 @@ fn array_body(array: &ArrayResult, depth: u8, ids: &mut Ids) -> Markup {
             p { "The command:" } (code(&suggestion.command))
             p { "The codecs, as JSON:" } (code(&Json::Array(suggestion.codecs.clone()).to_string()))
             p { "The whole chain, as JSON:" } (code(&Json::Array(suggestion.chain.clone()).to_string()))
+        }
+        @if let Some(information) = &array.information {
+            (heading(depth, &capital(&inspect_information::heading(information))))
+            (parts::table("Information along each dimension", &inspect_information::table(information), ids))
+            p { (capital(&inspect_information::verdict(information))) "." }
         }
         @if let Some(chunk) = &array.chunk {
             (heading(depth, &capital(&inspect_values::chunk_heading(chunk))))

@@ -1,0 +1,413 @@
+//! Bits of neighbouring elements, counted: what the bitwise real information of an array is made from.
+//!
+//! M. Klöwer, M. Razinger, J. J. Dominguez, P. D. Düben, T. N. Palmer: "Compressing atmospheric data into its real
+//! information content", Nature Computational Science 1, 713-724 (2021). The information of a bit position is the mutual
+//! information of that bit in elements that are neighbours along a dimension. Floats are looked at with the exponent as
+//! sign and magnitude, so that neighbours on both sides of a power of two do not differ in all of its bits; integers as
+//! they are. NaN, and elements that count as missing, are neighbours of none.
+
+mod count_loop;
+mod information;
+
+use super::InstructionSet;
+use super::dispatch::TileKernel;
+use super::missing::MissingFilter;
+use crate::element::{Element, ElementType, NumberType};
+use crate::with_element;
+use count_loop::CountLoop;
+pub use information::Information;
+
+/// Positions of the widest element.
+const POSITIONS: usize = 64;
+
+/// How often a bit was set, by its position from the least significant.
+type Ones = [u64; POSITIONS];
+
+/// What was counted over pairs of neighbours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BitPairs {
+    /// Pairs of which neither element is missing.
+    pub pairs: u64,
+    first: Ones,
+    second: Ones,
+    both: Ones,
+}
+
+impl Default for BitPairs {
+    fn default() -> Self {
+        let none = [0; POSITIONS];
+        BitPairs { pairs: 0, first: none, second: none, both: none }
+    }
+}
+
+impl BitPairs {
+    /// Adds what was counted elsewhere. Counts are integers: the order makes no difference.
+    pub fn merge(&mut self, other: &BitPairs) {
+        self.pairs += other.pairs;
+        for (all, part) in [
+            (&mut self.first, &other.first),
+            (&mut self.second, &other.second),
+            (&mut self.both, &other.both),
+        ] {
+            add(all, part);
+        }
+    }
+
+    /// Adds so many pairs of two elements with the same pattern.
+    pub fn add_constant(&mut self, pattern: u64, count: u64) {
+        self.pairs += count;
+        for position in (0..POSITIONS).filter(|position| pattern >> position & 1 == 1) {
+            self.first[position] += count;
+            self.second[position] += count;
+            self.both[position] += count;
+        }
+    }
+}
+
+fn add(all: &mut Ones, part: &Ones) {
+    all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
+}
+
+/// Turns elements into the patterns that are looked at.
+#[derive(Debug, Clone)]
+pub struct BitPatterns {
+    number_type: NumberType,
+    missing: MissingFilter,
+}
+
+impl BitPatterns {
+    /// Patterns of a type; `missing` are the bits of values that count as missing, beside NaN.
+    pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
+        BitPatterns { number_type, missing: MissingFilter::new(number_type, missing) }
+    }
+
+    /// The type.
+    pub fn number_type(&self) -> NumberType {
+        self.number_type
+    }
+
+    /// The pattern of an element; `None` where it is missing.
+    pub fn pattern(&self, bits: u64) -> Option<u64> {
+        let mut block = Block::default();
+        let mut element = [0; 8];
+        super::tile::write_bits(&mut element, self.number_type.size(), 0, bits);
+        self.fill(&element[..self.number_type.size()], &mut block);
+        let pattern = super::tile::read_bits(&block.patterns, self.number_type.size(), 0);
+        (!block.has_missing).then_some(pattern)
+    }
+
+    /// Writes the patterns of `elements` into `block`.
+    pub fn fill(&self, elements: &[u8], block: &mut Block) {
+        with_element!(self.number_type.element(), T => self.fill_as::<T>(elements, block));
+        if self.missing.is_empty() {
+            return;
+        }
+        let size = self.number_type.size();
+        let Block { patterns, valid, has_missing } = block;
+        self.missing.each_missing(elements, |index| {
+            if !*has_missing {
+                valid.clear();
+                valid.resize(patterns.len(), u8::MAX);
+                *has_missing = true;
+            }
+            let place = index * size..(index + 1) * size;
+            valid[place.clone()].fill(0);
+            patterns[place].fill(0);
+        });
+    }
+
+    fn fill_as<T: Pattern>(&self, elements: &[u8], block: &mut Block) {
+        let Block { patterns, valid, has_missing } = block;
+        patterns.clear();
+        patterns.resize(elements.len(), 0);
+        let size = size_of::<T>();
+        let mut is_any_nan = false;
+        for (element, pattern) in elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size)) {
+            let (bits, is_nan) = bytemuck::pod_read_unaligned::<T>(element).pattern();
+            pattern.copy_from_slice(bytemuck::bytes_of(&bits));
+            is_any_nan |= is_nan;
+        }
+        *has_missing = is_any_nan;
+        if !is_any_nan {
+            return;
+        }
+        valid.clear();
+        valid.resize(elements.len(), u8::MAX);
+        let each = elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size));
+        for ((element, pattern), valid) in each.zip(valid.chunks_exact_mut(size)) {
+            if bytemuck::pod_read_unaligned::<T>(element).pattern().1 {
+                pattern.fill(0);
+                valid.fill(0);
+            }
+        }
+    }
+}
+
+/// An element whose bits are looked at.
+trait Pattern: Element {
+    /// Its pattern, in a type of the same size, and whether it is NaN.
+    fn pattern(self) -> (Self::Bits, bool);
+    type Bits: bytemuck::Pod;
+}
+
+macro_rules! pattern_of_integer {
+    ($($type:ty),*) => {$(
+        impl Pattern for $type {
+            type Bits = $type;
+            #[inline(always)]
+            fn pattern(self) -> ($type, bool) {
+                (self, false)
+            }
+        }
+    )*};
+}
+pattern_of_integer!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+/// The exponent, less its bias, as a sign (the highest bit of the exponent) and a magnitude; sign and significand as they
+/// are. The exponent of zeros and subnormal numbers is the least, whose magnitude takes the place of that sign, too.
+macro_rules! pattern_of_float {
+    ($type:ty as $bits:ty, $signed:ty, $significand_bits:literal) => {
+        impl Pattern for $type {
+            type Bits = $bits;
+            #[inline(always)]
+            #[allow(clippy::cast_sign_loss, reason = "the magnitude")]
+            #[allow(clippy::cast_possible_wrap, reason = "an exponent has few bits")]
+            fn pattern(self) -> ($bits, bool) {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                const EXPONENT: $bits = (SIGN - 1) & !((1 << $significand_bits) - 1);
+                const BIAS: $signed = (EXPONENT >> $significand_bits >> 1) as $signed;
+                let bits = self.to_bits();
+                let exponent = ((bits & EXPONENT) >> $significand_bits) as $signed - BIAS;
+                let sign = if exponent < 0 { SIGN >> 1 } else { 0 };
+                let magnitude = (exponent.unsigned_abs() as $bits) << $significand_bits;
+                (bits & !EXPONENT | sign | magnitude, self.is_nan())
+            }
+        }
+    };
+}
+pattern_of_float!(half::f16 as u16, i16, 10);
+pattern_of_float!(f32 as u32, i32, 23);
+pattern_of_float!(f64 as u64, i64, 52);
+
+/// Patterns of a box of elements, in C order.
+#[derive(Debug, Clone, Default)]
+pub struct Block {
+    /// The patterns, in native byte order; 0 where an element is missing.
+    patterns: Vec<u8>,
+    /// As many bytes: all bits set of an element that is there, none of one that is missing.
+    valid: Vec<u8>,
+    /// Whether any is missing; else `valid` means nothing.
+    has_missing: bool,
+}
+
+impl Block {
+    /// A box that is one pattern throughout.
+    pub fn constant(pattern: Option<u64>, size: usize, elements: usize) -> Self {
+        let bytes = pattern.unwrap_or(0).to_le_bytes();
+        let mut element = [0; 8];
+        super::tile::write_bits(&mut element, size, 0, u64::from_le_bytes(bytes));
+        let patterns = element[..size].repeat(elements);
+        let valid = if pattern.is_none() { vec![0; patterns.len()] } else { Vec::new() };
+        Block { patterns, valid, has_missing: pattern.is_none() }
+    }
+
+    /// Bytes of the patterns.
+    pub fn len(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    fn valid(&self) -> Option<&[u8]> {
+        self.has_missing.then_some(self.valid.as_slice())
+    }
+
+    /// The elements at `index` along an axis of the box.
+    pub fn face(&self, axis: BlockAxis, index: usize) -> Block {
+        let take = |bytes: &[u8]| {
+            let mut face = Vec::with_capacity(axis.outer * axis.row);
+            for outer in 0..axis.outer {
+                let start = (outer * axis.length + index) * axis.row;
+                face.extend_from_slice(&bytes[start..start + axis.row]);
+            }
+            face
+        };
+        let valid = self.valid().map(take).unwrap_or_default();
+        // What is missing may lie elsewhere.
+        let has_missing = valid.contains(&0);
+        Block { patterns: take(&self.patterns), valid, has_missing }
+    }
+}
+
+/// A dimension of a box.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockAxis {
+    /// Elements of the dimensions before it.
+    outer: usize,
+    /// Its own.
+    length: usize,
+    /// Bytes of the dimensions after it.
+    row: usize,
+}
+
+impl BlockAxis {
+    /// Dimension `dimension` of a box of this shape, of elements of `size` bytes.
+    pub fn new(shape: &[usize], dimension: usize, size: usize) -> Self {
+        let length = shape.get(dimension).copied().unwrap_or(1);
+        let outer = shape.iter().take(dimension).product();
+        let row = shape.iter().skip(dimension + 1).product::<usize>() * size;
+        BlockAxis { outer, length, row }
+    }
+}
+
+/// Counts the bits of pairs.
+#[derive(Debug, Clone)]
+pub struct PairCounter {
+    size: usize,
+    kernel: TileKernel<(), count_loop::TileOnes>,
+    /// What is counted next: runs of all lengths, gathered.
+    stage: Vec<u8>,
+}
+
+/// Bytes that are counted at a time: they stay in a level 1 cache.
+const STAGE: usize = 1 << 14;
+
+impl PairCounter {
+    /// A counter for elements of `size` bytes.
+    pub fn new(size: usize) -> Self {
+        Self::with_instruction_set(size, InstructionSet::detect())
+    }
+
+    /// The same, with the loop of one instruction set.
+    pub fn with_instruction_set(size: usize, set: InstructionSet) -> Self {
+        PairCounter { size, kernel: TileKernel::select::<CountLoop>(set), stage: Vec::with_capacity(STAGE) }
+    }
+
+    /// How often each bit is set in a box.
+    pub fn ones(&mut self, block: &Block) -> [u64; 64] {
+        let mut ones = [0; POSITIONS];
+        self.gather([(block.patterns.as_slice(), None)].into_iter(), &mut ones);
+        ones
+    }
+
+    /// Adds the pairs of neighbours along an axis inside of a box, whose `ones` are known.
+    pub fn add_inside(&mut self, block: &Block, ones: &[u64; 64], axis: BlockAxis, pairs: &mut BitPairs) {
+        if axis.length < 2 || block.is_empty() {
+            return;
+        }
+        let run = (axis.length - 1) * axis.row;
+        let starts = move || (0..axis.outer).map(move |outer| outer * axis.length * axis.row);
+        let lower = |bytes, start: usize| -> &[u8] { from(bytes, start, run) };
+        let upper = |bytes, start: usize| -> &[u8] { from(bytes, start + axis.row, run) };
+        let patterns = block.patterns.as_slice();
+        let both = starts().map(|start| (lower(patterns, start), Some(upper(patterns, start))));
+        self.gather(both, &mut pairs.both);
+        let Some(valid) = block.valid() else {
+            pairs.pairs += (axis.outer * run / self.size) as u64;
+            let (first, last) = (block.face(axis, 0), block.face(axis, axis.length - 1));
+            let (first, last) = (self.ones(&first), self.ones(&last));
+            for position in 0..POSITIONS {
+                pairs.first[position] += ones[position] - last[position];
+                pairs.second[position] += ones[position] - first[position];
+            }
+            return;
+        };
+        let first = starts().map(|start| (lower(patterns, start), Some(upper(valid, start))));
+        self.gather(first, &mut pairs.first);
+        let second = starts().map(|start| (upper(patterns, start), Some(lower(valid, start))));
+        self.gather(second, &mut pairs.second);
+        let there = starts().map(|start| (lower(valid, start), Some(upper(valid, start))));
+        pairs.pairs += self.elements(there);
+    }
+
+    /// Adds the pairs of two faces of neighbouring boxes: each element and the one at the same place of the other.
+    pub fn add_between(&mut self, first: &Block, second: &Block, pairs: &mut BitPairs) {
+        let all = vec![u8::MAX; if first.has_missing && second.has_missing { 0 } else { first.len() }];
+        let valid = |block: &Block| -> Vec<u8> { block.valid().unwrap_or(&all).to_vec() };
+        let (first_valid, second_valid) = (valid(first), valid(second));
+        let one = |one, other| std::iter::once::<(&[u8], Option<&[u8]>)>((one, Some(other)));
+        self.gather(one(&first.patterns, &second.patterns), &mut pairs.both);
+        self.gather(one(&first.patterns, &second_valid), &mut pairs.first);
+        self.gather(one(&second.patterns, &first_valid), &mut pairs.second);
+        pairs.pairs += self.elements(one(&first_valid, &second_valid));
+    }
+
+    /// How many elements are there on both sides.
+    fn elements<'a>(&mut self, runs: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> u64 {
+        let mut ones = [0; POSITIONS];
+        self.gather(runs, &mut ones);
+        ones[0]
+    }
+
+    /// Counts the bits of runs, or those that are set in both of two.
+    fn gather<'a>(&mut self, runs: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>, ones: &mut Ones) {
+        for (mut first, mut second) in runs {
+            while !first.is_empty() {
+                let room = (STAGE - self.stage.len()).min(first.len());
+                let (now, later) = first.split_at(room);
+                first = later;
+                match &mut second {
+                    None => self.stage.extend_from_slice(now),
+                    Some(second) => {
+                        let (also, rest) = second.split_at(room.min(second.len()));
+                        *second = rest;
+                        self.stage.extend(now.iter().zip(also).map(|(one, other)| one & other));
+                    }
+                }
+                if self.stage.len() == STAGE {
+                    self.flush(ones);
+                }
+            }
+        }
+        self.flush(ones);
+    }
+
+    fn flush(&mut self, ones: &mut Ones) {
+        self.stage.resize(self.stage.len().next_multiple_of(size_of::<u64>()), 0);
+        let width = self.size * 8;
+        for piece in self.stage.chunks(STAGE) {
+            let tile: Vec<u64> = bytemuck::pod_collect_to_vec(piece);
+            let counted = self.kernel.run(bytemuck::cast_slice(&tile), &mut [], &());
+            for (position, count) in counted.into_iter().enumerate() {
+                ones[position % width] += u64::from(count);
+            }
+        }
+        self.stage.clear();
+    }
+}
+
+/// `length` bytes from `start` on.
+fn from(bytes: &[u8], start: usize, length: usize) -> &[u8] {
+    bytes.get(start..start + length).unwrap_or_default()
+}
+
+/// The names of the bits of an element from the most significant on: `sign`, exponent `e1` and on, significand `m1` and
+/// on; of integers the sign, then `m1` and on.
+pub fn bit_names(number_type: NumberType) -> Vec<String> {
+    let width = number_type.size() * 8;
+    let leading = leading_bits(number_type);
+    let has_sign = leading > 0;
+    let name = |position: usize| match position {
+        0 if has_sign => "sign".to_owned(),
+        position if position < leading => format!("e{position}"),
+        position => format!("m{}", position - leading + 1),
+    };
+    (0..width).map(name).collect()
+}
+
+/// Bits in front of the significand: the sign and the exponent of a float, the sign of a signed integer.
+pub fn leading_bits(number_type: NumberType) -> usize {
+    match number_type.element() {
+        ElementType::Float16 => 6,
+        ElementType::Float32 => 9,
+        ElementType::Float64 => 12,
+        ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::Int64 => 1,
+        ElementType::UInt8 | ElementType::UInt16 | ElementType::UInt32 | ElementType::UInt64 => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! From counts to information, in bits.
+
+use super::BitPairs;
+
+/// The bitwise real information along a dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Information {
+    /// Pairs that it was found from.
+    pub pairs: u64,
+    /// Of each position from the most significant on, in bits: from 0 to 1.
+    pub by_position: Vec<f64>,
+    /// What random bits show in so many pairs, in one case of a hundred: information up to it is none.
+    pub insignificant: f64,
+}
+
+/// The quantile of the standard normal distribution at 0.995: two-sided, 99 % of it lie inside.
+const QUANTILE_99: f64 = 2.575_829_303_548_900_4;
+
+/// The last positions, whose information is taken for what chance and rounding leave in any.
+const TAIL: usize = 4;
+
+/// By how much more a position has to show than the last ones.
+const BEYOND_TAIL: f64 = 1.5;
+
+impl BitPairs {
+    /// The information of elements of `width` bits; none where there is no pair.
+    #[expect(clippy::cast_precision_loss, reason = "a share rounded to 53 bits")]
+    pub fn information(&self, width: usize) -> Information {
+        let count = self.pairs as f64;
+        let of = |position: usize| {
+            if self.pairs == 0 {
+                return 0.0;
+            }
+            let (first, second, both) = (self.first[position], self.second[position], self.both[position]);
+            let neither = self.pairs - (first + second - both);
+            let share = |count_of: u64| count_of as f64 / count;
+            let (one, other) = (share(first), share(second));
+            let term = |joint: u64, of_one: f64, of_other: f64| {
+                let joint = share(joint);
+                if joint == 0.0 { 0.0 } else { joint * (joint / (of_one * of_other)).ln() }
+            };
+            let sum = term(neither, 1.0 - one, 1.0 - other)
+                + term(second - both, 1.0 - one, other)
+                + term(first - both, one, 1.0 - other)
+                + term(both, one, other);
+            (sum / std::f64::consts::LN_2).clamp(0.0, 1.0)
+        };
+        Information {
+            pairs: self.pairs,
+            by_position: (0..width.min(super::POSITIONS)).rev().map(of).collect(),
+            insignificant: free_entropy(count),
+        }
+    }
+}
+
+/// The entropy that coin tosses, as many as `count`, may seem to lack: of the share of heads at the end of the interval
+/// in which 99 of 100 such series lie (the binomial distribution as a normal one).
+fn free_entropy(count: f64) -> f64 {
+    if count == 0.0 {
+        return 1.0;
+    }
+    let heads = (0.5 + QUANTILE_99 / (2.0 * count.sqrt())).min(1.0);
+    let entropy = |share: f64| if share > 0.0 { -share * share.log2() } else { 0.0 };
+    1.0 - entropy(heads) - entropy(1.0 - heads)
+}
+
+impl Information {
+    /// What is left of it where chance is taken off: positions that show no more than random bits do, nor half as much
+    /// again as the most of the last four, have none.
+    pub fn real(&self) -> Vec<f64> {
+        let tail = self.by_position.iter().rev().take(TAIL).copied().fold(0.0, f64::max);
+        let least = self.insignificant.max(tail * BEYOND_TAIL);
+        self.by_position.iter().map(|found| if *found > least { *found } else { 0.0 }).collect()
+    }
+
+    /// The fewest positions from the most significant on that keep more than this share of the real information; `None`
+    /// where there is none.
+    pub fn kept(&self, share: f64) -> Option<usize> {
+        let real = self.real();
+        let total: f64 = real.iter().sum();
+        if total <= 0.0 {
+            return None;
+        }
+        let mut sum = 0.0;
+        let passed = real.iter().position(|found| {
+            sum += found;
+            sum / total > share
+        });
+        // Sums of the same numbers in the same order: the last reaches the total.
+        let last = || real.iter().rposition(|found| *found > 0.0).unwrap_or(0);
+        Some(passed.unwrap_or_else(last) + 1)
+    }
+}

@@ -1,0 +1,287 @@
+//! `bitround` of floats with the figures of its error, in one pass.
+//!
+//! Rounding is that of [`BitRound`]: to nearest, ties to even. What would become infinite is left as it is, and so are
+//! values that stand for what is missing: a reader has to know them again.
+
+use half::f16;
+
+use super::InstructionSet;
+use super::bit_round::{BitRound, Component};
+use super::dispatch::{TileKernel, TileLoop};
+use super::missing::MissingFilter;
+use super::quantize::QuantizeFigures;
+use super::tile::for_each_tile;
+use crate::element::{Element, NumberType};
+use crate::with_float;
+
+/// A bound rounding.
+#[derive(Debug, Clone)]
+pub struct KeepBits {
+    number_type: NumberType,
+    bits: u32,
+    missing: MissingFilter,
+    kernel: TileKernel<BitRound, TileFigures>,
+}
+
+/// The error over a tile.
+#[derive(Debug, Clone, Copy, Default)]
+struct TileFigures {
+    nan: usize,
+    max_abs_error: f64,
+    sum_of_squares: f64,
+}
+
+struct RoundLoop<T>(std::marker::PhantomData<T>);
+
+/// Sums that run side by side, so that the compiler can put them into vectors.
+const LANES: usize = 8;
+
+impl KeepBits {
+    /// Rounds floats of a type to `bits` explicit bits of their significand. `missing` are the bits of values that stay.
+    pub fn new(number_type: NumberType, bits: u32, missing: &[u64]) -> Self {
+        Self::with_instruction_set(number_type, bits, missing, InstructionSet::detect())
+    }
+
+    /// The same, with the loop of one instruction set.
+    pub fn with_instruction_set(
+        number_type: NumberType,
+        bits: u32,
+        missing: &[u64],
+        set: InstructionSet,
+    ) -> Self {
+        let missing = MissingFilter::new(number_type, missing);
+        let kernel = with_float!(
+            number_type.element(),
+            T => TileKernel::select::<RoundLoop<T>>(set),
+            else TileKernel::select::<RoundLoop<f64>>(set)
+        );
+        KeepBits { number_type, bits, missing, kernel }
+    }
+
+    /// The type of the floats.
+    pub fn number_type(&self) -> NumberType {
+        self.number_type
+    }
+
+    /// What one value becomes.
+    pub fn round_one(&self, bits: u64) -> u64 {
+        if self.missing.contains(bits) {
+            return bits;
+        }
+        with_float!(self.number_type.element(), T => round::<T>(bits, self.codec()), else bits)
+    }
+
+    /// Rounds `source` (native-endian floats) into `target`, and adds to `figures`.
+    pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) {
+        let (size, codec) = (self.number_type.size(), self.codec());
+        figures.normalizer = 1.0;
+        let done = for_each_tile((source, size), (target, size), |source, target, _| {
+            let count = source.len() / size;
+            let mut tile = self.kernel.run(source, target, &codec);
+            let mut missing = 0;
+            if !self.missing.is_empty() {
+                self.missing.each_missing(source, |index| {
+                    let place = index * size..(index + 1) * size;
+                    target[place.clone()].copy_from_slice(&source[place]);
+                    missing += 1;
+                });
+                if missing > 0 {
+                    tile = self.measure(source, target);
+                }
+            }
+            figures.count += count as u64;
+            figures.nan += tile.nan as u64 + missing;
+            figures.max_abs_error = figures.max_abs_error.max(tile.max_abs_error);
+            figures.sum_of_squares += tile.sum_of_squares;
+            Ok::<(), std::convert::Infallible>(())
+        });
+        match done {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+    }
+
+    fn codec(&self) -> BitRound {
+        let significand_bits = self.number_type.significand_bits().map_or(52, |bits| bits - 1);
+        let component = Component::Float { significand_bits };
+        BitRound { size: self.number_type.size(), component, keepbits: self.bits }
+    }
+
+    /// The error of what was rounded, where some was put back.
+    fn measure(&self, source: &[u8], target: &[u8]) -> TileFigures {
+        with_float!(self.number_type.element(), T => measure::<T>(source, target), else TileFigures::default())
+    }
+}
+
+/// A float that is rounded.
+trait Rounded: Element {
+    fn to_float64(self) -> f64;
+}
+
+impl Rounded for f16 {
+    fn to_float64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Rounded for f32 {
+    #[inline(always)]
+    fn to_float64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Rounded for f64 {
+    #[inline(always)]
+    fn to_float64(self) -> f64 {
+        self
+    }
+}
+
+/// Rounds the bits of a value; those of one that would be infinite stay.
+#[inline(always)]
+fn round<T: Rounded>(bits: u64, codec: BitRound) -> u64 {
+    let rounded = codec.encode_bits(bits);
+    if T::from_bits64(rounded).to_float64().is_infinite() { bits } else { rounded }
+}
+
+fn measure<T: Rounded>(source: &[u8], target: &[u8]) -> TileFigures {
+    let mut figures = TileFigures::default();
+    for (source, target) in source.chunks_exact(size_of::<T>()).zip(target.chunks_exact(size_of::<T>())) {
+        let [value, rounded] = [source, target].map(|element| bytemuck::pod_read_unaligned::<T>(element).to_float64());
+        let error = (rounded - value).abs();
+        figures.nan += usize::from(value.is_nan());
+        // The difference of what is not finite is NaN.
+        if error > 0.0 {
+            figures.max_abs_error = figures.max_abs_error.max(error);
+            figures.sum_of_squares += error * error;
+        }
+    }
+    figures
+}
+
+impl<T: Rounded> TileLoop for RoundLoop<T> {
+    type Parameters = BitRound;
+    type Outcome = TileFigures;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], codec: &BitRound) -> TileFigures {
+        let source: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
+        let target: &mut [T] = bytemuck::try_cast_slice_mut(target).unwrap_or_default();
+        let significand_bits = match codec.component {
+            Component::Float { significand_bits } => significand_bits,
+            Component::Integer => 0,
+        };
+        let dropped = significand_bits.saturating_sub(codec.keepbits);
+        // Half of the last bit that is kept, less one; with that bit itself, ties go to even.
+        let below_half = if dropped > 0 { (1_u64 << (dropped - 1)) - 1 } else { 0 };
+        let kept = !((1_u64 << dropped) - 1);
+        let (mut greatest, mut squares, mut nan) = ([0.0_f64; LANES], [0.0_f64; LANES], 0_u32);
+        let (source_lanes, source_rest) = source.as_chunks::<LANES>();
+        let (target_lanes, target_rest) = target.as_chunks_mut::<LANES>();
+        let one = |value: T| {
+            let bits = value.to_bits64();
+            let odd = if dropped > 0 { (bits >> dropped) & 1 } else { 0 };
+            let rounded = T::from_bits64(bits.wrapping_add(below_half + odd) & kept);
+            let (from, to) = (value.to_float64(), rounded.to_float64());
+            let is_kept = from.is_nan() | to.is_infinite() | to.is_nan();
+            let rounded = if is_kept { value } else { rounded };
+            let error = if is_kept { 0.0 } else { (to - from).abs() };
+            (rounded, error, from.is_nan())
+        };
+        for (source, target) in source_lanes.iter().zip(target_lanes) {
+            for lane in 0..LANES {
+                let (rounded, error, is_nan) = one(source[lane]);
+                target[lane] = rounded;
+                greatest[lane] = if error > greatest[lane] { error } else { greatest[lane] };
+                squares[lane] += error * error;
+                nan += u32::from(is_nan);
+            }
+        }
+        for (source, target) in source_rest.iter().zip(target_rest) {
+            let (rounded, error, is_nan) = one(*source);
+            *target = rounded;
+            greatest[0] = greatest[0].max(error);
+            squares[0] += error * error;
+            nan += u32::from(is_nan);
+        }
+        TileFigures {
+            nan: nan as usize,
+            max_abs_error: greatest.into_iter().fold(0.0, f64::max),
+            sum_of_squares: squares.into_iter().sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+
+    /// Rounds values one by one.
+    fn expected(number_type: NumberType, bits: u32, source: &[u64]) -> Vec<u64> {
+        let kernel = KeepBits::new(number_type, bits, &[]);
+        source.iter().map(|value| kernel.round_one(*value)).collect()
+    }
+
+    fn elements(number_type: NumberType, values: &[u64]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_ne_bytes()[..number_type.size()].to_vec()).collect()
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn all_patterns_of_float16_are_rounded_as_one_by_one() {
+        let number_type = NumberType::of(ElementType::Float16);
+        let patterns: Vec<u64> = (0..=0xffff).collect();
+        let source = elements(number_type, &patterns);
+        for bits in 0..=10 {
+            let expected = expected(number_type, bits, &patterns);
+            for set in [InstructionSet::Baseline, InstructionSet::detect()] {
+                let mut target = vec![0; source.len()];
+                let mut figures = QuantizeFigures::default();
+                let kernel = KeepBits::with_instruction_set(number_type, bits, &[], set);
+                kernel.convert(&source, &mut target, &mut figures);
+                assert_eq!(target, elements(number_type, &expected), "{bits}");
+                let value = |bits: u64| f16::from_bits64(bits).to_float64();
+                let errors = patterns.iter().zip(&expected).map(|(x, r)| (value(*x) - value(*r)).abs());
+                let greatest = errors.filter(|error| error.is_finite()).fold(0.0, f64::max);
+                assert_eq!(figures.max_abs_error, greatest);
+                assert_eq!((figures.count, figures.nan), (0x1_0000, 2 * 1023));
+            }
+        }
+    }
+
+    #[test]
+    fn half_of_the_last_kept_bit_is_the_greatest_error() {
+        let number_type = NumberType::of(ElementType::Float32);
+        let values: Vec<f32> = (0..5000_u16).map(|index| 1.0 + f32::from(index) / 5000.0).collect();
+        let source: &[u8] = bytemuck::cast_slice(&values);
+        let mut target = vec![0.0_f32; values.len()];
+        let mut figures = QuantizeFigures::default();
+        KeepBits::new(number_type, 7, &[]).convert(
+            source,
+            bytemuck::cast_slice_mut(&mut target),
+            &mut figures,
+        );
+        assert!(figures.max_abs_error <= 1.0 / 256.0 && figures.max_abs_error > 0.99 / 256.0);
+        // A uniform distribution of errors: the bound over the square root of 3.
+        assert!((figures.rms_error() * 3.0_f64.sqrt() * 256.0 - 1.0).abs() < 0.01);
+        assert!(target.iter().all(|value| value.to_bits().trailing_zeros() >= 16));
+    }
+
+    #[test]
+    fn missing_values_and_what_would_be_infinite_stay() {
+        let number_type = NumberType::of(ElementType::Float32);
+        let missing = 9.969_21e36_f32;
+        let values = [f32::MAX, -f32::MAX, missing, f32::NAN, f32::INFINITY, 1.1, -0.0, 1e-45];
+        let kernel = KeepBits::new(number_type, 2, &[u64::from(missing.to_bits())]);
+        let mut target = [0.0_f32; 8];
+        let mut figures = QuantizeFigures::default();
+        kernel.convert(bytemuck::cast_slice(&values), bytemuck::cast_slice_mut(&mut target), &mut figures);
+        let bits = |values: [f32; 8]| values.map(f32::to_bits);
+        assert_eq!(bits(target)[..5], bits(values)[..5]);
+        assert_eq!(target[5], 1.0);
+        assert_eq!((figures.count, figures.nan), (8, 2));
+        assert_eq!(figures.max_abs_error, f64::from(1.1_f32) - 1.0);
+    }
+}

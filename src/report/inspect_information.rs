@@ -1,0 +1,149 @@
+//! The bitwise real information of an array: a table, and a drawing of the bits.
+
+use std::io::{self, Write};
+
+use super::defused::one_line;
+use super::quantity::{count, shortened};
+use super::table::{Align, Table};
+use super::terminal::{Role, Style};
+use crate::operation::inspect_result::{DimensionInformation, InformationResult, KeptBits};
+
+/// Letters of a dimension's name that are drawn, so that the 64 bits of a float64 stand on a line of 80.
+const NAME: usize = 10;
+
+/// What a bit is drawn as, from an eighth of a bit of information on.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Where there is none.
+const NONE: char = '·';
+
+/// What it is about.
+pub(super) fn heading(information: &InformationResult) -> String {
+    let of = if information.of == "codes" { "of the codes, " } else { "" };
+    format!("bitwise real information {of}{}", information.data_type)
+}
+
+/// A row for each dimension.
+pub(super) fn table(information: &InformationResult) -> Table {
+    let shares: Vec<String> = information.kept.iter().map(|kept| format!("{} % in", share(kept))).collect();
+    let mut columns = vec![("dimension", Align::Left), ("pairs", Align::Right), ("information", Align::Right)];
+    columns.extend(shares.iter().map(|share| (share.as_str(), Align::Right)));
+    let mut table = Table::new(&columns);
+    for dimension in &information.dimensions {
+        let mut row = vec![name(dimension), count(dimension.pairs), format!("{:.2} bits", dimension.total)];
+        row.extend(dimension.kept.iter().map(|kept| kept_bits(kept)));
+        table.push(row, None);
+    }
+    table
+}
+
+/// What it comes to.
+pub(super) fn verdict(information: &InformationResult) -> String {
+    let kept: Vec<String> = information
+        .kept
+        .iter()
+        .map(|kept| format!("{} hold {} % of it", kept_bits(kept), share(kept)))
+        .collect();
+    if kept.is_empty() {
+        return "neighbours share no information: nothing can be told of how many bits matter".to_owned();
+    }
+    let of = if information.leading_bits > 1 { " of the significand" } else { "" };
+    let (first, others) = kept.split_first().map_or(("", &kept[..]), |(first, others)| (first.as_str(), others));
+    let first = first.replacen(" hold", &format!("{of} hold"), 1);
+    let all: Vec<&str> = std::iter::once(first.as_str()).chain(others.iter().map(String::as_str)).collect();
+    format!("along every dimension {}", all.join(", "))
+}
+
+/// Writes the table, the drawing and the verdict.
+pub(super) fn write(
+    information: &InformationResult,
+    style: Style,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    table(information).write(style, output)?;
+    writeln!(output)?;
+    let leading = usize::try_from(information.leading_bits).unwrap_or(0);
+    let names = information.dimensions.iter().map(|dimension| short_name(dimension).chars().count());
+    let width = names.max().unwrap_or(0);
+    for dimension in &information.dimensions {
+        let line = format!("  {:<width$}  {}", short_name(dimension), drawn(dimension, leading));
+        writeln!(output, "{}", line.trim_end())?;
+    }
+    let legend = legend(information.bits.len(), leading);
+    writeln!(output, "  {:<width$}  {}", "", style.paint(Role::Label, &legend))?;
+    writeln!(output, "\n  {}", verdict(information))
+}
+
+/// A letter for each bit; a space behind the sign and behind the exponent.
+pub(super) fn drawn(dimension: &DimensionInformation, leading: usize) -> String {
+    let tail = dimension.information.iter().rev().take(4).copied().fold(0.0, f64::max);
+    let least = dimension.insignificant.max(tail * 1.5);
+    let mut text = String::new();
+    for (position, found) in dimension.information.iter().enumerate() {
+        if position > 0 && (position == leading || (position == 1 && leading > 0)) {
+            text.push(' ');
+        }
+        text.push(if *found > least { level(*found) } else { NONE });
+    }
+    text
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "information is from 0 to 1, and so are eighths of it from 0 to 8"
+)]
+fn level(found: f64) -> char {
+    let eighth = (found * 8.0).ceil() as usize;
+    LEVELS[eighth.saturating_sub(1).min(LEVELS.len() - 1)]
+}
+
+/// What stands below which part of a drawing.
+fn legend(bits: usize, leading: usize) -> String {
+    let significand = if bits - leading >= 11 { "significand" } else { "bits" };
+    match leading {
+        0 => significand.to_owned(),
+        1 => format!("± {significand}"),
+        _ => format!("± {:<width$} {significand}", "exponent", width = leading - 1),
+    }
+}
+
+fn name(dimension: &DimensionInformation) -> String {
+    dimension.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| dimension.axis.to_string())
+}
+
+fn short_name(dimension: &DimensionInformation) -> String {
+    shortened(one_line(&name(dimension)).into_owned(), NAME)
+}
+
+fn share(kept: &KeptBits) -> String {
+    let percent = format!("{:.6}", kept.share * 100.0);
+    percent.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn kept_bits(kept: &KeptBits) -> String {
+    if kept.bits == 1 { "1 bit".to_owned() } else { format!("{} bits", kept.bits) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_drawn_in_groups_and_chance_as_points() {
+        let information = vec![0.5, 1.0, 0.01, 0.3, 0.0, 0.0, 0.0, 0.0];
+        let dimension = DimensionInformation {
+            axis: 0,
+            name: None,
+            pairs: 100,
+            information,
+            insignificant: 0.05,
+            total: 1.8,
+            kept: Vec::new(),
+        };
+        assert_eq!(drawn(&dimension, 3), "▄ █· ▃····");
+        assert_eq!(drawn(&dimension, 0), "▄█·▃····");
+        assert_eq!(legend(32, 9), "± exponent significand");
+        assert_eq!(legend(64, 12), "± exponent    significand");
+    }
+}
