@@ -265,6 +265,7 @@ impl Changes {
                 .transpose()?,
             dimension_names: change.dimension_names,
             nan_value: if quantizes { None } else { nan_value.clone() },
+            keep_bits: quantize.keep_bits,
             quantize: if quantizes { Some(quantize.into_options(nan_value.as_ref())?) } else { None },
             rounding: conversion.rounding.map(Rounding::from),
             out_of_range: conversion.out_of_range.map(OutOfRange::from),

@@ -11,7 +11,7 @@ use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words;
 use crate::operation::error::OperationError;
-use crate::operation::options::{Compression, HistogramOptions, Missing, Stream};
+use crate::operation::options::{Compression, HistogramOptions, KeepBits, Missing, Stream};
 use crate::operation::pattern::PathPattern;
 use crate::operation::place::Place;
 use crate::store::location::without_secrets;
@@ -196,6 +196,24 @@ fn respelt(text: &str) -> String {
         None if is_number(&number) => format!("; decimals have a point: {number}"),
         _ => String::new(),
     }
+}
+
+/// `N`, `auto` or `auto:P`.
+pub(super) fn keep_bits(text: &str) -> Result<KeepBits, String> {
+    /// Explicit bits of a float64's significand.
+    const MOST: u32 = 52;
+    let share = |text: &str| text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share < 1.0);
+    let found = match text.strip_prefix("auto") {
+        Some("") => Some(KeepBits::Auto(0.99)),
+        Some(rest) => rest.strip_prefix(':').and_then(share).map(KeepBits::Auto),
+        None => text.parse().ok().filter(|bits| (1..=MOST).contains(bits)).map(KeepBits::Bits),
+    };
+    found.ok_or_else(|| {
+        format!(
+            "expected the bits, 1 to {MOST}, or `auto`, or `auto:P` with the share of the information that is kept, between 0 \
+             and 1, such as auto:0.999; found {text:?}"
+        )
+    })
 }
 
 /// The data types that have a name alone, as messages list them.

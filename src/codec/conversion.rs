@@ -11,6 +11,7 @@ use super::kinds::Role;
 use super::region::{RegionCopy, as_index, unravel};
 use super::value_program::{ProgramFault, StepOrigin, ValueProgram};
 use crate::kernel::cast::Cast;
+use crate::kernel::keep_bits::KeepBits;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::unpack::Unpack;
 use crate::metadata::json::Object;
@@ -36,8 +37,21 @@ pub enum ValueChange {
         /// How many codecs of the destination it stands for.
         codecs: usize,
     },
+    /// `bitround`, which leads the destination, is replaced by one kernel with error figures.
+    KeepBits(Box<KeepBits>),
     /// Packed integers become floats by CF attributes.
     Unpack(Box<Unpack>),
+}
+
+impl ValueChange {
+    /// How many codecs of the destination it stands for.
+    pub fn num_codecs(&self) -> usize {
+        match self {
+            ValueChange::Quantize { codecs, .. } => *codecs,
+            ValueChange::KeepBits(_) => 1,
+            ValueChange::None | ValueChange::DataType(_) | ValueChange::Unpack(_) => 0,
+        }
+    }
 }
 
 /// What became of a chunk.
@@ -94,8 +108,8 @@ impl Conversion {
         change: &ValueChange,
         write_empty: bool,
     ) -> Result<Self, BindError> {
-        let applied = if let ValueChange::Quantize { codecs, .. } = change { *codecs } else { 0 };
-        check_applied(&destination, applied)?;
+        let applied = change.num_codecs();
+        check_applied(&destination, change)?;
         let same = matches!(change, ValueChange::None)
             && source.decoded().data_type == destination.decoded().data_type;
         let keep = if same { common_prefix(&source, &destination) } else { 0 };
@@ -342,15 +356,22 @@ pub struct ConversionBuffers {
     pub workspace: Workspace,
 }
 
-/// Proves that the first `applied` codecs of a chain are such as one kernel stands for.
-fn check_applied(chain: &BoundChain, applied: usize) -> Result<(), BindError> {
-    let mut places = (0..applied).map(|place| (place, chain.codecs().get(place)));
+/// Proves that the codecs that lead a chain are those that the kernel of a change stands for.
+fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindError> {
+    let mut places = (0..change.num_codecs()).map(|place| (place, chain.codecs().get(place)));
+    let rounds = matches!(change, ValueChange::KeepBits(_));
     let is_other = |(_, codec): &(usize, Option<&super::BoundCodec>)| {
-        !matches!(codec.map(|codec| codec.codec.role()), Some(Role::ScaleOffset(_) | Role::Cast { .. }))
+        let is_one = match codec.map(|codec| codec.codec.role()) {
+            Some(Role::ScaleOffset(_) | Role::Cast { .. }) => !rounds,
+            Some(Role::BitRound(_)) => rounds,
+            _ => false,
+        };
+        !is_one
     };
     places.find(is_other).map_or(Ok(()), |(place, codec)| {
         let name = codec.map_or_else(|| "-".to_owned(), |codec| codec.name.clone());
-        let because = ", where `scale_offset` and `cast_value` should lead the chain".to_owned();
+        let leading = if rounds { "`bitround`" } else { "`scale_offset` and `cast_value`" };
+        let because = format!(", where {leading} should lead the chain");
         Err(BindError::Unsupported { place, name, because })
     })
 }

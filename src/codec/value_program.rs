@@ -7,6 +7,7 @@ use crate::element::{NumberType, element_bits};
 use crate::kernel::ElementFault;
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
+use crate::kernel::keep_bits::KeepBits;
 use crate::kernel::numcodecs::ElementFilter;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::scale_offset::ScaleOffset;
@@ -33,6 +34,8 @@ pub enum ValueStep {
     Quantize(Box<Quantize>),
     /// `bitround`, forward.
     BitRound(BitRound),
+    /// `bitround` of floats forward, with error figures.
+    KeepBits(Box<KeepBits>),
     /// A filter of numcodecs, forward.
     FilterEncode(Box<ElementFilter>),
     /// A filter of numcodecs, backward.
@@ -82,7 +85,7 @@ impl ValueStep {
     /// The types on both sides, for messages; a byte swap has none.
     fn types(&self) -> Option<(NumberType, NumberType)> {
         match self {
-            ValueStep::Swap(_) | ValueStep::BitRound(_) => None,
+            ValueStep::Swap(_) | ValueStep::BitRound(_) | ValueStep::KeepBits(_) => None,
             ValueStep::ScaleEncode(codec) | ValueStep::ScaleDecode(codec) => {
                 Some((codec.number_type(), codec.number_type()))
             }
@@ -113,6 +116,11 @@ impl ValueStep {
             ValueStep::BitRound(codec) => {
                 target.copy_from_slice(&source[..target.len()]);
                 codec.encode(target);
+                Ok(())
+            }
+            ValueStep::KeepBits(kernel) => {
+                let mut ignored = QuantizeFigures::default();
+                kernel.convert(source, target, figures.unwrap_or(&mut ignored));
                 Ok(())
             }
             ValueStep::Check(cast) | ValueStep::Cast(cast) => cast.convert(source, target),
@@ -152,7 +160,10 @@ impl ValueProgram {
     /// Whether a value can be at fault, or counts in figures.
     pub fn is_fallible(&self) -> bool {
         let is_infallible = |step: &ValueStep| {
-            matches!(step, ValueStep::Swap(_) | ValueStep::BitRound(_) | ValueStep::Unpack(_))
+            matches!(
+                step,
+                ValueStep::Swap(_) | ValueStep::BitRound(_) | ValueStep::KeepBits(_) | ValueStep::Unpack(_)
+            )
         };
         self.steps.iter().any(|(step, ..)| !is_infallible(step))
     }

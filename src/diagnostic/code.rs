@@ -153,6 +153,8 @@ codes! {
     ZC304 QUANTIZE_CF_TYPE Warning;
     /// Some versions of a reader do not open what is written.
     ZC305 QUANTIZE_READERS Warning;
+    /// `--keep-bits auto` found no information to go by, and all bits are kept.
+    ZC306 KEEP_BITS_NO_INFORMATION Warning;
 
     // ZD: data types and fill values
     /// The data type's name is in no registry: few readers know it.

@@ -99,6 +99,18 @@ pub struct QuantizeOptions {
     pub no_workarounds: bool,
 }
 
+/// `--keep-bits`: how many explicit bits of their significand floats keep.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum KeepBits {
+    /// So many.
+    Bits(u32),
+    /// `auto`: the fewest that keep this share of the bitwise real information, along every dimension.
+    Auto(f64),
+    /// What `auto` was found to be: the bits, and the share.
+    Found(u32, f64),
+}
+
 /// A shape as `--chunk-shape` gives it; a length of 0 is the whole axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -169,6 +181,8 @@ pub struct ChangeOptions {
     pub dimension_names: Option<Vec<String>>,
     /// `--quantize`, `--max-error` or `--step`.
     pub quantize: Option<QuantizeOptions>,
+    /// `--keep-bits`.
+    pub keep_bits: Option<KeepBits>,
     /// `--rounding`, for `--data-type` and `--quantize`; `None`: nearest-even.
     pub rounding: Option<Rounding>,
     /// `--out-of-range`; `None`: an error.
@@ -253,8 +267,8 @@ impl TranscodeOptions {
 impl ChangeOptions {
     /// Takes what a rule says instead of what was said before; what contradicts it goes.
     pub fn override_by(&mut self, rule: &ChangeOptions) {
-        if rule.quantize.is_some() || rule.data_type.is_some() || rule.unpack {
-            (self.quantize, self.data_type, self.unpack) = (None, None, false);
+        if rule.quantize.is_some() || rule.keep_bits.is_some() || rule.data_type.is_some() || rule.unpack {
+            (self.quantize, self.keep_bits, self.data_type, self.unpack) = (None, None, None, false);
         }
         if rule.codecs.is_some() {
             self.compress = None;
@@ -271,6 +285,7 @@ impl ChangeOptions {
         self.attributes_append = rule.attributes_append.or(self.attributes_append.take());
         self.dimension_names = rule.dimension_names.or(self.dimension_names.take());
         self.quantize = rule.quantize.or(self.quantize.take());
+        self.keep_bits = rule.keep_bits.or(self.keep_bits);
         self.rounding = rule.rounding.or(self.rounding);
         self.out_of_range = rule.out_of_range.or(self.out_of_range);
         self.nan_value = rule.nan_value.or(self.nan_value.take());

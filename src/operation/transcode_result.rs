@@ -155,11 +155,17 @@ pub struct Totals {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct QuantizationResult {
-    /// `codecs`, `cf` or `plain`.
+    /// `codecs`, `cf` or `plain`; `bitround` where floats stay floats (`--keep-bits`), of which there are neither range
+    /// nor codes nor a bound.
     #[serde(rename = "as")]
     pub form: &'static str,
     /// The codes' type; `None` where a plan that reads no chunk leaves it to `--max-error`.
     pub data_type: Option<String>,
+    /// Of `bitround`: the explicit bits of the significand that are kept; `None` also of a plan that reads no chunk.
+    pub keep_bits: Option<u32>,
+    /// Of `bitround`: the share of the bitwise real information that they were found to keep (`--keep-bits auto`).
+    #[serde(serialize_with = "figure::optional_number")]
+    pub information: Option<f64>,
     /// The least and the greatest value that the codes are for, as literals of the array's type.
     pub range: Option<[Json; 2]>,
     /// The codec's offset, a literal of the array's type; `None` where a plan that reads no chunk cannot know it.

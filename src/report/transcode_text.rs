@@ -319,6 +319,14 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
 
 /// What a quantisation makes of an array: `quantised to uint8`.
 pub(super) fn quantized_to(result: &QuantizationResult) -> String {
+    if result.form == "bitround" {
+        let data_type = result.data_type.as_deref().unwrap_or("floats");
+        return match (result.keep_bits, result.max_abs_error) {
+            (Some(bits), Some(_)) => format!("{data_type} rounded to {}", counted(u64::from(bits), "bit")),
+            (Some(bits), None) => format!("{data_type} to be rounded to {}", counted(u64::from(bits), "bit")),
+            (None, _) => format!("{data_type} to be rounded to the bits that a first pass finds"),
+        };
+    }
     match (&result.data_type, &result.scale) {
         (Some(data_type), Some(_)) => match result.max_abs_error {
             Some(_) => format!("quantised to {data_type}"),
@@ -343,6 +351,12 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
 /// What it did to the values, label by label.
 pub(super) fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, String)> {
     let mut members = Vec::new();
+    if let Some(bits) = result.keep_bits {
+        members.push(("bits kept", format!("{bits} of the significand")));
+    }
+    if let Some(share) = result.information {
+        members.push(("information", format!("{} % of it, in every dimension", figure(share * 100.0))));
+    }
     if let Some([low, high]) = &result.range {
         members.push(("range", format!("{} to {}", quantity::json(low), quantity::json(high))));
     }

@@ -32,7 +32,7 @@ fn version_names_the_program() {
 
 #[test]
 fn option_that_is_not_built_is_unknown() {
-    for option in ["--keep-bits=7", "--require=a"] {
+    for option in ["--require=a", "--estimate"] {
         CliTest::new().run(["transcode", "a", "b", option]).fails(2, &["unexpected argument"]);
     }
 }

@@ -9,7 +9,7 @@ use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::Json;
-use crate::operation::options::{Compression, Missing, QuantizeForm, ShapeRequest, ShardRequest};
+use crate::operation::options::{Compression, KeepBits, Missing, QuantizeForm, ShapeRequest, ShardRequest};
 use crate::operation::pattern::PathPattern;
 
 /// What of the array changes.
@@ -137,6 +137,14 @@ pub(super) struct QuantizeArguments {
     #[arg(long, value_name = "S", value_parser = value::step, allow_hyphen_values = true,
           conflicts_with_all = ["data_type", "max_error", "range", "scale", "offset"])]
     pub(super) step: Option<f64>,
+
+    /// Keep N bits of the significand of floats, or as many as keep P (0.99) of their information; they stay floats
+    ///
+    /// The codec bitround, which compressors thank for, and the attributes of CF 8.4. `auto` reads all values first and
+    /// takes the bits that keep the share P of the bitwise real information along every dimension (Klöwer et al. 2021).
+    #[arg(long, value_name = "N|auto[:P]", value_parser = value::keep_bits,
+          conflicts_with_all = ["data_type", "quantize", "max_error", "step", "unpack"])]
+    pub(super) keep_bits: Option<KeepBits>,
 
     /// How the codes are written
     #[arg(long = "as", value_enum, value_name = "FORM")]

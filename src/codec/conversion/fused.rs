@@ -77,7 +77,7 @@ impl Fused {
         }
         push_change(&mut program, change);
         let to_array = array_order(source, keep, &order);
-        let applied = if let ValueChange::Quantize { codecs, .. } = change { *codecs } else { 0 };
+        let applied = change.num_codecs();
         for place in keep.max(applied)..destination_bytes {
             apply(destination, place, &mut program, &mut order);
         }

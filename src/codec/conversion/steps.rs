@@ -21,6 +21,10 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
             let size = kernel.options().target.size();
             program.push(ValueStep::Quantize(kernel.clone()), StepOrigin::DataType, size);
         }
+        ValueChange::KeepBits(kernel) => {
+            let size = kernel.number_type().size();
+            program.push(ValueStep::KeepBits(kernel.clone()), StepOrigin::DataType, size);
+        }
         ValueChange::Unpack(unpack) => {
             program.push(ValueStep::Unpack(unpack.clone()), StepOrigin::DataType, unpack.target().size());
         }

@@ -143,7 +143,7 @@ fn information_is_that_of_the_joint_shares() {
         + 0.625 * (0.625_f64 / 0.5625).log2();
     assert!((information.by_position[5] - expected).abs() < 1e-15);
     // 0.5 + 2.5758 / (2 sqrt(1000)), of which the entropy is 0.99521...
-    assert!((information.insignificant - 0.004_789_3).abs() < 1e-6, "{}", information.insignificant);
+    assert!((information.insignificant - 0.004_791_372_8).abs() < 1e-9, "{}", information.insignificant);
 }
 
 #[test]

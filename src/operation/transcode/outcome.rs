@@ -14,6 +14,8 @@ use crate::metadata::json::Json;
 use crate::operation::draft::Planned;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::QuantizeForm;
+use super::plan::keep_bits::BitRounding;
+use crate::operation::options::KeepBits;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{
@@ -82,6 +84,13 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         result.bytes_source = counts.bytes_source;
         result.bytes_destination = bytes_written;
         result
+    });
+    let quantization = quantization.or_else(|| {
+        let rounding = plan.rounding.as_ref()?;
+        let mut result = rounding_result(rounding, tally.figures, elements, ran);
+        result.bytes_source = Some(tally.bytes_read);
+        result.bytes_destination = bytes_written;
+        Some(result)
     });
     let is_type_open = quantization.as_ref().is_some_and(|quantization| quantization.data_type.is_none());
     if is_type_open && plan.destination.pipeline.input.data_type != plan.source.data_type {
@@ -194,6 +203,43 @@ pub(super) fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> 
     Some(Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help).at_node(path))
 }
 
+/// What `--keep-bits` does; absent elements stay as they are.
+fn rounding_result(
+    rounding: &BitRounding,
+    stored: QuantizeFigures,
+    elements: Option<u64>,
+    ran: bool,
+) -> QuantizationResult {
+    let count = elements.unwrap_or(stored.count).max(stored.count);
+    QuantizationResult {
+        form: "bitround",
+        data_type: Some(rounding.number_type.name()),
+        keep_bits: rounding.bits(),
+        information: match rounding.keep {
+            KeepBits::Auto(share) | KeepBits::Found(_, share) => Some(share),
+            KeepBits::Bits(_) => None,
+        },
+        range: None,
+        offset: None,
+        scale: None,
+        step: None,
+        codes: None,
+        nan_code: None,
+        count,
+        nan: ran.then_some(stored.nan),
+        clamped: None,
+        max_abs_error: ran.then_some(stored.max_abs_error),
+        max_abs_error_clamped: None,
+        rms_error: ran.then(|| QuantizeFigures { count, ..stored }.rms_error()),
+        bound: None,
+        readers: Some("zarr-python 3, xarray, zarrs, zarrcast"),
+        reader_workaround: None,
+        distinct_codes: None,
+        bytes_source: None,
+        bytes_destination: None,
+    }
+}
+
 fn quantization_result(
     quantization: &Quantization,
     figures: &QuantizeFigures,
@@ -209,6 +255,8 @@ fn quantization_result(
             QuantizeForm::Cf => "cf",
             QuantizeForm::Plain => "plain",
         },
+        keep_bits: None,
+        information: None,
         data_type: quantization.is_target_settled.then(|| quantization.target.name()),
         range: quantization.range_literals().filter(|_| !quantization.is_open),
         offset: settled.then_some(offset),

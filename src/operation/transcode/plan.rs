@@ -3,6 +3,7 @@
 mod change;
 mod check;
 mod described;
+pub(super) mod keep_bits;
 pub(super) mod lossy_filter;
 mod normalize;
 pub(super) mod planner;
@@ -14,6 +15,7 @@ pub(super) mod unpack;
 mod work;
 
 use self::described::Described;
+use self::keep_bits::BitRounding;
 use super::budget::{Memory, of_chunks, unit_bytes};
 use super::format::consolidate::NodeDocuments;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
@@ -55,6 +57,8 @@ pub(super) struct Plan {
     pub is_exact: bool,
     /// The quantisation, where one is asked for and its range is known.
     pub quantization: Option<Quantization>,
+    /// The rounding of `--keep-bits`.
+    pub rounding: Option<BitRounding>,
     /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
     pub documents: NodeDocuments,
     /// DEST as these describe it; `None` where they and the objects are copied as they are.

@@ -15,7 +15,7 @@ use crate::metadata::array::num_elements;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, RunOptions};
+use crate::operation::options::{ChangeOptions, KeepBits, RunOptions};
 use crate::store::Node;
 
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
@@ -64,7 +64,10 @@ impl Planning<'_> {
             let mut array = slot.lock().unwrap_or_else(PoisonError::into_inner);
             if array.as_ref().is_some_and(is_due) { array.take() } else { None }
         };
-        let is_quick = |array: &SourceArray| self.is_tree && array.change.quantize.is_none();
+        let is_quick = |array: &SourceArray| {
+            let finds_bits = matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
+            self.is_tree && array.change.quantize.is_none() && !finds_bits
+        };
         let quick = self.driver.map_plain(&waiting, |slot| {
             let driver = self.driver.alone();
             due(slot, &is_quick).map(|array| self.plan_array(array, &driver, &Silent))
@@ -112,7 +115,7 @@ impl Planning<'_> {
         progress: &dyn Progress,
     ) -> Result<PlannedArray, OperationError> {
         self.interrupt.check().map_err(|_| OperationError::interrupted())?;
-        let SourceArray { path, opened, change, settled, surveyed, present } = array;
+        let SourceArray { path, opened, change, container, settled, surveyed, present } = array;
         let target = match path.trim_start_matches('/') {
             "" => self.work.clone(),
             inside => self.work.child(inside).map_err(cannot_write)?,
@@ -126,6 +129,7 @@ impl Planning<'_> {
         let planner = Planner {
             options: &change,
             path_in_tree: self.is_tree.then(|| path.trim_start_matches('/')),
+            container: &container,
             settled,
             surveyed,
             present,
@@ -138,6 +142,8 @@ impl Planning<'_> {
         };
         let plan = planner.plan(opened, target, progress)?;
         let memory = plan.allot(budget, self.run.verify)?;
+        let keep_bits = plan.rounding.as_ref().map(|rounding| rounding.keep).or(change.keep_bits);
+        let change = ChangeOptions { keep_bits, ..change };
         Ok(PlannedArray { path, change, plan, memory, is_small })
     }
 }
@@ -146,6 +152,7 @@ impl Planning<'_> {
 fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
     let passes = match &array.change.quantize {
         Some(quantize) if array.settled.is_none() => 1 + u64::from(quantize.max_error.is_some()),
+        None if matches!(array.change.keep_bits, Some(KeepBits::Auto(_))) => 1,
         // What the data tell is known.
         _ => 0,
     };

@@ -1,9 +1,11 @@
 //! A plan carried out: the chunks, then the metadata, then what is reported.
 
+use std::collections::HashMap;
 use std::mem::take;
 use std::time::Instant;
 
-use super::format::consolidate::with_copies;
+use super::container;
+use super::format::consolidate::{NodeDocuments, with_copies};
 use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result};
 use super::plan::planner::ahead_bytes;
 use super::planning::{PlannedArray, Planning, bytes_of};
@@ -136,8 +138,17 @@ impl Prepared {
         let mut arrays = planning.plan(wanted.map(|(_, array)| array).collect())?;
         let needed = most_bytes(&arrays, budget, driver.num_threads());
         shelf.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
-        let of_arrays = arrays.iter_mut().map(|array| (array.path.as_str(), take(&mut array.plan.documents)));
-        let documents = with_copies(options, &source.groups, of_arrays.collect())?;
+        let taken: Vec<NodeDocuments> =
+            arrays.iter_mut().map(|array| take(&mut array.plan.documents)).collect();
+        let paths = arrays.iter().map(|array| array.path.as_str());
+        let mut of_arrays: HashMap<&str, NodeDocuments> = paths.zip(taken).collect();
+        // An array alone has no group for a variable beside it.
+        let containers = match source.groups.as_slice() {
+            [] => HashMap::new(),
+            _ => container::documents(&arrays, &of_arrays),
+        };
+        of_arrays.extend(containers.iter().map(|(path, documents)| (path.as_str(), documents.clone())));
+        let documents = with_copies(options, &source.groups, of_arrays)?;
         Ok(Prepared { budget, driver, source, site, arrays, documents })
     }
 

@@ -28,6 +28,8 @@ pub(super) struct SourceArray {
     pub settled: Option<Settled>,
     /// What its first pass found, where parts of another run made it.
     pub surveyed: Option<Survey>,
+    /// The variable that tells of a rounding by `--keep-bits`, in the array's group.
+    pub container: String,
     /// Its chunks that are there, where they were listed before: they are not listed again.
     pub present: Option<ChunkSet>,
 }
@@ -60,6 +62,10 @@ pub(super) fn check_applied(
     if options.change.quantize.is_some() && !any(&|chosen| chosen.quantize.is_some()) {
         return Err(OperationError::data(format!("`{store}` has no float array to quantise"))
             .with_help("coordinates are quantised where `--include` names them"));
+    }
+    if options.change.keep_bits.is_some() && !any(&|chosen| chosen.keep_bits.is_some()) {
+        return Err(OperationError::data(format!("`{store}` has no float array whose bits can be rounded"))
+            .with_help("coordinates, bounds and what formula_terms or cell_measures name stay as they are"));
     }
     if options.change.unpack && !any(&|chosen| chosen.unpack) {
         return Err(OperationError::data(format!("`{store}` has no array to unpack"))
@@ -167,7 +173,7 @@ pub(super) fn change_of(
     options: &TranscodeOptions,
     path: &str,
     source: &OpenedArray,
-    coordinates: &HashSet<String>,
+    coordinates: &Coordinates,
 ) -> ChangeOptions {
     let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
     let is_excluded = options.exclude.iter().any(|pattern| pattern.matches(path));
@@ -176,7 +182,7 @@ pub(super) fn change_of(
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
-    if !is_float || (coordinates.contains(path) && !is_named) {
+    if !is_float || (coordinates.located.contains(path) && !is_named) {
         chosen.quantize = None;
     }
     if chosen.unpack && !unpack::applies(source) {
@@ -190,6 +196,9 @@ pub(super) fn change_of(
         for rule in rules {
             chosen.override_by(&rule.change);
         }
+    }
+    if !is_float || coordinates.of_domain(path) {
+        chosen.keep_bits = None;
     }
     // What says how values are converted, where none are.
     if chosen.quantize.is_none() && chosen.data_type.is_none() && !chosen.unpack {
@@ -226,18 +235,40 @@ pub(super) struct Member<'a> {
     pub attributes: &'a Object,
 }
 
-/// The arrays that say where the others lie (CF conventions 5 and 7.1): arrays of one dimension of their own name, and
-/// what the attributes `coordinates`, `bounds`, `climatology` and `grid_mapping` of their group and its arrays name.
-pub(super) fn coordinates(members: &[Member<'_>]) -> HashSet<String> {
-    const NAMING: [&str; 4] = ["coordinates", "bounds", "climatology", "grid_mapping"];
+/// Arrays that say where the others lie, by their paths.
+pub(super) struct Coordinates {
+    /// Arrays of one dimension of their own name, and what the attributes `coordinates`, `bounds`, `climatology` and
+    /// `grid_mapping` of a group and its arrays name (CF conventions 5 and 7.1).
+    located: HashSet<String>,
+    /// What `formula_terms` and `cell_measures` name: with the others, what must not be rounded (CF conventions 8.4).
+    computed_with: HashSet<String>,
+}
+
+impl Coordinates {
+    /// Those of a hierarchy.
+    pub(super) fn of(members: &[Member<'_>]) -> Self {
+        let mut located = named(members, &["coordinates", "bounds", "climatology", "grid_mapping"]);
+        let own = members.iter().filter(|member| {
+            let name = member.path.rsplit_once('/').map_or(member.path, |(_, name)| name);
+            member.array.is_some_and(|array| is_of_its_own_dimension(array, member.attributes, name))
+        });
+        located.extend(own.map(|member| member.path.to_owned()));
+        Coordinates { located, computed_with: named(members, &["formula_terms", "cell_measures"]) }
+    }
+
+    /// Whether the domain is described or computed with an array.
+    fn of_domain(&self, path: &str) -> bool {
+        self.located.contains(path) || self.computed_with.contains(path)
+    }
+}
+
+/// What attributes name in the group that they stand in.
+fn named(members: &[Member<'_>], attributes: &[&str]) -> HashSet<String> {
     let mut found = HashSet::new();
     for member in members {
-        let (parent, name) = member.path.rsplit_once('/').unwrap_or(("", member.path));
+        let parent = member.path.rsplit_once('/').map_or("", |(parent, _)| parent);
         let group = if member.array.is_some() { parent } else { member.path.trim_end_matches('/') };
-        if member.array.is_some_and(|array| is_of_its_own_dimension(array, member.attributes, name)) {
-            found.insert(member.path.to_owned());
-        }
-        for attribute in NAMING {
+        for attribute in attributes {
             let named = member.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
             found.extend(
                 named.split_whitespace().map(|name| format!("{group}/{}", name.trim_end_matches(':'))),

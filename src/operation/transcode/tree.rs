@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::format::from_v2::tell_of_members;
 use super::format::version_2::in_v3_form;
-use super::selection::{self, Member, SourceArray};
+use super::container;
+use super::selection::{self, Coordinates, Member, SourceArray};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;
 use crate::metadata::edit::{set_chunk_shape, set_member};
@@ -71,6 +72,7 @@ impl Source {
             path: "/".to_owned(),
             opened,
             change: options.change.clone(),
+            container: container::default_name(),
             settled: None,
             surveyed: None,
             present: None,
@@ -164,10 +166,13 @@ impl Source {
             .zip(arrays)
             .map(|(path, opened)| {
                 let change = selection::change_of(options, &path, &opened, &coordinates);
-                SourceArray { path, opened, change, settled: None, surveyed: None, present: None }
+                let container = container::default_name();
+                SourceArray { path, opened, change, container, settled: None, surveyed: None, present: None }
             })
             .collect();
         name_points(&mut arrays);
+        let of_groups: Vec<String> = groups.iter().map(|group| group.place.path.clone()).collect();
+        container::name(&mut arrays, &of_groups);
         selection::check_applied(options, &arrays, &store)?;
         other_keys.sort_unstable();
         Ok(Source { node, document_key, arrays, groups, other_keys, warnings })
@@ -244,7 +249,7 @@ fn forgive_copies<'a>(found: impl Iterator<Item = &'a mut Diagnostic>, are_left_
     }
 }
 
-fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]) -> HashSet<String> {
+fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]) -> Coordinates {
     let of_arrays = paths.iter().zip(arrays).map(|(path, array)| Member {
         path,
         array: Some(array),
@@ -255,7 +260,7 @@ fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]
         array: None,
         attributes: &group.attributes,
     });
-    selection::coordinates(&of_arrays.chain(of_groups).collect::<Vec<_>>())
+    Coordinates::of(&of_arrays.chain(of_groups).collect::<Vec<_>>())
 }
 
 /// The keys below a folder that belongs to no node.

@@ -323,7 +323,9 @@ impl<'a> Comparison<'a> {
         let chain = destination.layout.as_ref().map_or(&destination.chain, |layout| &layout.subchunk);
         let (read_back, quantizes) = match (&plan.change, &plan.quantization) {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
-            (ValueChange::Quantize { .. }, _) => (ValueProgram::new(change.sizes().1), true),
+            (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => {
+                (ValueProgram::new(change.sizes().1), true)
+            }
             _ if plan.is_exact => (ValueProgram::new(change.sizes().1), false),
             _ => (round_trip(chain, kept), false),
         };
@@ -460,7 +462,7 @@ fn read_absent(plan: &Plan, chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
         (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) if quantization.writes_absent => {
             quantization.absent_read_back().map_or_else(as_given, |value| value.0)
         }
-        (ValueChange::Quantize { .. }, _) => as_given(),
+        (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => as_given(),
         _ => {
             let mut read = Vec::new();
             let run = round_trip(chain, 0).run(absent, &mut read, &mut Workspace::default().tiles, None);

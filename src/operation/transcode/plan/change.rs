@@ -11,6 +11,7 @@ use crate::operation::draft::{Draft, codec_names, follow};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
+use super::keep_bits::BitRounding;
 use crate::operation::quantize::quantization::Quantization;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
@@ -148,6 +149,7 @@ pub(in crate::operation) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()
 pub(super) struct Changed {
     pub(super) change: ValueChange,
     pub(super) quantization: Option<Quantization>,
+    pub(super) rounding: Option<BitRounding>,
     /// What absent elements become, in DEST's data type.
     pub(super) absent: Option<FillValue>,
 }

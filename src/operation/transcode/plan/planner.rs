@@ -2,6 +2,7 @@
 
 use super::change::{self, Changed};
 use super::check::check;
+use super::keep_bits;
 use super::described::Described;
 use super::work::{Ends, Work};
 use super::{Plan, Settled};
@@ -23,7 +24,7 @@ use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{Draft, Planned, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, QuantizeForm, RunOptions};
+use crate::operation::options::{ChangeOptions, KeepBits, QuantizeForm, RunOptions};
 use crate::operation::quantize::first_pass::FirstPass;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
@@ -47,6 +48,8 @@ pub(in crate::operation) struct Planner<'a> {
     pub surveyed: Option<&'a Survey>,
     /// Its chunks that are there, where they were listed before.
     pub present: Option<&'a ChunkSet>,
+    /// The variable that tells of a rounding by `--keep-bits`.
+    pub container: &'a str,
     /// How the job runs.
     pub run: &'a RunOptions,
     /// Into how many parts the work can be cut at least, of a job in parts.
@@ -100,6 +103,11 @@ impl Planner<'_> {
             }
             (None, _) => None,
         };
+        if let Some(KeepBits::Auto(share)) = self.options.keep_bits.filter(|_| !self.run.dry_run) {
+            let found = self.kept_bits(&source, &listing, share, progress)?;
+            let options = ChangeOptions { keep_bits: Some(found), ..self.options.clone() };
+            return Planner { options: &options, ..*self }.assemble(source, target, listing, None);
+        }
         let mut plan = self.assemble(source, target, listing, quantization)?;
         plan.source_bytes = (with_sizes && self.present.is_none()).then_some(plan.listing.present_bytes);
         if let Job::Objects(job) = &mut plan.job {
@@ -145,6 +153,20 @@ impl Planner<'_> {
         FirstPass { budget, kept, ..pass }.settle(request)
     }
 
+    /// The bits that keep a share of the information, from a pass over all chunks.
+    fn kept_bits(
+        &self,
+        source: &OpenedArray,
+        listing: &Listing,
+        share: f64,
+        progress: &dyn Progress,
+    ) -> Result<KeepBits, OperationError> {
+        // What cannot be rounded at all is found out before anything is read.
+        keep_bits::apply(source, (KeepBits::Auto(share), self.container), &mut Draft::of(source))?;
+        let (budget, interrupt) = (self.budget, self.interrupt);
+        keep_bits::find(source, &listing.present, share, (budget, interrupt), progress)
+    }
+
     /// Puts a plan together, and proves it.
     fn assemble(
         &self,
@@ -168,7 +190,13 @@ impl Planner<'_> {
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
             warnings.extend(reader_support::warning(&source.pipeline, &destination.pipeline));
         }
-        let (quantization, change) = (changed.quantization.clone(), changed.change.clone());
+        let (quantization, rounding) = (changed.quantization.clone(), changed.rounding.clone());
+        if let Some(rounding) = &rounding {
+            // Whatever equals the fill value is not rounded.
+            warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST));
+            warnings.extend(rounding.warning());
+        }
+        let change = changed.change.clone();
         let (options, run, budget, present) = (self.options, self.run, self.budget, &listing.present);
         let ends = Ends {
             options,
@@ -207,6 +235,7 @@ impl Planner<'_> {
             change,
             is_exact,
             quantization,
+            rounding,
             documents,
             described,
             warnings,
@@ -313,7 +342,7 @@ impl Planner<'_> {
         quantization: Option<Quantization>,
         draft: &mut Draft,
     ) -> Result<Changed, OperationError> {
-        let plain = |change| Changed { change, quantization: None, absent: source.fill_value.clone() };
+        let plain = |change| Changed { change, quantization: None, rounding: None, absent: source.fill_value.clone() };
         if let Some(quantization) = quantization {
             if let Some(codecs) = &self.options.codecs {
                 draft.set_codecs(read_chain(codecs, "--codecs")?);
@@ -322,14 +351,20 @@ impl Planner<'_> {
             change::refuse_bound_codecs(self.options, draft, (quantization.source, quantization.target))?;
             return quantized(quantization, draft);
         }
+        if let Some(keep) = self.options.keep_bits {
+            if let Some(codecs) = &self.options.codecs {
+                draft.set_codecs(read_chain(codecs, "--codecs")?);
+            }
+            return keep_bits::apply(source, (keep, self.container), draft);
+        }
         if self.options.unpack {
             let (change, absent) = unpack::apply(source, self.options, draft)?;
-            return Ok(Changed { change, quantization: None, absent });
+            return Ok(Changed { change, quantization: None, rounding: None, absent });
         }
         let mut changed = plain(ValueChange::None);
         if let Some(data_type) = &self.options.data_type {
             let (change, absent) = change::data_type(source, self.options, data_type, draft)?;
-            changed = Changed { change, quantization: None, absent };
+            changed = Changed { change, quantization: None, rounding: None, absent };
         }
         if let Some(codecs) = &self.options.codecs {
             draft.set_codecs(read_chain(codecs, "--codecs")?);
@@ -359,7 +394,7 @@ fn quantized(quantization: Quantization, draft: &mut Draft) -> Result<Changed, O
     let change = ValueChange::Quantize { kernel, codecs: quantization.num_codecs() };
     // Of an open plan it is not known yet whether the fill value survives.
     let absent = (!quantization.is_open).then(|| quantization.absent_value());
-    Ok(Changed { change, quantization: Some(quantization), absent })
+    Ok(Changed { change, quantization: Some(quantization), rounding: None, absent })
 }
 
 /// DEST's `zarr.json`: as it was written, where nothing changed.

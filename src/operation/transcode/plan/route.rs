@@ -63,7 +63,7 @@ impl Choice<'_> {
         let nested = |side: &StoredArray| {
             side.layout.is_none() && side.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
         };
-        if nested(to) && matches!(self.change, ValueChange::Quantize { codecs: 1.., .. }) {
+        if nested(to) && self.change.num_codecs() > 0 {
             return Err(OperationError::data(format!(
                 "shards inside shards, or compressed shards, of `{store}` cannot be quantised"
             ))

@@ -152,7 +152,7 @@ impl Ends<'_> {
     /// Both arrays with their chains bound; an error where elements have no fixed size.
     fn sides(&self, changed: &Changed) -> Result<(StoredArray, StoredArray), OperationError> {
         let Ends { source, destination, .. } = self;
-        let hoisted = if let ValueChange::Quantize { codecs, .. } = &changed.change { *codecs } else { 0 };
+        let hoisted = changed.change.num_codecs();
         let mut from =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
         let (metadata, empty) = (destination.metadata.clone(), self.options.write_empty_chunks);

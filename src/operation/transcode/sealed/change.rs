@@ -11,7 +11,7 @@ use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::options::{
-    ChangeOptions, Compression, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, Slice,
+    ChangeOptions, Compression, KeepBits, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, Slice,
 };
 
 pub(super) const ROUNDINGS: [(&str, Rounding); 5] = [
@@ -52,6 +52,7 @@ pub(super) fn write(change: &ChangeOptions) -> Json {
         Json::Array(names.iter().map(|name| Json::from(name.as_str())).collect())
     });
     put(&mut to, "quantize", change.quantize.as_ref(), quantize);
+    put(&mut to, "keep_bits", change.keep_bits.as_ref(), |keep| keep_bits(*keep));
     put(&mut to, "rounding", change.rounding.as_ref(), |rounding| name_of(&ROUNDINGS, rounding));
     put(&mut to, "out_of_range", change.out_of_range.as_ref(), |range| name_of(&OUT_OF_RANGE, range));
     put(&mut to, "nan_value", change.nan_value.as_ref(), as_is);
@@ -91,6 +92,7 @@ pub(super) fn read(from: &Json) -> Result<ChangeOptions, PlanFault> {
             Some(json) => Some(read_quantize(json).map_err(|fault| fault.inside("quantize"))?),
             None => None,
         },
+        keep_bits: optional(from, "keep_bits", "bits, or a share, or both", read_keep_bits)?,
         rounding: optional(from, "rounding", "a rounding", |json| named(&ROUNDINGS, json))?,
         out_of_range: optional(from, "out_of_range", "`error`, `clamp` or `wrap`", |json| {
             named(&OUT_OF_RANGE, json)
@@ -126,6 +128,25 @@ fn read_shape(json: &Json) -> Option<ShapeRequest> {
     };
     let auto = json.get("auto").and_then(Json::as_u64).map(ShapeRequest::Auto);
     auto.or(lengths).or_else(|| read_list(json, pair).map(ShapeRequest::Named))
+}
+
+/// Bits, or a list of the share that they keep and, once they are found, the bits.
+fn keep_bits(keep: KeepBits) -> Json {
+    match keep {
+        KeepBits::Bits(bits) => Json::from(u64::from(bits)),
+        KeepBits::Auto(share) => Json::Array(vec![float(share)]),
+        KeepBits::Found(bits, share) => Json::Array(vec![float(share), Json::from(u64::from(bits))]),
+    }
+}
+
+fn read_keep_bits(json: &Json) -> Option<KeepBits> {
+    let bits = |json: &Json| json.as_u64().and_then(|bits| u32::try_from(bits).ok());
+    match json.as_array() {
+        None => bits(json).map(KeepBits::Bits),
+        Some([share]) => read_float(share).map(KeepBits::Auto),
+        Some([share, found]) => Some(KeepBits::Found(bits(found)?, read_float(share)?)),
+        Some(_) => None,
+    }
 }
 
 /// A dimension, its first element and the one after its last.

@@ -1,0 +1,168 @@
+//! `--keep-bits`: floats stay floats, with fewer bits in their significand (`bitround`; CF conventions 8.4).
+
+use super::change::Changed;
+use crate::array::ChunkSet;
+use crate::array::interrupt::Interrupt;
+use crate::codec::conversion::ValueChange;
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
+use crate::engine::progress::Progress;
+use crate::kernel::bit_pairs::{BitPatterns, Information, leading_bits};
+use crate::kernel::keep_bits::KeepBits as Kernel;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Object;
+use crate::operation::budget::Budget;
+use crate::operation::draft::Draft;
+use crate::operation::error::OperationError;
+use crate::operation::fault::explain;
+use crate::operation::information::BitSurvey;
+use crate::operation::missing;
+use crate::operation::new_driver;
+use crate::operation::numbers::Numbers;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::KeepBits;
+use crate::operation::quantize::request::refuse_packed;
+use crate::operation::stored::side;
+
+/// The attributes of a rounded array: the variable that tells how, and the bits (CF conventions 8.4.2).
+const NAME: &str = "quantization";
+const BITS: &str = "quantization_nsb";
+
+/// Attributes of a rounding that was made before: that of algorithms that count digits, and what the netCDF library puts
+/// beside it.
+const DIGITS: &str = "quantization_nsd";
+const OF_NETCDF: &str = "_Quantize";
+
+/// The rounding of an array.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::operation) struct BitRounding {
+    /// What was asked for, with what was found.
+    pub keep: KeepBits,
+    /// The array's type.
+    pub number_type: NumberType,
+    /// All explicit bits of a significand.
+    pub all: u32,
+    /// The name of the variable that tells how, in the array's group.
+    pub container: String,
+}
+
+impl BitRounding {
+    /// The bits; `None` where a plan that reads no chunk leaves them to the data.
+    pub(in crate::operation) fn bits(&self) -> Option<u32> {
+        match self.keep {
+            KeepBits::Bits(bits) | KeepBits::Found(bits, _) => Some(bits),
+            KeepBits::Auto(_) => None,
+        }
+    }
+
+    /// Where the data had no information, nothing is rounded.
+    pub(super) fn warning(&self) -> Option<Diagnostic> {
+        let KeepBits::Found(bits, _) = self.keep else { return None };
+        (bits == self.all).then(|| {
+            Diagnostic::new(
+                code::KEEP_BITS_NO_INFORMATION,
+                "neighbours share no information that ends before the last bit: all bits are kept",
+            )
+            .with_help("give a number, `--keep-bits N`, if you know how many bits matter")
+        })
+    }
+}
+
+/// Writes the rounding into DEST's metadata: the codec goes first in the innermost chain, in the place of one that there
+/// is.
+pub(super) fn apply(
+    source: &OpenedArray,
+    (keep, container): (KeepBits, &str),
+    draft: &mut Draft,
+) -> Result<Changed, OperationError> {
+    let number_type = float_type(source)?;
+    refuse_packed(&draft.codecs, &source.store)?;
+    let all = number_type.significand_bits().map_or(52, |bits| bits - 1);
+    let rounding = BitRounding { keep, number_type, all, container: container.to_owned() };
+    let bits = rounding.bits().unwrap_or(all);
+    if bits > all {
+        return Err(OperationError::data(format!(
+            "--keep-bits {bits} is more than the {all} explicit bits that the significand of {number_type} has"
+        )));
+    }
+    draft.edit_innermost(|chain| {
+        let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | "numcodecs.bitround");
+        // A name that is there stays; else it is the one that zarr-python knows, which has none for the registered one.
+        let name = chain.iter().find(|codec| is_bitround(codec)).map(|codec| codec.name.clone());
+        chain.retain(|codec| !is_bitround(codec));
+        let configuration = Object::new().with("keepbits", u64::from(bits));
+        let name = name.unwrap_or_else(|| "numcodecs.bitround".to_owned());
+        chain.insert(0, CodecMetadata::new(&name, Some(configuration)));
+    });
+    let mut attributes = draft.attributes();
+    let stale: Vec<String> = attributes
+        .names()
+        .filter(|name| *name == DIGITS || name.starts_with(OF_NETCDF))
+        .map(str::to_owned)
+        .collect();
+    for name in stale {
+        attributes.remove(&name);
+    }
+    attributes.insert(NAME, container);
+    // The conventions have no number of bits for other types.
+    if all >= 23 {
+        attributes.insert(BITS, u64::from(bits));
+    }
+    draft.set_attributes(attributes);
+    let fill = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
+    // What marks the missing, or is what absent chunks hold, has to be known again.
+    let kept: Vec<u64> = missing::declared(source, number_type).into_iter().chain(fill).collect();
+    let kernel = Box::new(Kernel::new(number_type, bits, &kept));
+    Ok(Changed {
+        change: ValueChange::KeepBits(kernel),
+        quantization: None,
+        rounding: Some(rounding),
+        absent: source.fill_value.clone(),
+    })
+}
+
+/// The fewest bits that keep a share of the information along every dimension, at least one; all where none is found.
+pub(super) fn find(
+    source: &OpenedArray,
+    present: &ChunkSet,
+    share: f64,
+    (budget, interrupt): (Budget, &Interrupt),
+    progress: &dyn Progress,
+) -> Result<KeepBits, OperationError> {
+    let number_type = float_type(source)?;
+    let all = number_type.significand_bits().map_or(52, |bits| bits - 1);
+    let mut array =
+        side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
+    array.present = Some(present.clone());
+    let threads = BitSurvey::threads_of(&array, number_type.size(), budget)?;
+    let driver = new_driver(threads, interrupt)?;
+    let missing = missing::declared(source, number_type);
+    let fill = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
+    let survey = BitSurvey {
+        side: &array,
+        numbers: &Numbers::Own(number_type),
+        patterns: &BitPatterns::new(number_type, &missing),
+        fill_bits: fill.unwrap_or(0),
+    };
+    let found = survey.run(&driver, progress);
+    let found = found.map_err(|fault| explain(fault, &array.metadata, &source.store, None))?;
+    Ok(KeepBits::Found(most_bits(&found, share, number_type).map_or(all, |bits| bits.clamp(1, all)), share))
+}
+
+/// The bits of the significand that keep a share along each dimension that has any information.
+fn most_bits(found: &[Information], share: f64, number_type: NumberType) -> Option<u32> {
+    let positions = found.iter().filter_map(|information| information.kept(share)).max()?;
+    u32::try_from(positions.saturating_sub(leading_bits(number_type))).ok()
+}
+
+/// The array's type, a float whose bits can be rounded.
+fn float_type(source: &OpenedArray) -> Result<NumberType, OperationError> {
+    match source.data_type {
+        DataType::Number(number_type) if number_type.is_float() => Ok(number_type),
+        _ => Err(OperationError::data(format!(
+            "--keep-bits applies to float arrays; `{}` holds {}",
+            source.store, source.data_type
+        ))),
+    }
+}
