@@ -105,6 +105,56 @@ class InspectSuggestion:
 
 
 @dataclass(frozen=True)
+class InspectKeptBit:
+    """Of `kept_bits` in `zarrcast inspect --json`."""
+
+    #: Of the information.
+    share: Optional[float]
+    #: Of the significand that keep it.
+    bits: int
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class InspectDimensionInformation:
+    """Of `dimension_information` in `zarrcast inspect --json`."""
+
+    axis: int
+    name: Optional[str]
+    #: Of neighbours of which neither is NaN nor missing.
+    pairs: int
+    #: Of each bit, from 0 to 1.
+    information: tuple[Optional[float], ...]
+    #: What random bits show: information up to it counts as none.
+    insignificant: Optional[float]
+    #: The sum of what counts, in bits.
+    total: Optional[float]
+    kept: tuple[InspectKeptBit, ...]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class InspectInformation:
+    """The bitwise real information (Kloewer et al. 2021, Nature Computational Science 1, 713-724)."""
+
+    #: Whose bits are looked at.
+    data_type: str
+    #: Codes where the chain makes integers of the elements.
+    of: str
+    #: The name of each bit from the most significant on: `sign`, `e1` and on, `m1` and on.
+    bits: tuple[str, ...]
+    #: In front of the significand.
+    leading_bits: int
+    dimensions: tuple[InspectDimensionInformation, ...]
+    #: Along every dimension.
+    kept: tuple[InspectKeptBit, ...]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class InspectStage:
     """Of `stage` in `zarrcast inspect --json`."""
 
@@ -235,6 +285,7 @@ class InspectArray:
     stats: Optional[InspectStats]
     histogram: Optional[InspectHistogram]
     suggestion: Optional[InspectSuggestion]
+    information: Optional[InspectInformation]
     chunk: Optional[InspectChunk]
     preview: Optional[InspectPreview]
     warnings: tuple[Finding, ...]
@@ -445,9 +496,14 @@ class TranscodeArray:
 class TranscodeQuantization:
     """Of `quantization` in `zarrcast transcode --json`."""
 
+    #: `bitround` where floats stay floats (--keep-bits): there are neither range nor codes nor a bound.
     as_: str
-    #: The codes' type.
+    #: The codes' type, or that of the floats.
     data_type: Optional[str]
+    #: Of the significand, that floats keep.
+    keep_bits: Optional[int]
+    #: The share of the information that they were found to keep (--keep-bits auto).
+    information: Optional[float]
     #: The least and the greatest value that the codes are for.
     range: Optional[tuple[Optional[Union[float, str]], ...]]
     offset: Optional[Union[float, str]]

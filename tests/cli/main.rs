@@ -26,6 +26,7 @@ mod inspect_chunk;
 mod inspect_group;
 mod inspect_preview;
 mod inspect_values;
+mod keep_bits;
 mod kept;
 mod locations;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,306 @@
+//! Bits that matter: `inspect --information` and `transcode --keep-bits`.
+
+#![expect(clippy::cast_possible_truncation, reason = "values are made as float64, and are what float32 makes of them")]
+
+use serde_json::{Value, json};
+
+use super::support::CliTest;
+
+/// A wave over 40 rows of 60 columns, in chunks of 16 x 25 (the last ones are cut), with a little noise.
+fn write_wave(test: &CliTest, name: &str, fill_value: &Value, attributes: &Value) -> Vec<f32> {
+    let value = |row: u32, column: u32| {
+        let (row, column) = (f64::from(row), f64::from(column));
+        let noise = (row * 12.9898 + column * 78.233).sin() * 43_758.5;
+        (280.0 + 20.0 * (row / 9.0).sin() * (column / 11.0).cos() + 0.01 * (noise - noise.floor())) as f32
+    };
+    test.write(
+        &format!("{name}/zarr.json"),
+        json!({
+            "zarr_format": 3, "node_type": "array", "shape": [40, 60], "data_type": "float32",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16, 25]}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": fill_value, "attributes": attributes,
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "dimension_names": ["y", "x"],
+        })
+        .to_string(),
+    );
+    for chunk_row in 0..3 {
+        for chunk_column in 0..3 {
+            let elements = (0..16).flat_map(|row| (0..25).map(move |column| (row, column)));
+            let bytes = elements.flat_map(|(row, column)| value(chunk_row * 16 + row, chunk_column * 25 + column).to_le_bytes());
+            test.write(&format!("{name}/c/{chunk_row}/{chunk_column}"), bytes.collect::<Vec<u8>>());
+        }
+    }
+    (0..40).flat_map(|row| (0..60).map(move |column| value(row, column))).collect()
+}
+
+fn information(test: &CliTest, store: &str) -> Value {
+    test.run(["inspect", "--information", "--json", store]).succeeds().json()["information"].clone()
+}
+
+#[test]
+fn information_is_the_same_whatever_the_chunks() {
+    let test = CliTest::new();
+    write_wave(&test, "a", &json!(0.0), &json!({}));
+    let found = information(&test, "a");
+    assert_eq!((&found["of"], &found["data_type"], &found["leading_bits"]), (&json!("values"), &json!("float32"), &json!(9)));
+    let [down, right] = [0, 1].map(|axis: usize| &found["dimensions"][axis]);
+    assert_eq!((&down["name"], &down["pairs"]), (&json!("y"), &json!(39 * 60)));
+    assert_eq!((&right["name"], &right["pairs"]), (&json!("x"), &json!(40 * 59)));
+    assert_eq!(down["information"].as_array().unwrap().len(), 32);
+    assert!(down["total"].as_f64().unwrap() > 2.0, "{down}");
+    let forms: [&[&str]; 4] = [
+        &["-c", "0,0"],
+        &["-c", "1,7"],
+        &["-c", "5,4", "-s", "20,12"],
+        &["--zarr-format", "2", "-c", "40,1"],
+    ];
+    for (number, form) in forms.into_iter().enumerate() {
+        let store = format!("b{number}");
+        test.run(["transcode"].iter().chain(form).chain(&["a", &store])).succeeds();
+        for threads in ["1", "4"] {
+            let again = test.run(["inspect", "--information", "--json", "--threads", threads, &store]).succeeds();
+            assert_eq!(again.json()["information"], found, "{form:?}");
+        }
+    }
+}
+
+#[test]
+fn information_is_drawn_in_80_columns_with_the_bits_that_keep_it() {
+    let test = CliTest::new();
+    write_wave(&test, "a", &json!(0.0), &json!({}));
+    test.run(["transcode", "-d", "float64", "a", "b"]).succeeds();
+    for store in ["a", "b"] {
+        let run = test.run(["inspect", "--information", store]).succeeds();
+        let text = run.text();
+        let (_, drawn) = text.split_once("bitwise real information").unwrap();
+        assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
+        assert!(drawn.contains("± exponent") && drawn.contains("significand hold"), "{drawn}");
+        assert!(drawn.contains('█') || drawn.contains('▇'), "{drawn}");
+    }
+}
+
+#[test]
+fn missing_values_are_no_neighbours() {
+    let test = CliTest::new();
+    let values = write_wave(&test, "a", &json!(0.0), &json!({}));
+    write_wave(&test, "b", &json!(0.0), &json!({"_FillValue": values[61]}));
+    let with = &information(&test, "b")["dimensions"];
+    // The element at (1, 1) is the second of one pair and the first of another, along either dimension.
+    assert_eq!((&with[0]["pairs"], &with[1]["pairs"]), (&json!(39 * 60 - 2), &json!(40 * 59 - 2)));
+    let whole = test.run(["inspect", "--information", "--missing", "none", "--json", "b"]).succeeds().json();
+    assert_eq!(whole["information"], information(&test, "a"));
+}
+
+#[test]
+fn absent_chunks_are_pairs_of_the_fill_value() {
+    let test = CliTest::new();
+    for fill in ["0.0", "\"NaN\""] {
+        let fill: Value = serde_json::from_str(fill).unwrap();
+        write_wave(&test, "a", &fill, &json!({}));
+        for key in ["0/1", "1/1", "2/2"] {
+            std::fs::remove_file(test.path(&format!("a/c/{key}"))).unwrap();
+        }
+        test.run(["transcode", "--overwrite", "--write-empty-chunks", "-c", "0,0", "a", "b"]).succeeds();
+        assert_eq!(information(&test, "a"), information(&test, "b"), "{fill}");
+        test.run(["transcode", "--overwrite", "-c", "4,5", "-s", "16,25", "a", "c"]).succeeds();
+        assert_eq!(information(&test, "c"), information(&test, "b"), "{fill}, in shards");
+    }
+}
+
+#[test]
+fn information_of_a_quantised_array_is_that_of_its_codes() {
+    let test = CliTest::new();
+    write_wave(&test, "a", &json!("NaN"), &json!({}));
+    test.run(["transcode", "--quantize", "uint8", "a", "b"]).succeeds();
+    test.run(["transcode", "--quantize", "uint8", "--as", "plain", "a", "c"]).succeeds();
+    let (codes, plain) = (information(&test, "b"), information(&test, "c"));
+    assert_eq!((&codes["of"], &codes["data_type"]), (&json!("codes"), &json!("uint8")));
+    assert_eq!(codes["dimensions"], plain["dimensions"]);
+    assert_eq!(codes["bits"][0], json!("m1"));
+}
+
+#[test]
+fn information_wants_an_array_of_numbers() {
+    let test = CliTest::new();
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.run(["inspect", "--information", "g"]).fails(1, &["is a group"]);
+}
+
+/// Elements of a stored array that is decoded into one chunk.
+fn elements(test: &CliTest, store: &str) -> Vec<f32> {
+    test.run(["transcode", "--overwrite", "--codecs", "none", "-c", "0,0", store, "whole"]).succeeds();
+    test.read("whole/c/0/0").as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
+#[test]
+fn kept_bits_are_rounded_to_nearest_and_reported() {
+    let test = CliTest::new();
+    let values = write_wave(&test, "a", &json!(0.0), &json!({"units": "K"}));
+    let run = test.run(["transcode", "--keep-bits", "7", "--verify", "--json", "a", "b"]).succeeds();
+    let node = run.json()["nodes"][0].clone();
+    let report = &node["quantization"];
+    assert_eq!((&report["as"], &report["keep_bits"], &report["data_type"]), (&json!("bitround"), &json!(7), &json!("float32")));
+    assert_eq!((&report["range"], &report["codes"], &report["bound"]), (&Value::Null, &Value::Null, &Value::Null));
+    assert_eq!(node["verify"]["equal"], json!(true));
+    let rounded: Vec<f32> = values.iter().map(|value| (value / 2.0).round_ties_even() * 2.0).collect();
+    assert_eq!(elements(&test, "b"), rounded, "from 256 to 512, 7 bits are steps of 2");
+    let errors = values.iter().zip(&rounded).map(|(value, rounded)| (f64::from(*value) - f64::from(*rounded)).abs());
+    assert_eq!(report["max_abs_error"].as_f64(), errors.reduce(f64::max));
+    let document: Value = serde_json::from_slice(&test.read("b/zarr.json")).unwrap();
+    assert_eq!(document["codecs"][0], json!({"name": "numcodecs.bitround", "configuration": {"keepbits": 7}}));
+    let attributes = json!({"units": "K", "quantization": "quantization_info", "quantization_nsb": 7});
+    assert_eq!(document["attributes"], attributes);
+    assert_eq!(document["data_type"], json!("float32"));
+}
+
+#[test]
+fn bits_that_keep_the_information_are_found_by_a_first_pass() {
+    let test = CliTest::new();
+    write_wave(&test, "a", &json!(0.0), &json!({}));
+    let kept = information(&test, "a")["kept"].clone();
+    for (asked, place) in [("auto", 0), ("auto:0.999", 1)] {
+        let run = test.run(["transcode", "--keep-bits", asked, "--json", "--overwrite", "a", "b"]).succeeds();
+        let report = run.json()["nodes"][0]["quantization"].clone();
+        assert_eq!((&report["keep_bits"], &report["information"]), (&kept[place]["bits"], &kept[place]["share"]));
+    }
+    let plan = test.run(["transcode", "--keep-bits", "auto", "--json", "--dry-run", "a", "c"]).succeeds().json();
+    assert_eq!(plan["nodes"][0]["quantization"]["keep_bits"], Value::Null, "no chunk was read");
+    let plan = test.run(["transcode", "--keep-bits", "auto", "--dry-run", "a", "c"]).succeeds();
+    assert!(plan.text().contains("a first pass finds"), "{}", plan.text());
+}
+
+#[test]
+fn values_that_mark_the_missing_and_the_fill_value_are_not_rounded() {
+    let test = CliTest::new();
+    let mut values = write_wave(&test, "a", &json!(999.9), &json!({}));
+    write_wave(&test, "a", &json!(999.9), &json!({"missing_value": values[61]}));
+    std::fs::remove_file(test.path("a/c/2/2")).unwrap();
+    test.run(["transcode", "--keep-bits", "3", "--verify", "a", "b"]).succeeds();
+    let found = elements(&test, "b");
+    assert_eq!((found[61], found[39 * 60 + 59]), (values[61], 999.9));
+    // From 256 to 512, 3 bits are steps of 32.
+    values[61] = 0.0;
+    assert!(found.iter().enumerate().all(|(index, value)| index == 61 || *value == 999.9 || value % 32.0 == 0.0));
+}
+
+#[test]
+fn constant_arrays_keep_all_bits_and_say_so() {
+    let test = CliTest::new();
+    test.write_float32("a", "0.0", &[Some([0.1, 0.1, 0.1, 0.1])]);
+    let run = test.run(["transcode", "--keep-bits", "auto", "--json", "a", "b"]).succeeds().json();
+    assert_eq!(run["nodes"][0]["quantization"]["keep_bits"], json!(23));
+    assert_eq!(run["warnings"][0]["code"], json!("ZC306"));
+}
+
+#[test]
+fn kept_bits_of_a_hierarchy_leave_its_domain_alone_and_are_told_of_in_each_group() {
+    let test = CliTest::new();
+    let array = |name: &str, dimensions: Value, data_type: &str, attributes: Value| {
+        let shape: Vec<u64> = dimensions.as_array().unwrap().iter().map(|_| 4).collect();
+        test.write(
+            &format!("s/{name}/zarr.json"),
+            json!({
+                "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": data_type,
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
+                "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "attributes": attributes,
+                "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "dimension_names": dimensions,
+            })
+            .to_string(),
+        );
+        let elements = 4_usize.pow(u32::try_from(shape.len()).unwrap());
+        let values = (0..elements).flat_map(|place| (1.0_f32 + place as f32 / 7.0).to_le_bytes());
+        let bytes: Vec<u8> = if data_type == "float32" { values.collect() } else { vec![1; 4 * elements] };
+        test.write(&format!("s/{name}/c{}", "/0".repeat(shape.len())), bytes);
+    };
+    test.write("s/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.write("s/g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    let names = json!({"coordinates": "lon", "cell_measures": "area: cells", "formula_terms": "a: hyam"});
+    array("t", json!(["y", "x"]), "float32", names);
+    array("lon", json!(["y", "x"]), "float32", json!({}));
+    array("cells", json!(["y", "x"]), "float32", json!({}));
+    array("hyam", json!(["z"]), "float32", json!({}));
+    array("x", json!(["x"]), "float32", json!({}));
+    array("n", json!(["y", "x"]), "int32", json!({}));
+    array("g/u", json!(["y", "x"]), "float32", json!({"quantization_nsd": 4, "_QuantizeGranularBitRound": 4}));
+    array("g/quantization_info", json!([]), "int32", json!({"algorithm": "granular_bitround"}));
+    let result = test.run(["transcode", "--keep-bits", "5", "--json", "--verify", "s", "d"]).succeeds().json();
+    let nodes = result["nodes"].as_array().unwrap();
+    let rounded: Vec<&str> = nodes
+        .iter()
+        .filter(|node| !node["quantization"].is_null())
+        .map(|node| node["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(rounded, ["/g/u", "/t"]);
+    let read = |key: &str| -> Value { serde_json::from_slice(&test.read(&format!("d/{key}/zarr.json"))).unwrap() };
+    let container = read("quantization_info");
+    assert_eq!(container["attributes"]["algorithm"], json!("bitround"));
+    let by = format!("zarrcast version {}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(container["attributes"]["implementation"], json!(by));
+    assert_eq!((&container["shape"], &read("t")["attributes"]["quantization"]), (&json!([]), &json!("quantization_info")));
+    // Another algorithm's variable stays what it is.
+    assert_eq!(read("g/quantization_info")["attributes"], json!({"algorithm": "granular_bitround"}));
+    let attributes = json!({"quantization": "quantization_info_2", "quantization_nsb": 5});
+    assert_eq!(read("g/u")["attributes"], attributes);
+    assert_eq!(read("g/quantization_info_2")["attributes"]["algorithm"], json!("bitround"));
+    test.run(["validate", "--level", "data", "d"]).succeeds();
+    // The second time the variables are those that are there.
+    test.run(["transcode", "--keep-bits", "4", "d", "e"]).succeeds();
+    assert!(!test.exists("e/quantization_info_2") && !test.exists("e/g/quantization_info_3"));
+}
+
+#[test]
+fn kept_bits_that_make_no_sense_are_refused() {
+    let test = CliTest::new();
+    write_wave(&test, "a", &json!(0.0), &json!({}));
+    for bits in ["0", "53", "auto:1", "auto:0", "auto:x", "x", "-1"] {
+        test.run(["transcode", &format!("--keep-bits={bits}"), "a", "b"]).fails(2, &["keep-bits"]);
+    }
+    for other in [["--quantize", "uint8"], ["--max-error", "1"], ["--step", "1"], ["-d", "float64"]] {
+        test.run(["transcode", "--keep-bits", "7"].iter().chain(&other).chain(&["a", "b"]))
+            .fails(2, &["cannot be used with"]);
+    }
+    test.run(["transcode", "--keep-bits", "24", "a", "b"]).fails(1, &["23 explicit bits"]);
+    test.run(["transcode", "--quantize", "uint8", "a", "q"]).succeeds();
+    test.run(["transcode", "--keep-bits", "7", "q", "b"]).fails(1, &["--unpack"]);
+    test.run(["transcode", "--quantize", "uint8", "--as", "plain", "a", "p"]).succeeds();
+    test.run(["transcode", "--keep-bits", "7", "p", "b"]).fails(1, &["float arrays"]);
+    assert!(!test.exists("b"));
+}
+
+#[test]
+fn kept_bits_go_first_in_shards_and_in_version_2() {
+    let test = CliTest::new();
+    write_wave(&test, "a", &json!(0.0), &json!({}));
+    test.run(["transcode", "--keep-bits", "7", "a", "plain"]).succeeds();
+    let expected = elements(&test, "plain");
+    test.run(["transcode", "--keep-bits", "7", "-c", "8,5", "-s", "24,25", "--verify", "a", "s"]).succeeds();
+    let document: Value = serde_json::from_slice(&test.read("s/zarr.json")).unwrap();
+    assert_eq!(document["codecs"][0]["configuration"]["codecs"][0]["configuration"]["keepbits"], json!(7));
+    assert_eq!(elements(&test, "s"), expected);
+    test.run(["transcode", "--keep-bits", "7", "--zarr-format", "2", "--verify", "a", "v2"]).succeeds();
+    let document: Value = serde_json::from_slice(&test.read("v2/.zarray")).unwrap();
+    assert_eq!(document["filters"], json!([{"id": "bitround", "keepbits": 7}]));
+    assert_eq!(elements(&test, "v2"), expected);
+    // What is rounded already is rounded again, by one codec.
+    test.run(["transcode", "--keep-bits", "4", "s", "t"]).succeeds();
+    let document: Value = serde_json::from_slice(&test.read("t/zarr.json")).unwrap();
+    let names = document["codecs"][0]["configuration"]["codecs"].as_array().unwrap().clone();
+    assert_eq!(names.iter().filter(|codec| codec["name"] == "numcodecs.bitround").count(), 1);
+}
+
+#[test]
+fn kept_bits_are_part_of_a_plan_in_parts_and_of_a_resumed_run() {
+    let test = CliTest::new();
+    write_wave(&test, "a", &json!(0.0), &json!({}));
+    test.run(["transcode", "--keep-bits", "auto", "a", "b"]).succeeds();
+    test.run(["transcode", "--keep-bits", "auto", "--init", "--partitions", "3", "a", "c"]).succeeds();
+    for part in ["2", "0", "1"] {
+        test.run(["transcode", "--partition", part, "a", "c"]).succeeds();
+    }
+    test.run(["transcode", "--finish", "a", "c"]).succeeds();
+    for key in ["zarr.json", "c/0/0", "c/2/2"] {
+        assert_eq!(test.read(&format!("b/{key}")), test.read(&format!("c/{key}")), "{key}");
+    }
+    test.run(["transcode", "--keep-bits", "auto", "--resume", "a", "d"]).succeeds();
+    assert_eq!(test.read("d/c/1/1"), test.read("b/c/1/1"));
+}
