@@ -69,6 +69,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage-op
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l requests -d 'The most requests in flight [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing-status -d 'Take chunks that the store refuses for absent' -r -f -a "403\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l stats -d 'Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, missing, the fill value'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l information -d 'Find the bitwise real information along each dimension, and the bits that keep 99 and 99.9 % of it'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chunk -d 'Let --chunk count inner chunks of shards'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l cf -d 'Apply the attributes scale_factor, add_offset and _Unsigned first, as CF readers do'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as one JSON document'
@@ -124,6 +125,7 @@ ZC302\t'quantize-fill-value-moved'
 ZC303\t'quantize-clamped'
 ZC304\t'quantize-cf-type'
 ZC305\t'quantize-readers'
+ZC306\t'keep-bits-no-information'
 ZD101\t'data-type-unregistered'
 ZD102\t'data-type-unsupported'
 ZD103\t'data-type-invalid'
@@ -261,6 +263,7 @@ ZC302\t'quantize-fill-value-moved'
 ZC303\t'quantize-clamped'
 ZC304\t'quantize-cf-type'
 ZC305\t'quantize-readers'
+ZC306\t'keep-bits-no-information'
 ZD101\t'data-type-unregistered'
 ZD102\t'data-type-unsupported'
 ZD103\t'data-type-invalid'
@@ -409,6 +412,7 @@ ZC302\t'quantize-fill-value-moved'
 ZC303\t'quantize-clamped'
 ZC304\t'quantize-cf-type'
 ZC305\t'quantize-readers'
+ZC306\t'keep-bits-no-information'
 ZD101\t'data-type-unregistered'
 ZD102\t'data-type-unsupported'
 ZD103\t'data-type-invalid'
@@ -607,6 +611,7 @@ uint64\t''
 uint8\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'The greatest error that is allowed; quantises in the widest step that keeps it' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l step -d 'The step between codes; quantises to multiples of it' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l keep-bits -d 'Keep N bits of the significand of floats, or as many as keep P (0.99) of their information; they stay floats' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'How the codes are written' -r -f -a "codecs\t'The float array, with scale_offset and cast_value in its codec chain'
 cf\t'An integer array with the CF attributes scale_factor and add_offset'
 plain\t'An integer array, attributes as they are'"

@@ -160,10 +160,8 @@ impl ValueProgram {
     /// Whether a value can be at fault, or counts in figures.
     pub fn is_fallible(&self) -> bool {
         let is_infallible = |step: &ValueStep| {
-            matches!(
-                step,
-                ValueStep::Swap(_) | ValueStep::BitRound(_) | ValueStep::KeepBits(_) | ValueStep::Unpack(_)
-            )
+            // Figures are of elements, of which padding is none.
+            matches!(step, ValueStep::Swap(_) | ValueStep::BitRound(_) | ValueStep::Unpack(_))
         };
         self.steps.iter().any(|(step, ..)| !is_infallible(step))
     }

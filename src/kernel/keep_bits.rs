@@ -148,7 +148,8 @@ fn round<T: Rounded>(bits: u64, codec: BitRound) -> u64 {
 fn measure<T: Rounded>(source: &[u8], target: &[u8]) -> TileFigures {
     let mut figures = TileFigures::default();
     for (source, target) in source.chunks_exact(size_of::<T>()).zip(target.chunks_exact(size_of::<T>())) {
-        let [value, rounded] = [source, target].map(|element| bytemuck::pod_read_unaligned::<T>(element).to_float64());
+        let [value, rounded] =
+            [source, target].map(|element| bytemuck::pod_read_unaligned::<T>(element).to_float64());
         let error = (rounded - value).abs();
         figures.nan += usize::from(value.is_nan());
         // The difference of what is not finite is NaN.

@@ -97,13 +97,18 @@ impl BitSurvey<'_> {
     }
 
     /// The threads that a budget has room for.
-    pub(super) fn threads_of(side: &StoredArray, size: usize, budget: Budget) -> Result<usize, OperationError> {
+    pub(super) fn threads_of(
+        side: &StoredArray,
+        size: usize,
+        budget: Budget,
+    ) -> Result<usize, OperationError> {
         let waiting = Self::waiting_bytes(side, size);
         let unit = Self::unit_bytes(side);
         let store = side.node.name();
         let Some(left) = budget.bytes().checked_sub(waiting).filter(|left| *left >= unit) else {
             let needed = waiting.saturating_add(unit);
-            let purpose = format!("for the information in the bits of `{store}`, whose layers of chunks are large");
+            let purpose =
+                format!("for the information in the bits of `{store}`, whose layers of chunks are large");
             return Err(budget.too_small(needed, &purpose));
         };
         Ok(budget.threads().min(usize::try_from(left / unit).unwrap_or(usize::MAX)).max(1))
@@ -158,7 +163,8 @@ impl BitSurvey<'_> {
         }
         let shape = &self.side.metadata.shape;
         for (dimension, counted) in all.iter_mut().enumerate() {
-            let neighbours = |axis: usize, length: u64| if axis == dimension { length.saturating_sub(1) } else { length };
+            let neighbours =
+                |axis: usize, length: u64| if axis == dimension { length.saturating_sub(1) } else { length };
             let pairs = shape.iter().enumerate().map(|(axis, length)| neighbours(axis, *length));
             let pairs: u64 = pairs.fold(1, u64::saturating_mul);
             if let Some(fill) = self.fill() {
@@ -316,7 +322,9 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>, OperationErro
         return Ok(None);
     };
     let number_type = encoded.data_type.number().filter(|number_type| !number_type.is_float());
-    let Some(number_type) = number_type.filter(|_| source.data_type.number().is_some_and(NumberType::is_float)) else {
+    let Some(number_type) =
+        number_type.filter(|_| source.data_type.number().is_some_and(NumberType::is_float))
+    else {
         return Ok(None);
     };
     let nan = leading.iter().find_map(|stage| match stage.configuration.role() {

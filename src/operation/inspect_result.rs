@@ -11,8 +11,8 @@ use crate::metadata::json::Json;
 use crate::operation::drawing::ArrayDrawing;
 use crate::operation::validate_result::Failure;
 pub use values::{
-    ChunkResult, ChunkStage, DimensionInformation, HistogramResult, InformationResult, KeptBits, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow,
-    StatsResult, SuggestionResult,
+    ChunkResult, ChunkStage, DimensionInformation, HistogramResult, InformationResult, KeptBits, PreviewAxis,
+    PreviewIndex, PreviewResult, PreviewRow, StatsResult, SuggestionResult,
 };
 
 /// One node.

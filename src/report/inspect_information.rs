@@ -19,14 +19,14 @@ const NONE: char = '·';
 
 /// What it is about.
 pub(super) fn heading(information: &InformationResult) -> String {
-    let of = if information.of == "codes" { "of the codes, " } else { "" };
-    format!("bitwise real information {of}{}", information.data_type)
+    format!("bitwise real information of {} {}", information.data_type, information.of)
 }
 
 /// A row for each dimension.
 pub(super) fn table(information: &InformationResult) -> Table {
     let shares: Vec<String> = information.kept.iter().map(|kept| format!("{} % in", share(kept))).collect();
-    let mut columns = vec![("dimension", Align::Left), ("pairs", Align::Right), ("information", Align::Right)];
+    let mut columns =
+        vec![("dimension", Align::Left), ("pairs", Align::Right), ("information", Align::Right)];
     columns.extend(shares.iter().map(|share| (share.as_str(), Align::Right)));
     let mut table = Table::new(&columns);
     for dimension in &information.dimensions {
@@ -39,27 +39,21 @@ pub(super) fn table(information: &InformationResult) -> Table {
 
 /// What it comes to.
 pub(super) fn verdict(information: &InformationResult) -> String {
-    let kept: Vec<String> = information
-        .kept
-        .iter()
-        .map(|kept| format!("{} hold {} % of it", kept_bits(kept), share(kept)))
-        .collect();
-    if kept.is_empty() {
-        return "neighbours share no information: nothing can be told of how many bits matter".to_owned();
-    }
+    let keep = |kept: &KeptBits| if kept.bits == 1 { "keeps" } else { "keep" };
+    let Some((first, others)) = information.kept.split_first() else {
+        return "neighbours share no information: it does not tell how many bits matter".to_owned();
+    };
     let of = if information.leading_bits > 1 { " of the significand" } else { "" };
-    let (first, others) = kept.split_first().map_or(("", &kept[..]), |(first, others)| (first.as_str(), others));
-    let first = first.replacen(" hold", &format!("{of} hold"), 1);
-    let all: Vec<&str> = std::iter::once(first.as_str()).chain(others.iter().map(String::as_str)).collect();
-    format!("along every dimension {}", all.join(", "))
+    let mut text =
+        format!("{}{of} {} {} % of it along every dimension", kept_bits(first), keep(first), share(first));
+    for kept in others {
+        text.push_str(&format!(", {} {} %", kept_bits(kept), share(kept)));
+    }
+    text
 }
 
 /// Writes the table, the drawing and the verdict.
-pub(super) fn write(
-    information: &InformationResult,
-    style: Style,
-    output: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write(information: &InformationResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     table(information).write(style, output)?;
     writeln!(output)?;
     let leading = usize::try_from(information.leading_bits).unwrap_or(0);

@@ -5,8 +5,12 @@ those with NaN to the definition of Kloewer et al. 2021 by numpy. The fields are
 Licence v3.0).
 """
 
+import os
 import warnings
 from pathlib import Path
+
+# xbitinfo draws a line for each variable.
+os.environ["TQDM_DISABLE"] = "1"
 
 import iris_sample_data
 import numcodecs
@@ -213,6 +217,9 @@ def kept_bits(tally, zarrcast, place):
                 np.testing.assert_array_equal(np.asarray(array[...]), rounded)
                 error = np.nanmax(np.abs(rounded.astype("f8") - values.astype("f8")))
                 assert node["quantization"]["max_abs_error"] == error
+                assert node["quantization"]["count"] == values.size and node["quantization"]["nan"] == np.isnan(values).sum()
+                rms = np.sqrt(np.nanmean((rounded.astype("f8") - values.astype("f8")) ** 2))
+                np.testing.assert_allclose(node["quantization"]["rms_error"], rms, rtol=NEAR)
                 assert array.attrs["quantization"] == "quantization_info"
                 assert array.attrs.get("quantization_nsb", bits) == bits
                 if asked == "7":

@@ -63,11 +63,7 @@ impl Contents<'_> {
     }
 
     /// The bits of values that count as missing.
-    fn missing(
-        &self,
-        number_type: NumberType,
-        options: &InspectOptions,
-    ) -> Result<Vec<u64>, OperationError> {
+    fn missing(&self, number_type: NumberType, options: &InspectOptions) -> Result<Vec<u64>, OperationError> {
         if !matches!(self.source.data_type, DataType::Number(_)) {
             return Ok(Vec::new());
         }

@@ -69,8 +69,7 @@ pub(super) fn documents(
 /// A variable without dimensions and without data.
 fn document(zarr_format: u64) -> NodeDocuments {
     let empty = || Json::Array(Vec::new());
-    let attributes =
-        Object::new().with(ALGORITHM, BITROUND).with(IMPLEMENTATION, implementation().as_str());
+    let attributes = Object::new().with(ALGORITHM, BITROUND).with(IMPLEMENTATION, implementation().as_str());
     let node = |key: &str, json: Object| (key.to_owned(), NodeDocument::new(json.into()));
     if zarr_format == 2 {
         let array = Object::new()

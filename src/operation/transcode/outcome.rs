@@ -2,6 +2,7 @@
 
 use super::budget::Memory;
 use super::plan::Plan;
+use super::plan::keep_bits::BitRounding;
 use super::plan::route::name_of;
 use super::verify::Verification;
 use crate::diagnostic::{Diagnostic, code};
@@ -13,9 +14,8 @@ use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::json::Json;
 use crate::operation::draft::Planned;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::QuantizeForm;
-use super::plan::keep_bits::BitRounding;
 use crate::operation::options::KeepBits;
+use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{
@@ -87,7 +87,11 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
     });
     let quantization = quantization.or_else(|| {
         let rounding = plan.rounding.as_ref()?;
-        let mut result = rounding_result(rounding, tally.figures, elements, ran);
+        let mut figures = tally.figures;
+        let absent = elements.unwrap_or(figures.count).saturating_sub(figures.count);
+        figures.count += absent;
+        figures.nan += if rounding.fill_is_nan { absent } else { 0 };
+        let mut result = rounding_result(rounding, &figures, ran);
         result.bytes_source = Some(tally.bytes_read);
         result.bytes_destination = bytes_written;
         Some(result)
@@ -203,14 +207,8 @@ pub(super) fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> 
     Some(Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help).at_node(path))
 }
 
-/// What `--keep-bits` does; absent elements stay as they are.
-fn rounding_result(
-    rounding: &BitRounding,
-    stored: QuantizeFigures,
-    elements: Option<u64>,
-    ran: bool,
-) -> QuantizationResult {
-    let count = elements.unwrap_or(stored.count).max(stored.count);
+/// What `--keep-bits` does.
+fn rounding_result(rounding: &BitRounding, figures: &QuantizeFigures, ran: bool) -> QuantizationResult {
     QuantizationResult {
         form: "bitround",
         data_type: Some(rounding.number_type.name()),
@@ -225,12 +223,12 @@ fn rounding_result(
         step: None,
         codes: None,
         nan_code: None,
-        count,
-        nan: ran.then_some(stored.nan),
+        count: figures.count,
+        nan: ran.then_some(figures.nan),
         clamped: None,
-        max_abs_error: ran.then_some(stored.max_abs_error),
+        max_abs_error: ran.then_some(figures.max_abs_error),
         max_abs_error_clamped: None,
-        rms_error: ran.then(|| QuantizeFigures { count, ..stored }.rms_error()),
+        rms_error: ran.then(|| figures.rms_error()),
         bound: None,
         readers: Some("zarr-python 3, xarray, zarrs, zarrcast"),
         reader_workaround: None,

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use super::container;
 use super::format::from_v2::tell_of_members;
 use super::format::version_2::in_v3_form;
-use super::container;
 use super::selection::{self, Coordinates, Member, SourceArray};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;

@@ -283,7 +283,8 @@ fn values(
         max_abs_error: Some(compared.max_abs_error),
         bound: bound.or(tolerance),
     };
-    let warning = (quantization.is_none() && compared.max_abs_error > 0.0).then(|| {
+    let rounds = quantization.is_some() || plan.rounding.is_some();
+    let warning = (!rounds && compared.max_abs_error > 0.0).then(|| {
         Diagnostic::new(
             code::CAST_VALUE_LOSSY,
             format!("the destination's chain rounds values: by up to {}", compared.max_abs_error),

@@ -16,7 +16,9 @@ use crate::operation::drawing::finite_range;
 use crate::operation::inspect_result::{
     ArrayResult, GroupResult, HistogramResult, InspectResult, NodeResult, PreviewResult,
 };
-use crate::report::{inspect_information, inspect_preview, inspect_text, inspect_tree, inspect_values, quantity};
+use crate::report::{
+    inspect_information, inspect_preview, inspect_text, inspect_tree, inspect_values, quantity,
+};
 
 /// Nodes of a tree that have a row; of more, the sums are said.
 const MOST_NODES: usize = 2000;

@@ -1,5 +1,6 @@
 //! `--data-type`: values and the fill value converted by `cast_value`'s rules.
 
+use super::keep_bits::BitRounding;
 use crate::codec::conversion::ValueChange;
 use crate::codec::kinds::Role;
 use crate::codec::kinds::cast_value::is_lossy;
@@ -11,7 +12,6 @@ use crate::operation::draft::{Draft, codec_names, follow};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
-use super::keep_bits::BitRounding;
 use crate::operation::quantize::quantization::Quantization;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 

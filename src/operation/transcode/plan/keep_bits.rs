@@ -1,6 +1,5 @@
 //! `--keep-bits`: floats stay floats, with fewer bits in their significand (`bitround`; CF conventions 8.4).
 
-use super::change::Changed;
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::codec::conversion::ValueChange;
@@ -22,6 +21,7 @@ use crate::operation::new_driver;
 use crate::operation::numbers::Numbers;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::KeepBits;
+use crate::operation::quantize::range::FloatType;
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::stored::side;
 
@@ -34,6 +34,9 @@ const BITS: &str = "quantization_nsb";
 const DIGITS: &str = "quantization_nsd";
 const OF_NETCDF: &str = "_Quantize";
 
+/// The codec, by the name that zarr-python knows: it has none for the registered one, `bitround`.
+const CODEC: &str = "numcodecs.bitround";
+
 /// The rounding of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::operation) struct BitRounding {
@@ -43,6 +46,8 @@ pub(in crate::operation) struct BitRounding {
     pub number_type: NumberType,
     /// All explicit bits of a significand.
     pub all: u32,
+    /// Whether absent elements are NaN.
+    pub fill_is_nan: bool,
     /// The name of the variable that tells how, in the array's group.
     pub container: String,
 }
@@ -54,6 +59,11 @@ impl BitRounding {
             KeepBits::Bits(bits) | KeepBits::Found(bits, _) => Some(bits),
             KeepBits::Auto(_) => None,
         }
+    }
+
+    /// Whether a finding is that no registry has the name that the codec was given, which is that of most readers.
+    pub(super) fn is_named_by(&self, found: &Diagnostic) -> bool {
+        found.is(code::CODEC_UNREGISTERED) && found.message.contains(CODEC)
     }
 
     /// Where the data had no information, nothing is rounded.
@@ -75,11 +85,13 @@ pub(super) fn apply(
     source: &OpenedArray,
     (keep, container): (KeepBits, &str),
     draft: &mut Draft,
-) -> Result<Changed, OperationError> {
+) -> Result<(ValueChange, BitRounding), OperationError> {
     let number_type = float_type(source)?;
     refuse_packed(&draft.codecs, &source.store)?;
     let all = number_type.significand_bits().map_or(52, |bits| bits - 1);
-    let rounding = BitRounding { keep, number_type, all, container: container.to_owned() };
+    let fill = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
+    let fill_is_nan = fill.is_some_and(|fill| FloatType(number_type).value(fill).is_nan());
+    let rounding = BitRounding { keep, number_type, all, fill_is_nan, container: container.to_owned() };
     let bits = rounding.bits().unwrap_or(all);
     if bits > all {
         return Err(OperationError::data(format!(
@@ -87,12 +99,12 @@ pub(super) fn apply(
         )));
     }
     draft.edit_innermost(|chain| {
-        let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | "numcodecs.bitround");
-        // A name that is there stays; else it is the one that zarr-python knows, which has none for the registered one.
+        let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
+        // A name that is there stays.
         let name = chain.iter().find(|codec| is_bitround(codec)).map(|codec| codec.name.clone());
         chain.retain(|codec| !is_bitround(codec));
         let configuration = Object::new().with("keepbits", u64::from(bits));
-        let name = name.unwrap_or_else(|| "numcodecs.bitround".to_owned());
+        let name = name.unwrap_or_else(|| CODEC.to_owned());
         chain.insert(0, CodecMetadata::new(&name, Some(configuration)));
     });
     let mut attributes = draft.attributes();
@@ -110,16 +122,10 @@ pub(super) fn apply(
         attributes.insert(BITS, u64::from(bits));
     }
     draft.set_attributes(attributes);
-    let fill = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
     // What marks the missing, or is what absent chunks hold, has to be known again.
     let kept: Vec<u64> = missing::declared(source, number_type).into_iter().chain(fill).collect();
     let kernel = Box::new(Kernel::new(number_type, bits, &kept));
-    Ok(Changed {
-        change: ValueChange::KeepBits(kernel),
-        quantization: None,
-        rounding: Some(rounding),
-        absent: source.fill_value.clone(),
-    })
+    Ok((ValueChange::KeepBits(kernel), rounding))
 }
 
 /// The fewest bits that keep a share of the information along every dimension, at least one; all where none is found.

@@ -2,8 +2,8 @@
 
 use super::change::{self, Changed};
 use super::check::check;
-use super::keep_bits;
 use super::described::Described;
+use super::keep_bits;
 use super::work::{Ends, Work};
 use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
@@ -193,7 +193,8 @@ impl Planner<'_> {
         let (quantization, rounding) = (changed.quantization.clone(), changed.rounding.clone());
         if let Some(rounding) = &rounding {
             // Whatever equals the fill value is not rounded.
-            warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST));
+            warnings
+                .retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !rounding.is_named_by(known));
             warnings.extend(rounding.warning());
         }
         let change = changed.change.clone();
@@ -342,7 +343,12 @@ impl Planner<'_> {
         quantization: Option<Quantization>,
         draft: &mut Draft,
     ) -> Result<Changed, OperationError> {
-        let plain = |change| Changed { change, quantization: None, rounding: None, absent: source.fill_value.clone() };
+        let plain = |change| Changed {
+            change,
+            quantization: None,
+            rounding: None,
+            absent: source.fill_value.clone(),
+        };
         if let Some(quantization) = quantization {
             if let Some(codecs) = &self.options.codecs {
                 draft.set_codecs(read_chain(codecs, "--codecs")?);
@@ -355,7 +361,8 @@ impl Planner<'_> {
             if let Some(codecs) = &self.options.codecs {
                 draft.set_codecs(read_chain(codecs, "--codecs")?);
             }
-            return keep_bits::apply(source, (keep, self.container), draft);
+            let (change, rounding) = keep_bits::apply(source, (keep, self.container), draft)?;
+            return Ok(Changed { rounding: Some(rounding), ..plain(change) });
         }
         if self.options.unpack {
             let (change, absent) = unpack::apply(source, self.options, draft)?;

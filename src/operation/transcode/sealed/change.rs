@@ -11,7 +11,8 @@ use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::options::{
-    ChangeOptions, Compression, KeepBits, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, Slice,
+    ChangeOptions, Compression, KeepBits, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest,
+    Slice,
 };
 
 pub(super) const ROUNDINGS: [(&str, Rounding); 5] = [
