@@ -269,7 +269,9 @@ pub struct PairCounter {
     size: usize,
     kernel: TileKernel<(), count_loop::TileOnes>,
     /// What is counted next: runs of all lengths, gathered.
-    stage: Vec<u8>,
+    stage: Vec<u64>,
+    /// Bytes of it that are filled.
+    filled: usize,
 }
 
 /// Bytes that are counted at a time: they stay in a level 1 cache.
@@ -283,7 +285,8 @@ impl PairCounter {
 
     /// The same, with the loop of one instruction set.
     pub fn with_instruction_set(size: usize, set: InstructionSet) -> Self {
-        PairCounter { size, kernel: TileKernel::select::<CountLoop>(set), stage: Vec::with_capacity(STAGE) }
+        let stage = vec![0; STAGE / size_of::<u64>()];
+        PairCounter { size, kernel: TileKernel::select::<CountLoop>(set), stage, filled: 0 }
     }
 
     /// How often each bit is set in a box.
@@ -346,18 +349,22 @@ impl PairCounter {
     fn gather<'a>(&mut self, runs: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>, ones: &mut Ones) {
         for (mut first, mut second) in runs {
             while !first.is_empty() {
-                let room = (STAGE - self.stage.len()).min(first.len());
+                let stage = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.stage)[self.filled..];
+                let room = stage.len().min(first.len());
                 let (now, later) = first.split_at(room);
                 first = later;
                 match &mut second {
-                    None => self.stage.extend_from_slice(now),
+                    None => stage[..room].copy_from_slice(now),
                     Some(second) => {
                         let (also, rest) = second.split_at(room.min(second.len()));
                         *second = rest;
-                        self.stage.extend(now.iter().zip(also).map(|(one, other)| one & other));
+                        for ((staged, one), other) in stage.iter_mut().zip(now).zip(also) {
+                            *staged = one & other;
+                        }
                     }
                 }
-                if self.stage.len() == STAGE {
+                self.filled += room;
+                if self.filled == STAGE {
                     self.flush(ones);
                 }
             }
@@ -366,16 +373,14 @@ impl PairCounter {
     }
 
     fn flush(&mut self, ones: &mut Ones) {
-        self.stage.resize(self.stage.len().next_multiple_of(size_of::<u64>()), 0);
-        let width = self.size * 8;
-        for piece in self.stage.chunks(STAGE) {
-            let tile: Vec<u64> = bytemuck::pod_collect_to_vec(piece);
-            let counted = self.kernel.run(bytemuck::cast_slice(&tile), &mut [], &());
-            for (position, count) in counted.into_iter().enumerate() {
-                ones[position % width] += u64::from(count);
-            }
+        let bytes = bytemuck::cast_slice_mut::<u64, u8>(&mut self.stage);
+        let whole = self.filled.next_multiple_of(size_of::<u64>());
+        bytes[self.filled..whole].fill(0);
+        let counted = self.kernel.run(&bytes[..whole], &mut [], &());
+        for (position, count) in counted.into_iter().enumerate() {
+            ones[position % (self.size * 8)] += u64::from(count);
         }
-        self.stage.clear();
+        self.filled = 0;
     }
 }
 

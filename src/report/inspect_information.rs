@@ -45,7 +45,7 @@ pub(super) fn verdict(information: &InformationResult) -> String {
     };
     let of = if information.leading_bits > 1 { " of the significand" } else { "" };
     let mut text =
-        format!("{}{of} {} {} % of it along every dimension", kept_bits(first), keep(first), share(first));
+        format!("{}{of} {} {} % of it in every dimension", kept_bits(first), keep(first), share(first));
     for kept in others {
         text.push_str(&format!(", {} {} %", kept_bits(kept), share(kept)));
     }

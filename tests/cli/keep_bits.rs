@@ -150,7 +150,19 @@ fn information_wants_an_array_of_numbers() {
 
 /// Elements of a stored array that is decoded into one chunk.
 fn elements(test: &CliTest, store: &str) -> Vec<f32> {
-    test.run(["transcode", "--overwrite", "--codecs", "none", "-c", "0,0", store, "whole"]).is_done();
+    test.run([
+        "transcode",
+        "--overwrite",
+        "--zarr-format",
+        "3",
+        "--codecs",
+        "none",
+        "-c",
+        "0,0",
+        store,
+        "whole",
+    ])
+    .is_done();
     test.read("whole/c/0/0").as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
@@ -341,8 +353,8 @@ fn kept_bits_go_first_in_shards_and_in_version_2() {
 fn kept_bits_are_part_of_a_plan_in_parts_and_of_a_resumed_run() {
     let test = CliTest::new();
     write_wave(&test, "a", &json!(0.0), &json!({}));
-    test.run(["transcode", "--keep-bits", "auto", "a", "b"]).is_done();
-    test.run(["transcode", "--keep-bits", "auto", "--init", "--partitions", "3", "a", "c"]).is_done();
+    test.run(["transcode", "--keep-bits", "auto:0.9", "a", "b"]).is_done();
+    test.run(["transcode", "--keep-bits", "auto:0.9", "--init", "--partitions", "3", "a", "c"]).is_done();
     for part in ["2", "0", "1"] {
         test.run(["transcode", "--partition", part, "a", "c"]).is_done();
     }
@@ -350,6 +362,6 @@ fn kept_bits_are_part_of_a_plan_in_parts_and_of_a_resumed_run() {
     for key in ["zarr.json", "c/0/0", "c/2/2"] {
         assert_eq!(test.read(&format!("b/{key}")), test.read(&format!("c/{key}")), "{key}");
     }
-    test.run(["transcode", "--keep-bits", "auto", "--resume", "a", "d"]).is_done();
+    test.run(["transcode", "--keep-bits", "auto:0.9", "--resume", "a", "d"]).is_done();
     assert_eq!(test.read("d/c/1/1"), test.read("b/c/1/1"));
 }

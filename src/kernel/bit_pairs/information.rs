@@ -32,7 +32,7 @@ impl BitPairs {
                 return 0.0;
             }
             let (first, second, both) = (self.first[position], self.second[position], self.both[position]);
-            let neither = self.pairs - (first + second - both);
+            let neither = self.pairs - first - (second - both);
             let share = |count_of: u64| count_of as f64 / count;
             let (one, other) = (share(first), share(second));
             let term = |joint: u64, of_one: f64, of_other: f64| {

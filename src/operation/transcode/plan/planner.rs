@@ -103,7 +103,9 @@ impl Planner<'_> {
             }
             (None, _) => None,
         };
-        if let Some(KeepBits::Auto(share)) = self.options.keep_bits.filter(|_| !self.run.dry_run) {
+        // Parts of a job have no pass for it: the bits are found when it is begun.
+        let finds_bits = !self.run.dry_run || self.run.partitions.is_some();
+        if let Some(KeepBits::Auto(share)) = self.options.keep_bits.filter(|_| finds_bits) {
             let found = self.kept_bits(&source, &listing, share, progress)?;
             let options = ChangeOptions { keep_bits: Some(found), ..self.options.clone() };
             return Planner { options: &options, ..*self }.assemble(source, target, listing, None);
