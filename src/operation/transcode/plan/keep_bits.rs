@@ -123,7 +123,9 @@ pub(super) fn apply(
     }
     draft.set_attributes(attributes);
     // What marks the missing, or is what absent chunks hold, has to be known again.
-    let kept: Vec<u64> = missing::declared(source, number_type).into_iter().chain(fill).collect();
+    let alone = Kernel::new(number_type, bits, &[]);
+    let values = missing::declared(source, number_type).into_iter().chain(fill);
+    let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
     let kernel = Box::new(Kernel::new(number_type, bits, &kept));
     Ok((ValueChange::KeepBits(kernel), rounding))
 }
