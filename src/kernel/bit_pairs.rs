@@ -98,7 +98,7 @@ impl BitPatterns {
 
     /// Writes the patterns of `elements` into `block`.
     pub fn fill(&self, elements: &[u8], block: &mut Block) {
-        with_element!(self.number_type.element(), T => self.fill_as::<T>(elements, block));
+        with_element!(self.number_type.element(), T => fill_as::<T>(elements, block));
         if self.missing.is_empty() {
             return;
         }
@@ -115,30 +115,31 @@ impl BitPatterns {
             patterns[place].fill(0);
         });
     }
+}
 
-    fn fill_as<T: Pattern>(&self, elements: &[u8], block: &mut Block) {
-        let Block { patterns, valid, has_missing } = block;
-        patterns.clear();
-        patterns.resize(elements.len(), 0);
-        let size = size_of::<T>();
-        let mut is_any_nan = false;
-        for (element, pattern) in elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size)) {
-            let (bits, is_nan) = bytemuck::pod_read_unaligned::<T>(element).pattern();
-            pattern.copy_from_slice(bytemuck::bytes_of(&bits));
-            is_any_nan |= is_nan;
-        }
-        *has_missing = is_any_nan;
-        if !is_any_nan {
-            return;
-        }
-        valid.clear();
-        valid.resize(elements.len(), u8::MAX);
-        let each = elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size));
-        for ((element, pattern), valid) in each.zip(valid.chunks_exact_mut(size)) {
-            if bytemuck::pod_read_unaligned::<T>(element).pattern().1 {
-                pattern.fill(0);
-                valid.fill(0);
-            }
+/// Writes the patterns of elements that are missing nowhere but where they are NaN.
+fn fill_as<T: Pattern>(elements: &[u8], block: &mut Block) {
+    let Block { patterns, valid, has_missing } = block;
+    patterns.clear();
+    patterns.resize(elements.len(), 0);
+    let size = size_of::<T>();
+    let mut is_any_nan = false;
+    for (element, pattern) in elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size)) {
+        let (bits, is_nan) = bytemuck::pod_read_unaligned::<T>(element).pattern();
+        pattern.copy_from_slice(bytemuck::bytes_of(&bits));
+        is_any_nan |= is_nan;
+    }
+    *has_missing = is_any_nan;
+    if !is_any_nan {
+        return;
+    }
+    valid.clear();
+    valid.resize(elements.len(), u8::MAX);
+    let each = elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size));
+    for ((element, pattern), valid) in each.zip(valid.chunks_exact_mut(size)) {
+        if bytemuck::pod_read_unaligned::<T>(element).pattern().1 {
+            pattern.fill(0);
+            valid.fill(0);
         }
     }
 }
@@ -226,6 +227,7 @@ impl Block {
     }
 
     /// The elements at `index` along an axis of the box.
+    #[must_use]
     pub fn face(&self, axis: BlockAxis, index: usize) -> Block {
         let take = |bytes: &[u8]| {
             let mut face = Vec::with_capacity(axis.outer * axis.row);

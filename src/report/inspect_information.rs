@@ -1,5 +1,6 @@
 //! The bitwise real information of an array: a table, and a drawing of the bits.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::defused::one_line;
@@ -31,7 +32,7 @@ pub(super) fn table(information: &InformationResult) -> Table {
     let mut table = Table::new(&columns);
     for dimension in &information.dimensions {
         let mut row = vec![name(dimension), count(dimension.pairs), format!("{:.2} bits", dimension.total)];
-        row.extend(dimension.kept.iter().map(|kept| kept_bits(kept)));
+        row.extend(dimension.kept.iter().map(kept_bits));
         table.push(row, None);
     }
     table
@@ -47,7 +48,7 @@ pub(super) fn verdict(information: &InformationResult) -> String {
     let mut text =
         format!("{}{of} {} {} % of it in every dimension", kept_bits(first), keep(first), share(first));
     for kept in others {
-        text.push_str(&format!(", {} {} %", kept_bits(kept), share(kept)));
+        let _ = write!(text, ", {} {} %", kept_bits(kept), share(kept));
     }
     text
 }

@@ -93,7 +93,7 @@ fn tally(words: &[u64], weight: u32, all: &mut TileOnes) {
 fn spread(words: &[u64], bit: usize, weight: u32, all: &mut TileOnes) {
     for word in words {
         for byte in 0..8 {
-            let count = u32::from((word >> (8 * byte)) as u8);
+            let count = u32::from(word.to_le_bytes()[byte]);
             all[8 * byte + bit] += weight * count;
         }
     }

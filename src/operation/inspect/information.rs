@@ -33,12 +33,11 @@ impl Contents<'_> {
         };
         let Some(numbers) = Numbers::of(data_type) else { return Ok(None) };
         let number_type = numbers.number_type();
-        let (missing, fill_bits) = match &codes {
-            Some(Codes { nan, fill_bits, .. }) => (nan.clone(), *fill_bits),
-            None => {
-                let fill = self.source.fill_value.as_ref();
-                (self.missing(number_type, options)?, fill.map_or(0, |fill| numbers.bits(fill.as_bytes())))
-            }
+        let (missing, fill_bits) = if let Some(Codes { nan, fill_bits, .. }) = &codes {
+            (nan.clone(), *fill_bits)
+        } else {
+            let fill = self.source.fill_value.as_ref();
+            (self.missing(number_type, options)?, fill.map_or(0, |fill| numbers.bits(fill.as_bytes())))
         };
         let patterns = BitPatterns::new(number_type, &missing);
         let threads = BitSurvey::threads_of(side, number_type.size(), Budget::of(&options.common))?;

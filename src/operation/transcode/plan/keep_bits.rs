@@ -61,11 +61,6 @@ impl BitRounding {
         }
     }
 
-    /// Whether a finding is that no registry has the name that the codec was given, which is that of most readers.
-    pub(super) fn is_named_by(&self, found: &Diagnostic) -> bool {
-        found.is(code::CODEC_UNREGISTERED) && found.message.contains(CODEC)
-    }
-
     /// Where the data had no information, nothing is rounded.
     pub(super) fn warning(&self) -> Option<Diagnostic> {
         let KeepBits::Found(bits, _) = self.keep else { return None };
@@ -77,6 +72,11 @@ impl BitRounding {
             .with_help("give a number, `--keep-bits N`, if you know how many bits matter")
         })
     }
+}
+
+/// Whether a finding is that no registry has the name that the codec was given, which is that of most readers.
+pub(super) fn is_about_name(found: &Diagnostic) -> bool {
+    found.is(code::CODEC_UNREGISTERED) && found.message.contains(CODEC)
 }
 
 /// Writes the rounding into DEST's metadata: the codec goes first in the innermost chain, in the place of one that there

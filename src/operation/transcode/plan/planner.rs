@@ -195,8 +195,9 @@ impl Planner<'_> {
         let (quantization, rounding) = (changed.quantization.clone(), changed.rounding.clone());
         if let Some(rounding) = &rounding {
             // Whatever equals the fill value is not rounded.
-            warnings
-                .retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !rounding.is_named_by(known));
+            warnings.retain(|known| {
+                !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known)
+            });
             warnings.extend(rounding.warning());
         }
         let change = changed.change.clone();
