@@ -394,7 +394,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-c -s -d -f -q -v -h -V --node --codecs --compress --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --include --exclude --rule --no-consolidate --verify --dry-run --overwrite --resume --scratch --init --partitions --partition --pass --first-index --status --finish --print-script --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
+            opts="-c -s -d -f -q -v -h -V --node --codecs --compress --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --include --exclude --rule --no-consolidate --verify --quality --require --dry-run --overwrite --resume --scratch --init --partitions --partition --pass --first-index --status --finish --print-script --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -525,6 +525,10 @@ _zarrcast() {
                     return 0
                     ;;
                 --rule)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

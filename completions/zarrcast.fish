@@ -630,6 +630,7 @@ wrap\t'Modulo 2^N; integer targets only'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include -d 'Change only the arrays whose path matches; the others are copied' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 'Options for the arrays whose path matches; of several rules the later ones win' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l require -d 'What each quantised array has to keep, else DEST is not published and the exit status is 1' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l scratch -d 'The local folder for intermediate data of a rechunk in two passes' -r -f -a "(__fish_complete_directories)"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'In how many parts the job is cut; fewer where there are fewer stored objects' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Do a part of the planned job: its number, from 0, or `auto` for that of a scheduler\'s array job' -r -f -a "auto\t''"
@@ -658,6 +659,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lo
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codec chain does not bring back'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-consolidate -d 'Leave consolidated metadata out'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -d 'Read DEST back and compare'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quality -d 'Measure what quantising did to the values, by what is read back of DEST'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan, reading no chunk'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l overwrite -d 'Replace DEST: an array, a group, an unfinished run or an empty folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l resume -d 'Go on with an unfinished run of the same command; with no DEST, start'

@@ -493,6 +493,38 @@ class TranscodeArray:
 
 
 @dataclass(frozen=True)
+class TranscodeQuality:
+    """How much a quantisation shows, over points that are finite in SOURCE and in DEST. What is not defined is
+    null.
+    """
+
+    #: Finite in SOURCE and in DEST.
+    points: int
+    #: The mean of DEST less SOURCE.
+    bias: Optional[float]
+    #: `20 log10(range of SOURCE / rms error)`, in dB; null of a constant SOURCE.
+    psnr: Optional[float]
+    #: Pearson's correlation coefficient; null where either side is constant.
+    pearson: Optional[float]
+    #: The share of points whose relative error is above 1e-4; where SOURCE is 0, the absolute one.
+    relative_error_share: Optional[float]
+    #: The greatest distance of the distribution functions of SOURCE and DEST.
+    ks_statistic: Optional[float]
+    #: The p-value of the two-sample Kolmogorov-Smirnov test.
+    ks_p: Optional[float]
+    #: The least DSSIM of all levels, the last two dimensions at each index of the others.
+    dssim: Optional[float]
+    #: The level that has it: its indices along the other dimensions.
+    dssim_level: Optional[tuple[int, ...]]
+    #: The share of zeros that stay 0; 1 where there are none.
+    zeros_kept: Optional[float]
+    #: The share of other numbers that keep their sign; 1 where there are none.
+    signs_kept: Optional[float]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class TranscodeQuantization:
     """Of `quantization` in `zarrcast transcode --json`."""
 
@@ -538,6 +570,8 @@ class TranscodeQuantization:
     bytes_source: Optional[int]
     #: Of stored chunks.
     bytes_destination: Optional[int]
+    #: With `--quality` or `--require`.
+    quality: Optional[TranscodeQuality]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 

@@ -19,6 +19,7 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{
     ChangeOptions, QuantizeForm, QuantizeOptions, Rule, RunOptions, TranscodeOptions,
 };
+use crate::operation::requirement::Requirement;
 use crate::operation::transcode::{comparisons, transcode};
 use crate::operation::transcode_result::TranscodeResult;
 use crate::report::{html, transcode_text};
@@ -39,6 +40,12 @@ const EXAMPLES: &str = r"Examples:
   Steps of 0.1 from 0, so that decimals come back as they
   were, and other stores of the collection are alike:
     zarrcast transcode --step 0.1 --compress zstd:5 \
+      temperature.zarr small.zarr
+
+  Only if nobody sees it: a contract of measures, else
+  nothing is written:
+    zarrcast transcode --max-error 0.005 \
+      --require 'pearson>=0.99999,dssim>=0.995' \
       temperature.zarr small.zarr
 
   16-bit integers with CF attributes, -9999 being NaN:
@@ -120,6 +127,22 @@ pub(super) struct TranscodeArguments {
     #[arg(long)]
     verify: bool,
 
+    /// Measure what quantising did to the values, by what is read back of DEST
+    ///
+    /// Bias, PSNR, Pearson's r, the share of points with a relative error above 1e-4, the p-value of the
+    /// Kolmogorov-Smirnov test, the least DSSIM of all 2-D levels (the last two dimensions), zeros and signs kept: the measures of
+    /// Baker et al. for lossy compression of climate data.
+    #[arg(long)]
+    quality: bool,
+
+    /// What each quantised array has to keep, else DEST is not published and the exit status is 1
+    ///
+    /// A measure, a relation (>=, <=, >, <, ==) and a number; several with commas. The measures: bias, psnr, pearson,
+    /// relative_error_share, ks_p, dssim, zeros_kept, signs_kept, max_abs_error, rms_error. One that is not
+    /// defined (dssim of an array without levels) is not kept. Implies --quality.
+    #[arg(long, value_name = "MEASURE>=NUMBER,...", value_delimiter = ',')]
+    require: Vec<Requirement>,
+
     /// Print the plan, reading no chunk
     #[arg(long)]
     dry_run: bool,
@@ -162,6 +185,7 @@ impl TranscodeArguments {
         let report = self.report.clone();
         let access = if self.parts.prints_script() { self.words_of_script()? } else { Vec::new() };
         let (options, parts) = self.into_options()?;
+        check_quality(&options, parts.is_given())?;
         parts.check_report(report.report.is_some())?;
         let report = report.file([&options.source, &options.destination])?;
         if parts.is_given() {
@@ -194,6 +218,8 @@ impl TranscodeArguments {
             run: RunOptions {
                 common: self.common.options(),
                 verify: self.verify,
+                quality: self.quality || !self.require.is_empty(),
+                requirements: self.require,
                 dry_run: self.dry_run,
                 overwrite: self.overwrite,
                 resume: self.resume,
@@ -208,6 +234,25 @@ impl TranscodeArguments {
         };
         Ok((options, self.parts))
     }
+}
+
+/// A usage error where quality is asked for that cannot be measured.
+fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), OperationError> {
+    if !options.run.quality {
+        return Ok(());
+    }
+    if in_parts {
+        let message = "`--quality` and `--require` are not for jobs in parts, each of which sees its share of the values alone";
+        return Err(OperationError::usage(message)
+            .with_help("quantise by one run to have them measured, or leave them out"));
+    }
+    let quantizes = |change: &ChangeOptions| change.quantize.is_some() || change.keep_bits.is_some();
+    if quantizes(&options.change) || options.rules.iter().any(|rule| quantizes(&rule.change)) {
+        return Ok(());
+    }
+    let message = "`--quality` and `--require` are of a quantisation, and none is asked for";
+    Err(OperationError::usage(message)
+        .with_help("give `--quantize`, `--max-error`, `--step` or `--keep-bits`, or leave them out"))
 }
 
 /// Writes the page of a job that is done, or of a plan. Whatever happens to the page, DEST is as it is.

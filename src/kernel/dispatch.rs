@@ -117,3 +117,59 @@ fn avx2<L: TileLoop>(source: &[u8], target: &mut [u8], parameters: &L::Parameter
 fn avx512<L: TileLoop>(source: &[u8], target: &mut [u8], parameters: &L::Parameters) -> L::Outcome {
     L::run::<true>(source, target, parameters)
 }
+
+/// A loop over several slices at once, compiled for each instruction set.
+pub(crate) trait BlockLoop {
+    /// The slices, those that are written to among them.
+    type Work<'a>;
+    /// What the loop finds.
+    type Outcome;
+
+    /// Runs. `ROUNDS` is as in [`TileLoop::run`]; implementations are `#[inline(always)]`.
+    fn run<const ROUNDS: bool>(work: Self::Work<'_>) -> Self::Outcome;
+}
+
+/// A [`BlockLoop`] compiled for one instruction set, which this machine has.
+pub(crate) struct BlockKernel<L: BlockLoop> {
+    function: for<'a> unsafe fn(L::Work<'a>) -> L::Outcome,
+}
+
+impl<L: BlockLoop> BlockKernel<L> {
+    /// The loop for the narrower of `instruction_set` and what this machine has.
+    pub(crate) fn select(instruction_set: InstructionSet) -> Self {
+        match instruction_set.min(InstructionSet::detect()) {
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => BlockKernel { function: block_avx512::<L> },
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => BlockKernel { function: block_avx2::<L> },
+            _ => BlockKernel { function: block_baseline::<L> },
+        }
+    }
+
+    /// Runs the loop.
+    #[inline]
+    pub(crate) fn run(&self, work: L::Work<'_>) -> L::Outcome {
+        // SAFETY: `select` stores only functions whose CPU features `InstructionSet::detect` has found.
+        unsafe { (self.function)(work) }
+    }
+}
+
+fn block_baseline<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
+    // Rounding and fused multiply-add are instructions of every aarch64, but not of every x86-64.
+    #[cfg(target_arch = "aarch64")]
+    return L::run::<true>(work);
+    #[cfg(not(target_arch = "aarch64"))]
+    L::run::<false>(work)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn block_avx2<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
+    L::run::<true>(work)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,fma")]
+fn block_avx512<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
+    L::run::<true>(work)
+}

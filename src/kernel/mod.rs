@@ -28,6 +28,7 @@ pub mod keep_bits;
 pub mod missing;
 mod narrow;
 pub mod numcodecs;
+pub mod quality;
 pub mod quantize;
 mod round;
 pub mod scale_offset;

@@ -13,6 +13,7 @@ use crate::metadata::chunk_key::Separator;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::operation::pattern::PathPattern;
+use crate::operation::requirement::Requirement;
 use crate::store::Location;
 pub use crate::store::file::Stream;
 
@@ -207,6 +208,10 @@ pub struct RunOptions {
     pub common: CommonOptions,
     /// `--verify`.
     pub verify: bool,
+    /// `--quality`, or what implies it.
+    pub quality: bool,
+    /// `--require`: what each quantised array has to keep.
+    pub requirements: Vec<Requirement>,
     /// `--dry-run`.
     pub dry_run: bool,
     /// `--overwrite`.

@@ -208,6 +208,49 @@ pub struct QuantizationResult {
     pub bytes_source: Option<u64>,
     /// Of stored chunks.
     pub bytes_destination: Option<u64>,
+    /// How much it shows, with `--quality` or `--require`.
+    pub quality: Option<QualityResult>,
+}
+
+/// How much a quantisation shows: what a reader gets of DEST beside SOURCE, over points that are finite in both. What is not
+/// defined is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct QualityResult {
+    /// Points that are finite in SOURCE and in DEST.
+    pub points: u64,
+    /// The mean of DEST less SOURCE.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub bias: Option<f64>,
+    /// `20 log10(range of SOURCE / rms error)`, in dB; of a constant SOURCE `None`.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub psnr: Option<f64>,
+    /// Pearson's correlation coefficient; `None` where either side is constant.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub pearson: Option<f64>,
+    /// The share of points whose relative error is above 1e-4; where SOURCE is 0, the absolute one.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub relative_error_share: Option<f64>,
+    /// The greatest distance of the distribution functions of SOURCE and DEST.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub ks_statistic: Option<f64>,
+    /// The p-value of the two-sample Kolmogorov-Smirnov test.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub ks_p: Option<f64>,
+    /// The least DSSIM of all levels, the last two dimensions at each index of the others.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub dssim: Option<f64>,
+    /// The level that has it: its indices along the other dimensions.
+    pub dssim_level: Option<Vec<u64>>,
+    /// The share of zeros that stay 0; 1 where there are none.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub zeros_kept: Option<f64>,
+    /// The share of other numbers that keep their sign; 1 where there are none.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub signs_kept: Option<f64>,
+    /// Why there is no DSSIM.
+    #[serde(skip)]
+    pub no_dssim: Option<&'static str>,
 }
 
 /// What `--verify` found.

@@ -17,6 +17,7 @@ pub mod junit;
 pub mod parts_text;
 pub mod progress;
 mod progress_line;
+mod quality_text;
 pub mod quantity;
 pub mod sarif;
 pub mod table;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::defused::one_line;
+use super::quality_text;
 use super::quantity::{self, bytes, count, counted, figure};
 use super::table::{Align, Table, wrapped, write_members};
 use super::terminal::{Role, Style};
@@ -392,6 +393,9 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Vec<(&'stati
     }
     if let Some(distinct) = result.distinct_codes {
         members.push(("distinct codes", count(distinct)));
+    }
+    if let Some(quality) = &result.quality {
+        members.extend(quality_text::describe(quality));
     }
     if let Some(readers) = result.readers {
         members.push(("readers", readers.to_owned()));

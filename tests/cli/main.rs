@@ -36,6 +36,7 @@ mod option_values;
 mod parts;
 #[cfg(unix)]
 mod progress;
+mod quality;
 mod quantise;
 mod rechunk;
 mod rectilinear;

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use super::block::{BlockReader, BlockReads, Blocks, position_in};
 use super::value::{Compared, Comparer, Difference, Greatest, Tolerance};
 use crate::array::ChunkSet;
 use crate::array::fault::Fault;
@@ -15,6 +14,7 @@ use crate::engine::listing::list;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::metadata::json::{Json, Number};
+use crate::operation::block::{BlockReader, BlockReads, Blocks, position_in};
 use crate::operation::cf::CfDecoding;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;

@@ -3,7 +3,6 @@
 //! What is compared are the elements, decoded; metadata decide only whether there is something to compare.
 
 mod array;
-mod block;
 mod text;
 mod value;
 

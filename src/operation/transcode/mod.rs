@@ -11,6 +11,7 @@ pub mod parts;
 mod pictures;
 mod plan;
 mod planning;
+mod quality;
 mod room;
 mod run;
 mod sealed;

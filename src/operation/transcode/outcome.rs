@@ -19,7 +19,7 @@ use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName,
+    ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult, RouteName,
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 
@@ -54,11 +54,13 @@ pub(super) struct Outcome {
     pub memory: Memory,
     /// What `--verify` found.
     pub verified: Option<Verification>,
+    /// What `--quality` found.
+    pub quality: Option<QualityResult>,
 }
 
 /// What became of an array, or would.
 pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool) -> NodeResult {
-    let Outcome { tally, bytes_written, memory, verified } = outcome;
+    let Outcome { tally, bytes_written, memory, verified, quality } = outcome;
     let present = plan.listing.present.len();
     let element_size = plan.destination.pipeline.input.data_type.size();
     let elements = crate::metadata::array::num_elements(&plan.destination.metadata.shape);
@@ -78,24 +80,13 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
             listed => listed,
         },
     };
-    let quantization = plan.quantization.as_ref().map(|quantization| {
-        let figures = all_figures(quantization, &tally.figures, elements);
-        let mut result = quantization_result(quantization, &figures, verified.as_ref(), ran);
-        result.bytes_source = counts.bytes_source;
-        result.bytes_destination = bytes_written;
-        result
-    });
-    let quantization = quantization.or_else(|| {
-        let rounding = plan.rounding.as_ref()?;
-        let mut figures = tally.figures;
-        let absent = elements.unwrap_or(figures.count).saturating_sub(figures.count);
-        figures.count += absent;
-        figures.nan += if rounding.fill_is_nan { absent } else { 0 };
-        let mut result = rounding_result(rounding, &figures, ran);
-        result.bytes_source = Some(tally.bytes_read);
-        result.bytes_destination = bytes_written;
-        Some(result)
-    });
+    let quantization =
+        quantization_of(plan, &tally, verified.as_ref(), ran).map(|result| QuantizationResult {
+            bytes_source: counts.bytes_source,
+            bytes_destination: bytes_written,
+            quality,
+            ..result
+        });
     let is_type_open = quantization.as_ref().is_some_and(|quantization| quantization.data_type.is_none());
     if is_type_open && plan.destination.pipeline.input.data_type != plan.source.data_type {
         // The plan is made with the widest type that the first pass may take.
@@ -120,6 +111,26 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         quantization,
         verify: verified.map(|verified| verified.result),
     }
+}
+
+/// The figures of a quantisation, or of rounding to bits; `None` where the array has neither.
+pub(super) fn quantization_of(
+    plan: &Plan,
+    tally: &ObjectReport,
+    verified: Option<&Verification>,
+    ran: bool,
+) -> Option<QuantizationResult> {
+    let elements = crate::metadata::array::num_elements(&plan.destination.metadata.shape);
+    if let Some(quantization) = &plan.quantization {
+        let figures = all_figures(quantization, &tally.figures, elements);
+        return Some(quantization_result(quantization, &figures, verified, ran));
+    }
+    let rounding = plan.rounding.as_ref()?;
+    let mut figures = tally.figures;
+    let absent = elements.unwrap_or(figures.count).saturating_sub(figures.count);
+    figures.count += absent;
+    figures.nan += if rounding.fill_is_nan { absent } else { 0 };
+    Some(rounding_result(rounding, &figures, ran))
 }
 
 /// What becomes of a group.
@@ -235,6 +246,7 @@ fn rounding_result(rounding: &BitRounding, figures: &QuantizeFigures, ran: bool)
         distinct_codes: None,
         bytes_source: None,
         bytes_destination: None,
+        quality: None,
     }
 }
 
@@ -276,5 +288,6 @@ fn quantization_result(
         distinct_codes: verified.and_then(Verification::distinct_codes),
         bytes_source: None,
         bytes_destination: None,
+        quality: None,
     }
 }

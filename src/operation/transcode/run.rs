@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use super::container;
 use super::format::consolidate::{NodeDocuments, with_copies};
-use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result};
+use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result, quantization_of};
 use super::plan::planner::ahead_bytes;
 use super::planning::{PlannedArray, Planning, bytes_of};
+use super::quality::{check_room as check_room_for_quality, is_lossy};
 use super::room::{check_room, with_missing_space};
 use super::sealed::SealedPlan;
 use super::site::{Claim, Site, cannot_write};
@@ -27,7 +28,7 @@ use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::hierarchy::compare_paths;
 use crate::operation::new_driver;
 use crate::operation::options::TranscodeOptions;
-use crate::operation::transcode_result::{Totals, TranscodeResult};
+use crate::operation::transcode_result::{QualityResult, QuantizationResult, Totals, TranscodeResult};
 use crate::store::{EntryKind, Location};
 
 /// Writes an array, or a group and all below it, anew.
@@ -72,6 +73,7 @@ fn carry_out(
     let given_to = |source: &mut Source| given.map_or(Ok(()), |given| given.apply(source));
     let prepared = Prepared::new(options, given_to, progress, interrupt)?;
     prepared.check_room()?;
+    prepared.check_quality(options)?;
     let Prepared { budget, driver, source, site, arrays, documents } = prepared;
     let whole = Whole { options, source: &source, arrays: &arrays };
     let sealed = SealedPlan::seal(options, &source, &arrays, documents);
@@ -162,6 +164,20 @@ impl Prepared {
         })
     }
 
+    /// An error where quality is asked for that no array has, or for which there is no room in memory.
+    fn check_quality(&self, options: &TranscodeOptions) -> Result<(), OperationError> {
+        if !options.run.quality {
+            return Ok(());
+        }
+        if !self.arrays.iter().any(|array| is_lossy(&array.plan)) {
+            let message = "`--quality` and `--require` are of a quantisation, and no array is quantised";
+            return Err(OperationError::data(message).with_help(
+                "give `--max-error`, `--step`, `--quantize` or `--keep-bits`, with patterns that take an array; or leave them out",
+            ));
+        }
+        self.arrays.iter().try_for_each(|array| check_room_for_quality(&array.plan, self.budget))
+    }
+
     /// An error unless what was settled is `sealed` again.
     pub(super) fn check_same(
         &self,
@@ -213,6 +229,7 @@ fn check_scratch_folder(given: Option<&Location>) -> Result<(), OperationError> 
 pub(super) struct Done {
     pub tally: ObjectReport,
     pub verified: Option<Verification>,
+    pub quality: Option<QualityResult>,
 }
 
 /// All that is written.
@@ -242,6 +259,7 @@ impl Whole<'_> {
             budget,
             progress,
             verifies: self.options.run.verify,
+            measures: self.options.run.quality,
             extent: Extent::Whole,
         };
         let done = writing.chunks().and_then(|tallies| {
@@ -265,6 +283,11 @@ impl Whole<'_> {
             Err(error) if error.class() == FaultClass::Data => return Err(self.discard(claim, error)),
             Err(error) => return Err(claim.abandon(error)),
         };
+        let qualities = match writing.quality().and_then(|found| self.hold(&tallies, found)) {
+            Ok(qualities) => qualities,
+            Err(error) if error.class() == FaultClass::Data => return Err(self.discard(claim, error)),
+            Err(error) => return Err(self.abandon(claim, error)),
+        };
         if driver.interrupt().check().is_err() {
             return Err(self.abandon(claim, OperationError::interrupted()));
         }
@@ -272,7 +295,32 @@ impl Whole<'_> {
             return Err(self.abandon(claim, error));
         }
         claim.publish(sealed.documents(), driver)?;
-        Ok(tallies.into_iter().zip(verified).map(|(tally, verified)| Done { tally, verified }).collect())
+        let found = tallies.into_iter().zip(verified).zip(qualities);
+        Ok(found.map(|((tally, verified), quality)| Done { tally, verified, quality }).collect())
+    }
+
+    /// Holds what was measured to what is required; an error names all that is not kept.
+    fn hold(
+        &self,
+        tallies: &[ObjectReport],
+        found: Vec<Option<QualityResult>>,
+    ) -> Result<Vec<Option<QualityResult>>, OperationError> {
+        let requirements = &self.options.run.requirements;
+        let mut faults = Vec::new();
+        for ((array, tally), quality) in self.arrays.iter().zip(tallies).zip(&found) {
+            let Some(result) = quantization_of(&array.plan, tally, None, true) else { continue };
+            let result = QuantizationResult { quality: quality.clone(), ..result };
+            let whose = if self.arrays.len() > 1 { format!("`{}`: ", array.path) } else { String::new() };
+            let of_array = requirements.iter().filter_map(|requirement| requirement.fault(&result));
+            faults.extend(of_array.map(|fault| whose.clone() + &fault));
+        }
+        if faults.is_empty() {
+            return Ok(found);
+        }
+        let message = format!("`--require` is not kept, and nothing was: {}", faults.join("; "));
+        Err(OperationError::data(message).with_help(
+            "quantise in finer steps (a smaller `--max-error` or `--step`, a wider `--quantize` type, more `--keep-bits`), or require less; of a hierarchy, `--exclude` copies an array as it is",
+        ))
     }
 
     /// Keys that belong to no node.
@@ -328,16 +376,18 @@ impl Whole<'_> {
             self.source.groups.iter().map(|group| group_result(&group.place.path)).collect();
         let mut outcomes = outcomes.unwrap_or_default().into_iter();
         for PlannedArray { path, plan, memory, .. } in self.arrays {
-            let (tally, bytes_written, verified) = if let Some(Done { tally, verified }) = outcomes.next() {
-                (tally, Some(tally.bytes_written), verified)
-            } else {
-                let (tally, bytes_written) = dry_tally(plan);
-                (tally, bytes_written, None)
-            };
+            let done = outcomes.next();
+            let (tally, bytes_written, verified, quality) =
+                if let Some(Done { tally, verified, quality }) = done {
+                    (tally, Some(tally.bytes_written), verified, quality)
+                } else {
+                    let (tally, bytes_written) = dry_tally(plan);
+                    (tally, bytes_written, None, None)
+                };
             warnings.extend(plan.warnings.iter().cloned());
             warnings.extend(clamped_warning(path, plan, &tally));
             warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
-            let outcome = Outcome { tally, bytes_written, memory: *memory, verified };
+            let outcome = Outcome { tally, bytes_written, memory: *memory, verified, quality };
             nodes.push(array_result(path, plan, outcome, ran));
         }
         nodes.sort_by(|a, b| compare_paths(&a.path, &b.path));

@@ -5,6 +5,7 @@ mod ahead;
 mod altered;
 mod assigned;
 mod parts;
+mod quality;
 mod sealed;
 mod unlocked;
 

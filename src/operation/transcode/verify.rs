@@ -473,7 +473,7 @@ fn read_absent(plan: &Plan, chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
 }
 
 /// From codes to values, as any reader decodes them.
-fn decode(quantization: &Quantization) -> ValueProgram {
+pub(super) fn decode(quantization: &Quantization) -> ValueProgram {
     let (cast, scale_offset) = quantization.decoders();
     let mut program = ValueProgram::new(quantization.target.size());
     let size = quantization.source.size();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::plan::Plan;
 use super::planning::PlannedArray;
+use super::quality::measure;
 use super::site::{Claim, cannot_write};
 use super::verify::{Scope, Verification, verify};
 use crate::array::ChunkSet;
@@ -16,6 +17,7 @@ use crate::engine::unfinished::remove_unfinished;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::new_driver;
+use crate::operation::transcode_result::QualityResult;
 
 /// Why the chunks were not all written.
 pub(super) struct Ended {
@@ -49,6 +51,8 @@ pub(super) struct Writing<'a> {
     pub budget: Budget,
     pub progress: &'a dyn Progress,
     pub verifies: bool,
+    /// Whether the quality of what is quantised is measured.
+    pub measures: bool,
     pub extent: Extent,
 }
 
@@ -126,6 +130,19 @@ impl<'a> Writing<'a> {
         });
         self.progress.finish();
         verified
+    }
+
+    /// Measures what became of the arrays that are quantised, where that is asked for.
+    pub(super) fn quality(&self) -> Result<Vec<Option<QualityResult>>, OperationError> {
+        let arrays = self.arrays.iter();
+        arrays
+            .map(|array| {
+                if !self.measures {
+                    return Ok(None);
+                }
+                measure(&array.plan, self.budget, self.driver, self.progress)
+            })
+            .collect()
     }
 
     /// Does something with every array: small ones many at a time, the others one after the other.

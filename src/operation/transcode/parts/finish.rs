@@ -104,6 +104,7 @@ pub fn finish(
     let outcome = |(report, array): (PartReport, &PlannedArray)| Done {
         tally: report.counted,
         verified: plan.verifies.then(|| report.verification(&array.plan)),
+        quality: None,
     };
     let outcomes = reports.into_iter().zip(&arrays).map(outcome).collect();
     Ok(Finished::Now(Box::new(whole.result(Some(outcomes), begun))))

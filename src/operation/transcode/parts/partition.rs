@@ -249,8 +249,16 @@ impl Part<'_> {
         }
         let verifies = self.plan.verifies;
         let extent = self.extent(numbers().zip(&arrays), claim.place())?;
-        let writing =
-            Writing { arrays: &arrays, claim: &claim, driver: &driver, budget, progress, verifies, extent };
+        let writing = Writing {
+            arrays: &arrays,
+            claim: &claim,
+            driver: &driver,
+            budget,
+            progress,
+            verifies,
+            measures: false,
+            extent,
+        };
         let written = writing.chunks().map_err(|ended| ended.error).and_then(|tallies| {
             let verified = writing.verify()?;
             claim.checkpoint()?;

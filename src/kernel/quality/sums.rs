@@ -1,0 +1,321 @@
+//! Measures that are sums over points: bias, PSNR, Pearson's r, shares of points.
+//!
+//! A block's squares are taken of distances from one of its own values, and blocks are merged by the formula of Chan, Golub and
+//! `LeVeque` (1983), so that little cancels. Merged in one order, the figures are the same bits whoever made them.
+
+use crate::kernel::InstructionSet;
+use crate::kernel::dispatch::{BlockKernel, BlockLoop};
+use crate::kernel::double::Double;
+
+/// A relative error above this counts as large (Baker et al. 2016, 10.5194/gmd-9-4381-2016).
+pub const LARGE_RELATIVE_ERROR: f64 = 1e-4;
+
+/// Points of a block: two blocks of float64 stay in a first-level cache.
+const BLOCK: usize = 1024;
+
+/// Sums that run side by side, so that the compiler can put them into vectors.
+const LANES: usize = 16;
+
+/// The figures of some points of SOURCE and DEST, in pairs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairSums {
+    /// Pairs of finite values.
+    pub points: u64,
+    /// Pairs whose relative error is above [`LARGE_RELATIVE_ERROR`]; where SOURCE is 0, the absolute one.
+    pub large_errors: u64,
+    /// Points that are 0 in SOURCE.
+    pub zeros: u64,
+    /// Those of them that are 0 in DEST.
+    pub zeros_kept: u64,
+    /// Points that are not 0 in SOURCE and have the same sign in DEST, where they are not 0.
+    pub signs_kept: u64,
+    /// The least and the greatest value of SOURCE; of no points, an empty range.
+    pub source: (f64, f64),
+    /// The least and the greatest value of DEST.
+    pub destination: (f64, f64),
+    /// The errors, DEST less SOURCE.
+    errors: Double,
+    /// Their squares.
+    squares: Double,
+    /// The mean of SOURCE, and of the errors.
+    means: (f64, f64),
+    /// Sums of products of distances from the means: of SOURCE with itself, with the errors, of the errors with themselves.
+    moments: [f64; 3],
+}
+
+impl Default for PairSums {
+    fn default() -> Self {
+        let empty = (f64::INFINITY, f64::NEG_INFINITY);
+        PairSums {
+            points: 0,
+            large_errors: 0,
+            zeros: 0,
+            zeros_kept: 0,
+            signs_kept: 0,
+            source: empty,
+            destination: empty,
+            errors: Double::default(),
+            squares: Double::default(),
+            means: (0.0, 0.0),
+            moments: [0.0; 3],
+        }
+    }
+}
+
+impl PairSums {
+    /// Adds the figures of the points that follow.
+    pub fn merge(&mut self, other: &PairSums) {
+        if other.points == 0 {
+            return;
+        }
+        let (mine, others) = (as_float(self.points), as_float(other.points));
+        let (distance, error) = (other.means.0 - self.means.0, other.means.1 - self.means.1);
+        let share = others / (mine + others);
+        let weight = mine * share;
+        for (moment, (other, product)) in self.moments.iter_mut().zip(other.moments.iter().zip([
+            distance * distance,
+            distance * error,
+            error * error,
+        ])) {
+            // Of the first points there is no mean to be distant from.
+            *moment += other + if self.points == 0 { 0.0 } else { product * weight };
+        }
+        self.means = (self.means.0 + distance * share, self.means.1 + error * share);
+        if self.points == 0 {
+            self.means = other.means;
+        }
+        self.points += other.points;
+        self.large_errors += other.large_errors;
+        self.zeros += other.zeros;
+        self.zeros_kept += other.zeros_kept;
+        self.signs_kept += other.signs_kept;
+        self.source = widened(self.source, other.source);
+        self.destination = widened(self.destination, other.destination);
+        self.errors = self.errors + other.errors;
+        self.squares = self.squares + other.squares;
+    }
+
+    /// The least and the greatest value of both sides; an empty range where there are no points.
+    pub fn joint_range(&self) -> (f64, f64) {
+        widened(self.source, self.destination)
+    }
+
+    /// The mean of the errors, DEST less SOURCE; `None` of no points.
+    pub fn bias(&self) -> Option<f64> {
+        self.mean_of(self.errors)
+    }
+
+    /// The mean of the squares of the errors.
+    fn mean_square(&self) -> Option<f64> {
+        self.mean_of(self.squares)
+    }
+
+    fn mean_of(&self, sum: Double) -> Option<f64> {
+        (self.points > 0).then(|| sum.value() / as_float(self.points))
+    }
+
+    /// The peak signal-to-noise ratio in dB, `20 log10(range / rms error)`, the peak being the range of SOURCE; infinite
+    /// where there are no errors, and `None` where SOURCE is constant.
+    pub fn psnr(&self) -> Option<f64> {
+        let range = self.source.1 - self.source.0;
+        let mean_square = self.mean_square()?;
+        (range > 0.0).then(|| 20.0 * (range / mean_square.sqrt()).log10())
+    }
+
+    /// Pearson's correlation coefficient; `None` where either side is constant.
+    pub fn pearson(&self) -> Option<f64> {
+        let is_constant = |range: (f64, f64)| range.0 >= range.1;
+        if is_constant(self.source) || is_constant(self.destination) {
+            return None;
+        }
+        let [source, cross, errors] = self.moments;
+        // DEST is SOURCE and the errors: that keeps what a covariance of nearly equal numbers would lose.
+        let destination = source + 2.0 * cross + errors;
+        Some(((1.0 + cross / source) * (source / destination).sqrt()).clamp(-1.0, 1.0))
+    }
+
+    /// The share of points with a large relative error; `None` of no points.
+    pub fn large_error_share(&self) -> Option<f64> {
+        share(self.large_errors, self.points)
+    }
+
+    /// The share of zeros that stay 0; 1 where there are none.
+    pub fn zeros_kept_share(&self) -> Option<f64> {
+        if self.points > 0 && self.zeros == 0 { Some(1.0) } else { share(self.zeros_kept, self.zeros) }
+    }
+
+    /// The share of other numbers that keep their sign; 1 where there are none.
+    pub fn signs_kept_share(&self) -> Option<f64> {
+        let signed = self.points - self.zeros;
+        if self.points > 0 && signed == 0 { Some(1.0) } else { share(self.signs_kept, signed) }
+    }
+}
+
+/// A share; `None` of nothing.
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| as_float(part) / as_float(all))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a count rounded to 53 bits is within the error of every figure"
+)]
+fn as_float(count: u64) -> f64 {
+    count as f64
+}
+
+fn widened(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
+    (one.0.min(other.0), one.1.max(other.1))
+}
+
+/// The bound loop over pairs.
+pub struct PairScan(BlockKernel<PairLoop>);
+
+impl std::fmt::Debug for PairScan {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("PairScan")
+    }
+}
+
+impl Default for PairScan {
+    fn default() -> Self {
+        Self::with_instruction_set(InstructionSet::detect())
+    }
+}
+
+impl PairScan {
+    /// The loop of one instruction set.
+    pub fn with_instruction_set(set: InstructionSet) -> Self {
+        PairScan(BlockKernel::select(set))
+    }
+
+    /// The figures of points: `source` and `destination` have the same length.
+    pub fn run(&self, source: &[f64], destination: &[f64]) -> PairSums {
+        let mut all = PairSums::default();
+        for block in source.chunks(BLOCK).zip(destination.chunks(BLOCK)) {
+            all.merge(&self.0.run(block));
+        }
+        all
+    }
+}
+
+/// The loop over a block.
+struct PairLoop;
+
+impl BlockLoop for PairLoop {
+    type Work<'a> = (&'a [f64], &'a [f64]);
+    type Outcome = PairSums;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>((source, destination): (&[f64], &[f64])) -> PairSums {
+        let counts = |x: f64, y: f64| (x - x == 0.0) & (y - y == 0.0);
+        let pairs = || source.iter().zip(destination);
+        let Some((pivot, first)) = pairs().find(|(x, y)| counts(**x, **y)) else {
+            return PairSums::default();
+        };
+        let pivots = (*pivot, *first - *pivot);
+        let mut lanes = Lanes::new();
+        let (whole, rest) = source.as_chunks::<LANES>();
+        let (whole_destination, rest_destination) = destination.as_chunks::<LANES>();
+        for (x, y) in whole.iter().zip(whole_destination) {
+            lanes.add(x, y, pivots);
+        }
+        let (mut x, mut y) = ([f64::NAN; LANES], [f64::NAN; LANES]);
+        x[..rest.len()].copy_from_slice(rest);
+        y[..rest.len()].copy_from_slice(&rest_destination[..rest.len()]);
+        lanes.add(&x, &y, pivots);
+        lanes.sums(pivots)
+    }
+}
+
+/// What a block's points come to, in lanes.
+struct Lanes {
+    points: [u64; LANES],
+    large_errors: [u64; LANES],
+    zeros: [u64; LANES],
+    zeros_kept: [u64; LANES],
+    signs_kept: [u64; LANES],
+    least: [[f64; LANES]; 2],
+    greatest: [[f64; LANES]; 2],
+    /// Of distances of SOURCE and of the errors from their pivots, and of the products of those.
+    sums: [[f64; LANES]; 5],
+}
+
+impl Lanes {
+    #[inline(always)]
+    fn new() -> Self {
+        let zero = [0; LANES];
+        Lanes {
+            points: zero,
+            large_errors: zero,
+            zeros: zero,
+            zeros_kept: zero,
+            signs_kept: zero,
+            least: [[f64::INFINITY; LANES]; 2],
+            greatest: [[f64::NEG_INFINITY; LANES]; 2],
+            sums: [[0.0; LANES]; 5],
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, source: &[f64; LANES], destination: &[f64; LANES], pivots: (f64, f64)) {
+        for lane in 0..LANES {
+            let (x, y) = (source[lane], destination[lane]);
+            let counts = (x - x == 0.0) & (y - y == 0.0);
+            let error = y - x;
+            let relative = error.abs() / if x == 0.0 { 1.0 } else { x.abs() };
+            self.points[lane] += u64::from(counts);
+            self.large_errors[lane] += u64::from(counts & (relative > LARGE_RELATIVE_ERROR));
+            self.zeros[lane] += u64::from(counts & (x == 0.0));
+            self.zeros_kept[lane] += u64::from(counts & (x == 0.0) & (y == 0.0));
+            let same_sign = ((x > 0.0) & (y > 0.0)) | ((x < 0.0) & (y < 0.0));
+            self.signs_kept[lane] += u64::from(counts & same_sign);
+            for (side, value) in [x, y].into_iter().enumerate() {
+                let (least, greatest) = (&mut self.least[side][lane], &mut self.greatest[side][lane]);
+                *least = if counts & (value < *least) { value } else { *least };
+                *greatest = if counts & (value > *greatest) { value } else { *greatest };
+            }
+            let distance = if counts { x - pivots.0 } else { 0.0 };
+            let error = if counts { error - pivots.1 } else { 0.0 };
+            let terms = [distance, error, distance * distance, distance * error, error * error];
+            for (sum, term) in self.sums.iter_mut().zip(terms) {
+                sum[lane] += term;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sums(&self, pivots: (f64, f64)) -> PairSums {
+        let total = |lanes: &[u64; LANES]| lanes.iter().sum::<u64>();
+        let least = |side: usize| self.least[side].iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = |side: usize| self.greatest[side].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum = |place: usize| self.sums[place].iter().sum::<f64>();
+        let points = total(&self.points);
+        let count = as_float(points);
+        let (distances, errors) = (sum(0), sum(1));
+        // The errors themselves: what they are less the pivot, and as many pivots.
+        let (error_sum, error_squares) = (
+            Double::from(pivots.1).times(count) + Double::from(errors),
+            Double::from(sum(4))
+                + Double::from(errors).times(2.0 * pivots.1)
+                + Double::from(pivots.1).times(count).times(pivots.1),
+        );
+        PairSums {
+            points,
+            large_errors: total(&self.large_errors),
+            zeros: total(&self.zeros),
+            zeros_kept: total(&self.zeros_kept),
+            signs_kept: total(&self.signs_kept),
+            source: (least(0), greatest(0)),
+            destination: (least(1), greatest(1)),
+            errors: error_sum,
+            squares: error_squares,
+            means: (pivots.0 + distances / count, pivots.1 + errors / count),
+            moments: [
+                (sum(2) - distances * distances / count).max(0.0),
+                sum(3) - distances * errors / count,
+                (sum(4) - errors * errors / count).max(0.0),
+            ],
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Against slow sums, sorting, windows one by one, and what ldcpy 0.20 and scipy 1.17 gave for the same values.
+
+#![expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
+
+use proptest::prelude::*;
+
+use super::distribution::{Request, Search, Tally};
+use super::kolmogorov::p_value;
+use super::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan, WINDOW};
+use super::sums::{PairScan, PairSums};
+use crate::kernel::InstructionSet;
+
+const SETS: [InstructionSet; 3] = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
+
+fn near(found: Option<f64>, expected: f64, tolerance: f64) -> bool {
+    found.is_some_and(|found| (found - expected).abs() <= tolerance * expected.abs().max(1.0))
+}
+
+fn values() -> impl Strategy<Value = Vec<(f64, f64)>> {
+    let value = prop_oneof![
+        8 => -50.0..300.0_f64,
+        2 => (-4..5_i32).prop_map(f64::from),
+        1 => prop_oneof![Just(f64::NAN), Just(f64::INFINITY), Just(-0.0)],
+    ];
+    let error = prop_oneof![3 => -0.5..0.5_f64, 1 => Just(0.0)];
+    prop::collection::vec((value, error).prop_map(|(x, error)| (x, x + error)), 0..5000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn sums_are_those_of_two_walks(pairs in values(), cut in 0..5000_usize) {
+        let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let cut = cut.min(x.len());
+        let used: Vec<(f64, f64)> =
+            pairs.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
+        let count = used.len() as f64;
+        let mean = |of: &dyn Fn(f64, f64) -> f64| used.iter().map(|(x, y)| of(*x, *y)).sum::<f64>() / count;
+        for set in SETS {
+            let scan = PairScan::with_instruction_set(set);
+            let mut sums = scan.run(&x[..cut], &y[..cut]);
+            sums.merge(&scan.run(&x[cut..], &y[cut..]));
+            prop_assert_eq!(sums.points, used.len() as u64);
+            if used.is_empty() {
+                prop_assert_eq!((sums.bias(), sums.psnr(), sums.pearson()), (None, None, None));
+                prop_assert_eq!(sums.zeros_kept_share(), None);
+                continue;
+            }
+            let (mean_x, mean_y) = (mean(&|x, _| x), mean(&|_, y| y));
+            prop_assert!(near(sums.bias(), mean_y - mean_x, 1e-12));
+            let range = sums.source.1 - sums.source.0;
+            if range > 0.0 {
+                let psnr = 20.0 * (range / mean(&|x, y| (y - x) * (y - x)).sqrt()).log10();
+                prop_assert!(sums.psnr() == Some(psnr) || near(sums.psnr(), psnr, 1e-11), "{psnr} {:?}", sums.psnr());
+            }
+            if let Some(found) = sums.pearson() {
+                let variance_x = mean(&|x, _| (x - mean_x).powi(2));
+                let variance_y = mean(&|_, y| (y - mean_y).powi(2));
+                let covariance = mean(&|x, y| (x - mean_x) * (y - mean_y));
+                let expected = covariance / (variance_x * variance_y).sqrt();
+                prop_assert!((found - expected).abs() < 1e-10, "{found} {expected}");
+            }
+            let is_large = |x: f64, y: f64| (y - x).abs() / if x == 0.0 { 1.0 } else { x.abs() } > 1e-4;
+            let counted = |of: &dyn Fn(f64, f64) -> bool| used.iter().filter(|(x, y)| of(*x, *y)).count() as u64;
+            prop_assert_eq!(sums.large_errors, counted(&is_large));
+            prop_assert_eq!(sums.zeros, counted(&|x, _| x == 0.0));
+            prop_assert_eq!(sums.zeros_kept, counted(&|x, y| x == 0.0 && y == 0.0));
+            let same = |x: f64, y: f64| x != 0.0 && y != 0.0 && x.is_sign_negative() == y.is_sign_negative();
+            prop_assert_eq!(sums.signs_kept, counted(&same));
+        }
+    }
+
+    #[test]
+    fn distance_is_that_of_sorted_values(
+        pairs in values(),
+        step in prop_oneof![Just(0.25), Just(3.0), Just(1e-7)],
+        most in prop_oneof![Just(2_u64), Just(40), Just(1 << 30)],
+    ) {
+        let x: Vec<f64> = pairs.iter().map(|(x, _)| *x).collect();
+        // Most are on the grid; some are not, as where values are clamped.
+        let on_grid = |(place, x): (usize, &f64)| if place % 50 == 7 { x + 0.1 } else { (x / step).round() * step };
+        let y: Vec<f64> = x.iter().enumerate().map(on_grid).collect();
+        let expected = distance_by_sorting(&x, &y);
+        prop_assert_eq!(distance(Request::of_any(), &x, &y, most).0, expected);
+        let grid: Vec<f64> = (0..2000).map(|number| -100.0 + f64::from(number) * step).collect();
+        if let Some(request) = Request::of_grid(-100.0, step, grid) {
+            prop_assert_eq!(distance(request, &x, &y, most).0, expected);
+        }
+    }
+
+    #[test]
+    fn windows_are_those_that_are_looked_at_one_by_one(
+        (rows, width) in (11..30_usize, 11..160_usize),
+        seed in 0..1000_usize,
+        steps in prop_oneof![Just(4.0), Just(64.0), Just(2048.0)],
+        gaps in prop_oneof![Just(0), Just(3), Just(40)],
+    ) {
+        let x: Vec<f64> = synthetic(rows, width, seed)
+            .into_iter()
+            .enumerate()
+            .map(|(place, value)| if gaps > 0 && (place * 7919) % 100 < gaps { f64::NAN } else { value })
+            .collect();
+        let y: Vec<f64> = x.iter().map(|value| (value * steps).round_ties_even() / steps).collect();
+        let expected = similarity_by_windows(&x, &y, width);
+        for set in SETS {
+            let found = similarity(set, &x, &y, width);
+            prop_assert_eq!(found.windows, expected.windows);
+            prop_assert!((found.sum - expected.sum).abs() <= 1e-9 * (1.0 + expected.windows as f64));
+        }
+    }
+}
+
+/// Searches, and says how many walks that took.
+fn distance(first: Request, x: &[f64], y: &[f64], most: u64) -> (u64, usize) {
+    let (mut search, mut walks) = (Search::new(first, most), 0);
+    while let Some(request) = search.request() {
+        let middle = x.len() / 2;
+        let (mut tally, mut other) = (Tally::default(), Tally::default());
+        request.add(&x[..middle], &y[..middle], &mut other);
+        request.add(&x[middle..], &y[middle..], &mut tally);
+        tally.merge(other);
+        search.fold(tally);
+        walks += 1;
+        assert!(walks < 20_000);
+    }
+    (search.distance(), walks)
+}
+
+fn distance_by_sorting(x: &[f64], y: &[f64]) -> u64 {
+    let used = || x.iter().zip(y).filter(|(x, y)| x.is_finite() && y.is_finite());
+    let mut x: Vec<f64> = used().map(|(x, _)| *x).collect();
+    let mut y: Vec<f64> = used().map(|(_, y)| *y).collect();
+    x.sort_by(f64::total_cmp);
+    y.sort_by(f64::total_cmp);
+    let up_to = |values: &[f64], at: f64| values.partition_point(|value| *value <= at) as u64;
+    x.iter().chain(&y).map(|at| up_to(&x, *at).abs_diff(up_to(&y, *at))).max().unwrap_or(0)
+}
+
+#[test]
+fn one_walk_is_enough_on_a_grid() {
+    let x: Vec<f64> = (0..50_000_u32).map(|i| f64::from(i.wrapping_mul(2_654_435_761) >> 8) * 1e-5).collect();
+    let grid: Vec<f64> = (0..400).map(|number| f64::from(number) * 0.5).collect();
+    let y: Vec<f64> = x.iter().map(|x| (x * 2.0).round() / 2.0).collect();
+    let found = distance(Request::of_grid(0.0, 0.5, grid).unwrap(), &x, &y, 10);
+    assert_eq!(found, (distance_by_sorting(&x, &y), 1));
+    // Values that are nearer to each other than the arithmetic tells apart are no grid.
+    let near = vec![1e16, 1e16 + 2.0, 1e16 + 4.0];
+    assert!(Request::of_grid(1e16, 0.1, near).is_none());
+}
+
+#[test]
+fn p_values_are_those_of_scipy() {
+    // scipy 1.17.1: ks_2samp's for equal numbers of values.
+    let known = [
+        (1, 1, 1.0),
+        (2, 1, 1.0),
+        (5, 2, 0.873_015_873_015_873),
+        (7, 7, 0.000_582_750_582_750_582_8),
+        (100, 9, 0.815_414_712_466_131_3),
+        (100, 20, 0.036_384_287_874_917_33),
+        (9999, 60, 0.993_765_702_056_104_6),
+        (10_000, 120, 0.467_577_400_820_707_37),
+        (10_000, 300, 0.000_246_597_496_816_978_65),
+        (10_001, 1, 1.0),
+        (10_001, 70, 0.965_673_295_282_313_6),
+        (10_001, 120, 0.464_119_938_865_832_14),
+        (10_001, 200, 0.036_168_384_295_212_075),
+        (20_000, 90, 0.986_886_109_476_602_3),
+        (123_457, 300, 0.858_397_432_519_848_5),
+        (123_457, 500, 0.262_680_546_572_056_2),
+        (5_000_000, 1500, 0.977_987_280_519_209_4),
+        (5_000_000, 3000, 0.328_974_970_347_785_8),
+        (5_000_000, 6000, 0.001_491_977_523_992_425),
+        (67_108_864, 4000, 0.999_767_126_114_706),
+        (67_108_864, 9000, 0.582_175_099_583_382_3),
+        (67_108_864, 12_400, 0.202_055_386_420_561_53),
+        (67_108_864, 300_000, 0.0),
+    ];
+    for (count, distance, expected) in known {
+        let found = p_value(count, distance);
+        // For more than a million values scipy leaves out terms of the one-sided formula, which are here.
+        let tolerance = if count > 2_000_000 { 1e-8 } else { 1e-9 };
+        assert!((found - expected).abs() < tolerance, "{count} {distance}: {found} {expected}");
+    }
+    assert_eq!(p_value(0, 0), 1.0);
+    assert_eq!(p_value(1 << 40, 0), 1.0);
+}
+
+fn similarity(set: InstructionSet, x: &[f64], y: &[f64], width: usize) -> Similarity {
+    let (scan, mut band) = (SimilarityScan::with_instruction_set(set), Band::default());
+    let joint = PairScan::default().run(x, y).joint_range();
+    let range = LevelRange { least: joint.0, greatest: joint.1 };
+    let mut all = Similarity::default();
+    let rows = x.len() / width;
+    // In bands of 13 windows, which share rows.
+    for first in (0..rows - 2 * RADIUS).step_by(13) {
+        let end = (first + 13 + 2 * RADIUS).min(rows);
+        band.begin(width);
+        band.append(&scan, &x[first * width..end * width], &y[first * width..end * width], range);
+        all.merge(scan.run(&band));
+    }
+    all
+}
+
+/// SSIM by its definition, window by window.
+fn similarity_by_windows(x: &[f64], y: &[f64], width: usize) -> Similarity {
+    let used = || x.iter().chain(y).filter(|value| value.is_finite());
+    let least = used().copied().fold(f64::INFINITY, f64::min);
+    let greatest = used().copied().fold(f64::NEG_INFINITY, f64::max);
+    let rounded = |value: f64| ((value - least) / (greatest - least) * 255.0).round_ties_even() / 255.0;
+    let mut all = Similarity::default();
+    for row in RADIUS..x.len() / width - RADIUS {
+        for column in RADIUS..width - RADIUS {
+            if !x[row * width + column].is_finite() {
+                continue;
+            }
+            let (mut weights, mut means) = (0.0, [0.0; 5]);
+            for place in 0..WINDOW * WINDOW {
+                let (down, right) = (place / WINDOW, place % WINDOW);
+                let at = (row + down - RADIUS) * width + column + right - RADIUS;
+                if !x[at].is_finite() {
+                    continue;
+                }
+                let (down, right) = (down as f64 - RADIUS as f64, right as f64 - RADIUS as f64);
+                let weight = (-(down * down + right * right) / 4.5).exp();
+                let (a, b) = (rounded(x[at]), rounded(y[at]));
+                weights += weight;
+                for (mean, value) in means.iter_mut().zip([a, b, a * a, b * b, a * b]) {
+                    *mean += weight * value;
+                }
+            }
+            let [a, b, aa, bb, ab] = means.map(|mean| mean / weights);
+            let luminance = (2.0 * a * b + 1e-8) / (a * a + b * b + 1e-8);
+            let structure = (2.0 * (ab - a * b) + 1e-8) / (aa - a * a + bb - b * b + 1e-8);
+            all.merge(Similarity { sum: luminance * structure, windows: 1 });
+        }
+    }
+    all
+}
+
+/// A level by a formula that every language calculates alike.
+fn synthetic(rows: usize, width: usize, seed: usize) -> Vec<f64> {
+    let value = |place: usize| {
+        let (i, j) = (place / width, place % width);
+        let rough = ((i * 37 + j * 101 + i * j * 13 + seed * 7) % 257) as f64 / 257.0;
+        let down = i as f64 - rows as f64 / 2.0;
+        let smooth = down * down / (rows * rows) as f64 + j as f64 / (2.0 * width as f64);
+        smooth * 4.0 + rough * 0.5
+    };
+    (0..rows * width).map(value).collect()
+}
+
+#[test]
+fn dssim_is_that_of_ldcpy() {
+    let in_steps = |x: &[f64], steps: f64| -> Vec<f64> {
+        x.iter().map(|value| (value * steps).round_ties_even() / steps).collect()
+    };
+    let without = |x: &[f64], is_gap: &dyn Fn(usize, usize) -> bool| -> Vec<f64> {
+        let value =
+            |(place, value): (usize, &f64)| if is_gap(place / 90, place % 90) { f64::NAN } else { *value };
+        x.iter().enumerate().map(value).collect()
+    };
+    let x = synthetic(40, 90, 1);
+    let with_gaps = without(&x, &|i, j| (i * j) % 11 == 3);
+    let half = without(&x, &|_, j| j < 40);
+    let least = synthetic(11, 11, 2);
+    let mut flat = synthetic(30, 200, 3);
+    (0..6000).filter(|place| (60..140).contains(&(place % 200))).for_each(|place| flat[place] = 2.5);
+    let mut spotted = in_steps(&flat, 8.0);
+    let is_spot = |place: &usize| (10..14).contains(&(place / 200)) && (70..120).contains(&(place % 200));
+    (0..6000).filter(is_spot).for_each(|place| spotted[place] = 2.625);
+    let constant = vec![3.0; 12 * 14];
+    let shifted: Vec<f64> = x.iter().map(|value| value + 0.05).collect();
+    // ldcpy 0.20, `ssim_value_fp_fast` of the same float64.
+    let cases = [
+        (in_steps(&x, 8.0), x.clone(), 90, 0.973_653_302_872_622_4),
+        (in_steps(&x, 4096.0), x.clone(), 90, 0.999_980_672_829_873_9),
+        (in_steps(&with_gaps, 16.0), with_gaps, 90, 0.992_762_796_338_143),
+        (shifted, x, 90, 0.998_329_001_849_355_6),
+        (in_steps(&half, 4.0), half, 90, 0.907_743_502_371_298_5),
+        (in_steps(&least, 8.0), least, 11, 0.994_783_123_358_218_8),
+        (spotted, flat, 200, 0.767_802_006_525_544_1),
+        (constant.clone(), constant, 14, 1.0),
+    ];
+    for (y, x, width, expected) in cases {
+        for set in SETS {
+            let found = similarity(set, &x, &y, width).mean();
+            assert!(near(found, expected, 1e-9), "{found:?} {expected}");
+        }
+    }
+}
+
+#[test]
+fn constant_level_has_no_correlation_and_no_noise() {
+    let sums = PairScan::default().run(&vec![273.15; 3000], &vec![273.15; 3000]);
+    assert_eq!((sums.pearson(), sums.psnr(), sums.bias()), (None, None, Some(0.0)));
+    assert_eq!((sums.zeros_kept_share(), sums.signs_kept_share()), (Some(1.0), Some(1.0)));
+    let same = PairScan::default().run(&[1.0, 2.0], &[1.0, 2.0]);
+    assert_eq!((same.pearson(), same.psnr()), (Some(1.0), Some(f64::INFINITY)));
+    let none = PairSums::default();
+    assert_eq!((none.bias(), none.signs_kept_share()), (None, None));
+}

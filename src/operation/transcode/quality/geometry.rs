@@ -1,0 +1,212 @@
+//! How both sides of an array are cut to be measured: in pieces that cut few chunks, of whole rows where there are levels.
+
+use crate::array::stored::StoredArray;
+use crate::codec::region::{as_index, unravel};
+use crate::grid::{Region, lcm};
+use crate::kernel::quality::similarity::{RADIUS, WINDOW};
+use crate::operation::budget::{BASE_BYTES, Budget};
+use crate::operation::error::OperationError;
+use crate::operation::transcode::budget::reading_bytes;
+
+/// Bytes of pieces that are kept at a time, where memory allows and no more are needed.
+const SLAB_BYTES: u64 = 64 << 20;
+
+/// Rows of windows that are looked at together.
+pub(super) const BAND: u64 = 64;
+
+/// The cut of an array. Pieces follow one another in C order, so that those of a level do.
+#[derive(Debug, Clone)]
+pub(super) struct Geometry {
+    pub(super) shape: Vec<u64>,
+    /// Elements of a piece along each dimension.
+    pub(super) piece: Vec<u64>,
+    /// Pieces along each dimension.
+    pub(super) grid: Vec<u64>,
+    /// Why there are no levels to compare.
+    no_levels: Option<&'static str>,
+    /// Bytes of an element, of both sides together.
+    element_bytes: u64,
+    /// Bytes of pieces that may be kept at a time.
+    slab_bytes: u64,
+    /// Threads that may read and measure at a time.
+    pub(super) threads: usize,
+}
+
+impl Geometry {
+    /// The cut of arrays of `shape`; an error where the budget has no room for any.
+    pub(super) fn of(
+        sides: [&StoredArray; 2],
+        shape: &[u64],
+        budget: Budget,
+    ) -> Result<Self, OperationError> {
+        let element_bytes: u64 =
+            sides.iter().map(|side| side.chain.decoded().data_type.size().unwrap_or(1) as u64).sum();
+        let rank = shape.len();
+        let no_levels = match shape {
+            [.., rows, columns] if *rows.min(columns) < WINDOW as u64 => {
+                Some("the last two dimensions are shorter than 11")
+            }
+            [_, _, ..] => None,
+            _ => Some("the array has fewer than two dimensions"),
+        };
+        let width = if no_levels.is_none() { shape.get(rank - 1).copied().unwrap_or(1) } else { 1 };
+        // A thread reads a chunk of either side at a time, and has a band of levels in three bytes and two rows of floats.
+        let band = width.saturating_mul((BAND + 2 * RADIUS as u64) * 3 + 16);
+        let unit = sides
+            .iter()
+            .map(|side| reading_bytes(side, true))
+            .fold(BASE_BYTES.saturating_add(band), u64::saturating_add);
+        // Half for pieces, and for values that are gathered; half for the threads.
+        let half = budget.bytes() / 2;
+        let whole = |dimension: usize| no_levels.is_none() && dimension + 1 == rank;
+        let bytes_of = |piece: &[u64]| {
+            piece.iter().fold(element_bytes, |bytes, length| bytes.saturating_mul((*length).max(1)))
+        };
+        let mut piece: Vec<u64> = (0..rank)
+            .map(
+                |dimension| {
+                    if whole(dimension) { shape[dimension] } else { aligned(sides, shape, dimension) }
+                },
+            )
+            .collect();
+        let most = half / 8;
+        let cut_rows = rank.saturating_sub(if no_levels.is_none() { 2 } else { 1 });
+        // The rows last: a chunk that is cut is read once for each of its parts.
+        while bytes_of(&piece) > most {
+            let longest = (0..cut_rows).max_by_key(|dimension| piece[*dimension]).filter(|at| piece[*at] > 1);
+            match longest.or(piece.get(cut_rows).filter(|rows| **rows > 1).map(|_| cut_rows)) {
+                Some(dimension) => piece[dimension] = piece[dimension].div_ceil(2),
+                None => break,
+            }
+        }
+        let grid: Vec<u64> =
+            shape.iter().zip(&piece).map(|(length, piece)| length.div_ceil((*piece).max(1))).collect();
+        let mut geometry = Geometry {
+            shape: shape.to_vec(),
+            piece,
+            grid,
+            no_levels,
+            element_bytes,
+            slab_bytes: 0,
+            threads: 1,
+        };
+        let least = geometry.least_slab();
+        let purpose = || "for measuring the quality, of which both sides are kept in whole rows".to_owned();
+        if least > half {
+            return Err(budget.too_small(least.max(unit).saturating_mul(2), &purpose()));
+        }
+        geometry.slab_bytes = SLAB_BYTES.min(half).max(geometry.level_slab().min(half)).max(least);
+        geometry.threads = match usize::try_from(half / unit.max(1)).unwrap_or(usize::MAX) {
+            0 => return Err(budget.too_small(unit.saturating_mul(2), &purpose())),
+            allowed => budget.threads().min(allowed),
+        };
+        Ok(geometry)
+    }
+
+    /// Why there are no levels to compare.
+    pub(super) fn no_levels(&self) -> Option<&'static str> {
+        self.no_levels
+    }
+
+    pub(super) fn num_pieces(&self) -> u64 {
+        self.grid.iter().product()
+    }
+
+    /// Pieces of a level, from its first rows to the last.
+    pub(super) fn pieces_per_level(&self) -> u64 {
+        self.row_axis().map_or(1, |rows| self.grid[rows])
+    }
+
+    /// The dimension of the rows of levels.
+    fn row_axis(&self) -> Option<usize> {
+        if self.no_levels.is_some() { None } else { self.shape.len().checked_sub(2) }
+    }
+
+    /// Rows and columns of a level, and the rows of a piece.
+    pub(super) fn level(&self) -> Option<(u64, u64, u64)> {
+        let rows = self.row_axis()?;
+        Some((self.shape[rows], self.shape[rows + 1], self.piece[rows]))
+    }
+
+    /// Bytes of all elements, of both sides.
+    pub(super) fn bytes(&self) -> u64 {
+        self.shape.iter().fold(self.element_bytes, |bytes, length| bytes.saturating_mul(*length))
+    }
+
+    fn piece_bytes(&self) -> u64 {
+        self.piece.iter().fold(self.element_bytes, |bytes, length| bytes.saturating_mul(*length))
+    }
+
+    /// Bytes of the pieces of whole levels.
+    fn level_slab(&self) -> u64 {
+        self.piece_bytes().saturating_mul(self.pieces_per_level())
+    }
+
+    /// Pieces whose last rows belong to windows of the next.
+    pub(super) fn overlap(&self) -> u64 {
+        self.level().map_or(0, |(_, _, rows)| (2 * RADIUS as u64).div_ceil(rows))
+    }
+
+    /// Bytes of pieces that must be there at a time.
+    fn least_slab(&self) -> u64 {
+        let least = (self.overlap() + 1).min(self.pieces_per_level());
+        self.piece_bytes().saturating_mul(least)
+    }
+
+    /// Whether levels are too large to be kept: their range is found in one walk, and their windows in another.
+    pub(super) fn reads_twice(&self) -> bool {
+        self.no_levels.is_none() && self.level_slab() > self.slab_bytes
+    }
+
+    /// The runs of pieces that are kept at a time: of whole levels, or else of parts of them that overlap.
+    pub(super) fn slabs(&self) -> Vec<std::ops::Range<u64>> {
+        let (per_level, most) =
+            (self.pieces_per_level(), (self.slab_bytes / self.piece_bytes().max(1)).max(1));
+        let all = self.num_pieces();
+        if !self.reads_twice() {
+            let run = (most / per_level).max(1) * per_level;
+            return (0..all).step_by(as_index(run)).map(|first| first..(first + run).min(all)).collect();
+        }
+        let forward = most.saturating_sub(self.overlap()).max(1);
+        let mut slabs = Vec::new();
+        for first in (0..all).step_by(as_index(per_level)) {
+            let end = first + per_level;
+            let mut at = first;
+            loop {
+                slabs.push(at..(at + forward + self.overlap()).min(end));
+                if at + forward + self.overlap() >= end {
+                    break;
+                }
+                at += forward;
+            }
+        }
+        slabs
+    }
+
+    /// Values that may be gathered to be sorted.
+    pub(super) fn gathered_values(&self) -> u64 {
+        // Keys of eight bytes, which a growing list may hold three times; those of two samples.
+        (self.slab_bytes / 24).max(1024)
+    }
+
+    /// A piece, cut at the edge of the array.
+    pub(super) fn region(&self, index: u64) -> Region {
+        let start: Vec<u64> =
+            unravel(index, &self.grid).iter().zip(&self.piece).map(|(at, length)| at * length).collect();
+        let shape = start.iter().zip(&self.piece).zip(&self.shape);
+        let shape = shape.map(|((start, length), whole)| (*length).min(whole - start)).collect();
+        Region { start, shape }
+    }
+}
+
+/// Elements along a dimension that hold whole chunks of both sides, where that is not far more than one.
+fn aligned(sides: [&StoredArray; 2], shape: &[u64], dimension: usize) -> u64 {
+    let [a, b] = sides.map(|side| match &side.layout {
+        Some(layout) => layout.subchunk.decoded().shape[dimension],
+        None => side.metadata.largest_chunk()[dimension],
+    });
+    let greater = a.max(b).max(1);
+    let joint =
+        lcm(a.max(1), b.max(1)).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater);
+    joint.min(shape[dimension]).max(1)
+}

@@ -1,0 +1,91 @@
+//! The elements of a side as float64.
+
+use crate::array::stored::StoredArray;
+use crate::codec::chain::Workspace;
+use crate::codec::element_bits;
+use crate::codec::fault::number_value;
+use crate::codec::value_program::ValueProgram;
+use crate::element::{ElementType, NumberType};
+use crate::kernel::quality::distribution::MOST_GRID_VALUES;
+use crate::operation::options::QuantizeForm;
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::transcode::verify::decode;
+
+/// How a side's elements become numbers.
+#[derive(Debug)]
+pub(super) struct Values {
+    /// From codes that DEST holds as integers.
+    decoding: Option<ValueProgram>,
+    number_type: Option<NumberType>,
+}
+
+/// What a thread keeps for it.
+#[derive(Debug, Default)]
+pub(super) struct ValueBuffers {
+    decoded: Vec<u8>,
+    workspace: Workspace,
+}
+
+impl Values {
+    /// Of SOURCE, or of DEST under a quantisation.
+    pub(super) fn of(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
+        let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
+        Values {
+            decoding: packed.map(decode),
+            number_type: packed
+                .map(|quantization| quantization.source)
+                .or_else(|| side.chain.decoded().data_type.real_number()),
+        }
+    }
+
+    /// Writes elements to `numbers`, replaced; NaN where they are none.
+    pub(super) fn convert(&self, elements: &[u8], numbers: &mut Vec<f64>, buffers: &mut ValueBuffers) {
+        numbers.clear();
+        let mut elements = elements;
+        if let Some(decoding) = &self.decoding {
+            let ValueBuffers { decoded, workspace } = buffers;
+            if decoding.run(elements, decoded, &mut workspace.tiles, None).is_err() {
+                // A code that no value has, as only damage makes it.
+                numbers.resize(elements.len() / decoding.sizes().0.max(1), f64::NAN);
+                return;
+            }
+            elements = decoded;
+        }
+        let Some(number_type) = self.number_type else { return };
+        match (number_type.small_float(), number_type.element()) {
+            (None, ElementType::Float32) => {
+                numbers
+                    .extend(elements.as_chunks().0.iter().map(|bytes| f64::from(f32::from_ne_bytes(*bytes))));
+            }
+            (None, ElementType::Float64) => {
+                numbers.extend(elements.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)));
+            }
+            _ => numbers.extend(
+                elements
+                    .chunks_exact(number_type.size())
+                    .map(|element| number_value(number_type, element_bits(element))),
+            ),
+        }
+    }
+}
+
+/// The values of all codes that numbers get, in the order of the codes; `None` where they are many, or one has none.
+pub(super) fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
+    let codes = quantization.codes.first..=quantization.codes.last;
+    let count = usize::try_from(quantization.codes.last.checked_sub(quantization.codes.first)?).ok()?;
+    if count >= MOST_GRID_VALUES {
+        return None;
+    }
+    let size = quantization.target.size();
+    let mut encoded = Vec::with_capacity((count + 1) * size);
+    for code in codes {
+        let bytes = code.to_ne_bytes();
+        encoded.extend(if cfg!(target_endian = "little") { &bytes[..size] } else { &bytes[8 - size..] });
+    }
+    let (mut decoded, mut workspace) = (Vec::new(), Workspace::default());
+    decode(quantization).run(&encoded, &mut decoded, &mut workspace.tiles, None).ok()?;
+    let values = Values { decoding: None, number_type: Some(quantization.source) };
+    let mut numbers = Vec::new();
+    values.convert(&decoded, &mut numbers, &mut ValueBuffers::default());
+    numbers.iter().all(|value| value.is_finite()).then_some(numbers)
+}

@@ -1,0 +1,259 @@
+//! `--quality` and `--require`: measures of what quantising did, and contracts of them.
+
+use serde_json::{Value, json};
+
+use super::support::CliTest;
+
+const ROWS: usize = 40;
+const COLUMNS: usize = 90;
+
+/// A level of values that every language calculates alike (`src/kernel/quality/tests.rs` has the same), as float64.
+fn level(seed: usize) -> Vec<f64> {
+    let value = |place: usize| {
+        let (i, j) = (place / COLUMNS, place % COLUMNS);
+        let rough = u32::try_from((i * 37 + j * 101 + i * j * 13 + seed * 7) % 257).unwrap();
+        let (i, j) = (f64::from(u32::try_from(i).unwrap()), f64::from(u32::try_from(j).unwrap()));
+        let down = i - 20.0;
+        (down * down / 1600.0 + j / 180.0) * 4.0 + f64::from(rough) / 257.0 * 0.5
+    };
+    (0..ROWS * COLUMNS).map(value).collect()
+}
+
+/// Levels as an array of float64 in chunks of 2 x 16 x 32.
+fn write(test: &CliTest, name: &str, levels: &[Vec<f64>]) {
+    let count = levels.len();
+    test.write(
+        &format!("{name}/zarr.json"),
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[{count},{ROWS},{COLUMNS}],"data_type":"float64",
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2,16,32]}}}},
+            "chunk_key_encoding":{{"name":"default"}},"fill_value":"NaN","attributes":{{}},
+            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
+        ),
+    );
+    for index in 0..count.div_ceil(2) * 9 {
+        let (at, down, right) = (index / 9 * 2, index % 9 / 3 * 16, index % 3 * 32);
+        let mut bytes = Vec::new();
+        for place in 0..2 * 16 * 32 {
+            let (level, row, column) = (at + place / 512, down + place / 32 % 16, right + place % 32);
+            let is_inside = level < count && row < ROWS && column < COLUMNS;
+            let value = if is_inside { levels[level][row * COLUMNS + column] } else { 0.0 };
+            bytes.extend(value.to_le_bytes());
+        }
+        test.write(&format!("{name}/c/{}/{}/{}", index / 9, index % 9 / 3, index % 3), bytes);
+    }
+}
+
+/// A level of 800 rows in chunks of 50, of which one in four is absent.
+fn write_tall(test: &CliTest, name: &str) {
+    test.write(
+        &format!("{name}/zarr.json"),
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[800,{COLUMNS}],"data_type":"float64",
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[50,{COLUMNS}]}}}},
+            "chunk_key_encoding":{{"name":"default"}},"fill_value":"NaN","attributes":{{}},
+            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
+        ),
+    );
+    for index in (0..16).filter(|index| index % 4 != 1) {
+        let rows = level(index).into_iter().chain(level(index + 3)).take(50 * COLUMNS);
+        test.write(&format!("{name}/c/{index}/0"), rows.flat_map(f64::to_le_bytes).collect::<Vec<u8>>());
+    }
+}
+
+fn quality(test: &CliTest, arguments: &[&str]) -> Value {
+    let run = test.run(["transcode", "--json"].iter().chain(arguments)).succeeds();
+    run.json()["nodes"][0]["quantization"]["quality"].clone()
+}
+
+fn near(found: &Value, expected: f64) -> bool {
+    (found.as_f64().unwrap() - expected).abs() < 1e-9
+}
+
+#[test]
+fn measures_are_those_of_the_definitions_however_the_work_is_cut() {
+    let test = CliTest::new();
+    // The third level has no values, and the second is constant.
+    let levels = [level(1), vec![2.5; ROWS * COLUMNS], vec![f64::NAN; ROWS * COLUMNS], level(4)];
+    write(&test, "a", &levels);
+    let step = ["--step", "0.125", "--quality", "--overwrite", "a", "b"];
+    let plain = quality(&test, &step);
+    let values: Vec<f64> = levels.iter().flatten().copied().filter(|value| !value.is_nan()).collect();
+    let errors: Vec<f64> = values.iter().map(|x| (x * 8.0).round_ties_even() / 8.0 - x).collect();
+    let count = f64::from(u32::try_from(values.len()).unwrap());
+    assert_eq!(plain["points"], json!(values.len()));
+    assert!(near(&plain["bias"], errors.iter().sum::<f64>() / count), "{plain}");
+    let rms = (errors.iter().map(|error| error * error).sum::<f64>() / count).sqrt();
+    let range =
+        values.iter().copied().fold(f64::MIN, f64::max) - values.iter().copied().fold(f64::MAX, f64::min);
+    assert!(near(&plain["psnr"], 20.0 * (range / rms).log10()), "{plain}");
+    // ldcpy 0.20, of the last level; that of the first is 0.97365.
+    assert!(near(&plain["dssim"], 0.972_428_765_374_306), "{plain}");
+    assert_eq!(plain["dssim_level"], json!([3]));
+    for cut in [
+        &["--threads", "1"][..],
+        &["--threads", "5"],
+        &["--max-memory", "6000000"],
+        &["--chunk-shape", "1,40,7"],
+        &["--chunk-shape", "4,3,90", "--shard-shape", "4,9,90"],
+        &["--as", "cf"],
+        &["--as", "plain"],
+    ] {
+        let other = quality(&test, &[cut, &step[..]].concat());
+        if cut[0] == "--threads" {
+            assert_eq!(other, plain);
+        }
+        for (name, value) in plain.as_object().unwrap() {
+            let is_same = value.as_f64().map_or(&other[name] == value, |value| near(&other[name], value));
+            assert!(is_same, "{cut:?}: {name} is {}, not {value}", other[name]);
+        }
+    }
+    let text = test.run(["transcode"].iter().chain(&step)).succeeds();
+    for line in
+        ["  PSNR  ", "DSSIM           0.9724287654, the least of all levels, of [3]\n", "KS test         p "]
+    {
+        assert!(text.text().contains(line), "{}", text.text());
+    }
+}
+
+#[test]
+fn level_that_memory_has_no_room_for_is_measured_in_parts() {
+    let test = CliTest::new();
+    write_tall(&test, "a");
+    let step = ["--step", "0.125", "--quality", "--overwrite", "a", "b"];
+    let whole = quality(&test, &step);
+    assert_eq!(whole["points"], json!(600 * COLUMNS));
+    for memory in ["1600000", "2200000"] {
+        for threads in ["1", "3"] {
+            let parts =
+                quality(&test, &[&step[..], &["--max-memory", memory, "--threads", threads]].concat());
+            for (name, value) in whole.as_object().unwrap() {
+                let is_same = value.as_f64().map_or(&parts[name] == value, |value| near(&parts[name], value));
+                assert!(is_same, "{memory}: {name} is {}, not {value}", parts[name]);
+            }
+        }
+    }
+}
+
+#[test]
+fn quality_of_a_part_is_that_of_the_part() {
+    let test = CliTest::new();
+    write(&test, "a", &[level(4), level(9), level(1)]);
+    write(&test, "last", &[level(1)]);
+    let of_part = quality(&test, &["--step", "0.125", "--quality", "--select", "0=2:", "a", "b"]);
+    assert_eq!(of_part, quality(&test, &["--step", "0.125", "--quality", "last", "c"]));
+}
+
+#[test]
+fn contract_that_is_not_kept_leaves_no_destination() {
+    let test = CliTest::new();
+    write(&test, "a", &[level(1)]);
+    let broken =
+        ["transcode", "--step", "0.125", "--require", "dssim>=0.99,zeros_kept==1,rms_error<0.01", "a"];
+    for destination in ["b", "b.zip"] {
+        test.run(broken.iter().chain(&[destination])).fails(
+            1,
+            &[
+                "`--require` is not kept, and nothing was: dssim>=0.99: dssim is 0.97365330287262",
+                "; rms_error<0.01: rms_error is 0.0",
+                "`--max-error`",
+            ],
+        );
+        assert_eq!(test.names(), ["a"]);
+    }
+    let kept = [
+        "transcode",
+        "--step",
+        "0.125",
+        "--require",
+        "dssim>=0.97,pearson>0.99",
+        "--require",
+        "bias<=0.01",
+        "a",
+        "b",
+    ];
+    let run = test.run(kept.iter().chain(&["--json"])).succeeds();
+    assert!(run.json()["nodes"][0]["quantization"]["quality"]["pearson"].as_f64().unwrap() > 0.99);
+    // What is to be replaced stays.
+    let before = test.all_files("b");
+    test.run(broken.iter().chain(&["b", "--overwrite"])).fails(1, &["dssim>=0.99"]);
+    assert_eq!(test.all_files("b"), before);
+    assert_eq!(test.names(), ["a", "b"]);
+}
+
+#[test]
+fn contract_holds_for_each_array_and_names_it() {
+    let test = CliTest::new();
+    test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    write(&test, "a/rough", &[level(1)]);
+    write(&test, "a/even", &[vec![2.5; ROWS * COLUMNS]]);
+    let coarse = ["transcode", "--step", "0.125", "a", "b"];
+    test.run(coarse.iter().chain(&["--require", "dssim>=0.99,signs_kept==1"]))
+        .fails(1, &["nothing was: `/rough`: dssim>=0.99: dssim is 0.97", "--exclude"]);
+    test.run(coarse.iter().chain(&["--require", "pearson>=0.5"])).fails(
+        1,
+        &["`/even`: pearson>=0.5: pearson is not defined, the values of the source, or what becomes of them, are constant"],
+    );
+    assert_eq!(test.names(), ["a"]);
+    test.run(coarse.iter().chain(&["--require", "pearson>=0.5", "--exclude", "even"])).succeeds();
+}
+
+#[test]
+fn measure_without_levels_is_null_and_keeps_no_contract() {
+    let test = CliTest::new();
+    test.write_float32("a", "\"NaN\"", &[Some([0.0, 1.0, -2.0, f32::NAN]), None]);
+    let found = quality(&test, &["--quantize", "uint8", "--quality", "a", "b"]);
+    assert_eq!(
+        (&found["dssim"], &found["dssim_level"], &found["points"]),
+        (&json!(null), &json!(null), &json!(3))
+    );
+    // The codes go from -2 to 1, and none is 0.
+    assert_eq!((&found["zeros_kept"], &found["signs_kept"]), (&json!(0.0), &json!(1.0)));
+    test.run(["transcode", "--quantize", "uint8", "--require", "dssim>0", "a", "c"])
+        .fails(1, &["dssim>0: dssim is not defined, the array has fewer than two dimensions"]);
+    let text = test.run(["transcode", "--quantize", "uint8", "--quality", "a", "d"]).succeeds();
+    assert!(
+        text.text().contains("DSSIM           not defined: the array has fewer than two dimensions"),
+        "{}",
+        text.text()
+    );
+    test.write_float32("empty", "\"NaN\"", &[None]);
+    let nothing = test.run(["transcode", "--quantize", "uint8", "--quality", "empty", "e"]).succeeds();
+    assert!(
+        nothing.text().contains("quality         not defined: there are no finite values"),
+        "{}",
+        nothing.text()
+    );
+}
+
+#[test]
+fn run_that_goes_on_measures_all_of_it() {
+    let test = CliTest::new();
+    write(&test, "a", &[level(1), level(4), level(7)]);
+    let whole = test.read("a/c/1/2/1");
+    let options = ["--quantize", "uint8", "--range", "0,7", "--quality", "--threads", "1", "a", "b"];
+    test.write("a/c/1/2/1", &whole[..100]);
+    test.run(["transcode"].iter().chain(&options)).fails(1, &["c/1/2/1"]);
+    test.write("a/c/1/2/1", whole);
+    let resumed = quality(&test, &[&options[..], &["--resume"]].concat());
+    let options = ["--quantize", "uint8", "--range", "0,7", "--quality", "a", "c"];
+    assert_eq!(resumed, quality(&test, &options));
+}
+
+#[test]
+fn quality_of_nothing_is_refused() {
+    let test = CliTest::new();
+    write(&test, "a", &[level(1)]);
+    for option in ["--quality", "--require=dssim>=0.9"] {
+        test.run(["transcode", "a", "b", option]).fails(2, &["none is asked for", "--max-error"]);
+        test.run(["transcode", "a", "b", "--max-error", "0.1", option, "--init", "--partitions", "2"])
+            .fails(2, &["jobs in parts"]);
+    }
+    let unknown = ["transcode", "a", "b", "--step", "1", "--require"];
+    test.run(unknown.iter().chain(&["ssim>=0.9"]))
+        .fails(2, &["`ssim` is not a measure; there are bias, psnr, pearson"]);
+    test.run(unknown.iter().chain(&["dssim~1"])).fails(2, &["`dssim~1` has no relation", "pearson>=0.99999"]);
+    test.run(["transcode", "a", "b", "--step", "0.1", "--quality", "--max-memory", "1100000"])
+        .fails(3, &["for measuring the quality", "give `--max-memory "]);
+    assert_eq!(test.names(), ["a"]);
+}

@@ -1,0 +1,181 @@
+"""`--quality` beside numpy, scipy and ldcpy: fields of `iris-sample-data`, and made ones with NaN, constants and several levels.
+
+ldcpy is given float64, in which the program calculates: of float32 it would round between its steps. A measure agrees where it
+differs by no more than 1e-9, of numbers greater than 1 relatively; the p-value by 1e-8, since scipy leaves out terms above a million values.
+"""
+
+import math
+import warnings
+from pathlib import Path
+
+import iris_sample_data
+import numpy as np
+import program
+import xarray
+from ldcpy.calcs import Diffcalcs
+from scipy import stats
+
+FIELDS = {
+    "A1B_north_america.nc": "air_temperature",
+    "orca2_votemper.nc": "votemper",
+    "ostia_monthly.nc": "surface_temperature",
+    "toa_brightness_stereographic.nc": None,
+    "hybrid_height.nc": None,
+    "rotated_pole.nc": None,
+}
+RUNS = {
+    "uint8": ["--quantize", "uint8"],
+    "max-error": ["--max-error", None],
+    "step": ["--step", None, "--as", "cf"],
+    "coarse": ["--quantize", "uint4"],
+    "towards zero": ["--quantize", "uint8", "--rounding", "towards-zero", "--as", "plain"],
+    "fine": ["--quantize", "uint32"],
+}
+
+
+def read_fields():
+    """Real fields: what is a float array of two dimensions or more."""
+    folder = Path(iris_sample_data.__file__).parent / "sample_data"
+    for file, name in FIELDS.items():
+        dataset = xarray.open_dataset(folder / file, decode_times=False)
+        names = [name] if name in dataset else [n for n, v in dataset.items() if v.dtype.kind == "f" and v.ndim >= 2][:1]
+        for name in names:
+            yield f"{Path(file).stem} {name}", np.asarray(dataset[name].values, dtype="float32")
+
+
+def made_fields():
+    """Fields with what is rare in real ones."""
+    random = np.random.default_rng(15)
+    smooth = np.add.outer(np.sin(np.arange(70) / 9), np.cos(np.arange(150) / 11)) * 20 + 280
+    noisy = (smooth + random.normal(size=(70, 150)) * 0.3).astype("float32")
+    gaps = noisy.copy()
+    gaps[random.random(noisy.shape) < 0.1] = np.nan
+    gaps[:, :30] = np.nan
+    levels = np.stack([noisy, gaps, np.full_like(noisy, 250), np.full_like(noisy, np.nan), noisy * 0.01])
+    rain = np.maximum(noisy - 290, 0).astype("float64")
+    yield "noisy", noisy
+    yield "gaps", gaps
+    yield "levels", levels
+    yield "rain", rain
+    yield "both signs", (noisy - 280).astype("float64")
+    yield "five dimensions", np.stack([levels, levels + 1]).reshape(2, 1, 5, 70, 150)
+    yield "least levels", noisy[:33].reshape(3, 11, 150)[:, :, :11]
+    yield "constant", np.full((12, 13), 273.15, dtype="float32")
+    yield "series", noisy.reshape(-1)
+    yield "narrow", noisy[:, :10]
+
+
+def write(path, values):
+    """The field as a Zarr array whose chunks cut levels."""
+    import zarr
+
+    chunks = tuple(-(-length // 2) for length in values.shape)
+    array = zarr.create_array(path, shape=values.shape, dtype=values.dtype, chunks=chunks, fill_value=float("nan"), compressors=None)
+    array[...] = values
+
+
+def read_back(zarrcast, path, folder, result, values):
+    """What a reader gets of the quantised array, as the codecs have it."""
+    import zarr
+
+    if result["as"] == "codecs":
+        plain = folder / "plain"
+        zarrcast.ok("transcode", "--unpack", path, plain, "--overwrite")
+        return np.asarray(zarr.open_array(plain, mode="r")[...])
+    codes = np.asarray(zarr.open_array(path, mode="r")[...])
+    kind = values.dtype.type
+    decoded = (codes.astype(values.dtype) / kind(result["scale"]) + kind(result["offset"])).astype(values.dtype)
+    return np.where(codes == result["nan_code"], kind("nan"), decoded) if result["nan_code"] is not None else decoded
+
+
+def dssim(before, after):
+    """ldcpy's, of one level."""
+    rows, columns = before.shape
+    coordinates = {
+        "lat": ("lat", np.linspace(-80, 80, rows), {"units": "degrees_north"}),
+        "lon": ("lon", np.linspace(0, 350, columns), {"units": "degrees_east"}),
+    }
+    sides = [xarray.DataArray(side, dims=("lat", "lon"), coords=coordinates) for side in (before, after)]
+    return float(Diffcalcs(*sides, "cam-fv", ["lat", "lon"]).get_diff_calc("ssim_fp"))
+
+
+def least_dssim(before, after):
+    """The least of all levels that have a value, and the first that has it."""
+    if before.ndim < 2 or min(before.shape[-2:]) < 11:
+        return None, None
+    least, place = None, None
+    for level in np.ndindex(before.shape[:-2]):
+        if np.isfinite(before[level]).any():
+            value = dssim(before[level], after[level])
+            if not math.isnan(value) and (least is None or value < least):
+                least, place = value, list(level)
+    return least, place
+
+
+def expected(before, after):
+    """All measures by numpy, scipy and ldcpy."""
+    before, after = before.astype("float64"), after.astype("float64")
+    level, place = least_dssim(before, after)
+    is_point = np.isfinite(before) & np.isfinite(after)
+    x, y = before[is_point], after[is_point]
+    error = y - x
+    rms, span = math.sqrt(np.mean(error**2)), x.max() - x.min()
+    constant = x.min() == x.max() or y.min() == y.max()
+    relative = np.abs(error) / np.where(x == 0, 1, np.abs(x))
+    zero = x == 0
+    test = stats.ks_2samp(x, y)
+    return {
+        "points": x.size,
+        "bias": error.mean(),
+        "psnr": None if span == 0 else (math.inf if rms == 0 else 20 * math.log10(span / rms)),
+        "pearson": None if constant else np.corrcoef(x, y)[0, 1],
+        "relative_error_share": np.mean(relative > 1e-4),
+        "ks_statistic": test.statistic,
+        "ks_p": test.pvalue,
+        "dssim": level,
+        "dssim_level": place,
+        "zeros_kept": np.mean(y[zero] == 0) if zero.any() else 1.0,
+        "signs_kept": np.mean(np.sign(x[~zero]) == np.sign(y[~zero])) if (~zero).any() else 1.0,
+    }
+
+
+def agrees(name, found, wanted):
+    """Whether a measure is what the other implementation says."""
+    if name == "dssim_level" or wanted is None or found is None:
+        return found == wanted
+    found = float(found)
+    if math.isinf(wanted):
+        return found == wanted
+    tolerance = 1e-8 if name == "ks_p" else 1e-9
+    return abs(found - wanted) <= tolerance * max(1.0, abs(wanted))
+
+
+def measures(tally, zarrcast, folder):
+    """Each measure of each field, quantised in several ways."""
+    warnings.simplefilter("ignore")
+    for name, values in [*read_fields(), *made_fields()]:
+        source = folder / f"{name}.zarr"
+        write(source, values)
+        span = float(np.nanmax(values) - np.nanmin(values)) or 1.0
+        for run, options in RUNS.items():
+            # Neither a decimal that the values are on, nor one for each of them.
+            options = [str(span / 700) if option is None else option for option in options]
+            with tally.case(name, run):
+                destination = folder / "quantised.zarr"
+                document = zarrcast.json("transcode", *options, "--quality", "--overwrite", source, destination)
+                result = document["nodes"][0]["quantization"]
+                after = read_back(zarrcast, destination, folder, result, values)
+                wanted = expected(values, after)
+                for measure, value in wanted.items():
+                    assert agrees(measure, result["quality"][measure], value), f"{measure} is {result['quality'][measure]}, not {value}"
+                for others in (["--threads", "1"], ["--max-memory", "40000000"], ["--chunk-shape", ",".join(["3"] * values.ndim)]):
+                    again = zarrcast.json("transcode", *options, *others, "--quality", "--overwrite", source, destination)
+                    again = again["nodes"][0]["quantization"]["quality"]
+                    if others[0] == "--threads":
+                        assert again == result["quality"], "another number of threads, and other figures"
+                    for measure, value in wanted.items():
+                        assert agrees(measure, again[measure], value), f"{others}: {measure} is {again[measure]}, not {value}"
+
+
+if __name__ == "__main__":
+    program.run_sections(__doc__, [measures])
