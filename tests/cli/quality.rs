@@ -136,6 +136,26 @@ fn level_that_memory_has_no_room_for_is_measured_in_parts() {
 }
 
 #[test]
+fn bits_that_are_kept_are_measured_like_codes() {
+    let test = CliTest::new();
+    write(&test, "a", &[level(1)]);
+    let found = quality(&test, &["--keep-bits", "2", "--require", "signs_kept==1", "a", "b"]);
+    let values = level(1);
+    // Two bits behind the first: a quarter of the power of two below, to the nearest, ties to even.
+    let rounded = |x: f64| {
+        let unit = if x == 0.0 { 1.0 } else { 2_f64.powf(x.abs().log2().floor() - 2.0) };
+        (x / unit).round_ties_even() * unit
+    };
+    let count = f64::from(u32::try_from(values.len()).unwrap());
+    let bias = values.iter().map(|x| rounded(*x) - x).sum::<f64>() / count;
+    assert!(near(&found["bias"], bias), "{found}");
+    let up_to = |at: f64, of: &dyn Fn(f64) -> f64| values.iter().filter(|x| of(**x) <= at).count();
+    let ends = values.iter().flat_map(|x| [*x, rounded(*x)]);
+    let distance = ends.map(|at| up_to(at, &|x| x).abs_diff(up_to(at, &rounded))).max().unwrap();
+    assert!(near(&found["ks_statistic"], f64::from(u32::try_from(distance).unwrap()) / count), "{found}");
+}
+
+#[test]
 fn quality_of_a_part_is_that_of_the_part() {
     let test = CliTest::new();
     write(&test, "a", &[level(4), level(9), level(1)]);
