@@ -330,14 +330,14 @@ impl PairCounter {
 
     /// Adds the pairs of two faces of neighbouring boxes: each element and the one at the same place of the other.
     pub fn add_between(&mut self, first: &Block, second: &Block, pairs: &mut BitPairs) {
-        let all = vec![u8::MAX; if first.has_missing && second.has_missing { 0 } else { first.len() }];
-        let valid = |block: &Block| -> Vec<u8> { block.valid().unwrap_or(&all).to_vec() };
-        let (first_valid, second_valid) = (valid(first), valid(second));
-        let one = |one, other| std::iter::once::<(&[u8], Option<&[u8]>)>((one, Some(other)));
-        self.gather(one(&first.patterns, &second.patterns), &mut pairs.both);
-        self.gather(one(&first.patterns, &second_valid), &mut pairs.first);
-        self.gather(one(&second.patterns, &first_valid), &mut pairs.second);
-        pairs.pairs += self.elements(one(&first_valid, &second_valid));
+        let run = |one, other| std::iter::once::<(&[u8], Option<&[u8]>)>((one, other));
+        self.gather(run(&first.patterns, Some(&second.patterns)), &mut pairs.both);
+        self.gather(run(&first.patterns, second.valid()), &mut pairs.first);
+        self.gather(run(&second.patterns, first.valid()), &mut pairs.second);
+        pairs.pairs += match (first.valid(), second.valid()) {
+            (None, None) => (first.len() / self.size) as u64,
+            (Some(valid), other) | (other, Some(valid)) => self.elements(run(valid, other)),
+        };
     }
 
     /// How many elements are there on both sides.
