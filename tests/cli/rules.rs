@@ -14,7 +14,12 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give of a store alone, each with the test that another command gives it in.
-const OF_OTHERS: [(Code, &str, &str); 12] = [
+const OF_OTHERS: [(Code, &str, &str); 13] = [
+    (
+        code::KEEP_BITS_NO_INFORMATION,
+        include_str!("keep_bits.rs"),
+        "constant_arrays_keep_all_bits_and_say_so",
+    ),
     (
         code::ZFP_LOSSY,
         include_str!("encoded_anew.rs"),
