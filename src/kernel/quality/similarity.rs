@@ -263,7 +263,11 @@ impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
             for (points, column) in maps.points.iter().zip(&mut columns).take(if GAPS { 5 } else { 4 }) {
                 *column = down::<ROUNDS>(&points[middle - RADIUS..=middle + RADIUS], weights);
             }
-            let [x, d, d_squared, squares] = [0, 1, 2, 3].map(|map| across::<ROUNDS>(&columns[map], weights));
+            // A closure over the maps would be compiled without the instructions of this loop.
+            let x = across::<ROUNDS>(&columns[0], weights);
+            let d = across::<ROUNDS>(&columns[1], weights);
+            let d_squared = across::<ROUNDS>(&columns[2], weights);
+            let squares = across::<ROUNDS>(&columns[3], weights);
             let counting = if GAPS { across::<ROUNDS>(&columns[4], weights) } else { [1.0; TILE] };
             let mut similar = [0.0; TILE];
             for place in 0..TILE {
