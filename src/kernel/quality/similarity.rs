@@ -30,7 +30,10 @@ const CONSTANT: f64 = 1e-8 * STEPS * STEPS;
 const TILE: usize = 64;
 
 /// Points of a row that they reach over.
-const SPAN: usize = TILE + 2 * RADIUS;
+const REACH: usize = TILE + 2 * RADIUS;
+
+/// The same in whole vectors.
+const SPAN: usize = REACH.next_multiple_of(16);
 
 /// The joint range of two levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -244,7 +247,7 @@ impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
     #[inline(always)]
     fn run<const ROUNDS: bool>(work: Windows<'_>) -> Similarity {
         let Windows { band, first, rows, weights, maps } = work;
-        let span = (band.width - first).min(SPAN);
+        let span = (band.width - first).min(REACH);
         let windows = span - 2 * RADIUS;
         fill::<GAPS>(maps, band, first, span, rows);
         let mut all = Similarity::default();
@@ -261,7 +264,7 @@ impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
                 continue;
             }
             for (points, column) in maps.points.iter().zip(&mut columns).take(if GAPS { 5 } else { 4 }) {
-                *column = down::<ROUNDS>(&points[middle - RADIUS..=middle + RADIUS], weights);
+                down::<ROUNDS>(&points[middle - RADIUS..=middle + RADIUS], weights, column);
             }
             // A closure over the maps would be compiled without the instructions of this loop.
             let x = across::<ROUNDS>(&columns[0], weights);
@@ -317,35 +320,37 @@ fn fill<const GAPS: bool>(maps: &mut Maps, band: &Band, first: usize, span: usiz
     }
 }
 
-/// The weighted means down eleven rows.
+/// The weighted means down eleven rows. Row after row, so that each loop is one over neighbouring points.
 #[inline(always)]
-fn down<const ROUNDS: bool>(rows: &[[f32; SPAN]], weights: &[f64; RADIUS + 1]) -> [f64; SPAN] {
-    let mut column = [0.0; SPAN];
-    let Ok(rows) = <&[[f32; SPAN]; WINDOW]>::try_from(rows) else { return column };
+fn down<const ROUNDS: bool>(rows: &[[f32; SPAN]], weights: &[f64; RADIUS + 1], column: &mut [f64; SPAN]) {
+    let Ok(rows) = <&[[f32; SPAN]; WINDOW]>::try_from(rows) else { return };
     for place in 0..SPAN {
-        let mut sum = f64::from(rows[RADIUS][place]) * weights[0];
-        for distance in 1..=RADIUS {
-            // The sum of two integers of less than 2^23 is one of less than 2^24: exact.
-            let both = rows[RADIUS - distance][place] + rows[RADIUS + distance][place];
-            sum = multiply_add::<ROUNDS>(f64::from(both), weights[distance], sum);
-        }
-        column[place] = sum;
+        column[place] = f64::from(rows[RADIUS][place]) * weights[0];
     }
-    column
+    for distance in 1..=RADIUS {
+        let (above, below) = (&rows[RADIUS - distance], &rows[RADIUS + distance]);
+        let weight = weights[distance];
+        for place in 0..SPAN {
+            // The sum of two integers of less than 2^23 is one of less than 2^24: exact.
+            let both = f64::from(above[place] + below[place]);
+            column[place] = multiply_add::<ROUNDS>(both, weight, column[place]);
+        }
+    }
 }
 
 /// The weighted means across eleven columns.
 #[inline(always)]
 fn across<const ROUNDS: bool>(columns: &[f64; SPAN], weights: &[f64; RADIUS + 1]) -> [f64; TILE] {
     let mut means = [0.0; TILE];
-    for (place, mean) in means.iter_mut().enumerate() {
-        let middle = place + RADIUS;
-        let mut sum = columns[middle] * weights[0];
-        for distance in 1..=RADIUS {
-            let both = columns[middle - distance] + columns[middle + distance];
-            sum = multiply_add::<ROUNDS>(both, weights[distance], sum);
+    for place in 0..TILE {
+        means[place] = columns[place + RADIUS] * weights[0];
+    }
+    for distance in 1..=RADIUS {
+        let weight = weights[distance];
+        for place in 0..TILE {
+            let both = columns[place + RADIUS - distance] + columns[place + RADIUS + distance];
+            means[place] = multiply_add::<ROUNDS>(both, weight, means[place]);
         }
-        *mean = sum;
     }
     means
 }
