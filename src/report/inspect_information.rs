@@ -71,14 +71,12 @@ pub(super) fn write(information: &InformationResult, style: Style, output: &mut 
 
 /// A letter for each bit; a space behind the sign and behind the exponent.
 pub(super) fn drawn(dimension: &DimensionInformation, leading: usize) -> String {
-    let tail = dimension.information.iter().rev().take(4).copied().fold(0.0, f64::max);
-    let least = dimension.insignificant.max(tail * 1.5);
     let mut text = String::new();
-    for (position, found) in dimension.information.iter().enumerate() {
+    for (position, found) in dimension.real.iter().enumerate() {
         if position > 0 && (position == leading || (position == 1 && leading > 0)) {
             text.push(' ');
         }
-        text.push(if *found > least { level(*found) } else { NONE });
+        text.push(if *found > 0.0 { level(*found) } else { NONE });
     }
     text
 }
@@ -126,12 +124,12 @@ mod tests {
 
     #[test]
     fn bits_are_drawn_in_groups_and_chance_as_points() {
-        let information = vec![0.5, 1.0, 0.01, 0.3, 0.0, 0.0, 0.0, 0.0];
         let dimension = DimensionInformation {
             axis: 0,
             name: None,
             pairs: 100,
-            information,
+            information: vec![0.5, 1.0, 0.01, 0.3, 0.0, 0.0, 0.0, 0.0],
+            real: vec![0.5, 1.0, 0.0, 0.3, 0.0, 0.0, 0.0, 0.0],
             insignificant: 0.05,
             total: 1.8,
             kept: Vec::new(),

@@ -90,6 +90,7 @@ impl Contents<'_> {
             pairs: information.pairs,
             insignificant: information.insignificant,
             total: information.real().iter().sum(),
+            real: information.real(),
             kept: kept(information),
             information: information.by_position.clone(),
         };

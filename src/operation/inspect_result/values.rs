@@ -109,6 +109,9 @@ pub struct DimensionInformation {
     /// Of each bit, from 0 to 1, as it was found.
     #[serde(serialize_with = "figure::numbers")]
     pub information: Vec<f64>,
+    /// What is left of it where chance is taken off; drawn in text.
+    #[serde(skip)]
+    pub real: Vec<f64>,
     /// What random bits show in so many pairs, with a confidence of 99 %. Information of no more counts as none, nor does
     /// what is within half as much again as the most of the last four bits.
     #[serde(serialize_with = "figure::number")]
