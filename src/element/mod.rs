@@ -283,6 +283,14 @@ impl NumberType {
         }
     }
 
+    /// The bits of a float's significand that are stored (23 for `float32`); `None` for integers.
+    pub const fn fraction_bits(self) -> Option<u32> {
+        match self.float_format() {
+            Some(format) => Some(format.fraction_bits),
+            None => None,
+        }
+    }
+
     /// The Zarr v3 name: `float32`, `uint10`.
     pub fn name(self) -> String {
         if let Some(float) = self.small_float {

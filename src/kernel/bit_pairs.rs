@@ -12,7 +12,7 @@ mod information;
 use super::InstructionSet;
 use super::dispatch::TileKernel;
 use super::missing::MissingFilter;
-use crate::element::{Element, ElementType, NumberType};
+use crate::element::{Element, NumberType};
 use crate::with_element;
 use count_loop::CountLoop;
 pub use information::Information;
@@ -407,12 +407,9 @@ pub fn bit_names(number_type: NumberType) -> Vec<String> {
 
 /// Bits in front of the significand: the sign and the exponent of a float, the sign of a signed integer.
 pub fn leading_bits(number_type: NumberType) -> usize {
-    match number_type.element() {
-        ElementType::Float16 => 6,
-        ElementType::Float32 => 9,
-        ElementType::Float64 => 12,
-        ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::Int64 => 1,
-        ElementType::UInt8 | ElementType::UInt16 | ElementType::UInt32 | ElementType::UInt64 => 0,
+    match number_type.fraction_bits() {
+        Some(fraction) => number_type.size() * 8 - fraction as usize,
+        None => usize::from(number_type.integer_bounds().is_some_and(|(least, _)| least < 0)),
     }
 }
 

@@ -102,7 +102,7 @@ impl KeepBits {
     }
 
     fn codec(&self) -> BitRound {
-        let significand_bits = self.number_type.significand_bits().map_or(52, |bits| bits - 1);
+        let significand_bits = self.number_type.fraction_bits().unwrap_or(52);
         let component = Component::Float { significand_bits };
         BitRound { size: self.number_type.size(), component, keepbits: self.bits }
     }

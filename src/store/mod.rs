@@ -18,6 +18,7 @@ mod memory;
 mod node;
 mod object;
 mod opened_once;
+mod percent;
 mod references;
 #[cfg(feature = "remote")]
 mod remote;

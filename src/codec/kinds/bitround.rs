@@ -96,8 +96,8 @@ impl BitRoundConfiguration {
 /// Bytes and form of a component, for the types of the page.
 fn component_of(data_type: &DataType) -> Option<(usize, Component)> {
     let number = |number_type: &NumberType| {
-        let component = match number_type.significand_bits() {
-            Some(bits) => Component::Float { significand_bits: bits - 1 },
+        let component = match number_type.fraction_bits() {
+            Some(significand_bits) => Component::Float { significand_bits },
             None => Component::Integer,
         };
         (number_type.size(), component)

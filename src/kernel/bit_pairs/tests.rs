@@ -1,4 +1,5 @@
 use super::*;
+use crate::element::ElementType;
 
 /// Numbers that look random, the same each time.
 fn noise(count: usize, mut state: u64) -> Vec<u64> {

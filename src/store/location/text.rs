@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::LocationError;
-use crate::store::Key;
 #[cfg(feature = "remote")]
 use crate::store::remote::Address;
+use crate::store::{Key, percent};
 
 /// The address of a bucket or a web server; `None` for other schemes.
 #[cfg(feature = "remote")]
@@ -89,22 +89,11 @@ pub(super) fn file_path(rest: &str) -> Result<PathBuf, &'static str> {
         return Err("a file:// URL has no query and no fragment: write ? as %3F and # as %23");
     }
     let bytes =
-        percent_decoded(path).ok_or("% in a URL needs two hexadecimal digits: write % itself as %25")?;
+        percent::decoded(path).ok_or("% in a URL needs two hexadecimal digits: write % itself as %25")?;
     if bytes.contains(&0) {
         return Err("a path holds no zero byte");
     }
     String::from_utf8(bytes)
         .map(PathBuf::from)
         .map_err(|_| "the URL is not UTF-8 once it is percent-decoded: give the path instead")
-}
-
-fn percent_decoded(text: &str) -> Option<Vec<u8>> {
-    let mut pieces = text.split('%');
-    let mut bytes = pieces.next()?.as_bytes().to_vec();
-    for piece in pieces {
-        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        bytes.extend_from_slice(&piece.as_bytes()[2..]);
-    }
-    Some(bytes)
 }

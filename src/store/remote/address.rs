@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::store::percent;
+
 /// What kind of store a URL names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Service {
@@ -164,14 +166,7 @@ impl Address {
 const BAD_PERCENT: &str = "% in a URL needs two hexadecimal digits, of UTF-8: write % itself as %25";
 
 fn percent_decoded(text: &str) -> Option<String> {
-    let mut pieces = text.split('%');
-    let mut bytes = pieces.next()?.as_bytes().to_vec();
-    for piece in pieces {
-        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        bytes.extend_from_slice(&piece.as_bytes()[2..]);
-    }
-    String::from_utf8(bytes).ok()
+    String::from_utf8(percent::decoded(text)?).ok()
 }
 
 /// A key, or a part of a query, as a URL has it; `keeps_slashes` for a key.

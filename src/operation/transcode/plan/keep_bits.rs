@@ -44,8 +44,6 @@ pub(in crate::operation) struct BitRounding {
     pub keep: KeepBits,
     /// The array's type.
     pub number_type: NumberType,
-    /// All explicit bits of a significand.
-    pub all: u32,
     /// Whether absent elements are NaN.
     pub fill_is_nan: bool,
     /// The name of the variable that tells how, in the array's group.
@@ -64,7 +62,7 @@ impl BitRounding {
     /// Where the data had no information, nothing is rounded.
     pub(super) fn warning(&self) -> Option<Diagnostic> {
         let KeepBits::Found(bits, _) = self.keep else { return None };
-        (bits == self.all).then(|| {
+        (bits == all_bits(self.number_type)).then(|| {
             Diagnostic::new(
                 code::KEEP_BITS_NO_INFORMATION,
                 "neighbours share no information that ends before the last bit: all bits are kept",
@@ -88,10 +86,10 @@ pub(super) fn apply(
 ) -> Result<(ValueChange, BitRounding), OperationError> {
     let number_type = float_type(source)?;
     refuse_packed(&draft.codecs, &source.store)?;
-    let all = number_type.significand_bits().map_or(52, |bits| bits - 1);
+    let all = all_bits(number_type);
     let fill = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
     let fill_is_nan = fill.is_some_and(|fill| FloatType(number_type).value(fill).is_nan());
-    let rounding = BitRounding { keep, number_type, all, fill_is_nan, container: container.to_owned() };
+    let rounding = BitRounding { keep, number_type, fill_is_nan, container: container.to_owned() };
     let bits = rounding.bits().unwrap_or(all);
     if bits > all {
         return Err(OperationError::data(format!(
@@ -139,7 +137,7 @@ pub(super) fn find(
     progress: &dyn Progress,
 ) -> Result<KeepBits, OperationError> {
     let number_type = float_type(source)?;
-    let all = number_type.significand_bits().map_or(52, |bits| bits - 1);
+    let all = all_bits(number_type);
     let mut array =
         side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
     array.present = Some(present.clone());
@@ -162,6 +160,11 @@ pub(super) fn find(
 fn most_bits(found: &[Information], share: f64, number_type: NumberType) -> Option<u32> {
     let positions = found.iter().filter_map(|information| information.kept(share)).max()?;
     u32::try_from(positions.saturating_sub(leading_bits(number_type))).ok()
+}
+
+/// All explicit bits of a significand.
+fn all_bits(number_type: NumberType) -> u32 {
+    number_type.fraction_bits().unwrap_or(52)
 }
 
 /// The array's type, a float whose bits can be rounded.
