@@ -147,6 +147,13 @@ pub(super) struct TranscodeArguments {
     #[arg(long)]
     dry_run: bool,
 
+    /// Let the plan say how large DEST will be and how long it takes, from a sample of the chunks that is encoded
+    ///
+    /// Of a large array no more than a hundredth is read, and 16 chunks at least: the same ones each time. What a first pass
+    /// would find is found in the sample.
+    #[arg(long, requires = "dry_run")]
+    estimate: bool,
+
     /// Replace DEST: an array, a group, an unfinished run or an empty folder
     ///
     /// The old one stays whole and readable until the new one is complete; both need room until then. Object stores exchange
@@ -221,6 +228,7 @@ impl TranscodeArguments {
                 quality: self.quality || !self.require.is_empty(),
                 requirements: self.require,
                 dry_run: self.dry_run,
+                estimate: self.estimate,
                 overwrite: self.overwrite,
                 resume: self.resume,
                 partitions: None,

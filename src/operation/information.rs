@@ -39,6 +39,8 @@ pub(super) struct BitSurvey<'a> {
     pub patterns: &'a BitPatterns,
     /// The bits of the number that absent elements are.
     pub fill_bits: u64,
+    /// Whether nothing is known of the chunks that are not there: then pairs inside chunks count alone.
+    pub is_sample: bool,
 }
 
 /// Of a dimension: what was counted, and over how many pairs of neighbours, missing ones among them.
@@ -136,7 +138,9 @@ impl BitSurvey<'_> {
         );
         progress.finish();
         outcome?;
-        self.finish(waiting, &mut all);
+        if !self.is_sample {
+            self.finish(waiting, &mut all);
+        }
         let width = self.patterns.number_type().size() * 8;
         Ok(all.iter().map(|counted| counted.pairs.information(width)).collect())
     }
@@ -188,6 +192,9 @@ impl BitSurvey<'_> {
                 self.inside(unit, block, counter, &mut found);
             }
             let block = elements.map(|_| &*block);
+            if self.is_sample {
+                return Ok(());
+            }
             self.borders((index, unit), block, waiting, counter, &mut found);
             Ok(())
         })?;

@@ -35,6 +35,7 @@ pub mod pattern;
 pub mod place;
 mod quantize;
 pub mod requirement;
+pub mod sample_result;
 pub use crate::engine::progress;
 pub mod storage;
 mod stored;

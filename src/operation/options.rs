@@ -214,6 +214,8 @@ pub struct RunOptions {
     pub requirements: Vec<Requirement>,
     /// `--dry-run`.
     pub dry_run: bool,
+    /// `--estimate`: whether a plan that is shown says what it comes to, from a sample.
+    pub estimate: bool,
     /// `--overwrite`.
     pub overwrite: bool,
     /// `--resume`.

@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use super::figure;
+use super::sample_result::EstimateResult;
 use crate::diagnostic::Diagnostic;
 use crate::metadata::json::Json;
 
@@ -93,6 +94,8 @@ pub struct NodeResult {
     pub quantization: Option<QuantizationResult>,
     /// What `--verify` found.
     pub verify: Option<VerifyResult>,
+    /// With `--estimate`, what a plan comes to.
+    pub estimate: Option<EstimateResult>,
 }
 
 /// An array's metadata, in v3 form.

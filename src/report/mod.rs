@@ -19,6 +19,7 @@ pub mod progress;
 mod progress_line;
 mod quality_text;
 pub mod quantity;
+mod sample_text;
 pub mod sarif;
 pub mod table;
 pub mod terminal;

@@ -6,10 +6,12 @@ use std::io::{self, Write};
 use super::defused::one_line;
 use super::quality_text;
 use super::quantity::{self, bytes, count, counted, figure};
+use super::sample_text;
 use super::table::{Align, Table, wrapped, write_members};
 use super::terminal::{Role, Style};
 use super::width::width;
 use crate::metadata::json::Json;
+use crate::operation::sample_result::EstimateResult;
 use crate::operation::transcode_result::{
     ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName, TranscodeResult, VerifyResult,
 };
@@ -53,7 +55,10 @@ pub(super) fn rows(arrays: &[&NodeResult]) -> Table {
         let before = node.counts.bytes_source.map(bytes).unwrap_or_default();
         let after = match node.counts.bytes_written.map(bytes) {
             Some(after) if after == before => String::new(),
-            after => format!("-> {}", after.unwrap_or_else(|| "?".to_owned())),
+            after => {
+                let estimated = || node.estimate.as_ref().map(|estimate| sample_text::about(estimate));
+                format!("-> {}", estimated().or(after).unwrap_or_else(|| "?".to_owned()))
+            }
         };
         let cells =
             vec![node.path.trim_start_matches('/').to_owned(), route_name(node.route), change, before, after];
@@ -107,6 +112,10 @@ pub(super) fn sums(result: &TranscodeResult) -> Vec<(&'static str, String)> {
     let is_known = arrays.iter().all(|node| node.counts.bytes_written.is_some());
     if let (Some(written), true) = (totals.bytes_written, is_known) {
         members.push(("stored", stored(source_bytes(result), Some(written))));
+    }
+    let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|node| node.estimate.as_ref()).collect();
+    if !estimates.is_empty() {
+        members.push(("estimated", sample_text::estimated_together(&estimates)));
     }
     members
 }
@@ -311,6 +320,10 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
             members.push(("read", "each chunk once".to_owned()));
         }
         _ => {}
+    }
+    if let Some(estimate) = &node.estimate {
+        members.push(("estimated", sample_text::estimated(estimate)));
+        members.push(("sample", sample_text::sample(&estimate.sample)));
     }
     if dry_run && let (Some(units), Some(memory)) = (node.units, node.memory_bytes) {
         members.push(("work", format!("{} units", count(units))));

@@ -30,11 +30,6 @@ fn version_names_the_program() {
     assert_eq!(run.text(), format!("zarrcast {}\n", env!("CARGO_PKG_VERSION")));
 }
 
-#[test]
-fn option_that_is_not_built_is_unknown() {
-    CliTest::new().run(["transcode", "a", "b", "--estimate"]).fails(2, &["unexpected argument"]);
-}
-
 /// The command lines among the examples of a help text, with what continues them.
 fn examples(help: &str) -> Vec<String> {
     let Some((_, text)) = help.split_once("\nExample") else { return Vec::new() };

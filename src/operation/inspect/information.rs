@@ -49,7 +49,7 @@ impl Contents<'_> {
             fewer = new_driver(threads, self.driver.interrupt())?;
             &fewer
         };
-        let survey = BitSurvey { side, numbers: &numbers, patterns: &patterns, fill_bits };
+        let survey = BitSurvey { side, numbers: &numbers, patterns: &patterns, fill_bits, is_sample: false };
         let found = match survey.run(driver, self.progress) {
             Ok(found) => found,
             Err(fault) => {

@@ -5,6 +5,7 @@
 
 mod budget;
 mod container;
+mod estimate;
 mod format;
 mod outcome;
 pub mod parts;
@@ -14,6 +15,7 @@ mod planning;
 mod quality;
 mod room;
 mod run;
+mod sample;
 mod sealed;
 mod selection;
 mod site;

@@ -110,6 +110,7 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         memory_bytes: Some(memory.bytes),
         quantization,
         verify: verified.map(|verified| verified.result),
+        estimate: None,
     }
 }
 
@@ -149,6 +150,7 @@ pub(super) fn group_result(path: &str) -> NodeResult {
         memory_bytes: None,
         quantization: None,
         verify: None,
+        estimate: None,
     }
 }
 

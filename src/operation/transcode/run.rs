@@ -1,16 +1,18 @@
 //! A plan carried out: the chunks, then the metadata, then what is reported.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::mem::take;
 use std::time::Instant;
 
 use super::container;
+use super::estimate::with_estimates;
 use super::format::consolidate::{NodeDocuments, with_copies};
 use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result, quantization_of};
 use super::plan::planner::ahead_bytes;
 use super::planning::{PlannedArray, Planning, bytes_of};
 use super::quality::{check_room as check_room_for_quality, is_lossy};
 use super::room::{check_room, with_missing_space};
+use super::sample::Sampler;
 use super::sealed::SealedPlan;
 use super::site::{Claim, Site, cannot_write};
 use super::tree::Source;
@@ -79,7 +81,10 @@ fn carry_out(
     let sealed = SealedPlan::seal(options, &source, &arrays, documents);
     given.map_or(Ok(()), |given| given.check_same(&sealed))?;
     if options.run.dry_run {
-        return Ok(whole.result(None, begun));
+        let sampler = Sampler { budget, interrupt, driver: &driver };
+        let estimates =
+            if options.run.estimate { sampler.estimates(&arrays, progress)? } else { BTreeMap::new() };
+        return Ok(with_estimates(whole.result(None, begun), estimates));
     }
     let _unfinished = interrupt
         .begin(site.left_when_stopped(), Some(site.clearing()))

@@ -128,10 +128,19 @@ pub(super) fn apply(
     Ok((ValueChange::KeepBits(kernel), rounding))
 }
 
+/// The chunks that are looked at.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::operation::transcode) struct Chunks<'a> {
+    /// Those that are read.
+    pub present: &'a ChunkSet,
+    /// Whether all others are absent; else they are not known.
+    pub are_all: bool,
+}
+
 /// The fewest bits that keep a share of the information along every dimension, at least one; all where none is found.
-pub(super) fn find(
+pub(in crate::operation::transcode) fn find(
     source: &OpenedArray,
-    present: &ChunkSet,
+    Chunks { present, are_all }: Chunks<'_>,
     share: f64,
     (budget, interrupt): (Budget, &Interrupt),
     progress: &dyn Progress,
@@ -150,6 +159,7 @@ pub(super) fn find(
         numbers: &Numbers::Own(number_type),
         patterns: &BitPatterns::new(number_type, &missing),
         fill_bits: fill.unwrap_or(0),
+        is_sample: !are_all,
     };
     let found = survey.run(&driver, progress);
     let found = found.map_err(|fault| explain(fault, &array.metadata, &source.store, None))?;

@@ -3,7 +3,7 @@
 use super::change::{self, Changed};
 use super::check::check;
 use super::described::Described;
-use super::keep_bits;
+use super::keep_bits::{self, Chunks};
 use super::work::{Ends, Work};
 use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
@@ -166,7 +166,8 @@ impl Planner<'_> {
         // What cannot be rounded at all is found out before anything is read.
         keep_bits::apply(source, (KeepBits::Auto(share), self.container), &mut Draft::of(source))?;
         let (budget, interrupt) = (self.budget, self.interrupt);
-        keep_bits::find(source, &listing.present, share, (budget, interrupt), progress)
+        let chunks = Chunks { present: &listing.present, are_all: true };
+        keep_bits::find(source, chunks, share, (budget, interrupt), progress)
     }
 
     /// Puts a plan together, and proves it.

@@ -1,0 +1,44 @@
+//! What a sample of an array's chunks is, and what it says of the whole: members of `--json`, by their names.
+
+use serde::Serialize;
+
+use super::figure;
+
+/// Chunks that stand for all of an array: of stretches of equal length, in the C order of the grid, one each, at places that
+/// look like chance and are the same each time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SampleResult {
+    /// Chunks of the sample.
+    pub chunks: u64,
+    /// Chunks that are there.
+    pub of: u64,
+    /// The shape of each, the smallest unit that can be decoded alone, in elements.
+    pub chunk_shape: Vec<u64>,
+    /// Where they stand in the grid of these chunks; the first 100.
+    pub positions: Vec<Vec<u64>>,
+    /// Encoded bytes that were read for it.
+    pub bytes_read: u64,
+}
+
+impl SampleResult {
+    /// The most positions that are listed.
+    pub const MOST_POSITIONS: usize = 100;
+}
+
+/// What an array is thought to come to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct EstimateResult {
+    /// Bytes of the stored chunks, with the indexes of shards.
+    pub bytes_stored: u64,
+    /// Half the width of the interval that holds the true bytes 19 times of 20, as a share of `bytes_stored`; `None` where
+    /// the sample is too small to tell, 0 where it is the whole.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub uncertainty: Option<f64>,
+    /// Wall time on this machine, in seconds.
+    #[serde(serialize_with = "figure::number")]
+    pub seconds: f64,
+    /// What it is estimated from.
+    pub sample: SampleResult,
+}

@@ -1,0 +1,70 @@
+//! `--estimate`: what a plan would write, and how long that would take, from a sample of its chunks.
+
+use std::collections::BTreeMap;
+
+use super::plan::{Blocks, Plan};
+use super::planning::PlannedArray;
+use super::sample::Sampler;
+use crate::engine::job::Job;
+use crate::engine::progress::Progress;
+use crate::operation::error::OperationError;
+use crate::operation::sample_result::EstimateResult;
+use crate::operation::transcode_result::TranscodeResult;
+
+impl Sampler<'_> {
+    /// What the plans of all arrays come to, by their paths.
+    pub(super) fn estimates(
+        &self,
+        arrays: &[PlannedArray],
+        progress: &dyn Progress,
+    ) -> Result<BTreeMap<String, EstimateResult>, OperationError> {
+        progress.start("estimate", None);
+        let is_tree = arrays.len() > 1;
+        let estimated = arrays.iter().map(|array| {
+            self.interrupt.check().map_err(|_| OperationError::interrupted())?;
+            let estimate = self
+                .estimate_of(array)
+                .map_err(|error| if is_tree { error.about(&array.plan.source.store) } else { error })?;
+            Ok((array.path.clone(), estimate))
+        });
+        let estimated = estimated.collect();
+        progress.finish();
+        estimated
+    }
+
+    /// What the plan of an array comes to.
+    fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult, OperationError> {
+        let PlannedArray { change, plan, .. } = array;
+        let chunk_shape = plan.destination.pipeline.innermost_chunk_shape();
+        let cut = Blocks::of(&plan.job).map(|_| chunk_shape.as_slice());
+        let sample = self.draw(&plan.source, &plan.listing, cut, None)?;
+        let trial = self.try_way(&sample, change, None)?;
+        let estimate = trial.estimate;
+        let indexes = plan.destination.pipeline.shard_index_bytes().unwrap_or(0);
+        let indexes = indexes.saturating_mul(plan.job.num_written());
+        // What is copied is known.
+        let known = matches!(plan.job, Job::Copy(_)).then_some(plan.listing.present_bytes);
+        let (bytes_stored, uncertainty) = match known.filter(|bytes| *bytes > 0) {
+            Some(bytes) => (bytes, Some(0.0)),
+            None => (indexes.saturating_add(estimate.bytes.round() as u64), estimate.uncertainty),
+        };
+        let seconds = estimate.seconds * read_times(plan);
+        Ok(EstimateResult { bytes_stored, uncertainty, seconds, sample: sample.result() })
+    }
+}
+
+/// The result of a plan with what its arrays come to.
+pub(super) fn with_estimates(
+    mut result: TranscodeResult,
+    mut estimates: BTreeMap<String, EstimateResult>,
+) -> TranscodeResult {
+    for node in &mut result.nodes {
+        node.estimate = estimates.remove(&node.path);
+    }
+    result
+}
+
+/// How often SOURCE is read beside once for each chunk.
+fn read_times(plan: &Plan) -> f64 {
+    plan.job.num_passes() as f64 * plan.job.read_amplification().max(1.0)
+}

@@ -1,0 +1,276 @@
+//! A sample of an array's chunks, held in memory as SOURCE encodes them but cut as DEST will be: what any change of the
+//! array would make of it is found out by making it of these.
+//!
+//! The sample is an array of its own with SOURCE's shape, chain and metadata, of which only the drawn chunks are there. So
+//! ways are tried by the very plans and routes of a run, and edges, absent chunks and fill values are what they will be.
+
+mod ratio;
+mod spread;
+mod trial;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::plan::planner::Planner;
+use super::plan::{Blocks, Plan, Settled};
+use crate::array::ChunkSet;
+use crate::array::chunk_set::position;
+use crate::array::interrupt::Interrupt;
+use crate::array::kept::Shelf;
+use crate::array::listing::Listing;
+use crate::engine::driver::Driver;
+use crate::engine::journal::{Assignment, Fingerprint, Journal};
+use crate::engine::progress::{Progress, Silent};
+use crate::engine::report::ObjectReport;
+use crate::engine::route::Route;
+use crate::grid::num_elements;
+use crate::metadata::array::ArrayMetadata;
+use crate::operation::budget::Budget;
+use crate::operation::error::OperationError;
+use crate::operation::new_driver;
+use crate::operation::open::{OpenedArray, open_documents, opened, read_array_of};
+use crate::operation::options::{ChangeOptions, RunOptions, ShapeRequest, ShardRequest};
+use crate::operation::place::Place;
+use crate::store::{Key, MemoryStore, Node, StoreError};
+use spread::{Population, spread};
+pub(in crate::operation) use trial::{Estimate, Trial};
+
+/// The name of the one array in a sample's log.
+const ARRAY: &str = "/";
+
+/// The most bytes that chunks which are read together have decoded, where each is a part of larger ones of SOURCE.
+const UNIT_BYTES: u64 = 32 << 20;
+
+/// Who draws samples and tries ways, and what may be used for it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::operation) struct Sampler<'a> {
+    /// Threads and memory.
+    pub budget: Budget,
+    /// What stops it.
+    pub interrupt: &'a Interrupt,
+    /// Who lists and reads.
+    pub driver: &'a Driver,
+}
+
+/// Chunks of an array.
+#[derive(Debug)]
+pub(in crate::operation) struct Sample {
+    /// The array that holds them.
+    array: OpenedArray,
+    /// The chunks of its grid that a whole one would have.
+    present: ChunkSet,
+    /// Those that are there.
+    drawn: ChunkSet,
+    /// The same by what was read together.
+    units: Vec<Vec<u64>>,
+    /// Units that it could have been drawn from.
+    num_units: u64,
+    /// Whether SOURCE lacks chunks.
+    lacks_chunks: bool,
+    /// Bytes of SOURCE's chunks, where their sizes are known and they are cut as they were.
+    source_bytes: Option<u64>,
+    /// Encoded bytes that were read.
+    bytes_read: u64,
+    /// Wall time of that.
+    seconds: f64,
+}
+
+impl Sampler<'_> {
+    /// Draws a sample of SOURCE's chunks, as `destination` cuts them; of `count` chunks, where so many are asked for.
+    pub(in crate::operation) fn draw(
+        &self,
+        source: &OpenedArray,
+        listing: &Listing,
+        cut: Option<&[u64]>,
+        count: Option<u64>,
+    ) -> Result<Sample, OperationError> {
+        let (plan, group_shape) = self.plan_of_sample(source, &listing.present, cut)?;
+        let metadata = &plan.destination.metadata;
+        let (present, units) = match plan.job.objects() {
+            None => (listing.present.clone(), None),
+            Some(job) => {
+                let groups = group_shape.map(|shape| job.transfer.overlapped(&shape));
+                (job.transfer.overlapped_by(&metadata.grid), groups)
+            }
+        };
+        let num_units = units.as_ref().unwrap_or(&present).len();
+        let population = self.population(&plan, num_units);
+        let chosen = spread(units.as_ref().unwrap_or(&present), population.num_drawn(count));
+        let units = chunks_of_units(&plan, &chosen);
+        let drawn = ChunkSet::from_indices(units.iter().flatten().copied().collect());
+        let begun = Instant::now();
+        let report = self.run(&plan, &drawn)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let is_cut_as_it_was = cut.is_none() && !source.metadata.skips() && !source.metadata.is_cut();
+        let array = self.open(&plan)?;
+        let indexes = source.pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(listing.present.len());
+        Ok(Sample {
+            array,
+            present,
+            drawn,
+            units,
+            num_units,
+            lacks_chunks: listing.present.len() < source.metadata.num_chunks(),
+            source_bytes: listing
+                .present_bytes
+                .checked_sub(indexes)
+                .filter(|bytes| *bytes > 0 && is_cut_as_it_was),
+            bytes_read: report.bytes_read,
+            seconds,
+        })
+    }
+
+    /// The plan that brings SOURCE's chunks into memory, cut anew where that is asked for; with the shape of what is then
+    /// read together.
+    fn plan_of_sample(
+        &self,
+        source: &OpenedArray,
+        present: &ChunkSet,
+        cut: Option<&[u64]>,
+    ) -> Result<(Plan, Option<Vec<u64>>), OperationError> {
+        let shape = cut.map(|shape| ShapeRequest::Lengths(shape.to_vec()));
+        let shard_shape = source.pipeline.sharding().map(|_| ShardRequest::None);
+        let options = ChangeOptions {
+            chunk_shape: shape,
+            shard_shape,
+            write_empty_chunks: true,
+            ..ChangeOptions::default()
+        };
+        let plan = self.plan(source, &options, present, None)?;
+        if Blocks::of(&plan.job).is_none() {
+            return Ok((plan, None));
+        }
+        // Blocks no larger than what shares chunks of SOURCE, in one pass: most of the array is not read.
+        let shape = unit_shape(&source.pipeline.innermost_chunk_shape(), &plan);
+        let blocks = Some(Blocks { shapes: vec![shape.clone()], staging: None });
+        let settled = Settled { quantization: None, blocks };
+        Ok((self.plan(source, &options, present, Some(&settled))?, Some(shape)))
+    }
+
+    /// The plan of a change of an array, into memory.
+    fn plan(
+        &self,
+        source: &OpenedArray,
+        options: &ChangeOptions,
+        present: &ChunkSet,
+        settled: Option<&Settled>,
+    ) -> Result<Plan, OperationError> {
+        let run = RunOptions { dry_run: true, ..RunOptions::default() };
+        let planner = Planner {
+            options,
+            path_in_tree: None,
+            settled,
+            surveyed: None,
+            present: Some(present),
+            container: "",
+            run: &run,
+            least_parts: 1,
+            budget: self.budget,
+            interrupt: self.interrupt,
+            driver: self.driver,
+            shelf: &Shelf::default(),
+        };
+        planner.plan(source.clone(), in_memory(&source.store), &Silent)
+    }
+
+    /// Carries out so much of a plan.
+    fn run(&self, plan: &Plan, chunks: &ChunkSet) -> Result<ObjectReport, OperationError> {
+        let memory = plan.allot(self.budget, false)?;
+        let driver = new_driver(memory.threads, self.interrupt)?;
+        let assigned = Assignment::from([(ARRAY.to_owned(), chunks.clone())]);
+        let log = in_memory("log");
+        let journal = Journal::open_part(&log, &Key::known("sample"), &Fingerprint::new([]), assigned);
+        let journal = journal
+            .map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
+        let mut all = ObjectReport::default();
+        let progress: &dyn Progress = &Silent;
+        plan.job
+            .run(&driver, progress, &journal.part(ARRAY), |report| all.add(&report))
+            .map_err(|fault| plan.explain(fault))?;
+        Ok(all)
+    }
+
+    /// The array that a plan has written some of.
+    fn open(&self, plan: &Plan) -> Result<OpenedArray, OperationError> {
+        let store = &plan.source.store;
+        for (key, document) in &plan.documents {
+            plan.target.write(key, &document.bytes).map_err(|error| unkept(error, store))?;
+        }
+        let place = Place { store: store.clone(), path: "/".to_owned() };
+        let documents = open_documents(&plan.target, store)?;
+        opened(read_array_of(place, plan.target.clone(), documents))
+    }
+
+    fn population(&self, plan: &Plan, units: u64) -> Population {
+        let metadata = &plan.destination.metadata;
+        let element = plan.source.data_type.size().map_or(16, |size| size as u64);
+        let bytes_of = |shape: &[u64]| num_elements(shape).unwrap_or(u64::MAX).saturating_mul(element);
+        let chunk_bytes = bytes_of(metadata.largest_chunk());
+        let array_bytes = bytes_of(&metadata.shape);
+        // What is kept lies beside what the trials make of it.
+        let memory = self.budget.bytes() / 4;
+        let shape = Blocks::of(&plan.job).and_then(|blocks| blocks.shapes.into_iter().next());
+        let (unit_bytes, amplification) = shape.map_or((chunk_bytes, 1), |shape| {
+            let read = bytes_of(&shape).max(1);
+            (read, elements_read_for(&shape, &plan.source).saturating_mul(element).div_ceil(read))
+        });
+        let chunks_per_unit = (unit_bytes / chunk_bytes.max(1)).max(1);
+        Population { units, chunks_per_unit, unit_bytes, amplification, array_bytes, memory }
+    }
+}
+
+/// An empty place in memory.
+fn in_memory(name: &str) -> Node {
+    Node::of(Arc::new(MemoryStore::new(name)))
+}
+
+fn unkept(error: StoreError, store: &str) -> OperationError {
+    OperationError::environment(format!("a sample of `{store}` cannot be kept")).because(error)
+}
+
+/// The elements of SOURCE that are decoded for a box of DEST, at most.
+fn elements_read_for(shape: &[u64], source: &OpenedArray) -> u64 {
+    let inner = source.pipeline.innermost_chunk_shape();
+    let lengths = shape.iter().zip(&inner).zip(&source.metadata.shape);
+    let read = lengths.map(|((length, chunk), whole)| {
+        let chunks =
+            length.div_ceil((*chunk).max(1)).saturating_add(u64::from(length % (*chunk).max(1) != 0));
+        chunks.saturating_mul(*chunk).min(whole.next_multiple_of((*chunk).max(1)))
+    });
+    read.fold(1, u64::saturating_mul)
+}
+
+/// The shape of what is read together: chunks of DEST that lie in the same chunks of SOURCE, as many as are not too many.
+fn unit_shape(source_chunk: &[u64], plan: &Plan) -> Vec<u64> {
+    let metadata = &plan.destination.metadata;
+    let element = plan.source.data_type.size().map_or(16, |size| size as u64);
+    let mut shape = metadata.largest_chunk().to_vec();
+    for dimension in (0..shape.len()).rev() {
+        let own = shape[dimension].max(1);
+        let others = num_elements(&shape).unwrap_or(u64::MAX) / own;
+        let most = UNIT_BYTES / others.saturating_mul(element).saturating_mul(own).max(1);
+        let wanted = (source_chunk[dimension] / own).max(1);
+        shape[dimension] = own * wanted.min(most.max(1));
+    }
+    shape
+}
+
+/// The chunks of each unit.
+fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> Vec<Vec<u64>> {
+    let rechunk = plan.job.objects().and_then(|job| match &job.route {
+        Route::Rechunk(rechunk) => Some(rechunk),
+        _ => None,
+    });
+    let Some(rechunk) = rechunk else { return units.iter().map(|chunk| vec![chunk]).collect() };
+    let grid = plan.destination.metadata.chunk_grid_shape();
+    let chunks =
+        |unit| rechunk.plan.objects(&rechunk.plan.group(unit), &grid).into_iter().flatten().collect();
+    units.iter().map(chunks).collect()
+}
+
+/// Elements of a chunk that lie inside the array.
+fn elements_inside(chunk: u64, metadata: &ArrayMetadata) -> u64 {
+    let region = metadata.grid.region_of(&position(chunk, metadata));
+    let lengths = region.start.iter().zip(&region.shape).zip(&metadata.shape);
+    lengths.map(|((start, length), end)| (*length).min(end.saturating_sub(*start))).product()
+}

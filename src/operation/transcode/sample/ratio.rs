@@ -1,0 +1,93 @@
+//! What a sample says of the whole: estimates by ratio, and how far off they may be (Cochran, "Sampling Techniques", 1977,
+//! chapters 5, 6 and 8).
+
+/// A unit of a sample: what it came to, beside something of which the sum over all units is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Observed {
+    /// What is estimated.
+    pub found: f64,
+    /// What is known of all.
+    pub known: f64,
+}
+
+/// An estimate of a sum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sum {
+    /// The sum over all units.
+    pub value: f64,
+    /// Half the width of the interval that holds the true sum 19 times of 20, as a share of the estimate; `None` where one
+    /// unit of several cannot tell.
+    pub uncertainty: Option<f64>,
+}
+
+/// Two-sided 95 % points of Student's t with 1 to 30 degrees of freedom.
+const STUDENT: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+/// The same of the normal distribution.
+const NORMAL: f64 = 1.960;
+
+/// The sum over `total` units from a sample of them in their order, one of each stretch, where what is known of all comes to
+/// `known`. The variance is that of successive differences, which a slow change along the units does not add to.
+pub(super) fn estimate(sample: &[Observed], total: u64, known: f64) -> Sum {
+    let (found, beside) =
+        sample.iter().fold((0.0, 0.0), |(found, beside), one| (found + one.found, beside + one.known));
+    let ratio = if beside > 0.0 { found / beside } else { 0.0 };
+    let value = ratio * known;
+    let count = sample.len() as u64;
+    if count >= total || value == 0.0 {
+        return Sum { value, uncertainty: Some(0.0).filter(|_| count >= total || count > 1) };
+    }
+    if count < 2 {
+        return Sum { value, uncertainty: None };
+    }
+    let residual = |one: &Observed| one.found - ratio * one.known;
+    let squares: f64 = sample.windows(2).map(|two| (residual(&two[0]) - residual(&two[1])).powi(2)).sum();
+    let freedom = sample.len() - 1;
+    let variance = squares / (2 * freedom) as f64;
+    let left = 1.0 - count as f64 / total as f64;
+    let error = total as f64 * (left * variance / count as f64).sqrt();
+    let width = STUDENT.get(freedom - 1).copied().unwrap_or(NORMAL);
+    Sum { value, uncertainty: Some(width * error / value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn observed(found: &[f64], known: &[f64]) -> Vec<Observed> {
+        found.iter().zip(known).map(|(found, known)| Observed { found: *found, known: *known }).collect()
+    }
+
+    #[test]
+    fn estimate_of_the_whole_is_the_whole() {
+        let all = observed(&[3.0, 5.0, 1.0], &[1.0, 1.0, 0.5]);
+        assert_eq!(estimate(&all, 3, 2.5), Sum { value: 9.0, uncertainty: Some(0.0) });
+    }
+
+    #[test]
+    fn estimate_of_what_goes_with_the_known_is_exact() {
+        let some = observed(&[2.0, 6.0, 4.0], &[1.0, 3.0, 2.0]);
+        assert_eq!(estimate(&some, 100, 170.0), Sum { value: 340.0, uncertainty: Some(0.0) });
+    }
+
+    #[test]
+    fn uncertainty_is_that_of_successive_differences() {
+        let some = observed(&[10.0, 12.0, 10.0, 12.0], &[1.0; 4]);
+        let sum = estimate(&some, 400, 400.0);
+        assert_eq!(sum.value, 4400.0);
+        // Three differences of 2: a variance of 12 / 6, and one of 100 units.
+        let expected = 3.182 * 400.0 * (0.99 * 2.0 / 4.0_f64).sqrt() / 4400.0;
+        assert!((sum.uncertainty.unwrap() - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_unit_of_several_tells_no_uncertainty() {
+        let one = observed(&[10.0], &[1.0]);
+        assert_eq!(estimate(&one, 2, 2.0), Sum { value: 20.0, uncertainty: None });
+        assert_eq!(estimate(&[], 0, 0.0), Sum { value: 0.0, uncertainty: Some(0.0) });
+        assert_eq!(estimate(&observed(&[0.0, 0.0], &[1.0, 1.0]), 9, 9.0).uncertainty, Some(0.0));
+    }
+}

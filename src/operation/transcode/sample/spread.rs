@@ -1,0 +1,135 @@
+//! How many units of an array a sample has, and which: the same for the same array, each time.
+
+use crate::array::ChunkSet;
+
+/// The chunks that a sample has at least, where there are so many.
+const LEAST_CHUNKS: u64 = 16;
+
+/// The share of the units of a large array that a sample has at most, beyond the least: one of so many.
+const ONE_OF: u64 = 100;
+
+/// An array of so many units, of which a hundredth is a sample, is large from so many decoded bytes on.
+const LARGE_OF_MANY: (u64, u64) = (LEAST_CHUNKS * ONE_OF, 8 << 20);
+
+/// Any array is large from so many decoded bytes on.
+const LARGE: u64 = 64 << 20;
+
+/// Decoded bytes of an array that is not large that are read whatever their share is.
+const BYTES_OF_A_SMALL_ARRAY: u64 = 16 << 20;
+
+/// What the size of a sample goes by: the units that it may be drawn from, each the chunks of DEST that are read together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Population {
+    /// Units that hold anything.
+    pub units: u64,
+    /// Chunks of DEST in a unit, at most.
+    pub chunks_per_unit: u64,
+    /// Decoded bytes of a unit, at most.
+    pub unit_bytes: u64,
+    /// Times that many bytes of SOURCE are decoded for it, at most.
+    pub amplification: u64,
+    /// Decoded bytes of the array.
+    pub array_bytes: u64,
+    /// Bytes that all units may take in memory.
+    pub memory: u64,
+}
+
+impl Population {
+    /// How many units are drawn; `asked` chunks of DEST, where so many are asked for.
+    pub(super) fn num_drawn(&self, asked: Option<u64>) -> u64 {
+        let wanted =
+            asked.map_or_else(|| self.by_default(), |chunks| chunks.div_ceil(self.chunks_per_unit.max(1)));
+        let room = self.memory / self.unit_bytes.max(1);
+        wanted.min(room).clamp(1, self.units.max(1)).min(self.units)
+    }
+
+    /// Units that need more of SOURCE than they have are fewer by as much.
+    fn by_default(&self) -> u64 {
+        let times = self.amplification.max(1);
+        let least = LEAST_CHUNKS.div_ceil(self.chunks_per_unit.saturating_mul(times).max(1));
+        let share = self.units / ONE_OF.saturating_mul(times);
+        let (many, bytes_of_many) = LARGE_OF_MANY;
+        let is_large = self.array_bytes > if self.units >= many { bytes_of_many } else { LARGE };
+        let read = self.unit_bytes.saturating_mul(times).max(1);
+        let quick = if is_large { 0 } else { BYTES_OF_A_SMALL_ARRAY / read };
+        least.max(share).max(quick)
+    }
+}
+
+/// So many of a set: one of each stretch of it, of equal length in their order, at a place that looks like chance and is the
+/// same each time. A sample of each stretch follows what changes slowly along the array, and no grid in it is hit always at
+/// the same place.
+pub(super) fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
+    let total = u128::from(all.len());
+    let edge = |stretch: u64| (u128::from(stretch) * total / u128::from(count.max(1))) as u64;
+    let drawn = (0..count).filter_map(|stretch| {
+        let (first, end) = (edge(stretch), edge(stretch + 1));
+        let length = end.saturating_sub(first).max(1);
+        all.nth(first + mixed(stretch) % length)
+    });
+    ChunkSet::from_indices(drawn.collect())
+}
+
+/// A number that looks like chance: the finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+const fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn population(units: u64, bytes: u64) -> Population {
+        Population {
+            units,
+            chunks_per_unit: 1,
+            unit_bytes: bytes,
+            amplification: 1,
+            array_bytes: units * bytes,
+            memory: 1 << 30,
+        }
+    }
+
+    #[test]
+    fn sample_of_a_large_array_has_a_hundredth_and_at_least_16_chunks() {
+        assert_eq!(population(1_000_000, 1 << 10).num_drawn(None), 10_000);
+        assert_eq!(population(1600, 8 << 10).num_drawn(None), 16);
+        assert_eq!(population(400, 1 << 20).num_drawn(None), 16);
+        assert_eq!(population(400, 1 << 20).num_drawn(Some(40)), 40);
+        assert_eq!(population(9, 1 << 20).num_drawn(None), 9);
+        assert_eq!(population(0, 1 << 20).num_drawn(None), 0);
+    }
+
+    #[test]
+    fn sample_of_a_small_array_has_what_is_read_at_once() {
+        assert_eq!(population(100, 1 << 10).num_drawn(None), 100);
+        assert_eq!(population(2000, 1 << 10).num_drawn(None), 2000);
+        assert_eq!(population(1000, 1 << 15).num_drawn(None), 512);
+    }
+
+    #[test]
+    fn sample_keeps_to_the_memory_and_has_one_unit_at_least() {
+        assert_eq!(Population { memory: 5 << 20, ..population(400, 1 << 20) }.num_drawn(None), 5);
+        assert_eq!(Population { memory: 0, ..population(400, 1 << 20) }.num_drawn(Some(9)), 1);
+        assert_eq!(Population { chunks_per_unit: 8, ..population(400, 64 << 20) }.num_drawn(None), 4);
+        assert_eq!(Population { amplification: 4, ..population(40_000, 1 << 20) }.num_drawn(None), 100);
+    }
+
+    #[test]
+    fn sample_has_one_of_each_stretch_and_is_the_same_each_time() {
+        let all = ChunkSet::from_ranges(vec![5..505, 1000..1500]);
+        let drawn = spread(&all, 10);
+        assert_eq!(drawn.len(), 10);
+        let stretches: Vec<u64> = drawn
+            .iter()
+            .map(|index| if index < 505 { (index - 5) / 100 } else { (index - 1000) / 100 + 5 })
+            .collect();
+        assert_eq!(stretches, (0..10).collect::<Vec<u64>>());
+        assert!(spread(&all, 10).iter().eq(drawn.iter()));
+        assert!(spread(&all, 1000).iter().eq(all.iter()));
+        assert!(spread(&ChunkSet::default(), 0).is_empty());
+    }
+}

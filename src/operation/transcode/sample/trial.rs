@@ -1,0 +1,187 @@
+//! A way of storing an array, tried on a sample of its chunks.
+
+use std::time::{Duration, Instant};
+
+use super::ratio::{Observed, estimate};
+use super::{Sample, Sampler, elements_inside, unkept};
+use crate::array::ChunkSet;
+use crate::array::chunk_set::position;
+use crate::array::kept::Kept;
+use crate::engine::progress::Silent;
+use crate::grid::num_elements;
+use crate::kernel::quantize::QuantizeFigures;
+use crate::metadata::array::ArrayMetadata;
+use crate::metadata::json::Json;
+use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::{ChangeOptions, KeepBits};
+use crate::operation::quantize::first_pass::FirstPass;
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::request::Request;
+use crate::operation::sample_result::SampleResult;
+use crate::operation::transcode::plan::keep_bits::{self, Chunks};
+use crate::operation::transcode::plan::{Plan, Settled};
+use crate::store::Node;
+
+/// What a change made of a sample.
+#[derive(Debug)]
+pub(in crate::operation) struct Trial {
+    /// Of the chunks of the whole array, without the indexes of shards.
+    pub estimate: Estimate,
+    /// The quantisation, of the sample's range.
+    pub quantization: Option<Quantization>,
+    /// The bits that are kept.
+    pub keep_bits: Option<KeepBits>,
+    /// The errors over the sample.
+    pub figures: QuantizeFigures,
+    /// Where its chunks lie.
+    pub array: OpenedArray,
+}
+
+/// What a way is thought to come to, of a whole array.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::operation) struct Estimate {
+    /// Bytes of its chunks.
+    pub bytes: f64,
+    /// Half the width of the interval that holds the true sum 19 times of 20, as a share of it; `None` where the sample is
+    /// too small to tell.
+    pub uncertainty: Option<f64>,
+    /// Wall time of the passes over SOURCE, with what decodes and encodes, in seconds.
+    pub seconds: f64,
+}
+
+impl Sample {
+    /// What is said of it.
+    pub(in crate::operation) fn result(&self) -> SampleResult {
+        let chunks = self.drawn.len();
+        let metadata = &self.array.metadata;
+        let positions = self.drawn.iter().take(SampleResult::MOST_POSITIONS);
+        SampleResult {
+            chunks,
+            of: self.present.len(),
+            chunk_shape: metadata.largest_chunk().to_vec(),
+            positions: positions.map(|chunk| position(chunk, metadata)).collect(),
+            bytes_read: self.bytes_read,
+        }
+    }
+
+    /// The array that holds its chunks.
+    pub(in crate::operation) fn array(&self) -> &OpenedArray {
+        &self.array
+    }
+
+    /// The chunks of that array that are there.
+    pub(in crate::operation) fn drawn(&self) -> &ChunkSet {
+        &self.drawn
+    }
+
+    /// How many times the chunks of the whole array are those of the sample.
+    fn times(&self) -> f64 {
+        if self.drawn.is_empty() { 1.0 } else { self.present.len() as f64 / self.drawn.len() as f64 }
+    }
+}
+
+impl Sampler<'_> {
+    /// Makes of a sample what options make of the array. Of a quantisation that is `settled` the range is not looked for.
+    pub(in crate::operation) fn try_way(
+        &self,
+        sample: &Sample,
+        options: &ChangeOptions,
+        settled: Option<&Quantization>,
+    ) -> Result<Trial, OperationError> {
+        let mut options = of_chunks_alone(options);
+        let none = Kept::default();
+        // What grows with the array, and what does not.
+        let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
+        let mut quantization = settled.cloned();
+        if let (Some(quantize), None) = (&options.quantize, settled) {
+            passes += 1.0;
+            let request = Request::new(&sample.array, &options, quantize)?;
+            let pass = FirstPass {
+                budget: self.budget,
+                interrupt: self.interrupt,
+                present: &sample.drawn,
+                lacks_chunks: sample.lacks_chunks,
+                surveyed: None,
+                progress: &Silent,
+                kept: &none,
+            };
+            let begun = Instant::now();
+            let (survey, _) = pass.look(&request)?;
+            growing += begun.elapsed();
+            let begun = Instant::now();
+            quantization = Some(FirstPass { surveyed: Some(&survey), ..pass }.settle(&request)?);
+            fixed += begun.elapsed();
+        }
+        if let Some(KeepBits::Auto(share)) = options.keep_bits {
+            passes += 1.0;
+            let using = (self.budget, self.interrupt);
+            let chunks = Chunks { present: &sample.drawn, are_all: false };
+            let begun = Instant::now();
+            options.keep_bits = Some(keep_bits::find(&sample.array, chunks, share, using, &Silent)?);
+            growing += begun.elapsed();
+        }
+        let settled = Settled { quantization: quantization.clone(), blocks: None };
+        let plan = self.plan(&sample.array, &options, &sample.present, Some(&settled))?;
+        let begun = Instant::now();
+        let report = self.run(&plan, &sample.drawn)?;
+        growing += begun.elapsed();
+        let of_sample = sample.seconds.mul_add(passes, growing.as_secs_f64());
+        let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
+        let estimate = Estimate { seconds, ..Self::estimate(sample, &plan)? };
+        let array = self.open(&plan)?;
+        Ok(Trial { estimate, quantization, keep_bits: options.keep_bits, figures: report.figures, array })
+    }
+
+    /// The bytes of all chunks: by their elements, or by what SOURCE's chunks take, whichever tells more.
+    fn estimate(sample: &Sample, plan: &Plan) -> Result<Estimate, OperationError> {
+        let metadata = &sample.array.metadata;
+        let elements = if sample.present.len() == metadata.num_chunks() {
+            num_elements(&metadata.shape).unwrap_or(u64::MAX) as f64
+        } else {
+            sample.present.iter().map(|chunk| elements_inside(chunk, metadata) as f64).sum()
+        };
+        let (mut by_elements, mut by_bytes) = (Vec::new(), Vec::new());
+        for unit in &sample.units {
+            let (mut found, mut inside, mut encoded) = (0, 0, 0);
+            for chunk in unit {
+                inside += elements_inside(*chunk, metadata);
+                encoded += stored_bytes(&sample.array.node, metadata, *chunk)?;
+                found += stored_bytes(&plan.target, &plan.destination.metadata, *chunk)?;
+            }
+            by_elements.push(Observed { found: found as f64, known: inside as f64 });
+            by_bytes.push(Observed { found: found as f64, known: encoded as f64 });
+        }
+        let mut sum = estimate(&by_elements, sample.num_units, elements);
+        if let Some(bytes) = sample.source_bytes {
+            let other = estimate(&by_bytes, sample.num_units, bytes as f64);
+            if other.uncertainty.zip(sum.uncertainty).is_some_and(|(other, own)| other < own) {
+                sum = other;
+            }
+        }
+        Ok(Estimate { bytes: sum.value, uncertainty: sum.uncertainty, seconds: 0.0 })
+    }
+}
+
+/// Bytes of a chunk in memory; 0 where it is absent.
+fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64, OperationError> {
+    let key = metadata.chunk_key_encoding.key(&position(chunk, metadata));
+    let sizes = node.sizes("", &[&key]).map_err(|error| unkept(error, &node.name()))?;
+    Ok(sizes.first().copied().flatten().unwrap_or(0))
+}
+
+/// The options for chunks that lie as they are to lie already, without shards.
+fn of_chunks_alone(options: &ChangeOptions) -> ChangeOptions {
+    let codecs = options.codecs.as_ref().map(|codecs| innermost(codecs));
+    let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
+    ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() }
+}
+
+/// The chain of the innermost chunks.
+fn innermost(codecs: &[Json]) -> Vec<Json> {
+    let inside = |codec: &Json| match codec.pointer("/configuration/codecs") {
+        Some(Json::Array(codecs)) => Some(codecs.clone()),
+        _ => None,
+    };
+    codecs.iter().find_map(inside).map_or_else(|| codecs.to_vec(), |inside| innermost(&inside))
+}

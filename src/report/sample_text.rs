@@ -1,0 +1,53 @@
+//! A sample of chunks, and what is estimated from it, as text.
+
+use super::quantity::{bytes, count, figure, percent, seconds, shape};
+use crate::operation::sample_result::{EstimateResult, SampleResult};
+
+/// The bytes and the time: `~164 KiB +- 1.2 %, about 3.0 s`.
+pub(super) fn estimated(estimate: &EstimateResult) -> String {
+    format!("{}{}, about {}", about(estimate), width(estimate.uncertainty), seconds(estimate.seconds))
+}
+
+/// The same of several arrays together, one after the other.
+pub(super) fn estimated_together(estimates: &[&EstimateResult]) -> String {
+    let bytes_stored = estimates.iter().fold(0_u64, |all, one| all.saturating_add(one.bytes_stored));
+    let seconds = estimates.iter().map(|one| one.seconds).sum();
+    let squares = estimates.iter().try_fold(0.0, |all, one| {
+        one.uncertainty.map(|share| all + (share * one.bytes_stored as f64).powi(2))
+    });
+    let uncertainty = squares.map(|squares: f64| squares.sqrt() / (bytes_stored as f64).max(1.0));
+    let first = estimates.first().map(|one| one.sample.clone());
+    let together = first.map(|sample| EstimateResult { bytes_stored, uncertainty, seconds, sample });
+    together.as_ref().map_or_else(String::new, estimated)
+}
+
+/// The bytes; of the whole, without the sign of what is not exact.
+pub(super) fn about(estimate: &EstimateResult) -> String {
+    let sign = if estimate.uncertainty == Some(0.0) { "" } else { "~" };
+    format!("{sign}{}", bytes(estimate.bytes_stored))
+}
+
+/// How far off it may be.
+pub(super) fn width(uncertainty: Option<f64>) -> String {
+    match uncertainty {
+        Some(0.0) => String::new(),
+        Some(share) => format!(" \u{b1} {} %", figure(two_digits(share * 100.0))),
+        None => ", by how much is not known".to_owned(),
+    }
+}
+
+/// Two significant digits, as far as the unit.
+fn two_digits(value: f64) -> f64 {
+    if value >= 10.0 { value.round() } else { (value * 10.0).ceil() / 10.0 }
+}
+
+/// Which chunks.
+pub(super) fn sample(sample: &SampleResult) -> String {
+    let of = if sample.chunks == sample.of {
+        format!("all {} chunks", count(sample.of))
+    } else {
+        let share = percent(sample.chunks, sample.of);
+        format!("{} of {} chunks ({share}), spread evenly", count(sample.chunks), count(sample.of))
+    };
+    format!("{of}, of shape {}; {} read", shape(&sample.chunk_shape), bytes(sample.bytes_read))
+}
