@@ -81,8 +81,8 @@ pub mod validate {
 /// `transcode`: an array, or a group with all below it, written anew.
 pub mod transcode {
     pub use crate::operation::options::{
-        ChangeOptions, Compression, Missing, QuantizeForm, QuantizeOptions, Rule, RunOptions, ShapeRequest,
-        ShardRequest, TranscodeOptions,
+        ChangeOptions, Compression, CompressionGoal, Missing, QuantizeForm, QuantizeOptions, Rule,
+        RunOptions, ShapeRequest, ShardRequest, TranscodeOptions,
     };
     pub use crate::operation::pattern::{PathPattern, PatternError};
     pub use crate::operation::transcode::transcode;

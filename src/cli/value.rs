@@ -11,7 +11,7 @@ use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words;
 use crate::operation::error::OperationError;
-use crate::operation::options::{Compression, HistogramOptions, KeepBits, Missing, Stream};
+use crate::operation::options::{Compression, CompressionGoal, HistogramOptions, KeepBits, Missing, Stream};
 use crate::operation::pattern::PathPattern;
 use crate::operation::place::Place;
 use crate::store::location::without_secrets;
@@ -260,9 +260,17 @@ fn known_type(text: &str, known: &str) -> Result<DataType, String> {
     }
 }
 
-/// `none`, or codecs in short: `zstd:3`, `gzip:6,crc32c`, `blosc:lz4:5:shuffle`.
+/// `none`, codecs in short (`zstd:3`, `gzip:6,crc32c`, `blosc:lz4:5:shuffle`), or `auto` with a goal (`auto:fast`).
 pub(super) fn compression(text: &str) -> Result<Compression, String> {
-    codec_words::compression(text).map(Compression)
+    if let Some(goal) = CompressionGoal::ALL.into_iter().find(|goal| goal.name() == text) {
+        return Ok(Compression::Auto(goal));
+    }
+    let is_auto = text.split([',', ':']).map(str::trim).any(|part| part == "auto");
+    if is_auto {
+        let goals: Vec<&str> = CompressionGoal::ALL.into_iter().map(CompressionGoal::name).collect();
+        return Err(format!("`auto` stands alone, with a goal or without: {}", goals.join(", ")));
+    }
+    codec_words::compression(text).map(Compression::Codecs)
 }
 
 /// A codec chain: JSON, `@` and the file that holds it, or codecs in short.

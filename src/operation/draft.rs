@@ -11,7 +11,7 @@ use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::error::OperationError;
 use crate::operation::open::{OpenedArray, check_lengths, refusal};
-use crate::operation::options::{ChangeOptions, Compression};
+use crate::operation::options::ChangeOptions;
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
 
 /// The metadata of DEST in the making.
@@ -180,9 +180,13 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
 }
 
 /// Puts the compressor of `--compress` in the place of all bytes->bytes codecs.
-pub(super) fn compress(chain: &mut Vec<CodecMetadata>, compression: &Compression, element_size: usize) {
-    chain.retain(|codec| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes));
-    chain.extend(compression.0.iter().cloned());
+pub(super) fn compress(chain: &mut Vec<CodecMetadata>, codecs: &[CodecMetadata], element_size: usize) {
+    let is_of = |codec: &CodecMetadata, kind| codec_kind(&codec.name) == Some(kind);
+    chain.retain(|codec| !is_of(codec, CodecKind::BytesToBytes));
+    if codecs.iter().any(|codec| is_of(codec, CodecKind::ArrayToBytes)) {
+        chain.retain(|codec| !is_of(codec, CodecKind::ArrayToBytes));
+    }
+    chain.extend(codecs.iter().cloned());
     complete_typesize(chain, element_size);
 }
 

@@ -38,8 +38,45 @@ impl CommonOptions {
 /// The bytes->bytes codecs of the innermost chain, in encode order, as `--compress` gives them; none: not compressed.
 ///
 /// A `blosc` that shuffles may lack its `typesize`, which is that of the elements it is given.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Compression(pub Vec<CodecMetadata>);
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Compression {
+    /// These.
+    Codecs(Vec<CodecMetadata>),
+    /// `auto`: the best of a few for what is written.
+    Auto(CompressionGoal),
+}
+
+/// What `--compress auto` looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CompressionGoal {
+    /// Few bytes at a few hundred MB/s, by codecs that zarr-python reads by default.
+    #[default]
+    Balanced,
+    /// Fewer bytes than none, as quick as may be; likewise.
+    Fast,
+    /// The fewest bytes, however long it takes; likewise.
+    Small,
+    /// As balanced, with codecs that readers must install.
+    Any,
+}
+
+impl CompressionGoal {
+    /// All of them.
+    pub const ALL: [CompressionGoal; 4] =
+        [CompressionGoal::Balanced, CompressionGoal::Fast, CompressionGoal::Small, CompressionGoal::Any];
+
+    /// As `--compress` has it: `auto`, `auto:fast`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CompressionGoal::Balanced => "auto",
+            CompressionGoal::Fast => "auto:fast",
+            CompressionGoal::Small => "auto:small",
+            CompressionGoal::Any => "auto:any",
+        }
+    }
+}
 
 /// How the codes of a quantisation are written (`--as`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

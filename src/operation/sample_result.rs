@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::figure;
+use crate::metadata::json::Json;
 
 /// Chunks that stand for all of an array: of stretches of equal length, in the C order of the grid, one each, at places that
 /// look like chance and are the same each time.
@@ -41,4 +42,39 @@ pub struct EstimateResult {
     pub seconds: f64,
     /// What it is estimated from.
     pub sample: SampleResult,
+}
+
+/// What `--compress auto` chose.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CompressionResult {
+    /// `auto`, `auto:fast`, `auto:small` or `auto:any`.
+    pub goal: &'static str,
+    /// The best of those that were tried, as `compress` of one of them; `None` of a plan that reads no chunk.
+    pub chosen: Option<String>,
+    /// The chains, the quicker ones first.
+    pub tried: Vec<TriedResult>,
+    /// On what.
+    pub sample: Option<SampleResult>,
+}
+
+impl CompressionResult {
+    /// Of a plan that reads no chunk.
+    pub(super) fn open(goal: &'static str) -> Self {
+        CompressionResult { goal, chosen: None, tried: Vec::new(), sample: None }
+    }
+}
+
+/// A chain, and what it gave.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TriedResult {
+    /// In short, as `--compress` takes it; or `numcodecs.pcodec`, which it does not.
+    pub compress: String,
+    /// The codecs, without `typesize`.
+    pub codecs: Vec<Json>,
+    /// Bytes of all chunks, estimated; `None` where the chain is not for these elements.
+    pub bytes_stored: Option<u64>,
+    /// Why it is not.
+    pub reason: Option<String>,
 }

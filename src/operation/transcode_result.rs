@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::figure;
-use super::sample_result::EstimateResult;
+use super::sample_result::{CompressionResult, EstimateResult};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::json::Json;
 
@@ -94,6 +94,8 @@ pub struct NodeResult {
     pub quantization: Option<QuantizationResult>,
     /// What `--verify` found.
     pub verify: Option<VerifyResult>,
+    /// What `--compress auto` chose.
+    pub compression: Option<CompressionResult>,
     /// With `--estimate`, what a plan comes to.
     pub estimate: Option<EstimateResult>,
 }

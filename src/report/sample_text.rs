@@ -1,7 +1,7 @@
 //! A sample of chunks, and what is estimated from it, as text.
 
-use super::quantity::{bytes, count, figure, percent, seconds, shape};
-use crate::operation::sample_result::{EstimateResult, SampleResult};
+use super::quantity::{bytes, count, counted, figure, percent, seconds, shape};
+use crate::operation::sample_result::{CompressionResult, EstimateResult, SampleResult, TriedResult};
 
 /// The bytes and the time: `~164 KiB +- 1.2 %, about 3.0 s`.
 pub(super) fn estimated(estimate: &EstimateResult) -> String {
@@ -50,4 +50,25 @@ pub(super) fn sample(sample: &SampleResult) -> String {
         format!("{} of {} chunks ({share}), spread evenly", count(sample.chunks), count(sample.of))
     };
     format!("{of}, of shape {}; {} read", shape(&sample.chunk_shape), bytes(sample.bytes_read))
+}
+
+/// What `--compress auto` chose.
+pub(super) fn chosen(compression: &CompressionResult) -> String {
+    match (&compression.chosen, &compression.sample) {
+        (Some(chosen), Some(sample)) => {
+            let (chunks, of) = (count(sample.chunks), counted(sample.of, "chunk"));
+            format!("{chosen}, the best on {chunks} of {of}")
+        }
+        (None, Some(_)) => "none of those that were tried".to_owned(),
+        _ => format!("chosen by `{}` when a run begins, or with --estimate", compression.goal),
+    }
+}
+
+/// The chains that were tried, with what each would give: of all chunks, estimated.
+pub(super) fn tried(compression: &CompressionResult) -> String {
+    let one = |tried: &TriedResult| match tried.bytes_stored {
+        Some(stored) => format!("{} {}", tried.compress, bytes(stored)),
+        None => format!("{} not for this type", tried.compress),
+    };
+    compression.tried.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -321,6 +321,12 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
         }
         _ => {}
     }
+    if let Some(compression) = &node.compression {
+        members.push(("compressor", sample_text::chosen(compression)));
+        if !compression.tried.is_empty() {
+            members.push(("tried", sample_text::tried(compression)));
+        }
+    }
     if let Some(estimate) = &node.estimate {
         members.push(("estimated", sample_text::estimated(estimate)));
         members.push(("sample", sample_text::sample(&estimate.sample)));

@@ -26,7 +26,10 @@ pub(super) struct ChangeArguments {
     ///
     /// `zstd:3`, `zstd:3:checksum`, `gzip:6`, `blosc:lz4:5:shuffle`, `crc32c`; several with commas (`zstd:3,crc32c`);
     /// or `none`. Checksums go, too; the report names what goes.
-    #[arg(long, value_name = "SPEC", value_parser = value::compression, conflicts_with = "codecs")]
+    /// `auto`: the best of a few for what is written, found by encoding a sample; `auto:fast`: of quick ones;
+    /// `auto:small`: of slow ones. They are zstd and blosc, which zarr-python reads by default; `auto:any` also tries
+    /// numcodecs.pcodec.
+    #[arg(long, value_name = "SPEC|auto[:fast|small|any]", value_parser = value::compression, conflicts_with = "codecs")]
     pub(super) compress: Option<Compression>,
 
     /// The chunk shape; of a sharded array that of the inner chunks

@@ -11,8 +11,9 @@ use crate::engine::report::ObjectReport;
 use crate::grid::Grid;
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
+use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
-use crate::operation::draft::Planned;
+use crate::operation::draft::{Planned, edit_innermost};
 use crate::operation::open::OpenedArray;
 use crate::operation::options::KeepBits;
 use crate::operation::options::QuantizeForm;
@@ -21,7 +22,7 @@ use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{
     ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult, RouteName,
 };
-use crate::pipeline::{BytesSize, Pipeline, Representation};
+use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
 
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
 /// fill value are found out later; `None` where compression or absent inner chunks decide.
@@ -93,6 +94,11 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         destination.data_type = Json::Null;
         (counts.bytes_logical, counts.bytes_written) = (None, None);
     }
+    if plan.compression.as_ref().is_some_and(|compression| compression.chosen.is_none()) {
+        // The plan is made with one of those that will be tried.
+        destination.codecs = without_compressor(&plan.destination.metadata.codecs);
+        counts.bytes_written = None;
+    }
     NodeResult {
         path: path.to_owned(),
         node_type: "array",
@@ -110,6 +116,7 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         memory_bytes: Some(memory.bytes),
         quantization,
         verify: verified.map(|verified| verified.result),
+        compression: plan.compression.clone(),
         estimate: None,
     }
 }
@@ -150,8 +157,18 @@ pub(super) fn group_result(path: &str) -> NodeResult {
         memory_bytes: None,
         quantization: None,
         verify: None,
+        compression: None,
         estimate: None,
     }
+}
+
+/// A chain as far as it is known before a compressor is chosen.
+fn without_compressor(codecs: &[CodecMetadata]) -> Vec<Json> {
+    let mut codecs = codecs.to_vec();
+    edit_innermost(&mut codecs, |chain| {
+        chain.retain(|codec| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes));
+    });
+    codecs.iter().map(CodecMetadata::to_json).collect()
 }
 
 fn describe(source: &OpenedArray, document: &Json, pipeline: &Pipeline) -> ArrayDescription {

@@ -2,6 +2,7 @@
 
 mod change;
 mod check;
+pub(super) mod compressor;
 mod described;
 pub(super) mod keep_bits;
 pub(super) mod lossy_filter;
@@ -32,6 +33,7 @@ use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::open::OpenedArray;
 use crate::operation::quantize::quantization::Quantization;
+use crate::operation::sample_result::CompressionResult;
 use crate::store::Node;
 
 /// A settled plan.
@@ -59,6 +61,8 @@ pub(super) struct Plan {
     pub quantization: Option<Quantization>,
     /// The rounding of `--keep-bits`.
     pub rounding: Option<BitRounding>,
+    /// What `--compress auto` chose, or is yet to choose.
+    pub compression: Option<CompressionResult>,
     /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
     pub documents: NodeDocuments,
     /// DEST as these describe it; `None` where they and the objects are copied as they are.

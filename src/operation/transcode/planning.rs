@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::budget::Memory;
 use super::plan::Plan;
+use super::plan::compressor::chosen;
 use super::plan::planner::Planner;
 use super::selection::SourceArray;
 use super::site::cannot_write;
@@ -15,7 +16,7 @@ use crate::metadata::array::num_elements;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, KeepBits, RunOptions};
+use crate::operation::options::{ChangeOptions, Compression, KeepBits, RunOptions};
 use crate::store::Node;
 
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
@@ -66,7 +67,8 @@ impl Planning<'_> {
         };
         let is_quick = |array: &SourceArray| {
             let finds_bits = matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
-            self.is_tree && array.change.quantize.is_none() && !finds_bits
+            let tries = matches!(array.change.compress, Some(Compression::Auto(_)));
+            self.is_tree && array.change.quantize.is_none() && !finds_bits && !tries
         };
         let quick = self.driver.map_plain(&waiting, |slot| {
             let driver = self.driver.alone();
@@ -143,7 +145,9 @@ impl Planning<'_> {
         let plan = planner.plan(opened, target, progress)?;
         let memory = plan.allot(budget, self.run.verify)?;
         let keep_bits = plan.rounding.as_ref().map(|rounding| rounding.keep).or(change.keep_bits);
-        let change = ChangeOptions { keep_bits, ..change };
+        let chosen = plan.compression.as_ref().and_then(chosen);
+        let compress = chosen.map(Compression::Codecs).or(change.compress);
+        let change = ChangeOptions { keep_bits, compress, ..change };
         Ok(PlannedArray { path, change, plan, memory, is_small })
     }
 }

@@ -364,7 +364,7 @@ fn shape(lengths: &[u64]) -> ShapeRequest {
 
 /// `--compress zstd:LEVEL`.
 fn zstd(level: u32) -> Compression {
-    Compression(compression(&format!("zstd:{level}")).unwrap())
+    Compression::Codecs(compression(&format!("zstd:{level}")).unwrap())
 }
 
 fn sharded() -> Files {

@@ -1,7 +1,10 @@
 //! The plan of an array settled: what changes in its values and its metadata, step after step, then proved.
 
+use std::borrow::Cow;
+
 use super::change::{self, Changed};
 use super::check::check;
+use super::compressor;
 use super::described::Described;
 use super::keep_bits::{self, Chunks};
 use super::work::{Ends, Work};
@@ -24,12 +27,13 @@ use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{Draft, Planned, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, KeepBits, QuantizeForm, RunOptions};
+use crate::operation::options::{ChangeOptions, Compression, KeepBits, QuantizeForm, RunOptions};
 use crate::operation::quantize::first_pass::FirstPass;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::{Request, refuse_packed};
 use crate::operation::quantize::survey::Survey;
+use crate::operation::sample_result::CompressionResult;
 use crate::operation::storage::dangling_links;
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
@@ -103,14 +107,25 @@ impl Planner<'_> {
             }
             (None, _) => None,
         };
-        // Parts of a job have no pass for it: the bits are found when it is begun.
-        let finds_bits = !self.run.dry_run || self.run.partitions.is_some();
-        if let Some(KeepBits::Auto(share)) = self.options.keep_bits.filter(|_| finds_bits) {
-            let found = self.kept_bits(&source, &listing, share, progress)?;
-            let options = ChangeOptions { keep_bits: Some(found), ..self.options.clone() };
-            return Planner { options: &options, ..*self }.assemble(source, target, listing, None);
+        // Parts of a job have no pass for it: bits and compressors are found when it is begun.
+        let finds = !self.run.dry_run || self.run.partitions.is_some();
+        let mut options = Cow::Borrowed(self.options);
+        if let Some(KeepBits::Auto(share)) = self.options.keep_bits.filter(|_| finds) {
+            options.to_mut().keep_bits = Some(self.kept_bits(&source, &listing, share, progress)?);
         }
-        let mut plan = self.assemble(source, target, listing, quantization)?;
+        let compression = match options.compress {
+            Some(Compression::Auto(goal)) if finds || self.run.estimate => {
+                let planner = Planner { options: &options, ..*self };
+                let chosen = planner.choose(goal, &source, (&target, &listing), quantization.as_ref())?;
+                options.to_mut().compress = Some(Compression::Codecs(chosen.0));
+                Some(chosen.1)
+            }
+            Some(Compression::Auto(goal)) => Some(CompressionResult::open(goal.name())),
+            _ => None,
+        };
+        let mut plan =
+            Planner { options: &options, ..*self }.assemble(source, target, listing, quantization)?;
+        plan.compression = compression;
         plan.source_bytes = (with_sizes && self.present.is_none()).then_some(plan.listing.present_bytes);
         if let Job::Objects(job) = &mut plan.job {
             job.transfer.source.kept = kept;
@@ -171,7 +186,7 @@ impl Planner<'_> {
     }
 
     /// Puts a plan together, and proves it.
-    fn assemble(
+    pub(super) fn assemble(
         &self,
         source: OpenedArray,
         target: Node,
@@ -241,6 +256,7 @@ impl Planner<'_> {
             is_exact,
             quantization,
             rounding,
+            compression: None,
             documents,
             described,
             warnings,
@@ -322,7 +338,8 @@ impl Planner<'_> {
             None => innermost_element_size(draft, store),
         };
         draft.edit_innermost(|chain| match &self.options.compress {
-            Some(compression) => compress(chain, compression, size),
+            Some(Compression::Codecs(codecs)) => compress(chain, codecs, size),
+            Some(Compression::Auto(goal)) => compress(chain, &compressor::placeholder(*goal), size),
             None => complete_typesize(chain, size),
         });
     }

@@ -11,8 +11,8 @@ use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::{Json, Object};
 use crate::operation::options::{
-    ChangeOptions, Compression, KeepBits, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest,
-    Slice,
+    ChangeOptions, Compression, CompressionGoal, KeepBits, Missing, QuantizeForm, QuantizeOptions,
+    ShapeRequest, ShardRequest, Slice,
 };
 
 pub(super) const ROUNDINGS: [(&str, Rounding); 5] = [
@@ -34,7 +34,10 @@ pub(super) fn write(change: &ChangeOptions) -> Json {
     let as_is = |json: &Json| json.clone();
     let object = |members: &Object| Json::Object(members.clone());
     put(&mut to, "codecs", change.codecs.as_ref(), |codecs| Json::Array(codecs.clone()));
-    put(&mut to, "compress", change.compress.as_ref(), |compression| codecs_json(&compression.0));
+    put(&mut to, "compress", change.compress.as_ref(), |compression| match compression {
+        Compression::Codecs(codecs) => codecs_json(codecs),
+        Compression::Auto(goal) => Json::from(goal.name()),
+    });
     put(&mut to, "chunk_shape", change.chunk_shape.as_ref(), shape);
     put(&mut to, "shard_shape", change.shard_shape.as_ref(), |request| match request {
         ShardRequest::None => Json::from("none"),
@@ -70,7 +73,7 @@ pub(super) fn read(from: &Json) -> Result<ChangeOptions, PlanFault> {
     let object = |json: &Json| json.as_object().cloned();
     Ok(ChangeOptions {
         codecs: optional(from, "codecs", "a list", |json| json.as_array().map(<[Json]>::to_vec))?,
-        compress: optional(from, "compress", "a list of codecs", read_chain)?.map(Compression),
+        compress: optional(from, "compress", "a list of codecs", read_compression)?,
         chunk_shape: optional(from, "chunk_shape", SHAPE, read_shape)?,
         shard_shape: optional(from, "shard_shape", SHAPE, |json| {
             let none = json.as_str().filter(|text| *text == "none").map(|_| ShardRequest::None);
@@ -215,4 +218,10 @@ fn read_quantize(from: &Json) -> Result<QuantizeOptions, PlanFault> {
         missing: optional(from, "missing", "`auto` or a list", missing)?,
         no_workarounds: switch(from, "no_workarounds")?,
     })
+}
+
+/// A list of codecs, or the goal by which they are yet to be chosen.
+fn read_compression(json: &Json) -> Option<Compression> {
+    let goal = CompressionGoal::ALL.into_iter().find(|goal| json.as_str() == Some(goal.name()));
+    goal.map(Compression::Auto).or_else(|| read_chain(json).map(Compression::Codecs))
 }

@@ -1,0 +1,125 @@
+//! `--compress auto`: the best of a few chains, found by encoding a sample of what will be written.
+
+use super::planner::Planner;
+use super::{Blocks, Plan};
+use crate::array::listing::Listing;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Object;
+use crate::operation::codec_words::compression;
+use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::open::OpenedArray;
+use crate::operation::options::{ChangeOptions, Compression, CompressionGoal};
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::sample_result::{CompressionResult, TriedResult};
+use crate::operation::transcode::sample::Sampler;
+use crate::store::Node;
+
+/// Decoded bytes that are tried, about: a plan must not depend on the memory of the machine that makes it, so that
+/// `--resume` makes it again.
+const SAMPLE_BYTES: u64 = 16 << 20;
+
+/// Chunks that are tried, at least and at most.
+const SAMPLE_CHUNKS: [u64; 2] = [4, 256];
+
+/// A chain that takes no more than this times the least is as good, if it is the quicker one.
+const AS_GOOD: f64 = 1.01;
+
+/// The chains, by the words of `--compress`; the quicker ones first.
+const fn chains(goal: CompressionGoal) -> &'static [&'static str] {
+    match goal {
+        CompressionGoal::Balanced => &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7"],
+        CompressionGoal::Fast => &[
+            "blosc:lz4:5:shuffle",
+            "blosc:lz4:5:bitshuffle",
+            "zstd:1",
+            "blosc:zstd:1:shuffle",
+            "blosc:zstd:1:bitshuffle",
+        ],
+        CompressionGoal::Small => &[
+            "blosc:zstd:7:shuffle",
+            "blosc:zstd:7:bitshuffle",
+            "zstd:12",
+            "blosc:zstd:9:shuffle",
+            "blosc:zstd:9:bitshuffle",
+            "zstd:19",
+        ],
+        CompressionGoal::Any => {
+            &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7", PCODEC]
+        }
+    }
+}
+
+/// It stands for the whole of a chain behind the change of values, and is no word of `--compress`.
+const PCODEC: &str = "numcodecs.pcodec";
+
+fn chain(words: &str) -> Vec<CodecMetadata> {
+    if words == PCODEC {
+        return vec![CodecMetadata::new(PCODEC, Some(Object::new().with("level", 8_u64)))];
+    }
+    compression(words).unwrap_or_default()
+}
+
+/// What stands for the chain until it is chosen.
+pub(super) fn placeholder(goal: CompressionGoal) -> Vec<CodecMetadata> {
+    chains(goal).first().map(|words| chain(words)).unwrap_or_default()
+}
+
+impl Planner<'_> {
+    /// The chain of `--compress auto`, with what was tried and what it gave. Of a quantisation that is not settled, the range
+    /// is that of the sample.
+    pub(super) fn choose(
+        &self,
+        goal: CompressionGoal,
+        source: &OpenedArray,
+        (target, listing): (&Node, &Listing),
+        quantization: Option<&Quantization>,
+    ) -> Result<(Vec<CodecMetadata>, CompressionResult), OperationError> {
+        let with =
+            |codecs| ChangeOptions { compress: Some(Compression::Codecs(codecs)), ..self.options.clone() };
+        let options = with(placeholder(goal));
+        let sketch = Planner { options: &options, ..*self };
+        let sketch =
+            sketch.assemble(source.clone(), target.clone(), listing.clone(), quantization.cloned())?;
+        let sampler = Sampler { budget: self.budget, interrupt: self.interrupt, driver: self.driver };
+        let chunk_shape = sketch.destination.pipeline.innermost_chunk_shape();
+        let cut = Blocks::of(&sketch.job).map(|_| chunk_shape.as_slice());
+        let sample = sampler.draw(source, listing, cut, Some(chunks_of(&sketch)))?;
+        let settled = quantization.filter(|quantization| !quantization.is_open);
+        let mut tried = Vec::new();
+        for words in chains(goal) {
+            let codecs = chain(words);
+            let trial = sampler.try_way(&sample, &with(codecs.clone()), settled);
+            let (bytes, reason) = match trial {
+                Ok(trial) => (Some(trial.estimate.bytes.round() as u64), None),
+                // A codec may not be for these elements.
+                Err(error) if error.class() == FaultClass::Data && *words == PCODEC => {
+                    (None, Some(error.in_one_line()))
+                }
+                Err(error) => return Err(error),
+            };
+            let codecs = codecs.iter().map(CodecMetadata::to_json).collect();
+            tried.push(TriedResult { compress: (*words).to_owned(), codecs, bytes_stored: bytes, reason });
+        }
+        let least = tried.iter().filter_map(|one| one.bytes_stored).min().unwrap_or(0);
+        let is_as_good =
+            |one: &TriedResult| one.bytes_stored.is_some_and(|bytes| bytes as f64 <= least as f64 * AS_GOOD);
+        let chosen = tried.iter().find(|one| is_as_good(one)).map(|one| one.compress.clone());
+        let codecs = chosen.as_deref().map_or_else(|| placeholder(goal), chain);
+        let result = CompressionResult { goal: goal.name(), chosen, tried, sample: Some(sample.result()) };
+        Ok((codecs, result))
+    }
+}
+
+/// The codecs that were chosen.
+pub(in crate::operation::transcode) fn chosen(result: &CompressionResult) -> Option<Vec<CodecMetadata>> {
+    result.chosen.as_deref().map(chain)
+}
+
+/// How many chunks are tried.
+fn chunks_of(sketch: &Plan) -> u64 {
+    let element = sketch.source.data_type.size().map_or(16, |size| size as u64);
+    let shape = sketch.destination.pipeline.innermost_chunk_shape();
+    let bytes = shape.iter().fold(element, |all, length| all.saturating_mul(*length));
+    let [least, most] = SAMPLE_CHUNKS;
+    (SAMPLE_BYTES / bytes.max(1)).clamp(least, most)
+}
