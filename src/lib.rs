@@ -132,7 +132,9 @@ pub mod transcode {
 /// # }
 /// ```
 pub mod parts {
-    pub use crate::operation::parts_result::{InitResult, PartResult, PassStatus, PlannedPass, StatusResult};
+    pub use crate::operation::parts_result::{
+        ChosenCompressor, InitResult, PartResult, PassStatus, PlannedPass, StatusResult,
+    };
     pub use crate::operation::transcode::parts::{
         Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
     };

@@ -593,6 +593,69 @@ class TranscodeVerify:
 
 
 @dataclass(frozen=True)
+class TranscodeCompressionTried:
+    """Of `tried` in `zarrcast transcode --json`."""
+
+    #: In short, as --compress takes it; or numcodecs.pcodec.
+    compress: str
+    #: Without typesize.
+    codecs: tuple[Union[str, dict[str, Any]], ...]
+    #: Of all chunks, estimated; null where the chain is not for these elements.
+    bytes_stored: Optional[int]
+    #: Why it is not.
+    reason: Optional[str]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class TranscodeSample:
+    """Chunks of stretches of equal length, in the C order of the grid: one each, the same each time."""
+
+    chunks: int
+    #: Chunks that are there.
+    of: int
+    #: The smallest unit that can be decoded alone.
+    chunk_shape: tuple[int, ...]
+    #: Where they stand in the grid of these chunks; the first 100.
+    positions: tuple[tuple[int, ...], ...]
+    #: Encoded bytes that were read for it.
+    bytes_read: int
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class TranscodeCompression:
+    """What --compress auto chose: the quickest of those that take no more than a hundredth more than the least."""
+
+    goal: str
+    #: The compress of one of those that were tried; null of a plan that reads no chunk.
+    chosen: Optional[str]
+    #: The quicker ones first.
+    tried: tuple[TranscodeCompressionTried, ...]
+    sample: Optional[TranscodeSample]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class TranscodeEstimate:
+    """What an array is thought to come to, from a sample of its chunks."""
+
+    #: Of the stored chunks, with the indexes of shards.
+    bytes_stored: int
+    #: Half the width of the interval that holds the true bytes 19 times of 20, as a share of bytes_stored;
+    #: null where the sample is too small to tell, 0 where it is the whole.
+    uncertainty: Optional[float]
+    #: Wall time on this machine.
+    seconds: Optional[float]
+    sample: TranscodeSample
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class TranscodeNode:
     """Of `node` in `zarrcast transcode --json`."""
 
@@ -632,6 +695,10 @@ class TranscodeNode:
     memory_bytes: Optional[int]
     quantization: Optional[TranscodeQuantization]
     verify: Optional[TranscodeVerify]
+    #: With --compress auto.
+    compression: Optional[TranscodeCompression]
+    #: Of a plan, with --estimate.
+    estimate: Optional[TranscodeEstimate]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -691,6 +758,17 @@ class InitPass:
 
 
 @dataclass(frozen=True)
+class InitCompressor:
+    """Of `compressors` in `zarrcast init --json`."""
+
+    path: str
+    #: As --compress takes it; or numcodecs.pcodec.
+    compress: str
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class InitResult:
     """`zarrcast transcode --init --json`: How a job in parts was planned. Members may be added within version 1;
     none is renamed, removed or given another meaning.
@@ -711,6 +789,8 @@ class InitResult:
     bytes: int
     #: Stored objects that DEST will have, at most.
     objects: int
+    #: What --compress auto chose, array by array.
+    compressors: tuple[InitCompressor, ...]
     #: Whether the same plan was there already.
     was_there: bool
     warnings: tuple[Finding, ...]

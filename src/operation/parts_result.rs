@@ -23,10 +23,22 @@ pub struct InitResult {
     pub bytes: u64,
     /// Stored objects that DEST will have, at most.
     pub objects: u64,
+    /// What `--compress auto` chose, array by array.
+    pub compressors: Vec<ChosenCompressor>,
     /// Whether the same plan was there already.
     pub was_there: bool,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// The compressor of an array.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ChosenCompressor {
+    /// `/` for SOURCE itself, else `/a/b`.
+    pub path: String,
+    /// As `--compress` takes it.
+    pub compress: String,
 }
 
 /// A pass as it is planned.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::quantity::{self, bytes, count, counted};
 use super::table::write_members;
 use super::terminal::{Role, Style};
-use crate::operation::parts_result::{InitResult, PartResult, StatusResult};
+use crate::operation::parts_result::{ChosenCompressor, InitResult, PartResult, StatusResult};
 
 /// Writes what `--init` planned.
 pub fn write_init(result: &InitResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
@@ -17,15 +17,27 @@ pub fn write_init(result: &InitResult, style: Style, output: &mut dyn Write) -> 
         .iter()
         .map(|pass| format!("{}, {}", pass.name, counted(pass.partitions, "part")))
         .collect();
-    let members = [
+    let mut members = vec![
         ("parts", count(result.partitions)),
         ("passes", passes.join("; ")),
         ("memory", format!("{} for each part", bytes(result.memory_bytes))),
         ("bytes", format!("{} decoded in the largest part", bytes(result.bytes))),
         ("files", format!("{} at most", count(result.objects))),
-        ("next", next(result)),
     ];
+    if !result.compressors.is_empty() {
+        members.push(("compressor", compressors(&result.compressors)));
+    }
+    members.push(("next", next(result)));
     write_members(&members, style, output)
+}
+
+/// What `--compress auto` chose: of an array alone, or array by array.
+fn compressors(chosen: &[ChosenCompressor]) -> String {
+    let one = |of: &ChosenCompressor| match of.path.as_str() {
+        "/" => of.compress.clone(),
+        path => format!("{} {}", path.trim_start_matches('/'), of.compress),
+    };
+    chosen.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// What to run next.

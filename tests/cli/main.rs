@@ -15,6 +15,7 @@ mod constant;
 mod damaged_bool;
 mod drawn;
 mod encoded_anew;
+mod estimate;
 mod exit_status;
 mod foreign;
 mod generators;

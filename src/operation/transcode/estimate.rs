@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::{Blocks, Plan};
+use super::plan::Plan;
 use super::planning::PlannedArray;
-use super::sample::Sampler;
+use super::sample::{Sampler, chunks_cut_anew};
 use crate::engine::job::Job;
 use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
@@ -35,9 +35,7 @@ impl Sampler<'_> {
     /// What the plan of an array comes to.
     fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult, OperationError> {
         let PlannedArray { change, plan, .. } = array;
-        let chunk_shape = plan.destination.pipeline.innermost_chunk_shape();
-        let cut = Blocks::of(&plan.job).map(|_| chunk_shape.as_slice());
-        let sample = self.draw(&plan.source, &plan.listing, cut, None)?;
+        let sample = self.draw(&plan.source, &plan.listing, chunks_cut_anew(plan).as_deref(), None)?;
         let trial = self.try_way(&sample, change, None)?;
         let estimate = trial.estimate;
         let indexes = plan.destination.pipeline.shard_index_bytes().unwrap_or(0);

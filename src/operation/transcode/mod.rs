@@ -4,6 +4,7 @@
 //! on disk. What a run that fails has done is kept, without metadata, for `--resume`.
 
 mod budget;
+mod compressor;
 mod container;
 mod estimate;
 mod format;

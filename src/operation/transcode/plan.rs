@@ -2,7 +2,6 @@
 
 mod change;
 mod check;
-pub(super) mod compressor;
 mod described;
 pub(super) mod keep_bits;
 pub(super) mod lossy_filter;

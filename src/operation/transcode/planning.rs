@@ -3,9 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::budget::Memory;
+use super::compressor::placeholder;
 use super::plan::Plan;
-use super::plan::compressor::chosen;
 use super::plan::planner::Planner;
+use super::sample::Sampler;
 use super::selection::SourceArray;
 use super::site::cannot_write;
 use crate::array::interrupt::Interrupt;
@@ -17,6 +18,7 @@ use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, Compression, KeepBits, RunOptions};
+use crate::operation::sample_result::CompressionResult;
 use crate::store::Node;
 
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
@@ -128,6 +130,12 @@ impl Planning<'_> {
         let (settled, surveyed, present) = (settled.as_ref(), surveyed.as_ref(), present.as_ref());
         let Planning { run, interrupt, shelf, .. } = *self;
         let least_parts = self.least_parts(&opened);
+        let goal = match change.compress {
+            Some(Compression::Auto(goal)) => Some(goal),
+            _ => None,
+        };
+        let compress = goal.map(|goal| Compression::Codecs(placeholder(goal))).or(change.compress);
+        let mut change = ChangeOptions { compress, ..change };
         let planner = Planner {
             options: &change,
             path_in_tree: self.is_tree.then(|| path.trim_start_matches('/')),
@@ -142,12 +150,24 @@ impl Planning<'_> {
             driver,
             shelf,
         };
-        let plan = planner.plan(opened, target, progress)?;
-        let memory = plan.allot(budget, self.run.verify)?;
+        let mut plan = planner.plan(opened, target, progress)?;
         let keep_bits = plan.rounding.as_ref().map(|rounding| rounding.keep).or(change.keep_bits);
-        let chosen = plan.compression.as_ref().and_then(chosen);
-        let compress = chosen.map(Compression::Codecs).or(change.compress);
-        let change = ChangeOptions { keep_bits, compress, ..change };
+        if let Some(goal) = goal {
+            let found = ChangeOptions { keep_bits, ..change.clone() };
+            // Of a job in parts it is chosen when it is begun.
+            if run.dry_run && run.partitions.is_none() && !run.estimate {
+                plan.compression = Some(CompressionResult::open(goal.name()));
+            } else {
+                let sampler = Sampler { budget, interrupt, driver };
+                let (codecs, result) = sampler.choose(goal, &plan, &found)?;
+                let chosen = ChangeOptions { compress: Some(Compression::Codecs(codecs)), ..found };
+                plan = Planner { options: &chosen, ..planner }.with_chain(plan)?;
+                plan.compression = Some(result);
+                change = chosen;
+            }
+        }
+        change.keep_bits = keep_bits;
+        let memory = plan.allot(budget, self.run.verify)?;
         Ok(PlannedArray { path, change, plan, memory, is_small })
     }
 }

@@ -219,6 +219,11 @@ impl Sampler<'_> {
     }
 }
 
+/// The shape of the chunks that a plan makes, without shards, where they are cut anew.
+pub(super) fn chunks_cut_anew(plan: &Plan) -> Option<Vec<u64>> {
+    Blocks::of(&plan.job).map(|_| plan.destination.pipeline.innermost_chunk_shape())
+}
+
 /// An empty place in memory.
 fn in_memory(name: &str) -> Node {
     Node::of(Arc::new(MemoryStore::new(name)))

@@ -11,7 +11,7 @@ use crate::array::interrupt::Interrupt;
 use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
-use crate::operation::parts_result::{InitResult, PlannedPass};
+use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
 use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::run::Prepared;
 use crate::operation::transcode::sealed::SealedPlan;
@@ -100,9 +100,16 @@ pub fn init(
         memory_bytes: plan.memory_bytes,
         bytes: plan.bytes,
         objects,
+        compressors: arrays.iter().filter_map(compressor).collect(),
         was_there,
         warnings,
     })
+}
+
+/// What was chosen for an array.
+fn compressor(array: &PlannedArray) -> Option<ChosenCompressor> {
+    let compress = array.plan.compression.as_ref()?.chosen.clone()?;
+    Some(ChosenCompressor { path: array.path.clone(), compress })
 }
 
 /// The passes, each cut into so many parts at most. The quantisation of arrays that are `open` is left to the first.

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::change::{self, Changed};
 use super::check::check;
-use super::compressor;
 use super::described::Described;
 use super::keep_bits::{self, Chunks};
 use super::work::{Ends, Work};
@@ -33,7 +32,6 @@ use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::{Request, refuse_packed};
 use crate::operation::quantize::survey::Survey;
-use crate::operation::sample_result::CompressionResult;
 use crate::operation::storage::dangling_links;
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
@@ -107,26 +105,27 @@ impl Planner<'_> {
             }
             (None, _) => None,
         };
-        // Parts of a job have no pass for it: bits and compressors are found when it is begun.
+        // Parts of a job have no pass for it: the bits are found when it is begun.
         let finds = !self.run.dry_run || self.run.partitions.is_some();
         let mut options = Cow::Borrowed(self.options);
         if let Some(KeepBits::Auto(share)) = self.options.keep_bits.filter(|_| finds) {
             options.to_mut().keep_bits = Some(self.kept_bits(&source, &listing, share, progress)?);
         }
-        let compression = match options.compress {
-            Some(Compression::Auto(goal)) if finds || self.run.estimate => {
-                let planner = Planner { options: &options, ..*self };
-                let chosen = planner.choose(goal, &source, (&target, &listing), quantization.as_ref())?;
-                options.to_mut().compress = Some(Compression::Codecs(chosen.0));
-                Some(chosen.1)
-            }
-            Some(Compression::Auto(goal)) => Some(CompressionResult::open(goal.name())),
-            _ => None,
-        };
         let mut plan =
             Planner { options: &options, ..*self }.assemble(source, target, listing, quantization)?;
-        plan.compression = compression;
         plan.source_bytes = (with_sizes && self.present.is_none()).then_some(plan.listing.present_bytes);
+        if let Job::Objects(job) = &mut plan.job {
+            job.transfer.source.kept = kept;
+        }
+        Ok(plan)
+    }
+
+    /// A plan with the chain of these options, of which all else stays that the data have told.
+    pub(in crate::operation::transcode) fn with_chain(&self, plan: Plan) -> Result<Plan, OperationError> {
+        let kept = plan.job.objects().map(|job| job.transfer.source.kept.clone()).unwrap_or_default();
+        let source_bytes = plan.source_bytes;
+        let mut plan = self.assemble(plan.source, plan.target, plan.listing, plan.quantization)?;
+        plan.source_bytes = source_bytes;
         if let Job::Objects(job) = &mut plan.job {
             job.transfer.source.kept = kept;
         }
@@ -186,7 +185,7 @@ impl Planner<'_> {
     }
 
     /// Puts a plan together, and proves it.
-    pub(super) fn assemble(
+    fn assemble(
         &self,
         source: OpenedArray,
         target: Node,
@@ -339,8 +338,8 @@ impl Planner<'_> {
         };
         draft.edit_innermost(|chain| match &self.options.compress {
             Some(Compression::Codecs(codecs)) => compress(chain, codecs, size),
-            Some(Compression::Auto(goal)) => compress(chain, &compressor::placeholder(*goal), size),
-            None => complete_typesize(chain, size),
+            // It is chosen before: the chain is as it was.
+            Some(Compression::Auto(_)) | None => complete_typesize(chain, size),
         });
     }
 

@@ -1,18 +1,13 @@
 //! `--compress auto`: the best of a few chains, found by encoding a sample of what will be written.
 
-use super::planner::Planner;
-use super::{Blocks, Plan};
-use crate::array::listing::Listing;
+use super::plan::Plan;
+use super::sample::{Sampler, chunks_cut_anew};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use crate::operation::codec_words::compression;
 use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, Compression, CompressionGoal};
-use crate::operation::quantize::quantization::Quantization;
 use crate::operation::sample_result::{CompressionResult, TriedResult};
-use crate::operation::transcode::sample::Sampler;
-use crate::store::Node;
 
 /// Decoded bytes that are tried, about: a plan must not depend on the memory of the machine that makes it, so that
 /// `--resume` makes it again.
@@ -64,31 +59,23 @@ pub(super) fn placeholder(goal: CompressionGoal) -> Vec<CodecMetadata> {
     chains(goal).first().map(|words| chain(words)).unwrap_or_default()
 }
 
-impl Planner<'_> {
-    /// The chain of `--compress auto`, with what was tried and what it gave. Of a quantisation that is not settled, the range
-    /// is that of the sample.
+impl Sampler<'_> {
+    /// The chain of `--compress auto` for a plan that is made with [`placeholder`], with what was tried and what it gave. Of a
+    /// quantisation that is not settled, the range is that of the sample.
     pub(super) fn choose(
         &self,
         goal: CompressionGoal,
-        source: &OpenedArray,
-        (target, listing): (&Node, &Listing),
-        quantization: Option<&Quantization>,
+        plan: &Plan,
+        options: &ChangeOptions,
     ) -> Result<(Vec<CodecMetadata>, CompressionResult), OperationError> {
-        let with =
-            |codecs| ChangeOptions { compress: Some(Compression::Codecs(codecs)), ..self.options.clone() };
-        let options = with(placeholder(goal));
-        let sketch = Planner { options: &options, ..*self };
-        let sketch =
-            sketch.assemble(source.clone(), target.clone(), listing.clone(), quantization.cloned())?;
-        let sampler = Sampler { budget: self.budget, interrupt: self.interrupt, driver: self.driver };
-        let chunk_shape = sketch.destination.pipeline.innermost_chunk_shape();
-        let cut = Blocks::of(&sketch.job).map(|_| chunk_shape.as_slice());
-        let sample = sampler.draw(source, listing, cut, Some(chunks_of(&sketch)))?;
-        let settled = quantization.filter(|quantization| !quantization.is_open);
+        let with = |codecs| ChangeOptions { compress: Some(Compression::Codecs(codecs)), ..options.clone() };
+        let sample =
+            self.draw(&plan.source, &plan.listing, chunks_cut_anew(plan).as_deref(), Some(chunks_of(plan)))?;
+        let settled = plan.quantization.as_ref().filter(|quantization| !quantization.is_open);
         let mut tried = Vec::new();
         for words in chains(goal) {
             let codecs = chain(words);
-            let trial = sampler.try_way(&sample, &with(codecs.clone()), settled);
+            let trial = self.try_way(&sample, &with(codecs.clone()), settled);
             let (bytes, reason) = match trial {
                 Ok(trial) => (Some(trial.estimate.bytes.round() as u64), None),
                 // A codec may not be for these elements.
@@ -110,15 +97,10 @@ impl Planner<'_> {
     }
 }
 
-/// The codecs that were chosen.
-pub(in crate::operation::transcode) fn chosen(result: &CompressionResult) -> Option<Vec<CodecMetadata>> {
-    result.chosen.as_deref().map(chain)
-}
-
 /// How many chunks are tried.
-fn chunks_of(sketch: &Plan) -> u64 {
-    let element = sketch.source.data_type.size().map_or(16, |size| size as u64);
-    let shape = sketch.destination.pipeline.innermost_chunk_shape();
+fn chunks_of(plan: &Plan) -> u64 {
+    let element = plan.source.data_type.size().map_or(16, |size| size as u64);
+    let shape = plan.destination.pipeline.innermost_chunk_shape();
     let bytes = shape.iter().fold(element, |all, length| all.saturating_mul(*length));
     let [least, most] = SAMPLE_CHUNKS;
     (SAMPLE_BYTES / bytes.max(1)).clamp(least, most)

@@ -1,0 +1,272 @@
+//! What a plan comes to, from a sample of its chunks: `transcode --dry-run --estimate` and `--compress auto`.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "values are made as float64, and are what float32 makes of them"
+)]
+
+use serde_json::{Value, json};
+
+use super::support::{CliTest, Run};
+
+/// A field over 96 levels of 70 rows of 90 columns, rougher from level to level, in chunks of 8 x 16 x 32 (the last ones
+/// are cut); where `gaps` says so, chunks of every third row of chunks are absent.
+fn write_field(test: &CliTest, name: &str, fill_value: &Value, gaps: bool) {
+    let value = |level: u32, row: u32, column: u32| {
+        let (z, y, x) = (f64::from(level), f64::from(row), f64::from(column));
+        let noise = (z * 37.719 + y * 12.9898 + x * 78.233).sin() * 43_758.5;
+        (280.0 + 15.0 * (y / 9.0).sin() * (x / 11.0).cos() + 0.02 * z * (noise - noise.floor())) as f32
+    };
+    test.write(
+        &format!("{name}/zarr.json"),
+        json!({
+            "zarr_format": 3, "node_type": "array", "shape": [96, 70, 90], "data_type": "float32",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8, 16, 32]}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": fill_value, "attributes": {},
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "dimension_names": ["z", "y", "x"],
+        })
+        .to_string(),
+    );
+    for (level, row, column) in (0..12).flat_map(|z| (0..5).flat_map(move |y| (0..3).map(move |x| (z, y, x))))
+    {
+        if gaps && row == 2 {
+            continue;
+        }
+        let bytes: Vec<u8> = (0..8)
+            .flat_map(|z| (0..16).flat_map(move |y| (0..32).map(move |x| (z, y, x))))
+            .flat_map(|(z, y, x)| value(level * 8 + z, row * 16 + y, column * 32 + x).to_le_bytes())
+            .collect();
+        test.write(&format!("{name}/c/{level}/{row}/{column}"), bytes);
+    }
+}
+
+fn of_run(test: &CliTest, arguments: &[&str]) -> Value {
+    let run: Run = test.run(["transcode", "--json"].iter().chain(arguments));
+    assert_eq!(run.status, 0, "{arguments:?}: {}", run.error);
+    run.json()["nodes"][0].clone()
+}
+
+fn estimate(test: &CliTest, arguments: &[&str]) -> Value {
+    let arguments: Vec<&str> = ["--dry-run", "--estimate"].iter().chain(arguments).copied().collect();
+    of_run(test, &arguments)["estimate"].clone()
+}
+
+/// The estimate of a plan, and what a run of it writes.
+fn estimated_and_written(test: &CliTest, arguments: &[&str]) -> (Value, u64) {
+    let run: Vec<&str> = ["--overwrite"].iter().chain(arguments).copied().collect();
+    let found = estimate(test, &run);
+    (found, of_run(test, &run)["bytes_written"].as_u64().unwrap())
+}
+
+fn assert_near(found: &Value, written: u64, share: f64, what: &[&str]) {
+    let stored = found["bytes_stored"].as_f64().unwrap();
+    let off = stored / written as f64 - 1.0;
+    assert!(off.abs() <= share, "{what:?}: {stored} estimated, {written} written");
+}
+
+#[test]
+fn estimate_is_near_what_is_written() {
+    let test = CliTest::new();
+    for (name, fill_value, gaps) in [("nan", json!("NaN"), false), ("gaps", json!(0.0), true)] {
+        write_field(&test, name, &fill_value, gaps);
+        let plans: [&[&str]; 9] = [
+            &["--compress", "zstd:3"],
+            &["--quantize", "uint8", "--compress", "zstd:3"],
+            &["--quantize", "uint16", "--as", "cf", "--compress", "blosc:zstd:3:bitshuffle"],
+            &["--max-error", "0.05", "--compress", "zstd:1", "--shard-shape", "16,32,64"],
+            &["--keep-bits", "9", "--compress", "zstd:3"],
+            &["--keep-bits", "auto", "--compress", "zstd:3"],
+            &["--data-type", "float64", "--compress", "gzip:1"],
+            &["-c", "96,10,10", "--compress", "zstd:3", "--quantize", "uint8"],
+            &["--zarr-format", "2", "-c", "4,70,90", "--compress", "zstd:3"],
+        ];
+        for plan in plans {
+            let arguments: Vec<&str> = plan.iter().chain(&[name, "dest"]).copied().collect();
+            let (found, written) = estimated_and_written(&test, &arguments);
+            assert_near(&found, written, 0.05, &arguments);
+        }
+    }
+}
+
+#[test]
+fn estimate_of_parts_of_sharded_arrays_is_near_what_is_written() {
+    let test = CliTest::new();
+    write_field(&test, "plain", &json!("NaN"), false);
+    of_run(&test, &["-s", "16,32,64", "--compress", "zstd:1", "plain", "a"]);
+    let plans: [&[&str]; 4] = [
+        &["--quantize", "uint8"],
+        &["--quantize", "uint8", "-s", "none"],
+        &["--select", "z=5:77,x=3:60", "--max-error", "0.1"],
+        &["--codecs", "zstd:9", "-c", "12,70,90"],
+    ];
+    for plan in plans {
+        let arguments: Vec<&str> = plan.iter().chain(&["a", "dest"]).copied().collect();
+        let (found, written) = estimated_and_written(&test, &arguments);
+        assert_near(&found, written, 0.05, &arguments);
+    }
+}
+
+#[test]
+fn estimate_of_a_copy_and_of_all_chunks_is_exact() {
+    let test = CliTest::new();
+    write_field(&test, "a", &json!("NaN"), false);
+    for arguments in [vec!["a", "b"], vec!["--compress", "zstd:3", "a", "b"]] {
+        let (found, written) = estimated_and_written(&test, &arguments);
+        assert_eq!(
+            (&found["bytes_stored"], &found["uncertainty"]),
+            (&json!(written), &json!(0.0)),
+            "{arguments:?}"
+        );
+        assert_eq!((&found["sample"]["chunks"], &found["sample"]["of"]), (&json!(180), &json!(180)));
+    }
+    test.write("none/zarr.json", test.read("a/zarr.json"));
+    let (found, written) = estimated_and_written(&test, &["--quantize", "uint8", "none", "b"]);
+    assert_eq!((&found["bytes_stored"], written), (&json!(0), 0));
+}
+
+#[test]
+fn estimate_reads_a_hundredth_of_a_large_array_and_the_same_each_time() {
+    let test = CliTest::new();
+    // 2,100 chunks of 4 KiB.
+    test.write(
+        "a/zarr.json",
+        json!({
+            "zarr_format": 3, "node_type": "array", "shape": [2100, 32, 32], "data_type": "float32",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 32, 32]}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": "NaN", "attributes": {},
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        })
+        .to_string(),
+    );
+    for chunk in 0..2100_u32 {
+        let value =
+            |place: u32| ((f64::from(chunk) / 300.0).sin() + f64::from(place * place % 97) / 97.0) as f32;
+        test.write(
+            &format!("a/c/{chunk}/0/0"),
+            (0..1024).flat_map(|place| value(place).to_le_bytes()).collect::<Vec<u8>>(),
+        );
+    }
+    let arguments = ["--max-error", "0.01", "--compress", "zstd:3", "a", "b"];
+    let found = estimate(&test, &arguments);
+    let sample = &found["sample"];
+    assert_eq!((&sample["chunks"], &sample["of"]), (&json!(21), &json!(2100)));
+    assert_eq!(sample["bytes_read"], json!(21 * 4096));
+    assert_eq!(sample["positions"].as_array().unwrap().len(), 21);
+    for (stretch, position) in (0..).zip(sample["positions"].as_array().unwrap()) {
+        assert_eq!(position[0].as_u64().unwrap() / 100, stretch, "{position}");
+    }
+    let again = estimate(&test, &arguments);
+    for member in ["bytes_stored", "uncertainty", "sample"] {
+        assert_eq!(again[member], found[member]);
+    }
+    let written = of_run(&test, &arguments)["bytes_written"].as_u64().unwrap();
+    assert_near(&found, written, 0.05, &arguments);
+}
+
+#[test]
+fn estimate_is_of_a_plan_that_is_shown() {
+    let test = CliTest::new();
+    write_field(&test, "a", &json!("NaN"), false);
+    test.run(["transcode", "--estimate", "a", "b"]).fails(2, &["--dry-run"]);
+    let run = test.run(["transcode", "--dry-run", "--estimate", "--quantize", "uint8", "a", "b"]).succeeds();
+    let text = run.text();
+    assert!(text.contains("  estimated    "), "{text}");
+    assert!(text.contains("  sample       all 180 chunks, of shape 8, 16, 32; 2.81 MiB read"), "{text}");
+    assert!(!test.path("b").exists());
+    assert_eq!(of_run(&test, &["--dry-run", "a", "b"])["estimate"], Value::Null);
+}
+
+#[test]
+fn estimate_says_what_the_run_would_refuse() {
+    let test = CliTest::new();
+    write_field(&test, "a", &json!("NaN"), false);
+    let plan =
+        ["transcode", "--dry-run", "--estimate", "--quantize", "uint8", "--max-error", "0.001", "a", "b"];
+    test.run(plan).fails(1, &["--max-error 0.001"]);
+}
+
+#[test]
+fn compressor_is_the_best_of_a_few_on_a_sample() {
+    let test = CliTest::new();
+    write_field(&test, "a", &json!("NaN"), false);
+    for (goal, values) in
+        [("auto", "--keep-bits=9"), ("auto:fast", "--quantize=uint16"), ("auto:any", "--quantize=uint16")]
+    {
+        let node = of_run(&test, &["--overwrite", values, "--compress", goal, "a", "b"]);
+        let compression = &node["compression"];
+        assert_eq!(compression["goal"], goal);
+        let tried = compression["tried"].as_array().unwrap();
+        let mut all = Vec::new();
+        for one in tried {
+            let words = one["compress"].as_str().unwrap();
+            let codecs = one["codecs"].as_array().unwrap();
+            let names: Vec<&str> = codecs.iter().map(|codec| codec["name"].as_str().unwrap()).collect();
+            if words == "numcodecs.pcodec" {
+                assert_eq!((goal, names.as_slice()), ("auto:any", ["numcodecs.pcodec"].as_slice()));
+                continue;
+            }
+            assert!(matches!(names.as_slice(), ["zstd" | "blosc"]), "{words}: {names:?}");
+            let written =
+                of_run(&test, &["--overwrite", values, "--compress", words, "a", "c"])["bytes_written"]
+                    .clone();
+            // All chunks are in the sample.
+            assert_eq!(one["bytes_stored"], written, "{goal}: {words}");
+            all.push((written.as_u64().unwrap(), words));
+        }
+        let known = tried.iter().filter_map(|one| one["bytes_stored"].as_u64()).min().unwrap();
+        let best =
+            tried.iter().find(|one| one["bytes_stored"].as_u64().unwrap() as f64 <= known as f64 * 1.01);
+        assert_eq!(compression["chosen"], best.unwrap()["compress"]);
+        let least = all.iter().map(|(written, _)| *written).min().unwrap();
+        assert!(node["bytes_written"].as_u64().unwrap() as f64 <= least as f64 * 1.01, "{node}");
+    }
+}
+
+#[test]
+fn compressor_of_parts_is_that_of_one_run() {
+    let test = CliTest::new();
+    write_field(&test, "a", &json!("NaN"), false);
+    let options = ["--keep-bits", "auto", "--compress", "auto", "-s", "16,32,64"];
+    let whole = of_run(&test, &[options.as_slice(), &["a", "whole"]].concat());
+    test.run(["transcode", "--init", "--partitions", "3"].iter().chain(&options).chain(&["a", "parts"]))
+        .succeeds();
+    for part in ["0", "1", "2"] {
+        test.run(["transcode", "a", "parts", "--partition", part]).succeeds();
+    }
+    test.run(["transcode", "a", "parts", "--finish"]).succeeds();
+    assert_eq!(test.read("whole/zarr.json"), test.read("parts/zarr.json"), "{}", whole["compression"]);
+    test.run(["validate", "--against", "whole", "parts"]).succeeds();
+}
+
+#[test]
+fn compressor_that_is_not_chosen_yet_is_said_to_be_open() {
+    let test = CliTest::new();
+    write_field(&test, "a", &json!("NaN"), false);
+    let node = of_run(&test, &["--dry-run", "--compress", "auto", "a", "b"]);
+    assert_eq!(node["compression"], json!({"goal": "auto", "chosen": null, "tried": [], "sample": null}));
+    assert_eq!(
+        (&node["bytes_written"], node["destination"]["codecs"].as_array().unwrap().len()),
+        (&Value::Null, 1)
+    );
+    let text = test.run(["transcode", "--dry-run", "--compress", "auto", "a", "b"]).succeeds();
+    assert!(
+        text.text().contains("chosen by `auto` when a run begins, or with --estimate"),
+        "{}",
+        text.text()
+    );
+    let node = of_run(&test, &["--dry-run", "--estimate", "--compress", "auto:small", "a", "b"]);
+    let chosen = node["compression"]["chosen"].clone();
+    let tried = node["compression"]["tried"].as_array().unwrap();
+    let of_chosen = tried.iter().find(|one| one["compress"] == chosen).unwrap();
+    assert_eq!(of_chosen["bytes_stored"], node["estimate"]["bytes_stored"]);
+}
+
+#[test]
+fn compressor_words_stand_alone() {
+    let test = CliTest::new();
+    for words in ["auto,crc32c", "auto:best", "auto:fast:3"] {
+        test.run(["transcode", "--compress", words, "a", "b"])
+            .fails(2, &["auto:fast", "auto:small", "auto:any"]);
+    }
+    assert_eq!(test.run(["transcode", "--compress", "auto:Any", "a", "b"]).status, 2);
+}
