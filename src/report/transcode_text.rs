@@ -108,6 +108,9 @@ pub(super) fn sums(result: &TranscodeResult) -> Vec<(&'static str, String)> {
     if let Some(dropped) = dropped_of_all(&arrays) {
         members.push(("dropped", dropped));
     }
+    if let Some(compressors) = compressors_of_all(&arrays) {
+        members.push(("compressor", compressors));
+    }
     let totals = &result.totals.counts;
     let is_known = arrays.iter().all(|node| node.counts.bytes_written.is_some());
     if let (Some(written), true) = (totals.bytes_written, is_known) {
@@ -253,6 +256,18 @@ fn dropped_of_all(arrays: &[&NodeResult]) -> Option<String> {
     }
     let texts: Vec<String> =
         counts.into_iter().map(|(name, number)| format!("{name} of {}", counted(number, "array"))).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+/// What `--compress auto` chose for the arrays of a hierarchy: each with the number of arrays.
+fn compressors_of_all(arrays: &[&NodeResult]) -> Option<String> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for compression in arrays.iter().filter_map(|node| node.compression.as_ref()) {
+        let Some(chosen) = &compression.chosen else { return Some(sample_text::chosen(compression)) };
+        *counts.entry(chosen).or_default() += 1;
+    }
+    let texts: Vec<String> =
+        counts.into_iter().map(|(name, number)| format!("{name} for {}", counted(number, "array"))).collect();
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 

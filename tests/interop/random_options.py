@@ -7,7 +7,7 @@ import numpy as np
 from random_sources import DIMENSIONS, FLOATS, INTEGERS
 
 ROUNDINGS = ["nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"]
-COMPRESSORS = ["none", "zstd:1", "gzip:1", "blosc:lz4:5:shuffle", "blosc:zstd:1:bitshuffle"]
+COMPRESSORS = ["none", "zstd:1", "gzip:1", "blosc:lz4:5:shuffle", "blosc:zstd:1:bitshuffle", "auto", "auto:fast", "auto:any"]
 SMALL_CODES = ["uint8", "int8", "uint16", "int16"]
 
 

@@ -50,6 +50,10 @@ class Case:
     by_path: dict
     before: str | None = None
     """The checksum of what was at DEST before, if anything was."""
+    estimates: bool = False
+    """Whether its plan is asked first what it comes to."""
+    estimated: dict | None = None
+    """The estimates by path, of a plan that could be made."""
 
     def arguments(self):
         """The arguments of the program."""
@@ -75,11 +79,16 @@ class Trial:
             if case.asked.replaces and drawer.random() < 0.8:
                 zarr.create_array(case.destination, shape=(3,), dtype="i2", fill_value=1)
                 case.before = checksum(case.destination)
+            case.estimates = not case.asked.dry_run and drawer.random() < 0.4
             yield case
 
     def run(self, case):
         """Run one case; what it came to, or the failure that this is already."""
         try:
+            if case.estimates:
+                planned = self.program.run(*case.arguments(), "--dry-run", "--estimate")
+                if planned.returncode == 0:
+                    case.estimated = {node["path"]: node["estimate"] for node in json.loads(planned.stdout)["nodes"]}
             return self.program.run(*case.arguments())
         except (AssertionError, subprocess.TimeoutExpired) as error:
             return error
@@ -120,6 +129,9 @@ class Trial:
         if any(warning["code"] == "ZC305" for warning in result["warnings"]):
             self.statuses["warned that zarr-python opens no such shards"] += 1
             return
+        # Beyond the edge, chunks that are tried keep the old fill value.
+        if case.estimates and "--fill-value" not in case.words:
+            check_estimates(case, result)
         nodes = {node["path"].strip("/"): node for node in result["nodes"]}
         for path, source in case.source.arrays.items():
             found = zarr.open_array(case.destination / path, mode="r")
@@ -178,6 +190,16 @@ def check_nothing_new(case):
     left = [name for name in DOCUMENTS if (case.destination / name).exists()]
     assert not left, f"{', '.join(left)} left at DEST"
     assert not (case.asked.dry_run and case.destination.exists()), "a dry run made DEST"
+
+
+def check_estimates(case, result):
+    """Fail unless a plan of what was written could be estimated, and was estimated as it came: all chunks are in the samples."""
+    assert case.estimated is not None, "the plan has no estimate, and the run ended well"
+    for node in result["nodes"]:
+        estimate = case.estimated[node["path"]]
+        if estimate is not None:
+            assert estimate["sample"]["chunks"] == estimate["sample"]["of"], estimate
+            assert estimate["bytes_stored"] == node["bytes_written"], f"{node['path']}: {estimate} of {node['bytes_written']}"
 
 
 def checksum(path):

@@ -1,7 +1,7 @@
 //! `--compress auto`: the best of a few chains, found by encoding a sample of what will be written.
 
 use super::plan::Plan;
-use super::sample::{Sampler, chunks_cut_anew};
+use super::sample::{Drawing, Sampler};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use crate::operation::codec_words::compression;
@@ -70,7 +70,7 @@ impl Sampler<'_> {
     ) -> Result<(Vec<CodecMetadata>, CompressionResult), OperationError> {
         let with = |codecs| ChangeOptions { compress: Some(Compression::Codecs(codecs)), ..options.clone() };
         let sample =
-            self.draw(&plan.source, &plan.listing, chunks_cut_anew(plan).as_deref(), Some(chunks_of(plan)))?;
+            self.draw(&plan.source, &plan.listing, &Drawing::of(plan, options), Some(chunks_of(plan)))?;
         let settled = plan.quantization.as_ref().filter(|quantization| !quantization.is_open);
         let mut tried = Vec::new();
         for words in chains(goal) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::plan::Plan;
 use super::planning::PlannedArray;
-use super::sample::{Sampler, chunks_cut_anew};
+use super::sample::{Drawing, Sampler};
 use crate::engine::job::Job;
 use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
@@ -35,11 +35,20 @@ impl Sampler<'_> {
     /// What the plan of an array comes to.
     fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult, OperationError> {
         let PlannedArray { change, plan, .. } = array;
-        let sample = self.draw(&plan.source, &plan.listing, chunks_cut_anew(plan).as_deref(), None)?;
-        let trial = self.try_way(&sample, change, None)?;
+        let mut drawing = Drawing::of(plan, change);
+        let mut sample = self.draw(&plan.source, &plan.listing, &drawing, None)?;
+        let mut trial = self.try_way(&sample, change, None)?;
+        if trial.fills && !drawing.fills {
+            // Only the values have told that absent chunks are written.
+            drawing.fills = true;
+            sample = self.draw(&plan.source, &plan.listing, &drawing, None)?;
+            trial = self.try_way(&sample, change, None)?;
+        }
         let estimate = trial.estimate;
         let indexes = plan.destination.pipeline.shard_index_bytes().unwrap_or(0);
-        let indexes = indexes.saturating_mul(plan.job.num_written());
+        // Shards without any chunk are not written.
+        let shards = if estimate.bytes > 0.0 { plan.job.num_written() } else { 0 };
+        let indexes = indexes.saturating_mul(shards);
         // What is copied is known.
         let known = matches!(plan.job, Job::Copy(_)).then_some(plan.listing.present_bytes);
         let (bytes_stored, uncertainty) = match known.filter(|bytes| *bytes > 0) {

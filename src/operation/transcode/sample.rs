@@ -13,12 +13,14 @@ use std::time::Instant;
 
 use super::plan::planner::Planner;
 use super::plan::{Blocks, Plan, Settled};
+use super::tree::as_source;
 use crate::array::ChunkSet;
 use crate::array::chunk_set::position;
 use crate::array::interrupt::Interrupt;
 use crate::array::kept::Shelf;
 use crate::array::listing::Listing;
 use crate::engine::driver::Driver;
+use crate::engine::job::ObjectJob;
 use crate::engine::journal::{Assignment, Fingerprint, Journal};
 use crate::engine::progress::{Progress, Silent};
 use crate::engine::report::ObjectReport;
@@ -59,6 +61,8 @@ pub(in crate::operation) struct Sample {
     array: OpenedArray,
     /// The chunks of its grid that a whole one would have.
     present: ChunkSet,
+    /// Those that are written: absent ones, too, where they may not stay so.
+    written: ChunkSet,
     /// Those that are there.
     drawn: ChunkSet,
     /// The same by what was read together.
@@ -76,37 +80,51 @@ pub(in crate::operation) struct Sample {
 }
 
 impl Sampler<'_> {
-    /// Draws a sample of SOURCE's chunks, as `destination` cuts them; of `count` chunks, where so many are asked for.
+    /// Draws a sample of SOURCE's chunks; of `count` chunks, where so many are asked for.
     pub(in crate::operation) fn draw(
         &self,
         source: &OpenedArray,
         listing: &Listing,
-        cut: Option<&[u64]>,
+        drawing: &Drawing,
         count: Option<u64>,
     ) -> Result<Sample, OperationError> {
-        let (plan, group_shape) = self.plan_of_sample(source, &listing.present, cut)?;
+        let (plan, group_shape) = self.plan_of_sample(source, &listing.present, drawing)?;
         let metadata = &plan.destination.metadata;
         let (present, units) = match plan.job.objects() {
             None => (listing.present.clone(), None),
             Some(job) => {
-                let groups = group_shape.map(|shape| job.transfer.overlapped(&shape));
+                let groups = group_shape.map(|shape| {
+                    let all = || ChunkSet::full(job.transfer.grid_of(&shape).counts().iter().product());
+                    if drawing.fills { all() } else { job.transfer.overlapped(&shape) }
+                });
                 (job.transfer.overlapped_by(&metadata.grid), groups)
             }
         };
-        let num_units = units.as_ref().unwrap_or(&present).len();
+        let written = if drawing.fills { ChunkSet::full(metadata.num_chunks()) } else { present.clone() };
+        let num_units = units.as_ref().unwrap_or(&written).len();
         let population = self.population(&plan, num_units);
-        let chosen = spread(units.as_ref().unwrap_or(&present), population.num_drawn(count));
+        let chosen = spread(units.as_ref().unwrap_or(&written), population.num_drawn(count));
         let units = chunks_of_units(&plan, &chosen);
         let drawn = ChunkSet::from_indices(units.iter().flatten().copied().collect());
         let begun = Instant::now();
         let report = self.run(&plan, &drawn)?;
         let seconds = begun.elapsed().as_secs_f64();
-        let is_cut_as_it_was = cut.is_none() && !source.metadata.skips() && !source.metadata.is_cut();
+        let is_cut_as_it_was =
+            drawing.cut.is_none() && !drawing.fills && !source.metadata.skips() && !source.metadata.is_cut();
         let array = self.open(&plan)?;
+        // Of what is decoded on the way, chunks of nothing but the fill value are not there any more.
+        let mut left_out = Vec::new();
+        for chunk in drawn.iter() {
+            if stored_bytes(&array.node, metadata, chunk)? == 0 {
+                left_out.push(chunk);
+            }
+        }
+        let present = present.without(&ChunkSet::from_indices(left_out));
         let indexes = source.pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(listing.present.len());
         Ok(Sample {
             array,
             present,
+            written,
             drawn,
             units,
             num_units,
@@ -126,14 +144,14 @@ impl Sampler<'_> {
         &self,
         source: &OpenedArray,
         present: &ChunkSet,
-        cut: Option<&[u64]>,
+        drawing: &Drawing,
     ) -> Result<(Plan, Option<Vec<u64>>), OperationError> {
-        let shape = cut.map(|shape| ShapeRequest::Lengths(shape.to_vec()));
+        let shape = drawing.cut.clone().map(ShapeRequest::Lengths);
         let shard_shape = source.pipeline.sharding().map(|_| ShardRequest::None);
         let options = ChangeOptions {
             chunk_shape: shape,
             shard_shape,
-            write_empty_chunks: true,
+            write_empty_chunks: drawing.writes_empty,
             ..ChangeOptions::default()
         };
         let plan = self.plan(source, &options, present, None)?;
@@ -198,7 +216,7 @@ impl Sampler<'_> {
         }
         let place = Place { store: store.clone(), path: "/".to_owned() };
         let documents = open_documents(&plan.target, store)?;
-        opened(read_array_of(place, plan.target.clone(), documents))
+        opened(read_array_of(place, plan.target.clone(), documents)).map(as_source)
     }
 
     fn population(&self, plan: &Plan, units: u64) -> Population {
@@ -219,9 +237,28 @@ impl Sampler<'_> {
     }
 }
 
-/// The shape of the chunks that a plan makes, without shards, where they are cut anew.
-pub(super) fn chunks_cut_anew(plan: &Plan) -> Option<Vec<u64>> {
-    Blocks::of(&plan.job).map(|_| plan.destination.pipeline.innermost_chunk_shape())
+/// Which chunks a sample is of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::operation) struct Drawing {
+    /// The shape of the smallest chunks of DEST, where they are cut anew.
+    cut: Option<Vec<u64>>,
+    /// Whether chunks of nothing but the fill value are written.
+    writes_empty: bool,
+    /// Whether absent chunks are written, too.
+    pub(super) fills: bool,
+}
+
+impl Drawing {
+    /// Those that a plan makes.
+    pub(super) fn of(plan: &Plan, options: &ChangeOptions) -> Self {
+        let is_cut_anew =
+            Blocks::of(&plan.job).is_some() || plan.job.objects().is_some_and(ObjectJob::makes_elements);
+        Drawing {
+            cut: is_cut_anew.then(|| plan.destination.pipeline.innermost_chunk_shape()),
+            writes_empty: options.write_empty_chunks,
+            fills: plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some()),
+        }
+    }
 }
 
 /// An empty place in memory.
@@ -271,6 +308,13 @@ fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> Vec<Vec<u64>> {
     let chunks =
         |unit| rechunk.plan.objects(&rechunk.plan.group(unit), &grid).into_iter().flatten().collect();
     units.iter().map(chunks).collect()
+}
+
+/// Bytes of a chunk in memory; 0 where it is absent.
+fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64, OperationError> {
+    let key = metadata.chunk_key_encoding.key(&position(chunk, metadata));
+    let sizes = node.sizes("", &[&key]).map_err(|error| unkept(error, &node.name()))?;
+    Ok(sizes.first().copied().flatten().unwrap_or(0))
 }
 
 /// Elements of a chunk that lie inside the array.

@@ -67,7 +67,7 @@ impl Source {
         let mut reading = read_array_of(place, node.clone(), documents);
         tell_of_array_members(options, &mut reading);
         let opened = opened(reading)?;
-        let opened = in_v3_form(with_chunks_of_one(opened));
+        let opened = as_source(opened);
         let array = SourceArray {
             path: "/".to_owned(),
             opened,
@@ -158,7 +158,7 @@ impl Source {
         warnings.extend(uncopied_links(&store, &links));
         let paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let open = |reading| opened(reading).map(|array| in_v3_form(with_chunks_of_one(array)));
+        let open = |reading| opened(reading).map(as_source);
         let arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
         let coordinates = coordinates(&paths, &arrays, &groups);
         let mut arrays: Vec<SourceArray> = paths
@@ -193,6 +193,11 @@ fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
         let members = netcdf_members(&array.document);
         tell_of_members((&array.place, ".zarray"), &attributes, members, &mut array.diagnostics);
     }
+}
+
+/// An array as plans take it.
+pub(in crate::operation) fn as_source(opened: OpenedArray) -> OpenedArray {
+    in_v3_form(with_chunks_of_one(opened))
 }
 
 /// An array as it is written where it is copied: a chunk length of 0 along a dimension of length 0 is 1 (SEMANTICS D9).

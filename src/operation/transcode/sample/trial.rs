@@ -3,14 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::ratio::{Observed, estimate};
-use super::{Sample, Sampler, elements_inside, unkept};
+use super::{Sample, Sampler, elements_inside, stored_bytes};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::position;
 use crate::array::kept::Kept;
 use crate::engine::progress::Silent;
 use crate::grid::num_elements;
 use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
@@ -21,7 +20,6 @@ use crate::operation::quantize::request::Request;
 use crate::operation::sample_result::SampleResult;
 use crate::operation::transcode::plan::keep_bits::{self, Chunks};
 use crate::operation::transcode::plan::{Plan, Settled};
-use crate::store::Node;
 
 /// What a change made of a sample.
 #[derive(Debug)]
@@ -34,6 +32,8 @@ pub(in crate::operation) struct Trial {
     pub keep_bits: Option<KeepBits>,
     /// The errors over the sample.
     pub figures: QuantizeFigures,
+    /// Whether absent chunks are written, too.
+    pub fills: bool,
     /// Where its chunks lie.
     pub array: OpenedArray,
 }
@@ -58,7 +58,7 @@ impl Sample {
         let positions = self.drawn.iter().take(SampleResult::MOST_POSITIONS);
         SampleResult {
             chunks,
-            of: self.present.len(),
+            of: self.written.len(),
             chunk_shape: metadata.largest_chunk().to_vec(),
             positions: positions.map(|chunk| position(chunk, metadata)).collect(),
             bytes_read: self.bytes_read,
@@ -77,7 +77,7 @@ impl Sample {
 
     /// How many times the chunks of the whole array are those of the sample.
     fn times(&self) -> f64 {
-        if self.drawn.is_empty() { 1.0 } else { self.present.len() as f64 / self.drawn.len() as f64 }
+        if self.drawn.is_empty() { 1.0 } else { self.written.len() as f64 / self.drawn.len() as f64 }
     }
 }
 
@@ -90,7 +90,7 @@ impl Sampler<'_> {
         settled: Option<&Quantization>,
     ) -> Result<Trial, OperationError> {
         let mut options = of_chunks_alone(options);
-        let none = Kept::default();
+        let (there, none) = (sample.drawn.common(&sample.present), Kept::default());
         // What grows with the array, and what does not.
         let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
         let mut quantization = settled.cloned();
@@ -100,7 +100,7 @@ impl Sampler<'_> {
             let pass = FirstPass {
                 budget: self.budget,
                 interrupt: self.interrupt,
-                present: &sample.drawn,
+                present: &there,
                 lacks_chunks: sample.lacks_chunks,
                 surveyed: None,
                 progress: &Silent,
@@ -116,7 +116,7 @@ impl Sampler<'_> {
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
             passes += 1.0;
             let using = (self.budget, self.interrupt);
-            let chunks = Chunks { present: &sample.drawn, are_all: false };
+            let chunks = Chunks { present: &there, are_all: false };
             let begun = Instant::now();
             options.keep_bits = Some(keep_bits::find(&sample.array, chunks, share, using, &Silent)?);
             growing += begun.elapsed();
@@ -130,16 +130,24 @@ impl Sampler<'_> {
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
         let estimate = Estimate { seconds, ..Self::estimate(sample, &plan)? };
         let array = self.open(&plan)?;
-        Ok(Trial { estimate, quantization, keep_bits: options.keep_bits, figures: report.figures, array })
+        let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
+        Ok(Trial {
+            fills,
+            estimate,
+            quantization,
+            keep_bits: options.keep_bits,
+            figures: report.figures,
+            array,
+        })
     }
 
     /// The bytes of all chunks: by their elements, or by what SOURCE's chunks take, whichever tells more.
     fn estimate(sample: &Sample, plan: &Plan) -> Result<Estimate, OperationError> {
         let metadata = &sample.array.metadata;
-        let elements = if sample.present.len() == metadata.num_chunks() {
+        let elements = if sample.written.len() == metadata.num_chunks() {
             num_elements(&metadata.shape).unwrap_or(u64::MAX) as f64
         } else {
-            sample.present.iter().map(|chunk| elements_inside(chunk, metadata) as f64).sum()
+            sample.written.iter().map(|chunk| elements_inside(chunk, metadata) as f64).sum()
         };
         let (mut by_elements, mut by_bytes) = (Vec::new(), Vec::new());
         for unit in &sample.units {
@@ -161,13 +169,6 @@ impl Sampler<'_> {
         }
         Ok(Estimate { bytes: sum.value, uncertainty: sum.uncertainty, seconds: 0.0 })
     }
-}
-
-/// Bytes of a chunk in memory; 0 where it is absent.
-fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64, OperationError> {
-    let key = metadata.chunk_key_encoding.key(&position(chunk, metadata));
-    let sizes = node.sizes("", &[&key]).map_err(|error| unkept(error, &node.name()))?;
-    Ok(sizes.first().copied().flatten().unwrap_or(0))
 }
 
 /// The options for chunks that lie as they are to lie already, without shards.
