@@ -54,6 +54,11 @@ impl ReadBuffers {
         subchunks.holds(position, &mut self.bytes, &mut self.workspace)
     }
 
+    /// Gives away what [`OpenedObject::read`] has given last, for another buffer.
+    pub fn exchange(&mut self, buffer: &mut Vec<u8>) {
+        std::mem::swap(&mut self.bytes, buffer);
+    }
+
     /// Undoes some codecs, from buffer to buffer.
     fn undo(&mut self, chain: &BoundChain, places: Range<usize>) -> Result<(), ChainFault> {
         let ReadBuffers { bytes, spare, workspace, .. } = self;

@@ -87,6 +87,40 @@ fn copy_elements<const SIZE: usize>(source: &[u8], target: &mut [u8], step: Step
     }
 }
 
+/// Fills a buffer with copies of some elements; the last one is cut where it has no room.
+pub fn repeat(target: &mut [u8], elements: &[u8]) {
+    let mut filled = elements.len().min(target.len());
+    target[..filled].copy_from_slice(&elements[..filled]);
+    // Twice as much each time: a call for each element would cost more than its copy.
+    while 0 < filled && filled < target.len() {
+        let more = filled.min(target.len() - filled);
+        target.copy_within(..more, filled);
+        filled += more;
+    }
+}
+
+/// Fills a box of a C-order array of `shape` with an element. The box, from `start`, has the shape `extent`, and lies inside
+/// the array.
+pub fn fill_box(target: &mut [u8], shape: &[u64], (start, extent): (&[u64], &[u64]), element: &[u8]) {
+    if extent.contains(&0) {
+        return;
+    }
+    // Trailing dimensions that are filled whole make rows, with the one before them.
+    let whole = extent.iter().zip(shape).rev().take_while(|(extent, length)| extent == length).count();
+    let outer = shape.len().saturating_sub(whole + 1);
+    let row = as_index(extent[outer..].iter().product::<u64>()) * element.len();
+    let mut offset = vec![0; outer];
+    loop {
+        let mut first = start.to_vec();
+        first.iter_mut().zip(&offset).for_each(|(first, offset)| *first += offset);
+        let first = as_index(ravel(&first, shape)) * element.len();
+        repeat(&mut target[first..first + row], element);
+        if !advance(&mut offset, &extent[..outer]) {
+            return;
+        }
+    }
+}
+
 /// How many elements of a C-order array of `shape` there are up to the last of a box at its origin.
 pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
     if extent.contains(&0) {
@@ -199,6 +233,40 @@ mod tests {
         }
         .run(&source, &mut target);
         assert_eq!(target, [0, 6, 7, 0, 10, 11]);
+    }
+
+    #[test]
+    fn filled_box_is_that_of_a_copy() {
+        let boxes: [[&[u64]; 3]; 6] = [
+            // The shape of the array, the start of the box, and its extent.
+            [&[3, 4, 5], &[0, 0, 0], &[3, 4, 5]],
+            [&[3, 4, 5], &[1, 0, 0], &[2, 4, 5]],
+            [&[3, 4, 5], &[1, 2, 0], &[2, 2, 5]],
+            [&[3, 4, 5], &[1, 2, 3], &[1, 1, 2]],
+            [&[3, 4, 5], &[1, 2, 3], &[0, 1, 2]],
+            [&[], &[], &[]],
+        ];
+        for [shape, start, extent] in boxes {
+            for element in [&[7][..], &[1, 2, 3]] {
+                let count = as_index(shape.iter().product());
+                let (mut target, mut expected) =
+                    (vec![0; count * element.len()], vec![0; count * element.len()]);
+                RegionCopy {
+                    source_shape: extent,
+                    source_start: &vec![0; extent.len()],
+                    target_shape: shape,
+                    target_start: start,
+                    extent,
+                    element_size: element.len(),
+                }
+                .run(&element.repeat(as_index(extent.iter().product())), &mut expected);
+                fill_box(&mut target, shape, (start, extent), element);
+                assert_eq!(target, expected, "{shape:?} {start:?} {extent:?}");
+            }
+        }
+        let mut cut = [0; 8];
+        repeat(&mut cut, &[1, 2, 3]);
+        assert_eq!(cut, [1, 2, 3, 1, 2, 3, 1, 2]);
     }
 
     #[test]

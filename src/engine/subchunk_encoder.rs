@@ -3,7 +3,7 @@
 use crate::array::fault::Fault;
 use crate::array::stored::{StoredArray, at};
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, ValueChange};
-use crate::codec::region::{RegionCopy, as_index};
+use crate::codec::region::{RegionCopy, as_index, repeat};
 use crate::codec::{BindError, BoundChain, is_filled_with};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
@@ -167,13 +167,4 @@ impl SubchunkEncoder {
     pub fn conversion(&self) -> &Conversion {
         &self.conversion
     }
-}
-
-/// Fills a buffer with copies of some elements.
-fn repeat(target: &mut [u8], elements: &[u8]) {
-    let mut pieces = target.chunks_exact_mut(elements.len());
-    pieces.by_ref().for_each(|piece| piece.copy_from_slice(elements));
-    let rest = pieces.into_remainder();
-    let length = rest.len();
-    rest.copy_from_slice(&elements[..length]);
 }

@@ -5,7 +5,7 @@ use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::fault::Fault;
 use crate::array::reader::{OpenedObject, ReadBuffers};
 use crate::array::stored::StoredArray;
-use crate::codec::region::{RegionCopy, advance, as_index, ravel, unravel};
+use crate::codec::region::{RegionCopy, advance, as_index, fill_box, ravel, unravel};
 use crate::engine::ahead::{Reads, each_object, extent_of, reads_of_object};
 use crate::grid::{Grid, Region, chunks_of_shape, lcm};
 use crate::metadata::array::num_elements;
@@ -200,57 +200,30 @@ impl BlockReader<'_> {
         target: &mut Vec<u8>,
     ) -> Result<(), Fault> {
         let fill_value = self.fill_value();
-        let size = fill_value.len();
-        target.resize(as_index(region.num_elements()) * size, 0);
-        target.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&fill_value));
+        target.resize(as_index(region.num_elements()) * fill_value.len(), 0);
+        let mut part = BlockPart { region, fill_value, buffers, target };
         let grid = self.side.metadata.chunk_grid_shape();
         let mut objects = Vec::new();
         each_chunk(region, &self.side.metadata.grid, |object| objects.push(ravel(object, &grid)));
-        for index in objects.into_iter().filter(|index| self.side.may_hold(*index)) {
-            self.read_object(index, region, buffers, target).map_err(|fault| self.explain(index, fault))?;
-        }
-        Ok(())
+        objects.into_iter().try_for_each(|index| {
+            self.read_object(index, &mut part).map_err(|fault| self.explain(index, fault))
+        })
     }
 
-    fn read_object(
-        &self,
-        index: u64,
-        region: &Region,
-        buffers: &mut ReadBuffers,
-        target: &mut [u8],
-    ) -> Result<(), Fault> {
-        let object = self.side.open(index, buffers)?;
+    fn read_object(&self, index: u64, block: &mut BlockPart<'_>) -> Result<(), Fault> {
         let Some(whole) = inside(self.side, index) else { return Ok(()) };
-        let Some(part) = region.common(&whole) else { return Ok(()) };
+        let Some(part) = block.region.common(&whole) else { return Ok(()) };
+        if !self.side.may_hold(index) {
+            block.fill(&part);
+            return Ok(());
+        }
+        let object = self.side.open(index, block.buffers)?;
         let part = Region { start: part.offset_in(&whole.start), shape: part.shape };
         let mut places = Vec::new();
         let whole = self.side.shape_of(index);
         let subchunk = self.side.layout.as_ref().map_or(&*whole, |layout| &layout.subchunk.decoded().shape);
         each_of_shape(&part, subchunk, |place| places.push(place.to_vec()));
-        places.iter().try_for_each(|place| self.read_subchunk(&object, place, region, buffers, target))
-    }
-
-    fn read_subchunk(
-        &self,
-        object: &OpenedObject<'_>,
-        place: &[u64],
-        region: &Region,
-        buffers: &mut ReadBuffers,
-        target: &mut [u8],
-    ) -> Result<(), Fault> {
-        let subchunk = object.subchunk(place);
-        let Some(common) = region.common(&subchunk) else { return Ok(()) };
-        let Some(elements) = object.read(place, &subchunk, buffers)? else { return Ok(()) };
-        RegionCopy {
-            source_shape: &subchunk.shape,
-            source_start: &common.offset_in(&subchunk.start),
-            target_shape: &region.shape,
-            target_start: &common.offset_in(&region.start),
-            extent: &common.shape,
-            element_size: self.side.chain.decoded().data_type.size().unwrap_or(1),
-        }
-        .run(elements, target);
-        Ok(())
+        places.iter().try_for_each(|place| block.read(&object, place))
     }
 
     /// A fault of the data names its chunk and store; one of the machine stays what it is.
@@ -266,6 +239,47 @@ impl BlockReader<'_> {
                 Fault::Other(format!("chunk {} of {}: {cause}", self.side.key(index), self.name))
             }
         }
+    }
+}
+
+/// A block that is being read.
+struct BlockPart<'a> {
+    region: &'a Region,
+    fill_value: Vec<u8>,
+    buffers: &'a mut ReadBuffers,
+    /// The elements of the block, in C order.
+    target: &'a mut Vec<u8>,
+}
+
+impl BlockPart<'_> {
+    /// Reads what of a subchunk lies in the block.
+    fn read(&mut self, object: &OpenedObject<'_>, place: &[u64]) -> Result<(), Fault> {
+        let subchunk = object.subchunk(place);
+        let Some(common) = self.region.common(&subchunk) else { return Ok(()) };
+        let Some(elements) = object.read(place, &subchunk, self.buffers)? else {
+            self.fill(&common);
+            return Ok(());
+        };
+        if subchunk == *self.region && elements.len() == self.target.len() {
+            self.buffers.exchange(self.target);
+            return Ok(());
+        }
+        RegionCopy {
+            source_shape: &subchunk.shape,
+            source_start: &common.offset_in(&subchunk.start),
+            target_shape: &self.region.shape,
+            target_start: &common.offset_in(&self.region.start),
+            extent: &common.shape,
+            element_size: self.fill_value.len(),
+        }
+        .run(elements, self.target);
+        Ok(())
+    }
+
+    /// Fills a part of the block in which nothing is stored.
+    fn fill(&mut self, part: &Region) {
+        let start = part.offset_in(&self.region.start);
+        fill_box(self.target, &self.region.shape, (&start, &part.shape), &self.fill_value);
     }
 }
 
