@@ -6,7 +6,15 @@
 //! hold more than has been found are looked into in further walks over the values, by finer bins or, where they hold few
 //! values, by sorting these.
 //!
-//! Quantised values lie on a grid. With bins that are its values and the gaps between them, one walk is enough.
+//! Quantised values lie on a grid. With bins that are its values and the gaps between them, one walk is enough. Nearly all
+//! values lie next to what they became: so one number, that of the value of DEST, and on which side of it that of SOURCE lies,
+//! tell the bins of both.
+
+use super::places::{
+    ABOVE, BELOW, COPIES, LEAST_STEP, MOST_SPREAD, PAIRS, Pairs, PlaceLoop, count_near, is_own,
+};
+use crate::kernel::InstructionSet;
+use crate::kernel::dispatch::BlockKernel;
 
 /// Values of a grid at most: two bins for each of them, and eight bytes for a bin.
 pub const MOST_GRID_VALUES: usize = 1 << 18;
@@ -74,6 +82,9 @@ impl Span {
 pub struct Tally {
     /// Values of SOURCE and of DEST in each bin.
     bins: Vec<[u64; 2]>,
+    /// Of a grid's values, pairs whose value of DEST it is, by where that of SOURCE lies; in copies that follow one
+    /// another.
+    near: Vec<[u64; 4]>,
     /// Keys of SOURCE and of DEST.
     keys: [Vec<u64>; 2],
 }
@@ -92,10 +103,11 @@ impl Request {
         let inverse = 1.0 / step;
         let is_usable =
             !values.is_empty() && values.len() <= MOST_GRID_VALUES && inverse.is_finite() && step > 0.0;
+        let is_wide = values.windows(2).all(|pair| (pair[1] - pair[0]) * inverse > LEAST_STEP);
         let is_own =
             |(number, value): (usize, &f64)| nearest(*value, origin, inverse, values.len()) == number;
         let is_sorted = values.windows(2).all(|pair| pair[0] < pair[1]);
-        let is_grid = is_usable && is_sorted && values.iter().enumerate().all(is_own);
+        let is_grid = is_usable && is_sorted && is_wide && values.iter().enumerate().all(is_own);
         is_grid.then_some(Request { kind: RequestKind::Grid { origin, inverse, values } })
     }
 
@@ -105,9 +117,11 @@ impl Request {
         Request { kind: RequestKind::Bits { span, more: FIRST_BITS } }
     }
 
-    /// Bytes that a tally of it takes, less what is gathered.
-    pub fn tally_bytes(&self) -> u64 {
-        (self.num_bins() * size_of::<[u64; 2]>()) as u64
+    fn num_near(&self) -> usize {
+        match &self.kind {
+            RequestKind::Grid { values, .. } if values.len() <= MOST_SPREAD => COPIES * values.len(),
+            RequestKind::Grid { .. } | RequestKind::Bits { .. } | RequestKind::Gather(_) => 0,
+        }
     }
 
     fn num_bins(&self) -> usize {
@@ -121,12 +135,38 @@ impl Request {
     /// Counts or gathers pairs of values. Pairs that are not both finite do not count; those that are equal change no
     /// distance.
     pub fn add(&self, source: &[f64], destination: &[f64], tally: &mut Tally) {
+        tally.bins.resize(self.num_bins(), [0; 2]);
+        tally.near.resize(self.num_near(), [0; 4]);
+        if let RequestKind::Grid { origin, inverse, values } = &self.kind {
+            let scan = BlockKernel::<PlaceLoop>::select(InstructionSet::detect());
+            let grid = (*origin, *inverse, values.len());
+            let (mut places, mut others) = ([0; PAIRS], Vec::new());
+            for (x, y) in source.chunks(PAIRS).zip(destination.chunks(PAIRS)) {
+                if scan.run(Pairs { x, y, grid, places: &mut places }) {
+                    self.add_each(x, y, tally);
+                    continue;
+                }
+                if tally.near.is_empty() {
+                    tally.bins_near(values, y, &places, &mut others);
+                } else {
+                    count_near(values, y, &places, &mut tally.near, &mut others);
+                }
+                for other in others.drain(..) {
+                    self.add_each(&x[other..=other], &y[other..=other], tally);
+                }
+            }
+            return;
+        }
+        self.add_each(source, destination, tally);
+    }
+
+    /// Counts or gathers pairs one by one.
+    fn add_each(&self, source: &[f64], destination: &[f64], tally: &mut Tally) {
         let pairs = source
             .iter()
             .zip(destination)
             .filter(|(x, y)| x != y && x.is_finite() && y.is_finite())
             .map(|(x, y)| [*x, *y]);
-        tally.bins.resize(self.num_bins(), [0; 2]);
         match &self.kind {
             RequestKind::Grid { origin, inverse, values } => {
                 for pair in pairs {
@@ -188,8 +228,48 @@ impl Tally {
                 mine[1] += others[1];
             }
         }
+        if self.near.is_empty() {
+            self.near = other.near;
+        } else {
+            for (mine, others) in self.near.as_flattened_mut().iter_mut().zip(other.near.into_flattened()) {
+                *mine += others;
+            }
+        }
         for (mine, others) in self.keys.iter_mut().zip(other.keys) {
             mine.extend(others);
+        }
+    }
+
+    /// Counts pairs of a grid of many values in its bins.
+    fn bins_near(
+        &mut self,
+        values: &[f64],
+        destination: &[f64],
+        places: &[u32; PAIRS],
+        others: &mut Vec<usize>,
+    ) {
+        for (number, (y, place)) in destination.iter().zip(places).enumerate() {
+            let at = (place >> 2) as usize;
+            match (values.get(at), self.bins.get_mut(2 * at..2 * at + 3)) {
+                (Some(value), Some([below, own, above])) if is_own(*value, *y, *place) => {
+                    let side = place & 3;
+                    let (is_below, is_above) = (u64::from(side == BELOW), u64::from(side == ABOVE));
+                    below[0] += is_below;
+                    own[1] += is_below + is_above;
+                    above[0] += is_above;
+                }
+                _ => others.push(number),
+            }
+        }
+    }
+
+    /// Counts in bins the pairs that were counted by the values of a grid.
+    fn settle(&mut self) {
+        for (number, counts) in std::mem::take(&mut self.near).into_iter().enumerate() {
+            let (bin, [below, _, above, _]) = (number / COPIES * 2, counts);
+            self.bins[bin][0] += below;
+            self.bins[bin + 1][1] += below + above;
+            self.bins[bin + 2][0] += above;
         }
     }
 }
@@ -223,9 +303,10 @@ impl Search {
     }
 
     /// Takes what the walk that was asked for has found.
-    pub fn fold(&mut self, tally: Tally) {
+    pub fn fold(&mut self, mut tally: Tally) {
         let spans = match self.request.take().map(|request| request.kind) {
             Some(RequestKind::Grid { values, .. }) => {
+                tally.settle();
                 self.fold_bins(0, &tally, |bin| grid_keys(&values, bin))
             }
             Some(RequestKind::Bits { span, more }) => {

@@ -8,8 +8,10 @@
 
 pub mod distribution;
 pub mod kolmogorov;
+mod places;
 pub mod similarity;
 pub mod sums;
+mod windows;
 
 #[cfg(test)]
 mod tests;

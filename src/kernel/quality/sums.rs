@@ -208,6 +208,9 @@ impl BlockLoop for PairLoop {
 
     #[inline(always)]
     fn run<const ROUNDS: bool>((source, destination): (&[f64], &[f64])) -> PairSums {
+        if let Some(sums) = plain_sums::<ROUNDS>(source, destination) {
+            return sums;
+        }
         let counts = |x: f64, y: f64| (x - x == 0.0) & (y - y == 0.0);
         let pairs = || source.iter().zip(destination);
         let Some((pivot, first)) = pairs().find(|(x, y)| counts(**x, **y)) else {
@@ -226,6 +229,76 @@ impl BlockLoop for PairLoop {
         lanes.add(&x, &y, pivots);
         lanes.sums(pivots)
     }
+}
+
+/// Numbers of SOURCE nearer to 0 than this have no relative error that a product could be compared with.
+const LEAST_PLAIN: f64 = 1e-290;
+
+/// Lanes of the loop over finite numbers.
+const PLAIN: usize = 8;
+
+/// The figures of whole vectors of finite numbers, none of SOURCE 0, whose relative errors are above or below
+/// [`LARGE_RELATIVE_ERROR`] by more than a division rounds: all blocks of most arrays. `None` of any other.
+#[inline(always)]
+fn plain_sums<const ROUNDS: bool>(source: &[f64], destination: &[f64]) -> Option<PairSums> {
+    let ((source, []), (destination, [])) = (source.as_chunks::<PLAIN>(), destination.as_chunks::<PLAIN>())
+    else {
+        return None;
+    };
+    let pivot = source.first()?[0];
+    let pivots = (pivot, destination.first()?[0] - pivot);
+    // Each by itself, and not more than there are registers.
+    let (mut least_x, mut least_y) = ([f64::INFINITY; PLAIN], [f64::INFINITY; PLAIN]);
+    let (mut greatest_x, mut greatest_y) = ([f64::NEG_INFINITY; PLAIN], [f64::NEG_INFINITY; PLAIN]);
+    let (mut unsure, mut large, mut lost) = ([0_u64; PLAIN], [0_u64; PLAIN], [0_u64; PLAIN]);
+    let (mut distances, mut errors) = ([0.0; PLAIN], [0.0; PLAIN]);
+    let (mut squares, mut products, mut error_squares) = ([0.0; PLAIN], [0.0; PLAIN], [0.0; PLAIN]);
+    for (x, y) in source.iter().zip(destination) {
+        for lane in 0..PLAIN {
+            let (x, y) = (x[lane], y[lane]);
+            let error = y - x;
+            let most = x.abs() * LARGE_RELATIVE_ERROR;
+            let above = error.abs() - most;
+            unsure[lane] |= u64::from((above.abs() <= most * 1e-14) | (x.abs() < LEAST_PLAIN));
+            large[lane] += u64::from(above > 0.0);
+            lost[lane] += u64::from(((x > 0.0) != (y > 0.0)) | (y == 0.0));
+            least_x[lane] = if x < least_x[lane] { x } else { least_x[lane] };
+            least_y[lane] = if y < least_y[lane] { y } else { least_y[lane] };
+            greatest_x[lane] = if x > greatest_x[lane] { x } else { greatest_x[lane] };
+            greatest_y[lane] = if y > greatest_y[lane] { y } else { greatest_y[lane] };
+            let (distance, error) = (x - pivots.0, error - pivots.1);
+            distances[lane] += distance;
+            errors[lane] += error;
+            squares[lane] = multiply_add::<ROUNDS>(distance, distance, squares[lane]);
+            products[lane] = multiply_add::<ROUNDS>(distance, error, products[lane]);
+            error_squares[lane] = multiply_add::<ROUNDS>(error, error, error_squares[lane]);
+        }
+    }
+    let sums = [distances, errors, squares, products, error_squares];
+    // What is not finite makes a sum that is not.
+    let is_plain =
+        unsure.iter().all(|unsure| *unsure == 0) && sums.as_flattened().iter().all(|sum| sum.is_finite());
+    let mut lanes = Lanes::new();
+    let points = (source.len() * PLAIN) as u64;
+    lanes.points[0] = points;
+    lanes.signs_kept[0] = points - lost.iter().sum::<u64>();
+    lanes.large_errors[..PLAIN].copy_from_slice(&large);
+    for (lanes, own) in lanes.least.iter_mut().zip([least_x, least_y]) {
+        lanes[..PLAIN].copy_from_slice(&own);
+    }
+    for (lanes, own) in lanes.greatest.iter_mut().zip([greatest_x, greatest_y]) {
+        lanes[..PLAIN].copy_from_slice(&own);
+    }
+    for (lanes, own) in lanes.sums.iter_mut().zip(sums) {
+        lanes[..PLAIN].copy_from_slice(&own);
+    }
+    is_plain.then(|| lanes.sums(pivots))
+}
+
+/// `a * b + c`, fused where that is an instruction.
+#[inline(always)]
+pub(super) fn multiply_add<const ROUNDS: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if ROUNDS { a.mul_add(b, c) } else { a * b + c }
 }
 
 /// What a block's points come to, in lanes.

@@ -26,11 +26,30 @@ fn values() -> impl Strategy<Value = Vec<(f64, f64)>> {
     prop::collection::vec((value, error).prop_map(|(x, error)| (x, x + error)), 0..5000)
 }
 
+/// Numbers without zeros and gaps, most with errors about as large as those that count as large.
+fn plain_values() -> impl Strategy<Value = Vec<(f64, f64)>> {
+    let value = prop_oneof![Just(1.0..300.0_f64), Just(-300.0..-1.0_f64)].prop_flat_map(|range| range);
+    let relative = prop_oneof![
+        3 => -3e-4..3e-4_f64,
+        1 => (-3..4_i32).prop_map(|ulps| 1e-4 * (1.0 + f64::from(ulps) * f64::EPSILON)),
+    ];
+    let pair = (value, relative).prop_map(|(x, relative)| (x, x + x * relative));
+    let block = (prop::collection::vec(pair, 1024), 0..3072_usize).prop_map(|(mut pairs, place)| {
+        match (place % 3, pairs.get_mut(place / 3)) {
+            (0, Some(pair)) => pair.1 = -pair.1,
+            (1, Some(pair)) => pair.1 = 0.0,
+            _ => {}
+        }
+        pairs
+    });
+    prop::collection::vec(block, 1..4).prop_map(|blocks| blocks.concat())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn sums_are_those_of_two_walks(pairs in values(), cut in 0..5000_usize) {
+    fn sums_are_those_of_two_walks(pairs in prop_oneof![values(), plain_values()], cut in 0..5000_usize) {
         let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
         let cut = cut.min(x.len());
         let used: Vec<(f64, f64)> =
@@ -76,16 +95,55 @@ proptest! {
         pairs in values(),
         step in prop_oneof![Just(0.25), Just(3.0), Just(1e-7)],
         most in prop_oneof![Just(2_u64), Just(40), Just(1 << 30)],
+        count in prop_oneof![Just(2_u32), Just(300), Just(2000)],
     ) {
         let x: Vec<f64> = pairs.iter().map(|(x, _)| *x).collect();
         // Most are on the grid; some are not, as where values are clamped.
-        let on_grid = |(place, x): (usize, &f64)| if place % 50 == 7 { x + 0.1 } else { (x / step).round() * step };
+        let last = f64::from(count - 1) * step - 100.0;
+        let on_grid = |(place, x): (usize, &f64)| match place % 50 {
+            7 => x + 0.1,
+            9 => *x,
+            _ => ((x / step).round() * step).clamp(-100.0, last),
+        };
         let y: Vec<f64> = x.iter().enumerate().map(on_grid).collect();
         let expected = distance_by_sorting(&x, &y);
         prop_assert_eq!(distance(Request::of_any(), &x, &y, most).0, expected);
-        let grid: Vec<f64> = (0..2000).map(|number| -100.0 + f64::from(number) * step).collect();
+        let grid: Vec<f64> = (0..count).map(|number| -100.0 + f64::from(number) * step).collect();
         if let Some(request) = Request::of_grid(-100.0, step, grid) {
             prop_assert_eq!(distance(request, &x, &y, most).0, expected);
+        }
+    }
+
+    #[test]
+    fn values_are_rounded_as_a_division_has_it(
+        (least, range) in (-300.0..300.0_f64, prop_oneof![0.1..500.0_f64, Just(1e-300), Just(255.0)]),
+        places in prop::collection::vec((0..=1020_u32, 0.0..1.0_f64, 0..8_u32), 1..600),
+    ) {
+        let range = LevelRange { least, greatest: least + range };
+        let width = range.greatest - range.least;
+        // Many are about as near to one step as to the next.
+        let value = |(quarters, share, kind): &(u32, f64, u32)| match kind {
+            0..=4 => least + width * (f64::from(*quarters) / 1020.0),
+            5 => f64::NAN,
+            _ => least + width * share,
+        };
+        let x: Vec<f64> = places.iter().map(value).collect();
+        let y: Vec<f64> = places.iter().rev().map(value).collect();
+        let divisor = if width > 0.0 { width } else { 1.0 };
+        let expected: Vec<Option<[f64; 2]>> = x
+            .iter()
+            .zip(&y)
+            .map(|(x, y)| {
+                let steps = [x, y].map(|value| ((value - least) / divisor * 255.0).round_ties_even());
+                (x.is_finite() && y.is_finite()).then_some(steps)
+            })
+            .collect();
+        for set in SETS {
+            let (scan, mut band) = (SimilarityScan::with_instruction_set(set), Band::default());
+            band.begin(x.len());
+            band.append(&scan, &x, &y, range);
+            let found: Vec<Option<[f64; 2]>> = band.points().map(|point| point.map(|steps| steps.map(f64::from))).collect();
+            prop_assert_eq!(&found, &expected);
         }
     }
 
