@@ -28,9 +28,14 @@ pub(super) struct Geometry {
     element_bytes: u64,
     /// Bytes of pieces that may be kept at a time.
     slab_bytes: u64,
+    /// Bytes of pieces that all threads together may hold, where none is kept.
+    held_bytes: u64,
     /// Threads that may read and measure at a time.
     pub(super) threads: usize,
 }
+
+/// So many pieces for each thread, at least: at the end none has much to do while another has nothing.
+const TURNS: u64 = 4;
 
 impl Geometry {
     /// The cut of arrays of `shape`; an error where the budget has no room for any.
@@ -88,6 +93,7 @@ impl Geometry {
             no_levels,
             element_bytes,
             slab_bytes: 0,
+            held_bytes: half,
             threads: 1,
         };
         let least = geometry.least_slab();
@@ -156,6 +162,15 @@ impl Geometry {
     /// Whether levels are too large to be kept: their range is found in one walk, and their windows in another.
     pub(super) fn reads_twice(&self) -> bool {
         self.no_levels.is_none() && self.level_slab() > self.slab_bytes
+    }
+
+    /// Whether the thread that reads a piece compares its levels, too: it has them whole, and they are still in its caches.
+    pub(super) fn compares_pieces(&self) -> bool {
+        let threads = self.threads as u64;
+        !self.reads_twice()
+            && self.pieces_per_level() == 1
+            && self.num_pieces() >= threads.saturating_mul(TURNS)
+            && self.piece_bytes().saturating_mul(threads) <= self.held_bytes
     }
 
     /// The runs of pieces that are kept at a time: of whole levels, or else of parts of them that overlap.

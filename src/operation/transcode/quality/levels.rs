@@ -11,7 +11,6 @@ use crate::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity, S
 #[derive(Debug)]
 pub(super) struct Levels<'a> {
     geometry: &'a Geometry,
-    scan: SimilarityScan,
     /// Of both sides, by the levels in C order; empty ranges of levels that have no values.
     ranges: Vec<(f64, f64)>,
     similarities: Vec<Similarity>,
@@ -22,6 +21,8 @@ pub(super) struct Levels<'a> {
 pub(super) struct LevelBand {
     /// The level, in C order.
     level: usize,
+    /// The range of its values, of both sides.
+    range: LevelRange,
     /// Its first piece, and its place among the levels that begin there.
     first_piece: u64,
     place: u64,
@@ -41,7 +42,6 @@ impl<'a> Levels<'a> {
             geometry.level().map_or(0, |_| as_index(leading(&geometry.shape).iter().product::<u64>()));
         Levels {
             geometry,
-            scan: SimilarityScan::default(),
             ranges: vec![(f64::INFINITY, f64::NEG_INFINITY); count],
             similarities: vec![Similarity::default(); count],
         }
@@ -53,97 +53,16 @@ impl<'a> Levels<'a> {
             return;
         }
         for (place, found) in ranges.iter().enumerate() {
-            let level = self.level(piece, place as u64);
+            let level = level_of(self.geometry, piece, place as u64);
             if let Some(range) = self.ranges.get_mut(level) {
                 *range = (range.0.min(found.0), range.1.max(found.1));
             }
         }
     }
 
-    /// The number of a level by a piece and its place there.
-    fn level(&self, piece: u64, place: u64) -> usize {
-        let region = self.geometry.region(piece);
-        let inside = unravel(place, leading(&region.shape));
-        let at: Vec<u64> = inside.iter().zip(&region.start).map(|(inside, start)| inside + start).collect();
-        as_index(ravel(&at, leading(&self.geometry.shape)))
-    }
-
     /// The bands of windows that lie inside a run of pieces, and have not been compared in the run before it.
     pub(super) fn bands(&self, slab: &Range<u64>) -> Vec<LevelBand> {
-        let Some((rows, _, piece_rows)) = self.geometry.level() else { return Vec::new() };
-        let (per_level, radius) = (self.geometry.pieces_per_level(), RADIUS as u64);
-        let mut bands = Vec::new();
-        let mut piece = slab.start;
-        while piece < slab.end {
-            let number = piece % per_level;
-            let first_piece = piece - number;
-            let end = (first_piece + per_level).min(slab.end);
-            // Where a run begins within levels, the one before it had the windows whose rows it had.
-            let first_row = number * piece_rows;
-            let last_row = ((end - first_piece) * piece_rows).min(rows);
-            let from = if number == 0 { radius } else { self.compared_rows(first_row) };
-            let count = leading(&self.geometry.region(first_piece).shape).iter().product::<u64>();
-            for place in 0..count {
-                let level = self.level(first_piece, place);
-                if self.ranges.get(level).is_none_or(|range| range.0 > range.1) {
-                    continue;
-                }
-                let mut first = from;
-                while first + radius < last_row {
-                    let middles = first..(first + BAND).min(last_row - radius);
-                    first = middles.end;
-                    bands.push(LevelBand { level, first_piece, place, middles });
-                }
-            }
-            piece = end;
-        }
-        bands
-    }
-
-    /// The first row in the middle of a window that a run of pieces, which begins at a row within levels, is the first to have
-    /// whole: the run before it reached as far as the pieces that both have.
-    fn compared_rows(&self, first_row: u64) -> u64 {
-        let (rows, _, piece_rows) = self.geometry.level().unwrap_or((0, 0, 1));
-        (first_row + self.geometry.overlap() * piece_rows).min(rows) - RADIUS as u64
-    }
-
-    /// SSIM of the windows of a band, of pieces the first of which has the number `first`.
-    pub(super) fn compare(
-        &self,
-        band: &LevelBand,
-        reading: &Reading<'_>,
-        (first, kept): (u64, &[Piece]),
-        buffers: &mut LevelBuffers,
-        numbers: &mut NumberBuffers,
-    ) -> Similarity {
-        let (Some((_, width, piece_rows)), Some((least, greatest))) =
-            (self.geometry.level(), self.ranges.get(band.level).copied())
-        else {
-            return Similarity::default();
-        };
-        buffers.band.begin(as_index(width));
-        let radius = RADIUS as u64;
-        let (mut row, end) = (band.middles.start - radius, band.middles.end + radius);
-        while row < end {
-            let number = row / piece_rows;
-            let index = band.first_piece + number;
-            let until = end.min((number + 1) * piece_rows);
-            let shape = self.geometry.region(index).shape;
-            let own_rows = shape[shape.len() - 2];
-            let element = |row: u64| as_index((band.place * own_rows + row - number * piece_rows) * width);
-            let own = element(row)..element(until);
-            match index.checked_sub(first).and_then(|place| kept.get(as_index(place))) {
-                Some(piece) if !piece.is_void() => {
-                    let range = LevelRange { least, greatest };
-                    reading.each_stretch(piece, own, numbers, |x, y| {
-                        buffers.band.append(&self.scan, x, y, range);
-                    });
-                }
-                _ => buffers.band.append_gap(own.len()),
-            }
-            row = until;
-        }
-        self.scan.run(&buffers.band)
+        bands(self.geometry, slab, |level, _| self.ranges.get(level).copied())
     }
 
     /// Adds the windows of a band.
@@ -160,6 +79,95 @@ impl<'a> Levels<'a> {
         let least = means.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         Some((unravel(least.0 as u64, leading(&self.geometry.shape)), least.1))
     }
+}
+
+/// The number of a level by a piece and its place there.
+fn level_of(geometry: &Geometry, piece: u64, place: u64) -> usize {
+    let region = geometry.region(piece);
+    let inside = unravel(place, leading(&region.shape));
+    let at: Vec<u64> = inside.iter().zip(&region.start).map(|(inside, start)| inside + start).collect();
+    as_index(ravel(&at, leading(&geometry.shape)))
+}
+
+/// The bands of windows that lie inside a run of pieces, and have not been compared in the run before it. The range of a level
+/// is found by its number, or its place in its pieces; it is empty where no value counts.
+pub(super) fn bands(
+    geometry: &Geometry,
+    slab: &Range<u64>,
+    range_of: impl Fn(usize, usize) -> Option<(f64, f64)>,
+) -> Vec<LevelBand> {
+    let Some((rows, _, piece_rows)) = geometry.level() else { return Vec::new() };
+    let (per_level, radius) = (geometry.pieces_per_level(), RADIUS as u64);
+    let mut bands = Vec::new();
+    let mut piece = slab.start;
+    while piece < slab.end {
+        let number = piece % per_level;
+        let first_piece = piece - number;
+        let end = (first_piece + per_level).min(slab.end);
+        // Where a run begins within levels, the one before it had the windows whose rows it had.
+        let first_row = number * piece_rows;
+        let last_row = ((end - first_piece) * piece_rows).min(rows);
+        let from = if number == 0 { radius } else { compared_rows(geometry, first_row) };
+        let count = leading(&geometry.region(first_piece).shape).iter().product::<u64>();
+        for place in 0..count {
+            let level = level_of(geometry, first_piece, place);
+            let Some((least, greatest)) =
+                range_of(level, as_index(place)).filter(|(least, greatest)| least <= greatest)
+            else {
+                continue;
+            };
+            let range = LevelRange { least, greatest };
+            let mut first = from;
+            while first + radius < last_row {
+                let middles = first..(first + BAND).min(last_row - radius);
+                first = middles.end;
+                bands.push(LevelBand { level, range, first_piece, place, middles });
+            }
+        }
+        piece = end;
+    }
+    bands
+}
+
+/// The first row in the middle of a window that a run of pieces, which begins at a row within levels, is the first to have
+/// whole: the run before it reached as far as the pieces that both have.
+fn compared_rows(geometry: &Geometry, first_row: u64) -> u64 {
+    let (rows, _, piece_rows) = geometry.level().unwrap_or((0, 0, 1));
+    (first_row + geometry.overlap() * piece_rows).min(rows) - RADIUS as u64
+}
+
+/// SSIM of the windows of a band, of pieces the first of which has the number `first`.
+pub(super) fn compare(
+    scan: &SimilarityScan,
+    band: &LevelBand,
+    reading: &Reading<'_>,
+    (first, kept): (u64, &[Piece]),
+    (buffers, numbers): (&mut LevelBuffers, &mut NumberBuffers),
+) -> Similarity {
+    let geometry = reading.geometry;
+    let Some((_, width, piece_rows)) = geometry.level() else { return Similarity::default() };
+    buffers.band.begin(as_index(width));
+    let radius = RADIUS as u64;
+    let (mut row, end) = (band.middles.start - radius, band.middles.end + radius);
+    while row < end {
+        let number = row / piece_rows;
+        let index = band.first_piece + number;
+        let until = end.min((number + 1) * piece_rows);
+        let shape = geometry.region(index).shape;
+        let own_rows = shape[shape.len() - 2];
+        let element = |row: u64| as_index((band.place * own_rows + row - number * piece_rows) * width);
+        let own = element(row)..element(until);
+        match index.checked_sub(first).and_then(|place| kept.get(as_index(place))) {
+            Some(piece) if !piece.is_void() => {
+                reading.each_stretch(piece, own, numbers, |x, y| {
+                    buffers.band.append(scan, x, y, band.range);
+                });
+            }
+            _ => buffers.band.append_gap(own.len()),
+        }
+        row = until;
+    }
+    scan.run(&buffers.band)
 }
 
 /// The lengths of the dimensions before the last two.

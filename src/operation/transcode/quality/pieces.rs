@@ -1,10 +1,10 @@
 //! Walks over the pieces of both sides.
 
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Tallies;
-use super::levels::{LevelBuffers, Levels};
+use super::levels::{LevelBand, LevelBuffers, Levels, bands, compare};
 use super::reading::{NumberBuffers, Piece, PieceReads, Reading};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::ChunkSetBuilder;
@@ -12,7 +12,7 @@ use crate::array::fault::{ChunkFault, Fault};
 use crate::array::reader::ReadBuffers;
 use crate::engine::driver::Driver;
 use crate::kernel::quality::distribution::Request;
-use crate::kernel::quality::similarity::Similarity;
+use crate::kernel::quality::similarity::{Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
 
 /// What a thread keeps from piece to piece.
@@ -21,15 +21,29 @@ struct Buffers {
     reading: ReadBuffers,
     numbers: NumberBuffers,
     piece: Piece,
+    levels: LevelBuffers,
+}
+
+/// What becomes of a piece once its points are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    Forget,
+    /// Its levels are compared with those of its neighbours.
+    Keep,
+    /// Its levels, which it has whole, are compared.
+    Compare,
 }
 
 /// What a piece came to.
+#[derive(Default)]
 struct Measured {
     sums: PairSums,
     /// The least and greatest value of both sides in each level.
     ranges: Vec<(f64, f64)>,
-    /// The piece itself, where its levels are compared next.
+    /// The piece itself, where it is kept.
     piece: Option<Piece>,
+    /// Its levels, where they are compared.
+    compared: Vec<(LevelBand, Similarity)>,
 }
 
 /// The walks.
@@ -37,11 +51,20 @@ pub(super) struct Pieces<'a> {
     reading: &'a Reading<'a>,
     driver: &'a Driver,
     scan: PairScan,
+    similarity: SimilarityScan,
+    /// Pieces that were kept, whose memory the next may have.
+    spare: Mutex<Vec<Piece>>,
 }
 
 impl<'a> Pieces<'a> {
     pub(super) fn new(reading: &'a Reading<'a>, driver: &'a Driver) -> Self {
-        Pieces { reading, driver, scan: PairScan::default() }
+        Pieces {
+            reading,
+            driver,
+            scan: PairScan::default(),
+            similarity: SimilarityScan::default(),
+            spare: Mutex::default(),
+        }
     }
 
     /// The walk that measures all.
@@ -53,20 +76,25 @@ impl<'a> Pieces<'a> {
         levels: &mut Levels,
     ) -> Result<(), ChunkFault> {
         let geometry = self.reading.geometry;
-        if geometry.no_levels().is_some() || geometry.reads_twice() {
+        let (has_levels, compares) = (geometry.no_levels().is_none(), geometry.compares_pieces());
+        if !has_levels || compares || geometry.reads_twice() {
             let all = ChunkSet::full(geometry.num_pieces());
-            self.measure(&all, Some((request, tallies)), false, |index, measured| {
+            let then = if has_levels && compares { Then::Compare } else { Then::Forget };
+            self.measure(&all, Some((request, tallies)), then, |index, measured| {
                 sums.merge(&measured.sums);
                 levels.widen(index, &measured.ranges);
+                for (band, similarity) in &measured.compared {
+                    levels.add(band, *similarity);
+                }
             })?;
         }
-        if geometry.no_levels().is_some() {
+        if !has_levels || compares {
             return Ok(());
         }
         let counts = (!geometry.reads_twice()).then_some((request, tallies));
         for slab in geometry.slabs() {
             let mut kept = Vec::new();
-            self.measure(&run(&slab), counts, true, |index, measured| {
+            self.measure(&run(&slab), counts, Then::Keep, |index, measured| {
                 if counts.is_some() {
                     sums.merge(&measured.sums);
                     levels.widen(index, &measured.ranges);
@@ -74,6 +102,7 @@ impl<'a> Pieces<'a> {
                 kept.extend(measured.piece);
             })?;
             self.compare(&slab, &kept, levels)?;
+            self.spare().append(&mut kept);
         }
         Ok(())
     }
@@ -83,7 +112,7 @@ impl<'a> Pieces<'a> {
         let reading = self.reading;
         let all = ChunkSet::full(reading.geometry.num_pieces());
         let work = |buffers: &mut Buffers, index| {
-            let Buffers { reading: read, numbers, piece } = buffers;
+            let Buffers { reading: read, numbers, piece, .. } = buffers;
             reading.read(index, piece, read)?;
             tallies.with(|tally| {
                 for elements in reading.stretches(index) {
@@ -97,6 +126,10 @@ impl<'a> Pieces<'a> {
         self.driver.run_ahead::<Buffers, ()>(&all, &[&reads[0], &reads[1]], work, |_, ()| {})
     }
 
+    fn spare(&self) -> MutexGuard<'_, Vec<Piece>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn advance(&self, index: u64) {
         let geometry = self.reading.geometry;
         let elements = geometry.region(index).num_elements();
@@ -105,19 +138,20 @@ impl<'a> Pieces<'a> {
         self.reading.progress.advance(u64::try_from(share).unwrap_or(u64::MAX));
     }
 
-    /// Reads pieces, measures their points where that is asked for, and gives what they came to in their order.
+    /// Reads pieces, measures their points where that is asked for, and gives what they came to in their order; levels are
+    /// compared where the points are measured.
     fn measure(
         &self,
         pieces: &ChunkSet,
         counts: Option<(&Request, &Tallies)>,
-        keeps: bool,
+        then: Then,
         mut fold: impl FnMut(u64, Measured),
     ) -> Result<(), ChunkFault> {
         let reading = self.reading;
         let work = |buffers: &mut Buffers, index| {
-            let Buffers { reading: read, numbers, piece } = buffers;
+            let Buffers { reading: read, numbers, piece, levels } = buffers;
             reading.read(index, piece, read)?;
-            let mut measured = Measured { sums: PairSums::default(), ranges: Vec::new(), piece: None };
+            let mut measured = Measured::default();
             if let Some((request, tallies)) = counts {
                 tallies.with(|tally| {
                     for elements in reading.stretches(index) {
@@ -131,8 +165,19 @@ impl<'a> Pieces<'a> {
                     }
                 });
             }
-            if keeps {
-                measured.piece = Some(std::mem::take(piece));
+            if then == Then::Compare {
+                let own = bands(reading.geometry, &(index..index + 1), |_, place| {
+                    measured.ranges.get(place).copied()
+                });
+                for band in own {
+                    let kept = (index, std::slice::from_ref(&*piece));
+                    let similarity = compare(&self.similarity, &band, reading, kept, (levels, numbers));
+                    measured.compared.push((band, similarity));
+                }
+            }
+            if then == Then::Keep {
+                let spare = self.spare().pop().unwrap_or_default();
+                measured.piece = Some(std::mem::replace(piece, spare));
             }
             self.advance(index);
             Ok(measured)
@@ -147,9 +192,9 @@ impl<'a> Pieces<'a> {
         let buffers: Vec<Mutex<(LevelBuffers, NumberBuffers)>> =
             (0..self.driver.num_threads()).map(|_| Mutex::default()).collect();
         let compared: Vec<Result<Similarity, Fault>> = {
-            let levels = &*levels;
             self.driver.map(&buffers, bands.len(), |(buffers, numbers), item| {
-                Ok(levels.compare(&bands[item], self.reading, (slab.start, kept), buffers, numbers))
+                let kept = (slab.start, kept);
+                Ok(compare(&self.similarity, &bands[item], self.reading, kept, (buffers, numbers)))
             })
         };
         for (band, similarity) in bands.iter().zip(compared) {

@@ -13,8 +13,8 @@ use crate::grid::Region;
 use crate::operation::block::BlockReader;
 use crate::store::{Node, Part};
 
-/// Values that are converted and measured at a time: of both sides they have room in a second-level cache.
-const STRETCH: usize = 1 << 13;
+/// Values that are converted and measured at a time: those of both sides stay in a first-level cache.
+const STRETCH: usize = 1 << 10;
 
 /// Both sides, ready to be read.
 pub(super) struct Reading<'a> {
