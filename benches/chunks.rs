@@ -110,7 +110,7 @@ fn measure(way: &str, source: &Path, destination: &Path) -> [f64; 3] {
 
 /// A run in a process of its own: prints what it took.
 fn run(way: &str, source: &Path, destination: &Path) {
-    let compress = (way == "recode").then(|| Compression(compression("zstd:1").unwrap()));
+    let compress = (way == "recode").then(|| Compression::Codecs(compression("zstd:1").unwrap()));
     let mut options = TranscodeOptions::new(source.into(), destination.into());
     options.change.compress = compress;
     let begun = std::time::Instant::now();
