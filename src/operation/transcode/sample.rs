@@ -251,11 +251,14 @@ pub(in crate::operation) struct Drawing {
 impl Drawing {
     /// Those that a plan makes.
     pub(super) fn of(plan: &Plan, options: &ChangeOptions) -> Self {
+        let (input, source) = (&plan.destination.pipeline.input, &plan.source);
+        let keeps_fill = input.data_type == source.data_type && input.fill_value == source.fill_value;
         let is_cut_anew =
             Blocks::of(&plan.job).is_some() || plan.job.objects().is_some_and(ObjectJob::makes_elements);
         Drawing {
             cut: is_cut_anew.then(|| plan.destination.pipeline.innermost_chunk_shape()),
-            writes_empty: options.write_empty_chunks,
+            // What holds nothing but the old fill value is as other chunks where that changes.
+            writes_empty: options.write_empty_chunks || !keeps_fill,
             fills: plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some()),
         }
     }
