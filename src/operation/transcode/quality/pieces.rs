@@ -150,6 +150,10 @@ impl<'a> Pieces<'a> {
         let reading = self.reading;
         let work = |buffers: &mut Buffers, index| {
             let Buffers { reading: read, numbers, piece, levels } = buffers;
+            if then == Then::Keep {
+                // Not sooner: what a slab may hold is all that is there.
+                *piece = self.spare().pop().unwrap_or_default();
+            }
             reading.read(index, piece, read)?;
             let mut measured = Measured::default();
             if let Some((request, tallies)) = counts {
@@ -176,8 +180,7 @@ impl<'a> Pieces<'a> {
                 }
             }
             if then == Then::Keep {
-                let spare = self.spare().pop().unwrap_or_default();
-                measured.piece = Some(std::mem::replace(piece, spare));
+                measured.piece = Some(std::mem::take(piece));
             }
             self.advance(index);
             Ok(measured)
