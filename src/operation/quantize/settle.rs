@@ -29,7 +29,11 @@ impl Request<'_> {
         // The widest, so that what the plan needs is enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.number_type);
         let fit = self.quantize.step.map_or(Fit::AllCodes, Fit::GridFromZero);
-        let mut quantization = self.settle(widest, &survey, fit)?;
+        let mut quantization = match self.settle(widest, &survey, fit) {
+            // What is known so far is one value, which needs no grid; whether the data fit one, they tell.
+            Err(_) if self.quantize.range.is_none() => self.settle(widest, &survey, Fit::AllCodes)?,
+            settled => settled?,
+        };
         quantization.is_open = self.needs_first_pass() || self.fits_error();
         quantization.is_target_settled = self.quantize.data_type.is_some();
         quantization.warnings.clear();
