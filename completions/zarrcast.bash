@@ -287,7 +287,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__inspect)
-            opts="-q -v -h -V --node --storage --depth --stats --histogram --suggest --information --chunk --inner-chunk --preview --missing --cf --preview-png --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
+            opts="-q -v -h -V --node --storage --depth --stats --histogram --suggest --sample --information --chunk --inner-chunk --preview --missing --cf --preview-png --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -311,6 +311,10 @@ _zarrcast() {
                     ;;
                 --suggest)
                     COMPREPLY=($(compgen -W "int16 int2 int32 int4 int64 int8 uint16 uint2 uint32 uint4 uint64 uint8" -- "${cur}"))
+                    return 0
+                    ;;
+                --sample)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --chunk)

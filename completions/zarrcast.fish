@@ -39,7 +39,7 @@ always\t'On every store'
 never\t'The metadata alone'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l depth -d 'Of a group, show nodes at most this far below it' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l histogram -d 'Count the values in bins of equal width; from the least to the greatest, unless a range is given' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l suggest -d 'Suggest scale_offset and cast_value for integers of this type, with the step and the greatest error' -r -f -a "int16\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l suggest -d 'Try ways to store floats smaller; or suggest scale_offset and cast_value for integers of this type' -r -f -a "int16\t''
 int2\t''
 int32\t''
 int4\t''
@@ -51,6 +51,7 @@ uint32\t''
 uint4\t''
 uint64\t''
 uint8\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l sample -d 'Let --suggest try the ways on about this many chunks' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l chunk -d 'Decode one object of the stored grid, codec by codec, with sizes, times and checksums' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview -d 'Draw a slice: of the last two dimensions, at index 0 of the others, or where AXIS=INDEX says' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing, which no figure is over; `auto`: those that are declared' -r -f -a "auto\t''

@@ -30,7 +30,7 @@ SCHEMAS = {
 }
 # Where another name says more.
 NAMES = {"ValidateFinding": "Finding", "InspectPipeline": "InspectCodec"}
-SINGULAR = {"axes": "axis", "passes": "pass", "stats": "stats", "totals": "totals"}
+SINGULAR = {"axes": "axis", "passes": "pass", "stats": "stats", "totals": "totals", "ways": "ways"}
 
 HEADER = '''\
 """What the commands of zarrcast answer, as dataclasses.

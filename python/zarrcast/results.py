@@ -105,6 +105,88 @@ class InspectSuggestion:
 
 
 @dataclass(frozen=True)
+class TranscodeSample:
+    """Chunks of stretches of equal length, in the C order of the grid: one each, the same each time."""
+
+    chunks: int
+    #: Chunks that are there.
+    of: int
+    #: The smallest unit that can be decoded alone.
+    chunk_shape: tuple[int, ...]
+    #: Where they stand in the grid of these chunks; the first 100.
+    positions: tuple[tuple[int, ...], ...]
+    #: Encoded bytes that were read for it.
+    bytes_read: int
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class InspectSkew:
+    """How the values of the sample are spread over the codes of uint8, that of NaN left out."""
+
+    #: The codes that most values have: so many of them.
+    codes: int
+    #: Codes that there are.
+    of: int
+    #: Of the values that have one of these codes.
+    share: Optional[float]
+    #: Whether that is more than half.
+    is_skewed: bool
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class InspectWay:
+    """Where a way cannot be gone, all is null but its name and the reason."""
+
+    name: str
+    #: Of transcode.
+    options: Optional[str]
+    #: Of the codes, or of the floats that keep some bits.
+    data_type: Optional[str]
+    #: Bits of the significand that are kept.
+    keep_bits: Optional[int]
+    #: Over the sample.
+    max_abs_error: Optional[float]
+    #: Over the sample.
+    rms_error: Optional[float]
+    #: Of the whole array, estimated, with the indexes of shards.
+    bytes_stored: Optional[int]
+    #: Half the width of the interval that holds the true bytes 19 times of 20, as a share of bytes_stored;
+    #: null also where the sample is too small to tell, 0 where it is the whole.
+    uncertainty: Optional[float]
+    #: How many times smaller than as it is.
+    ratio: Optional[float]
+    #: Wall time of the whole array on this machine, estimated.
+    seconds: Optional[float]
+    #: The command line that does it.
+    command: Optional[str]
+    #: Why the way cannot be gone.
+    reason: Optional[str]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class InspectWays:
+    """Ways to store an array of floats smaller, each tried on a sample of its chunks."""
+
+    sample: TranscodeSample
+    #: Over the elements of the sample.
+    values: InspectStats
+    #: Of the stored chunks as they are.
+    bytes_stored: int
+    #: What every way adds by --compress, where the array is not compressed.
+    compress: Optional[str]
+    skew: Optional[InspectSkew]
+    ways: tuple[InspectWay, ...]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class InspectKeptBit:
     """Of `kept_bits` in `zarrcast inspect --json`."""
 
@@ -285,6 +367,7 @@ class InspectArray:
     stats: Optional[InspectStats]
     histogram: Optional[InspectHistogram]
     suggestion: Optional[InspectSuggestion]
+    ways: Optional[InspectWays]
     information: Optional[InspectInformation]
     chunk: Optional[InspectChunk]
     preview: Optional[InspectPreview]
@@ -331,6 +414,8 @@ class InspectNode:
     #: Of the stored chunks.
     bytes_stored: Optional[int]
     stats: Optional[InspectStats]
+    #: Of an array of floats that is no coordinate and not quantised, with --suggest.
+    ways: Optional[InspectWays]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -604,23 +689,6 @@ class TranscodeCompressionTried:
     bytes_stored: Optional[int]
     #: Why it is not.
     reason: Optional[str]
-    #: Members that this version of the module does not know.
-    extra: dict[str, Any] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True)
-class TranscodeSample:
-    """Chunks of stretches of equal length, in the C order of the grid: one each, the same each time."""
-
-    chunks: int
-    #: Chunks that are there.
-    of: int
-    #: The smallest unit that can be decoded alone.
-    chunk_shape: tuple[int, ...]
-    #: Where they stand in the grid of these chunks; the first 100.
-    positions: tuple[tuple[int, ...], ...]
-    #: Encoded bytes that were read for it.
-    bytes_read: int
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 

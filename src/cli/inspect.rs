@@ -13,12 +13,11 @@ use super::report_file::{ReportArguments, ReportFile};
 use super::session::Session;
 use super::value;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::element::NumberType;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::inspect::inspect;
 use crate::operation::inspect_result::{InspectResult, InspectedStores};
 use crate::operation::options::{
-    CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions,
+    CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions, Suggest,
 };
 use crate::operation::validate_result::Failure;
 use crate::report::html::{self, Inspected};
@@ -35,6 +34,9 @@ const EXAMPLES: &str = r"Examples:
 
   The values, and how they are spread over 20 bins:
     zarrcast inspect --stats --histogram 20 temperature.zarr
+
+  Ways to store it smaller, with their errors and sizes, from a sample:
+    zarrcast inspect --suggest temperature.zarr
 
   The codecs that would store it in 8 bits, and their error:
     zarrcast inspect --suggest uint8 temperature.zarr
@@ -75,7 +77,7 @@ const OTHER_LINES: u64 = 5;
 #[command(after_help = EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>...")]
 pub(super) struct InspectArguments {
     /// The arrays or groups: local folders, zip files, URLs (http://, s3://, gs://, az://) or kerchunk reference files; a path may go on inside a hierarchy
-    #[arg(value_name = "STORE", required_unless_present = "preview")]
+    #[arg(value_name = "STORE", required_unless_present_any = ["preview", "suggest"])]
     stores: Vec<PathBuf>,
 
     /// The path of a node inside each store
@@ -116,9 +118,17 @@ struct ValueArguments {
     #[arg(long, value_name = "BINS[,MIN,MAX]", value_parser = value::histogram, allow_hyphen_values = true)]
     histogram: Option<HistogramOptions>,
 
-    /// Suggest scale_offset and cast_value for integers of this type, with the step and the greatest error
-    #[arg(long, value_name = "TYPE", value_parser = value::integer_type)]
-    suggest: Option<NumberType>,
+    /// Try ways to store floats smaller; or suggest scale_offset and cast_value for integers of this type
+    ///
+    /// Without TYPE: a table of ways with their greatest error, the size that each would come to, and its command, from
+    /// a sample of the chunks: at least 16, at most 1 % of a large array. Of a group, of each array of floats that
+    /// `transcode --quantize` takes. With TYPE, of an array: the codecs, the step and the greatest error over all values.
+    #[arg(long, value_name = "TYPE", num_args = 0..=1, default_missing_value = "")]
+    suggest: Option<String>,
+
+    /// Let --suggest try the ways on about this many chunks
+    #[arg(long, value_name = "N", requires = "suggest", value_parser = clap::value_parser!(u64).range(1..))]
+    sample: Option<u64>,
 
     /// Find the bitwise real information along each dimension, and the bits that keep 99 and 99.9 % of it
     ///
@@ -204,6 +214,7 @@ impl InspectArguments {
             stats,
             histogram,
             suggest,
+            sample,
             information,
             chunk,
             inner_chunk,
@@ -212,7 +223,8 @@ impl InspectArguments {
             cf,
             preview_png,
         } = self.values;
-        let (at, stores) = slice_and_stores(preview.as_deref(), self.stores)?;
+        let (suggest, stores) = suggest_and_stores(suggest, sample, self.stores)?;
+        let (at, stores) = slice_and_stores(preview.as_deref(), stores)?;
         if preview_png.is_some() && stores.len() > 1 {
             return Err(OperationError::usage("--preview-png draws of one STORE, several were given")
                 .with_help("run it once for each STORE")
@@ -336,6 +348,31 @@ fn write_text(result: &InspectResult, style: Style, output: &mut dyn Write) -> i
 fn status_of(result: &InspectResult) -> ExitStatus {
     let is_damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
     if is_damaged { ExitStatus::DataFault } else { ExitStatus::Done }
+}
+
+/// What `--suggest` says, and the STOREs: what stands after `--suggest` and looks like no type is STORE.
+fn suggest_and_stores(
+    suggest: Option<String>,
+    sample: Option<u64>,
+    mut stores: Vec<PathBuf>,
+) -> anyhow::Result<(Option<Suggest>, Vec<PathBuf>)> {
+    let Some(text) = suggest else { return Ok((None, stores)) };
+    if text.is_empty() || !value::looks_like_type(&text) {
+        if !text.is_empty() {
+            stores.insert(0, PathBuf::from(text));
+        }
+        return Ok((Some(Suggest::Ways { sample }), stores));
+    }
+    let target = value::integer_type(&text).map_err(|error| {
+        OperationError::usage(format!("--suggest {text}: {error}"))
+            .with_help(format!("a STORE of this name is `./{text}`"))
+    })?;
+    if sample.is_some() {
+        let message =
+            format!("--sample goes with --suggest alone, which tries ways; --suggest {text} reads all");
+        return Err(OperationError::usage(message).with_help("leave out the type, or --sample").into());
+    }
+    Ok((Some(Suggest::Codecs(target)), stores))
 }
 
 /// What `--preview` says, and the STOREs: what stands after `--preview` and is no slice is STORE.

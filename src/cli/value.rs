@@ -242,6 +242,19 @@ pub(super) fn integer_type(text: &str) -> Result<NumberType, String> {
     }
 }
 
+/// Whether a word is meant as a data type, rightly spelt or not: it is one, like one, or letters and digits as in one.
+pub(super) fn looks_like_type(text: &str) -> bool {
+    const WORDS: [&str; 5] = ["int", "uint", "float", "complex", "bfloat"];
+    let is_numbered = || {
+        let word = text.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_lowercase();
+        word.len() < text.len() && WORDS.contains(&word.as_str())
+    };
+    let is_word = text.chars().all(|letter| letter.is_ascii_alphanumeric() || "_<>|=".contains(letter));
+    let is_known = || matches!(DataType::from_metadata(&Json::from(text)), Ok(known) if !matches!(known, DataType::Other(_)));
+    text.trim_start().starts_with(['{', '"'])
+        || (is_word && (is_numbered() || is_known() || !meant_types(text).is_empty()))
+}
+
 /// A data type that the program knows; an error says what may be meant, and `known`.
 fn known_type(text: &str, known: &str) -> Result<DataType, String> {
     let metadata = if text.trim_start().starts_with(['{', '"']) {

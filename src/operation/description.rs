@@ -40,6 +40,7 @@ pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayRes
         stats: None,
         histogram: None,
         suggestion: None,
+        ways: None,
         information: None,
         chunk: None,
         preview: None,

@@ -12,6 +12,7 @@ mod preview;
 mod stats;
 mod suggestion;
 mod values;
+mod ways;
 
 use super::budget::Budget;
 use super::description::describe;
@@ -20,13 +21,14 @@ use super::error::OperationError;
 use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
 use super::level::Level;
 use super::open::{ArrayReading, open_documents, opened, read_array_of};
-use super::options::InspectOptions;
+use super::options::{InspectOptions, Suggest};
 use super::place::Place;
 use super::stored::{opaque_array, side};
 use super::{Interrupt, new_driver, storage};
 use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::diagnostic::{Diagnostic, Profile, code};
+use crate::element::NumberType;
 use crate::engine::driver::Driver;
 use crate::engine::listing::{list, list_with_sizes};
 use crate::engine::progress::Progress;
@@ -50,8 +52,13 @@ pub fn inspect(
         return Ok(InspectResult::Array(Box::new(inspect_reading(reading, options, (progress, interrupt))?)));
     }
     if options.asks_for_more_than_figures() {
+        let help = if options.suggested_type().is_some() {
+            "name an array in it; `zarrcast inspect --suggest` of the group, without a type, has a table for each"
+        } else {
+            "name an array in it; `zarrcast inspect --stats` of the group has a row for each"
+        };
         return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
-            .with_help("name an array in it; `zarrcast inspect --stats` of the group has a row for each"));
+            .with_help(help));
     }
     Ok(InspectResult::Group(group::inspect_group(options, documents, progress, interrupt)?))
 }
@@ -131,7 +138,7 @@ fn contents(
             return Ok(());
         }
     };
-    side.present = listing.map(|listing| listing.present);
+    side.present = listing.as_ref().map(|listing| listing.present.clone());
     let budget = Budget::of(&options.common);
     let threads =
         budget.threads_of(needed_bytes(&side, options), || format!("for the chunks of `{}`", reading.store));
@@ -145,7 +152,8 @@ fn contents(
     };
     let driver = if threads == driver.num_threads() { driver } else { new_driver(threads, interrupt)? };
     let source = opened(reading)?;
-    Contents { source: &source, side: &side, driver: &driver, progress }.all(options, result)
+    let listing = listing.as_ref();
+    Contents { source: &source, side: &side, driver: &driver, progress, listing }.all(options, result)
 }
 
 /// What is stored, where that is asked for.
@@ -155,7 +163,7 @@ fn listing(
     options: &InspectOptions,
     driver: &Driver,
 ) -> Result<Option<Listing>, OperationError> {
-    let listing = if options.storage {
+    let listing = if options.storage || matches!(options.suggest, Some(Suggest::Ways { .. })) {
         list_with_sizes(&reading.node, metadata, driver)
     } else if options.reads_all_values() {
         list(&reading.node, metadata, driver)
@@ -177,7 +185,8 @@ fn needed_bytes(side: &StoredArray, options: &InspectOptions) -> u64 {
     let takes_whole = options.draws || options.preview.is_some();
     let unit = if takes_whole { unit.max(Level::unit_bytes(side)) } else { unit };
     // Codes are made of all that was read.
-    let codes = options.suggest.map_or(0, |_| side.subchunk_chain().decoded_bytes().min(unit));
+    let suggests_codecs = options.suggested_type().is_some();
+    let codes = if suggests_codecs { side.subchunk_chain().decoded_bytes().min(unit) } else { 0 };
     let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk::needed_bytes(side, chunk));
     unit.saturating_add(codes).max(chunk)
 }
@@ -185,13 +194,21 @@ fn needed_bytes(side: &StoredArray, options: &InspectOptions) -> u64 {
 impl InspectOptions {
     /// Whether every value is read.
     fn reads_all_values(&self) -> bool {
-        self.stats || self.histogram.is_some() || self.suggest.is_some() || self.information
+        self.stats || self.histogram.is_some() || self.suggested_type().is_some() || self.information
+    }
+
+    /// `--suggest TYPE`.
+    fn suggested_type(&self) -> Option<NumberType> {
+        match self.suggest {
+            Some(Suggest::Codecs(target)) => Some(target),
+            Some(Suggest::Ways { .. }) | None => None,
+        }
     }
 
     /// Whether that is asked for which only one array can answer.
     fn asks_for_more_than_figures(&self) -> bool {
         self.histogram.is_some()
-            || self.suggest.is_some()
+            || self.suggested_type().is_some()
             || self.information
             || self.chunk.is_some()
             || self.preview.is_some()
@@ -199,7 +216,7 @@ impl InspectOptions {
 
     /// Whether an option is given whose answer is in the chunks.
     fn asks_for_values_by_name(&self) -> bool {
-        self.stats || self.asks_for_more_than_figures()
+        self.stats || self.suggest.is_some() || self.asks_for_more_than_figures()
     }
 
     /// Whether chunks are decoded.

@@ -3,6 +3,7 @@
 //! What a damaged array does not tell is `None`, which is null; the findings say why. So is what was not asked for.
 
 mod values;
+mod ways;
 
 use serde::Serialize;
 
@@ -14,6 +15,7 @@ pub use values::{
     ChunkResult, ChunkStage, DimensionInformation, HistogramResult, InformationResult, KeptBits, PreviewAxis,
     PreviewIndex, PreviewResult, PreviewRow, StatsResult, SuggestionResult,
 };
+pub use ways::{SkewResult, WayResult, WaysResult};
 
 /// One node.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -121,6 +123,8 @@ pub struct NodeResult {
     pub bytes_stored: Option<u64>,
     /// `--stats` of an array; `None` also for values without an order.
     pub stats: Option<StatsResult>,
+    /// `--suggest` of an array of floats that is no coordinate and not quantised.
+    pub ways: Option<WaysResult>,
 }
 
 impl NodeResult {
@@ -144,6 +148,7 @@ impl NodeResult {
             bytes_logical: None,
             bytes_stored: None,
             stats: None,
+            ways: None,
         }
     }
 }
@@ -193,8 +198,10 @@ pub struct ArrayResult {
     pub stats: Option<StatsResult>,
     /// `--histogram`.
     pub histogram: Option<HistogramResult>,
-    /// `--suggest`.
+    /// `--suggest TYPE`.
     pub suggestion: Option<SuggestionResult>,
+    /// `--suggest`.
+    pub ways: Option<WaysResult>,
     /// `--information`.
     pub information: Option<InformationResult>,
     /// `--chunk`.

@@ -9,6 +9,7 @@ mod budget;
 mod cf;
 pub mod codec_page;
 pub mod codec_words;
+mod coordinates;
 pub mod data_type_page;
 mod description;
 pub mod document;

@@ -391,7 +391,7 @@ pub struct InspectOptions {
     /// `--histogram`.
     pub histogram: Option<HistogramOptions>,
     /// `--suggest`.
-    pub suggest: Option<NumberType>,
+    pub suggest: Option<Suggest>,
     /// `--information`.
     pub information: bool,
     /// `--chunk`.
@@ -404,6 +404,19 @@ pub struct InspectOptions {
     pub depth: Option<u64>,
     /// `--report`: whether the numbers of an array's pictures are read.
     pub draws: bool,
+}
+
+/// `--suggest [TYPE]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Suggest {
+    /// TYPE: the codecs that make integers of this type.
+    Codecs(NumberType),
+    /// Without it: ways to store the array smaller, tried on a sample.
+    Ways {
+        /// `--sample`: how many chunks are tried; `None`: as many as take seconds.
+        sample: Option<u64>,
+    },
 }
 
 /// `--histogram BINS[,MIN,MAX]`.

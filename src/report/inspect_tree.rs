@@ -2,12 +2,14 @@
 
 use std::io::{self, Write};
 
+use super::defused::one_line;
 use super::inspect_text::{named, write_attributes};
 use super::quantity;
 use super::table::{Align, Table, write_members};
 use super::terminal::{Role, Style};
+use super::ways_text;
 use crate::metadata::json::Json;
-use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult};
+use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult, WaysResult};
 
 /// The columns of the tree.
 pub(super) const COLUMNS: [(&str, Align); 8] = [
@@ -45,7 +47,19 @@ pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::
     // What `inspect` of the array shows goes first.
     table.leave_out(&["codecs", "chunks", "ratio"], style);
     table.write(style, output)?;
-    write_stats(result, style, output)
+    write_stats(result, style, output)?;
+    for (path, ways) in ways(result) {
+        writeln!(output, "\n{}", style.paint(Role::Heading, &format!("{path}: {}", ways_text::HEADING)))?;
+        ways_text::write(ways, style, output)?;
+    }
+    Ok(())
+}
+
+/// The ways of each array that has some, by its path from the group.
+pub(super) fn ways(result: &GroupResult) -> impl Iterator<Item = (String, &WaysResult)> {
+    let path =
+        |node: &NodeResult| one_line(below(&node.path, &result.path).trim_start_matches('/')).into_owned();
+    result.nodes.iter().filter_map(move |node| Some((path(node), node.ways.as_ref()?)))
 }
 
 /// `3 arrays, 1 group`.

@@ -7,6 +7,7 @@ use super::inspect_information;
 use super::quantity::{self, bytes, count, figure, percent, seconds};
 use super::table::{Align, Table, WIDTH, wrapped, write_members};
 use super::terminal::{Role, Style};
+use super::ways_text;
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{
     ArrayResult, ChunkResult, HistogramResult, StatsResult, SuggestionResult,
@@ -25,6 +26,10 @@ pub(super) fn write(result: &ArrayResult, style: Style, output: &mut dyn Write) 
     if let Some(suggestion) = &result.suggestion {
         heading("suggestion", style, output)?;
         write_suggestion(suggestion, style, output)?;
+    }
+    if let Some(ways) = &result.ways {
+        heading(ways_text::HEADING, style, output)?;
+        ways_text::write(ways, style, output)?;
     }
     if let Some(information) = &result.information {
         heading(&inspect_information::heading(information), style, output)?;

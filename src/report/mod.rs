@@ -26,4 +26,5 @@ pub mod terminal;
 pub mod transcode_text;
 mod uri;
 pub mod validate_text;
+mod ways_text;
 mod width;

@@ -23,8 +23,13 @@ pub(super) fn estimated_together(estimates: &[&EstimateResult]) -> String {
 
 /// The bytes; of the whole, without the sign of what is not exact.
 pub(super) fn about(estimate: &EstimateResult) -> String {
-    let sign = if estimate.uncertainty == Some(0.0) { "" } else { "~" };
-    format!("{sign}{}", bytes(estimate.bytes_stored))
+    approximately(estimate.bytes_stored, estimate.uncertainty)
+}
+
+/// The same of bytes and how far off they may be.
+pub(super) fn approximately(bytes_stored: u64, uncertainty: Option<f64>) -> String {
+    let sign = if uncertainty == Some(0.0) { "" } else { "~" };
+    format!("{sign}{}", bytes(bytes_stored))
 }
 
 /// How far off it may be.

@@ -51,6 +51,7 @@ mod shard_shape;
 mod signals;
 mod small_floats;
 mod sparse;
+mod suggest_ways;
 mod transcode;
 mod transcode_options;
 mod two_passes;

@@ -119,10 +119,13 @@ fn crate_of_one_row_is_named_in_no_other() {
     assert!(faults.is_empty(), "\n{faults}");
 }
 
-/// The commands are written each in a module of `operation`; what two of them need lies beside them.
+/// The commands are written each in a module of `operation`; what two of them need lies beside them. But `inspect` tries
+/// ways on a sample by the plans and routes of `transcode` themselves, so that it says what a run would do.
 #[test]
 fn command_is_used_by_no_other() {
     const COMMANDS: [&str; 4] = ["apply_codec", "inspect", "transcode", "validate"];
+    const ALLOWED: (&str, &str) = ("operation/inspect/ways.rs", "transcode");
+    let mut is_allowed_needed = false;
     let command_of = |path: &[String]| match path {
         [row, command, ..] if row == "operation" => COMMANDS.into_iter().find(|known| known == command),
         _ => None,
@@ -132,10 +135,15 @@ fn command_is_used_by_no_other() {
         let own = command_of(&source.module);
         for paths::Named { path, line: number, .. } in paths::named(&source.module, &source.tokens) {
             if let Some(command) = command_of(&path).filter(|command| Some(*command) != own) {
+                if source.path.ends_with(ALLOWED.0) && command == ALLOWED.1 {
+                    is_allowed_needed = true;
+                    continue;
+                }
                 writeln!(faults, "{}:{number}: uses `{command}`", source.path.display()).unwrap();
             }
         }
     }
+    assert!(is_allowed_needed, "`{}` uses no other command any more", ALLOWED.0);
     assert!(faults.is_empty(), "\n{faults}");
 }
 

@@ -6,8 +6,10 @@ use super::preview::{Drawn, Slice};
 use super::stats::Figures;
 use super::suggestion;
 use super::values::Values;
+use super::ways::Trying;
 use crate::array::chunk_set::position;
 use crate::array::fault::ChunkFault;
+use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
@@ -17,10 +19,10 @@ use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::inspect_result::{ArrayResult, HistogramResult, SuggestionResult};
+use crate::operation::inspect_result::{ArrayResult, HistogramResult, SuggestionResult, WaysResult};
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{InspectOptions, PreviewOptions};
+use crate::operation::options::{InspectOptions, PreviewOptions, Suggest};
 
 /// An array whose chunks are read.
 pub(super) struct Contents<'a> {
@@ -28,6 +30,8 @@ pub(super) struct Contents<'a> {
     pub side: &'a StoredArray,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,
+    /// What is stored, where that was looked for.
+    pub listing: Option<&'a Listing>,
 }
 
 impl Contents<'_> {
@@ -38,17 +42,22 @@ impl Contents<'_> {
         result: &mut ArrayResult,
     ) -> Result<(), OperationError> {
         let numbers = CfNumbers::of(self.source, &options.cf)?;
-        if numbers.is_none() && (options.reads_all_values() || options.preview.is_some()) {
+        let is_asked = options.reads_all_values() || options.preview.is_some() || options.suggest.is_some();
+        if numbers.is_none() && is_asked {
             result.warnings.push(no_statistics(&self.source.data_type));
         }
         let mut is_readable = numbers.is_some();
         if let Some(numbers) = numbers.as_ref().filter(|_| options.stats || options.histogram.is_some()) {
             is_readable = self.figures(numbers, options, result)?;
         }
-        if let Some(target) = options.suggest.filter(|_| is_readable) {
-            let suggested = self.suggest(target, options)?;
-            result.suggestion = Some(suggested.0);
-            result.warnings.extend(suggested.1);
+        match options.suggest.filter(|_| is_readable) {
+            Some(Suggest::Codecs(target)) => {
+                let suggested = self.suggest(target, options)?;
+                result.suggestion = Some(suggested.0);
+                result.warnings.extend(suggested.1);
+            }
+            Some(Suggest::Ways { sample }) => result.ways = self.ways(sample, options)?,
+            None => {}
         }
         if options.information && is_readable && numbers.is_some() {
             result.information = self.information(options, result)?;
@@ -107,6 +116,27 @@ impl Contents<'_> {
         suggesting.suggest(target, options.cf.missing.as_ref())
     }
 
+    /// `--suggest` without TYPE.
+    fn ways(
+        &self,
+        num_chunks: Option<u64>,
+        options: &InspectOptions,
+    ) -> Result<Option<WaysResult>, OperationError> {
+        let Some(listing) = self.listing else { return Ok(None) };
+        let trying = Trying {
+            source: self.source,
+            listing,
+            driver: self.driver,
+            budget: Budget::of(&options.common),
+            missing: options.cf.missing.as_ref(),
+            num_chunks,
+        };
+        self.progress.start("ways", None);
+        let tried = trying.all();
+        self.progress.finish();
+        tried.map(Some)
+    }
+
     /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
     fn figures(
         &self,
@@ -114,7 +144,7 @@ impl Contents<'_> {
         options: &InspectOptions,
         result: &mut ArrayResult,
     ) -> Result<bool, OperationError> {
-        let values = Values { side: self.side, numbers, driver: self.driver };
+        let values = Values { side: self.side, numbers, driver: self.driver, is_sample: false };
         if values.num_elements().is_none() {
             return Err(OperationError::data(format!(
                 "`{}` has more elements than can be counted: its shape is {:?}",

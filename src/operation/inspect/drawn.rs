@@ -73,7 +73,7 @@ impl Contents<'_> {
         side: &StoredArray,
         numbers: &CfNumbers,
     ) -> Result<Option<HistogramResult>, crate::array::fault::ChunkFault> {
-        let values = Values { side, numbers, driver: self.driver };
+        let values = Values { side, numbers, driver: self.driver, is_sample: false };
         let (figures, ()) = Figures::of(&values, &(), self.progress)?;
         let Some(range) = figures.range() else { return Ok(None) };
         let bins = Histogram::new(numbers.number_type(), BINS, range);

@@ -11,14 +11,16 @@ use crate::metadata::array::num_elements;
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
+use crate::operation::coordinates::{Coordinates, Member};
 use crate::operation::description::Chunks;
 use crate::operation::document::Documents;
 use crate::operation::error::OperationError;
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy_by_copies};
-use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeResult, StatsResult};
+use crate::operation::inspect_result::{ArrayResult, GroupResult, GroupTotals, NodeResult};
 use crate::operation::open::ArrayReading;
 use crate::operation::options::InspectOptions;
 use crate::operation::place::Place;
+use crate::operation::quantize::request::is_packed;
 use crate::operation::{Interrupt, new_driver};
 
 /// Reads a group and the nodes below it, as deep as was asked for, and with `--stats` the values of each array.
@@ -47,6 +49,7 @@ pub(super) fn inspect_group(
         warnings: Vec::new(),
     };
     let mut arrays = Vec::new();
+    let coordinates = coordinates(&hierarchy.nodes);
     for mut node in hierarchy.nodes {
         node.judge(Profile::Read);
         let depth = depth(&root, &node.place);
@@ -65,7 +68,7 @@ pub(super) fn inspect_group(
             result.zarr_format = described.zarr_format;
             result.attributes = described.attributes.unwrap_or_else(|| Object::new().into());
         } else {
-            if let (NodeContent::Array(array), true) = (node.content, options.stats) {
+            if let (NodeContent::Array(array), true) = (node.content, options.asks_for_values_by_name()) {
                 arrays.push((result.nodes.len(), array));
             }
             result.nodes.push(described);
@@ -73,8 +76,16 @@ pub(super) fn inspect_group(
     }
     result.totals = totals(&result.nodes);
     result.warnings.retain(is_of_interest);
-    if options.stats {
-        figures(arrays, options, (progress, interrupt), &mut result)?;
+    let is_tried = |(_, array): &(usize, Box<ArrayReading>)| has_ways(array, &coordinates);
+    if options.suggest.is_some() && !arrays.iter().any(is_tried) {
+        return Err(OperationError::data(format!(
+            "`{}` has no array of floats to store in other ways",
+            root.name()
+        ))
+        .with_help("coordinates and what is quantised already are left out; name an array to ask of it"));
+    }
+    if !arrays.is_empty() {
+        figures(arrays, &coordinates, options, (progress, interrupt), &mut result)?;
     }
     Ok(result)
 }
@@ -83,6 +94,7 @@ pub(super) fn inspect_group(
 /// array from being read is a finding, and the others have theirs.
 fn figures(
     arrays: Vec<(usize, Box<ArrayReading>)>,
+    coordinates: &Coordinates,
     options: &InspectOptions,
     (progress, interrupt): (&dyn Progress, &Interrupt),
     result: &mut GroupResult,
@@ -92,27 +104,60 @@ fn figures(
     for (index, array) in arrays {
         let node = &mut result.nodes[index];
         let share = Share::new(progress, node.bytes_logical.unwrap_or(0), 1);
-        let (stats, findings) = array_figures(*array, &options, (&share, interrupt))?;
+        let suggest = options.suggest.filter(|_| has_ways(&array, coordinates));
+        if !options.stats && suggest.is_none() {
+            continue;
+        }
+        let options = InspectOptions { suggest, ..options.clone() };
+        let (read, findings) = array_figures(*array, &options, (&share, interrupt))?;
         share.finish();
-        node.stats = stats;
+        if let Some(read) = read {
+            (node.stats, node.ways) = (read.stats, read.ways);
+        }
         result.warnings.extend(findings);
     }
     progress.finish();
     Ok(())
 }
 
-/// The figures of one array, and the findings about its chunks.
+/// The arrays that say where the others lie.
+fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
+    let members = nodes.iter().filter_map(|node| {
+        let path = node.place.path.as_str();
+        match &node.content {
+            NodeContent::Array(array) => {
+                let metadata = array.metadata.as_ref()?;
+                Some(Member { path, array: Some(metadata), attributes: &metadata.attributes })
+            }
+            NodeContent::Group(group) => Some(Member { path, array: None, attributes: &group.attributes }),
+            NodeContent::Implicit | NodeContent::Broken => None,
+        }
+    });
+    Coordinates::of(&members.collect::<Vec<_>>())
+}
+
+/// Whether an array holds floats that are no coordinates and not quantised.
+fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
+    let is_float = matches!(&array.data_type, Some(DataType::Number(number)) if number.is_float());
+    let is_packed = array.metadata.as_ref().is_some_and(|own| is_packed(&own.codecs));
+    is_float && !is_packed && !coordinates.locates(&array.place.path)
+}
+
+/// What was found in the chunks of one array, and the findings about its chunks.
 fn array_figures(
     array: ArrayReading,
     options: &InspectOptions,
     listeners: (&dyn Progress, &Interrupt),
-) -> Result<(Option<StatsResult>, Vec<Diagnostic>), OperationError> {
+) -> Result<(Option<ArrayResult>, Vec<Diagnostic>), OperationError> {
     let place = array.place.clone();
     let key = if array.zarr_format == 2 { ".zarray" } else { "zarr.json" };
     // Those of the documents come first, and are among the findings of the group already.
     let of_documents = array.diagnostics.iter().filter(|found| !found.is(code::V2_FILL_VALUE_NULL)).count();
     match inspect_reading(array, options, listeners) {
-        Ok(mut read) => Ok((read.stats, read.warnings.split_off(of_documents))),
+        Ok(mut read) => {
+            let findings = read.warnings.split_off(of_documents);
+            Ok((Some(read), findings))
+        }
         Err(error) => {
             let mut found = Profile::Values.judged(vec![finding(error, code::GRID_UNSUPPORTED)?]);
             place.locate(&mut found, key);

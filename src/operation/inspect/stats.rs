@@ -70,7 +70,8 @@ impl Figures {
             all = values.scan(&rescaled, "values, scaled", progress)?.part;
             scan = rescaled;
         }
-        let mut absent = values.num_elements().unwrap_or(elements).saturating_sub(elements);
+        let all_elements = values.num_elements().filter(|_| !values.is_sample);
+        let mut absent = all_elements.unwrap_or(elements).saturating_sub(elements);
         if fill_is_missing {
             missing += MissingCount { all: absent, first: absent };
             absent = 0;

@@ -48,7 +48,7 @@ impl Suggesting<'_> {
     ) -> Result<(SuggestionResult, Vec<Diagnostic>), OperationError> {
         let Suggesting { source, side, driver, progress, .. } = *self;
         let present = &side.objects();
-        let missing = missing.filter(|missing| self.has_missing(missing)).cloned();
+        let missing = missing.filter(|missing| has_missing(source, missing)).cloned();
         let options = ChangeOptions::default();
         let quantize = QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() };
         let request = Request::new(source, &options, &quantize)?;
@@ -80,33 +80,35 @@ impl Suggesting<'_> {
             step: quantization.step(),
             max_abs_error: figures.max_abs_error.max(absent_error),
             fill_value: value_to_json(quantization.source, quantization.fill_value),
-            command: self.command(target, quantize.missing.as_ref()),
+            command: command(source, &format!("--quantize {target}{}", option(quantize.missing.as_ref()))),
         };
         Ok((suggestion, quantization.warnings))
     }
+}
 
-    /// Whether an option for missing values makes a difference to this array.
-    fn has_missing(&self, missing: &Missing) -> bool {
-        match (missing, &self.source.data_type) {
-            (Missing::Auto, DataType::Number(number_type)) => {
-                !missing::declared(self.source, *number_type).is_empty()
-            }
-            _ => true,
+/// Whether an option for missing values makes a difference to an array.
+pub(super) fn has_missing(source: &OpenedArray, missing: &Missing) -> bool {
+    match (missing, &source.data_type) {
+        (Missing::Auto, DataType::Number(number_type)) => !missing::declared(source, *number_type).is_empty(),
+        _ => true,
+    }
+}
+
+/// The option for missing values, behind a space; nothing where there is none.
+pub(super) fn option(missing: Option<&Missing>) -> String {
+    match missing {
+        None => String::new(),
+        Some(Missing::Auto) => " --missing auto".to_owned(),
+        Some(Missing::Values(values)) => {
+            let values: Vec<String> = values.iter().map(Json::to_string_compact).collect();
+            format!(" --missing={}", values.join(",").replace('"', ""))
         }
     }
+}
 
-    /// The command line that quantises the array like this.
-    fn command(&self, target: NumberType, missing: Option<&Missing>) -> String {
-        let missing = match missing {
-            None => String::new(),
-            Some(Missing::Auto) => " --missing auto".to_owned(),
-            Some(Missing::Values(values)) => {
-                let values: Vec<String> = values.iter().map(Json::to_string_compact).collect();
-                format!(" --missing={}", values.join(",").replace('"', ""))
-            }
-        };
-        let store = &self.source.store;
-        let store = shlex::try_quote(store).map_or_else(|_| store.clone(), Cow::into_owned);
-        format!("zarrcast transcode --quantize {target}{missing} {store} DEST")
-    }
+/// The command line that changes an array by these options.
+pub(super) fn command(source: &OpenedArray, options: &str) -> String {
+    let store = &source.store;
+    let store = shlex::try_quote(store).map_or_else(|_| store.clone(), Cow::into_owned);
+    format!("zarrcast transcode {options} {store} DEST")
 }

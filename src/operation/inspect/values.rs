@@ -45,6 +45,8 @@ pub(super) struct Values<'a> {
     pub numbers: &'a CfNumbers,
     /// Who reads them.
     pub driver: &'a Driver,
+    /// Whether nothing is known of what is not stored: it counts for nothing, and not as the fill value.
+    pub is_sample: bool,
 }
 
 /// Bytes that a thread holds while it reads chunks: both sides of the largest codec, what the codecs keep, and the

@@ -120,14 +120,19 @@ pub(in crate::operation) fn refuse_packed(
     codecs: &[CodecMetadata],
     whose: &str,
 ) -> Result<(), OperationError> {
-    let names = codec_names(codecs);
-    if !names.iter().any(|name| name == "scale_offset" || name == "cast_value") {
+    if !is_packed(codecs) {
         return Ok(());
     }
     let message = format!("`{whose}` has `scale_offset` or `cast_value` in its chain already");
     let help = "run `zarrcast transcode --unpack` first, then quantise the result";
     Err(OperationError::data(message).with_help(help))
 }
+
+/// Whether a chain has codecs that quantise.
+pub(in crate::operation) fn is_packed(codecs: &[CodecMetadata]) -> bool {
+    codec_names(codecs).iter().any(|name| name == "scale_offset" || name == "cast_value")
+}
+
 /// What CF attributes can express.
 fn check_cf(source: &OpenedArray, target: Option<NumberType>) -> Result<(), OperationError> {
     let packed =

@@ -45,15 +45,14 @@ impl Sampler<'_> {
             trial = self.try_way(&sample, change, None)?;
         }
         let estimate = trial.estimate;
-        let indexes = plan.destination.pipeline.shard_index_bytes().unwrap_or(0);
-        // Shards without any chunk are not written.
-        let shards = if estimate.bytes > 0.0 { plan.job.num_written() } else { 0 };
-        let indexes = indexes.saturating_mul(shards);
         // What is copied is known.
         let known = matches!(plan.job, Job::Copy(_)).then_some(plan.listing.present_bytes);
         let (bytes_stored, uncertainty) = match known.filter(|bytes| *bytes > 0) {
             Some(bytes) => (bytes, Some(0.0)),
-            None => (indexes.saturating_add(estimate.bytes.round() as u64), estimate.uncertainty),
+            None => {
+                let bytes = estimate.bytes_stored(&plan.destination.pipeline, plan.job.num_written());
+                (bytes, estimate.uncertainty)
+            }
         };
         let seconds = estimate.seconds * read_times(plan);
         Ok(EstimateResult { bytes_stored, uncertainty, seconds, sample: sample.result() })

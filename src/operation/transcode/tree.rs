@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use super::container;
 use super::format::from_v2::tell_of_members;
 use super::format::version_2::in_v3_form;
-use super::selection::{self, Coordinates, Member, SourceArray};
+use super::selection::{self, SourceArray};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;
 use crate::metadata::edit::{set_chunk_shape, set_member};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::metadata::v2::netcdf_members;
+use crate::operation::coordinates::{Coordinates, Member};
 use crate::operation::document::Documents;
 use crate::operation::error::OperationError;
 use crate::operation::group::GroupReading;
@@ -257,7 +258,7 @@ fn forgive_copies<'a>(found: impl Iterator<Item = &'a mut Diagnostic>, are_left_
 fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]) -> Coordinates {
     let of_arrays = paths.iter().zip(arrays).map(|(path, array)| Member {
         path,
-        array: Some(array),
+        array: Some(&array.metadata),
         attributes: &array.metadata.attributes,
     });
     let of_groups = groups.iter().map(|group| Member {

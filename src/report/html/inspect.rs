@@ -14,10 +14,10 @@ use super::text;
 use crate::metadata::json::Json;
 use crate::operation::drawing::finite_range;
 use crate::operation::inspect_result::{
-    ArrayResult, GroupResult, HistogramResult, InspectResult, NodeResult, PreviewResult,
+    ArrayResult, GroupResult, HistogramResult, InspectResult, NodeResult, PreviewResult, WaysResult,
 };
 use crate::report::{
-    inspect_information, inspect_preview, inspect_text, inspect_tree, inspect_values, quantity,
+    inspect_information, inspect_preview, inspect_text, inspect_tree, inspect_values, quantity, ways_text,
 };
 
 /// Nodes of a tree that have a row; of more, the sums are said.
@@ -158,6 +158,10 @@ fn array_body(array: &ArrayResult, depth: u8, ids: &mut Ids) -> Markup {
             p { "The codecs, as JSON:" } (code(&Json::Array(suggestion.codecs.clone()).to_string()))
             p { "The whole chain, as JSON:" } (code(&Json::Array(suggestion.chain.clone()).to_string()))
         }
+        @if let Some(tried) = &array.ways {
+            (heading(depth, &capital(ways_text::HEADING)))
+            (ways(tried, ids))
+        }
         @if let Some(information) = &array.information {
             (heading(depth, &capital(&inspect_information::heading(information))))
             (parts::table("Information along each dimension", &inspect_information::table(information), ids))
@@ -256,6 +260,16 @@ fn attributes(attributes: Option<&Json>, depth: u8) -> Markup {
     }
 }
 
+/// Ways to store an array smaller.
+fn ways(tried: &WaysResult, ids: &mut Ids) -> Markup {
+    html! {
+        (members(&ways_text::members(tried)))
+        (parts::table("What each way comes to", &ways_text::table(tried), ids))
+        @for note in ways_text::notes(tried) { p { (note) } }
+        @for command in ways_text::commands(tried) { (code(command)) }
+    }
+}
+
 fn group_body(group: &GroupResult, depth: u8, ids: &mut Ids) -> Markup {
     let shown = &group.nodes[..group.nodes.len().min(MOST_NODES)];
     let row = |node: &NodeResult| {
@@ -284,6 +298,10 @@ fn group_body(group: &GroupResult, depth: u8, ids: &mut Ids) -> Markup {
         @if let Some(stats) = inspect_tree::stats(group) {
             (heading(depth, "Values"))
             (parts::table("What was found in the chunks of each array", &stats, ids))
+        }
+        @for (path, tried) in inspect_tree::ways(group) {
+            (heading(depth, &format!("{path}: {}", ways_text::HEADING)))
+            (ways(tried, ids))
         }
         (heading(depth, "Metadata"))
         (members(&[("documents", inspect_tree::consolidated(group).to_owned())]))

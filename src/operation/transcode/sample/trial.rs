@@ -20,6 +20,7 @@ use crate::operation::quantize::request::Request;
 use crate::operation::sample_result::SampleResult;
 use crate::operation::transcode::plan::keep_bits::{self, Chunks};
 use crate::operation::transcode::plan::{Plan, Settled};
+use crate::pipeline::Pipeline;
 
 /// What a change made of a sample.
 #[derive(Debug)]
@@ -48,6 +49,14 @@ pub(in crate::operation) struct Estimate {
     pub uncertainty: Option<f64>,
     /// Wall time of the passes over SOURCE, with what decodes and encodes, in seconds.
     pub seconds: f64,
+}
+
+impl Estimate {
+    /// Bytes of all objects: of the chunks, and of the indexes of so many shards.
+    pub(in crate::operation) fn bytes_stored(&self, pipeline: &Pipeline, num_objects: u64) -> u64 {
+        let indexes = pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(num_objects);
+        indexes.saturating_add(self.bytes.round() as u64)
+    }
 }
 
 impl Sample {

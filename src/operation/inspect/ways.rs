@@ -1,0 +1,339 @@
+//! `--suggest` without TYPE: ways to store an array of floats smaller, each tried on the same sample of its chunks.
+
+use super::stats::Figures;
+use super::suggestion;
+use super::values::{Scan, Values, unit_bytes};
+use crate::array::listing::Listing;
+use crate::array::stored::StoredArray;
+use crate::codec::kinds::BytesSize;
+use crate::element::NumberType;
+use crate::engine::driver::Driver;
+use crate::engine::progress::Silent;
+use crate::operation::budget::Budget;
+use crate::operation::codec_words;
+use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::fault::explain;
+use crate::operation::information::{Codes, codes};
+use crate::operation::inspect_result::{SkewResult, StatsResult, WayResult, WaysResult};
+use crate::operation::new_driver;
+use crate::operation::numbers::CfNumbers;
+use crate::operation::open::OpenedArray;
+use crate::operation::options::{CfOptions, ChangeOptions, Compression, KeepBits, Missing, QuantizeOptions};
+use crate::operation::quantize::request::Request;
+use crate::operation::stored::side;
+use crate::operation::transcode::{Sample, Sampler, Trial, in_v3_form};
+use crate::pipeline::Representation;
+
+/// Types that all values are laid over.
+const TYPES: [(bool, u32); 2] = [(false, 8), (false, 16)];
+
+/// Bounds of the error, as shares of the standard deviation.
+const ERRORS: [f64; 3] = [1e-2, 1e-3, 1e-4];
+
+/// Shares of the bitwise real information that rounded bits keep.
+const INFORMATION: [f64; 2] = [0.99, 0.999];
+
+/// What an array that is not compressed gets: what has no noise left is as large as before without it.
+const COMPRESSOR: &str = "zstd:3";
+
+/// Codes that are looked at, of those of 8 bits; where they hold more than half of the values, the array is skewed.
+const FULLEST: usize = 8;
+
+/// What ways are tried with.
+pub(super) struct Trying<'a> {
+    /// The array.
+    pub source: &'a OpenedArray,
+    /// What is stored of it.
+    pub listing: &'a Listing,
+    /// Who reads.
+    pub driver: &'a Driver,
+    /// What may be used.
+    pub budget: Budget,
+    /// Values that count as missing.
+    pub missing: Option<&'a Missing>,
+    /// `--sample`.
+    pub num_chunks: Option<u64>,
+}
+
+/// A way by its name: what changes, and the options that say so; or why it cannot be gone.
+struct Way {
+    name: String,
+    change: Result<(ChangeOptions, String), &'static str>,
+}
+
+impl Trying<'_> {
+    /// Draws the sample and tries each way on it.
+    pub(super) fn all(&self) -> Result<WaysResult, OperationError> {
+        // What can be quantised at all is asked before anything is read.
+        Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
+        let sampler =
+            Sampler { budget: self.budget, interrupt: self.driver.interrupt(), driver: self.driver };
+        let sample = sampler.draw(&in_v3_form(self.source.clone()), self.listing, None, self.num_chunks)?;
+        let values = self.values(&sample)?;
+        let compress = (!self.is_compressed()).then_some(COMPRESSOR);
+        let mut result = WaysResult {
+            sample: sample.result(),
+            bytes_stored: self.listing.present_bytes,
+            compress,
+            skew: None,
+            ways: Vec::new(),
+            values,
+        };
+        for way in self.ways(&result.values, compress)? {
+            self.driver.interrupt().check().map_err(|_| OperationError::interrupted())?;
+            let tried = way.change.map_err(str::to_owned).map(|(change, options)| {
+                let trial = sampler.try_way(&sample, &change, None);
+                trial.map(|trial| (trial, options))
+            });
+            let tried = match tried {
+                Ok(Ok(tried)) => Ok(tried),
+                Ok(Err(error)) if error.class() == FaultClass::Data => Err(error.in_one_line()),
+                Ok(Err(error)) => return Err(error),
+                Err(reason) => Err(reason),
+            };
+            let (trial, options) = match tried {
+                Ok(tried) => tried,
+                Err(reason) => {
+                    result.ways.push(WayResult { reason: Some(reason), ..WayResult::named(way.name) });
+                    continue;
+                }
+            };
+            if result.ways.is_empty() {
+                result.skew = self.skew(&trial, &sample, &result.values)?;
+            }
+            result.ways.push(self.result(way.name, options, &trial));
+        }
+        Ok(result)
+    }
+
+    /// What each way changes, of an array with these values.
+    fn ways(&self, values: &StatsResult, compress: Option<&'static str>) -> Result<Vec<Way>, OperationError> {
+        let missing = self.missing.filter(|missing| suggestion::has_missing(self.source, missing));
+        let compression = compress.map(codec_words::compression).transpose();
+        let compression = compression.map_err(OperationError::data)?.map(Compression);
+        let compressed = compress.map_or_else(String::new, |codecs| format!(" --compress {codecs}"));
+        let change = ChangeOptions { compress: compression, ..ChangeOptions::default() };
+        // Zarr v2 has no codecs that quantise.
+        let is_v2 = self.source.zarr_format == 2;
+        let format = if is_v2 { " --zarr-format 3" } else { "" };
+        let quantising = |option: &str, quantize: QuantizeOptions| {
+            let quantize = QuantizeOptions { missing: missing.cloned(), ..quantize };
+            let zarr_format = is_v2.then_some(3);
+            let change = ChangeOptions { quantize: Some(quantize), zarr_format, ..change.clone() };
+            let missing = suggestion::option(missing);
+            (change, format!("{option}{missing}{format}{compressed}"))
+        };
+        let of_types = TYPES.into_iter().filter_map(|(is_signed, bits)| {
+            let data_type = NumberType::integer(is_signed, bits)?;
+            let quantize = QuantizeOptions { data_type: Some(data_type), ..QuantizeOptions::default() };
+            let change = Ok(quantising(&format!("--quantize {data_type}"), quantize));
+            Some(Way { name: data_type.to_string(), change })
+        });
+        let of_errors = ERRORS.into_iter().map(|share| match error_of(share, values) {
+            Ok(error) => {
+                let quantize = QuantizeOptions { max_error: Some(error), ..QuantizeOptions::default() };
+                let name = format!("max-error {}", literal(error));
+                let change = Ok(quantising(&format!("--{name}"), quantize));
+                Way { name, change }
+            }
+            Err(reason) => {
+                Way { name: format!("max-error, {} % of the deviation", share * 100.0), change: Err(reason) }
+            }
+        });
+        let of_bits = INFORMATION.into_iter().map(|share| {
+            let change = ChangeOptions { keep_bits: Some(KeepBits::Auto(share)), ..change.clone() };
+            let name = format!("keep-bits auto:{share}");
+            let options = format!("--{name}{compressed}");
+            Way { name, change: Ok((change, options)) }
+        });
+        Ok(of_types.chain(of_errors).chain(of_bits).collect())
+    }
+
+    fn result(&self, name: String, options: String, trial: &Trial) -> WayResult {
+        let estimate = &trial.estimate;
+        let bytes = estimate.bytes_stored(&self.source.pipeline, self.listing.present.len());
+        #[expect(clippy::cast_precision_loss, reason = "a ratio of two sizes")]
+        let ratio = (bytes > 0).then(|| self.listing.present_bytes as f64 / bytes as f64);
+        let keep_bits = trial.keep_bits.and_then(|keep| match keep {
+            KeepBits::Bits(bits) | KeepBits::Found(bits, _) => Some(u64::from(bits)),
+            KeepBits::Auto(_) => None,
+        });
+        let codes = trial.quantization.as_ref().map(|quantization| quantization.target.to_string());
+        WayResult {
+            data_type: Some(codes.unwrap_or_else(|| self.source.data_type.to_string())),
+            keep_bits,
+            max_abs_error: Some(trial.figures.max_abs_error),
+            rms_error: Some(trial.figures.rms_error()),
+            bytes_stored: Some(bytes),
+            uncertainty: estimate.uncertainty,
+            ratio,
+            seconds: Some(estimate.seconds),
+            command: Some(suggestion::command(self.source, &options)),
+            options: Some(options),
+            ..WayResult::named(name)
+        }
+    }
+
+    /// Whether the innermost chunks, or shards as a whole, go through a codec that makes them smaller.
+    fn is_compressed(&self) -> bool {
+        let outer = &self.source.pipeline;
+        let (inner, is_last) = match outer.sharding() {
+            Some((place, sharding)) => (&sharding.inner, place + 1 == outer.stages.len()),
+            None => (outer, true),
+        };
+        let output = inner.stages.last().and_then(|stage| stage.output.as_ref());
+        !is_last || !matches!(output, Some(Representation::Bytes(BytesSize::Fixed(_))))
+    }
+
+    /// The figures over what is in the sample.
+    fn values(&self, sample: &Sample) -> Result<StatsResult, OperationError> {
+        let options = CfOptions { missing: self.missing.cloned(), unpacks: false };
+        let array = sample.array();
+        let Some(numbers) = CfNumbers::of(array, &options)? else {
+            return Err(OperationError::data(format!("`{}` has no numbers", self.source.store)));
+        };
+        let mut stored =
+            side(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store, 0, false)?;
+        stored.present = Some(sample.drawn().clone());
+        let driver = self.driver_for(&stored)?;
+        let values = Values { side: &stored, numbers: &numbers, driver: &driver, is_sample: true };
+        let figures = Figures::of(&values, &(), &Silent)
+            .map_err(|fault| explain(fault, &stored.metadata, &self.source.store, None))?;
+        Ok(figures.0.result())
+    }
+
+    /// How the values of the sample lie in the codes of 8 bits; `None` where they are all equal, or have none.
+    fn skew(
+        &self,
+        trial: &Trial,
+        sample: &Sample,
+        values: &StatsResult,
+    ) -> Result<Option<SkewResult>, OperationError> {
+        let (Some(quantization), Some(Codes { mut array, data_type, nan, fill_bits })) =
+            (&trial.quantization, codes(&trial.array)?)
+        else {
+            return Ok(None);
+        };
+        let Some(numbers) = CfNumbers::as_they_are(&data_type) else { return Ok(None) };
+        if values.finite == 0 || values.standard_deviation.is_none_or(|deviation| deviation <= 0.0) {
+            return Ok(None);
+        }
+        array.present = Some(sample.drawn().clone());
+        let driver = self.driver_for(&array)?;
+        let read = Values { side: &array, numbers: &numbers, driver: &driver, is_sample: true };
+        let found = read
+            .scan(&CodeScan, "codes", &Silent)
+            .map_err(|fault| explain(fault, &array.metadata, &self.source.store, None))?;
+        let CodeCounts(mut counts) = found.part;
+        counts.resize(1 << u8::BITS, 0);
+        // Chunks that hold nothing else than the fill value are not written.
+        let absent = values.count.saturating_sub(found.elements);
+        let place = |code: u64| usize::try_from(code).ok();
+        if let Some(count) = place(fill_bits).and_then(|fill| counts.get_mut(fill)) {
+            *count += absent;
+        }
+        for code in nan {
+            if let Some(count) = place(code).and_then(|code| counts.get_mut(code)) {
+                *count = 0;
+            }
+        }
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        let all: u64 = counts.iter().sum();
+        let fullest: u64 = counts.iter().take(FULLEST).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a share of some digits")]
+        let share = fullest as f64 / all.max(1) as f64;
+        let of = quantization.codes.last.abs_diff(quantization.codes.first) + 1;
+        Ok(Some(SkewResult { codes: FULLEST as u64, of, share, is_skewed: share > 0.5 }))
+    }
+
+    /// So many threads as there is room for.
+    fn driver_for(&self, array: &StoredArray) -> Result<Driver, OperationError> {
+        let purpose = || format!("for the chunks of `{}`", self.source.store);
+        new_driver(self.budget.threads_of(unit_bytes(array), purpose)?, self.driver.interrupt())
+    }
+}
+
+impl WayResult {
+    fn named(name: String) -> Self {
+        WayResult {
+            name,
+            options: None,
+            data_type: None,
+            keep_bits: None,
+            max_abs_error: None,
+            rms_error: None,
+            bytes_stored: None,
+            uncertainty: None,
+            ratio: None,
+            seconds: None,
+            command: None,
+            reason: None,
+        }
+    }
+}
+
+/// The bound of the error that is so much of the standard deviation, or a little less: two digits.
+fn error_of(share: f64, values: &StatsResult) -> Result<f64, &'static str> {
+    let Some(deviation) = values.standard_deviation.filter(|_| values.finite > 0) else {
+        return Err("no value is finite: there is no standard deviation");
+    };
+    let error = two_digits_of(deviation * share);
+    if error > 0.0 { Ok(error) } else { Err("all values are equal: there is no standard deviation") }
+}
+
+/// A positive number with its first two significant digits; others cut off.
+fn two_digits_of(value: f64) -> f64 {
+    let text = format!("{value:.17e}");
+    let Some((digits, exponent)) = text.split_once('e') else { return 0.0 };
+    let two: String = digits.chars().take(3).collect();
+    format!("{two}e{exponent}").parse().unwrap_or(0.0)
+}
+
+/// A number as the command line takes it.
+fn literal(value: f64) -> String {
+    if (1e-4..1e15).contains(&value) { value.to_string() } else { format!("{value:e}") }
+}
+
+/// Counts how many elements have each code of 8 bits.
+struct CodeScan;
+
+/// A count for each code; none where no element has been seen.
+#[derive(Default)]
+struct CodeCounts(Vec<u64>);
+
+impl Scan for CodeScan {
+    type Part = CodeCounts;
+
+    fn add(&self, part: &mut CodeCounts, elements: &[u8]) {
+        part.0.resize(1 << u8::BITS, 0);
+        for code in elements {
+            part.0[usize::from(*code)] += 1;
+        }
+    }
+
+    fn merge(&self, part: &mut CodeCounts, other: &CodeCounts) {
+        part.0.resize(1 << u8::BITS, 0);
+        for (count, more) in part.0.iter_mut().zip(&other.0) {
+            *count += more;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_is_cut_to_two_digits_and_read_back_as_it_was_written() {
+        let cases =
+            [(0.117_952, "0.11"), (0.999, "0.99"), (1.0, "1"), (12_345.0, "12000"), (1.29e-7, "1.2e-7")];
+        for (value, expected) in cases {
+            let cut = two_digits_of(value);
+            assert_eq!(literal(cut), expected);
+            assert!(cut <= value);
+            assert_eq!(literal(cut).parse::<f64>().unwrap(), cut);
+        }
+        assert_eq!(two_digits_of(0.0), 0.0);
+        assert_eq!(two_digits_of(f64::INFINITY), 0.0);
+    }
+}

@@ -1,0 +1,76 @@
+//! Ways to store an array smaller, tried on a sample of its chunks.
+
+use serde::Serialize;
+
+use super::StatsResult;
+use crate::operation::figure;
+use crate::operation::sample_result::SampleResult;
+
+/// What `transcode` could make of an array of floats.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WaysResult {
+    /// The chunks that were tried.
+    pub sample: SampleResult,
+    /// Figures over the elements of these chunks.
+    pub values: StatsResult,
+    /// Bytes that the array's chunks take as they are.
+    pub bytes_stored: u64,
+    /// What every way adds by `--compress`, where the array is not compressed.
+    pub compress: Option<&'static str>,
+    /// How the values are spread over the codes of uint8; `None` where it has none.
+    pub skew: Option<SkewResult>,
+    /// The ways.
+    pub ways: Vec<WayResult>,
+}
+
+/// How values are spread over the codes of equal steps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SkewResult {
+    /// So many codes are looked at, those that most values have.
+    pub codes: u64,
+    /// Codes that there are, that of NaN left out.
+    pub of: u64,
+    /// The share of the values that have one of these codes, from 0 to 1.
+    #[serde(serialize_with = "figure::number")]
+    pub share: f64,
+    /// Whether that is more than half, so that few codes are left for how these values differ.
+    pub is_skewed: bool,
+}
+
+/// A way, and what it makes of the sample; where it cannot be gone, all but `name` and `reason` is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WayResult {
+    /// `uint8`, `uint16`; `max-error` or `keep-bits` with what it takes.
+    pub name: String,
+    /// The options of `transcode`.
+    pub options: Option<String>,
+    /// The type of the codes, or of the floats that keep some bits.
+    pub data_type: Option<String>,
+    /// Bits of the significand that are kept.
+    pub keep_bits: Option<u64>,
+    /// The greatest error over the sample.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub max_abs_error: Option<f64>,
+    /// The root of the mean square error over the sample.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub rms_error: Option<f64>,
+    /// Bytes of the whole array, estimated, with the indexes of shards.
+    pub bytes_stored: Option<u64>,
+    /// Half the width of the interval that holds the true bytes 19 times of 20, as a share of `bytes_stored`; `None` also
+    /// where the sample is too small to tell, 0 where it is the whole.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub uncertainty: Option<f64>,
+    /// How many times smaller than as it is.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub ratio: Option<f64>,
+    /// Wall time of the whole array on this machine, in seconds, estimated.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub seconds: Option<f64>,
+    /// The command line that does it.
+    pub command: Option<String>,
+    /// Why the way cannot be gone.
+    pub reason: Option<String>,
+}

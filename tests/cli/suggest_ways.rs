@@ -1,0 +1,387 @@
+//! `inspect --suggest` without a type: ways tried on a sample, held against what their commands really do.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "values are made as float64, and are what float32 makes of them"
+)]
+
+use serde_json::{Value, json};
+
+use super::support::{CliTest, Run, fixture, float32};
+
+const ZSTD: &str = r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#;
+
+/// Arrays with a codec of numcodecs are warned of wherever they are read.
+fn done(run: Run) -> Run {
+    assert_eq!(run.status, 0, "{}", run.error);
+    run
+}
+
+/// From 0 to 1, the same for the same place.
+fn chance(place: u64) -> f64 {
+    let mixed = (place.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    ((mixed ^ (mixed >> 27)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A wave with noise.
+fn wave(place: u64) -> f32 {
+    let (row, column) = ((place / 64) as f64, (place % 64) as f64);
+    (280.0 + 20.0 * (row / 40.0).sin() * (column / 11.0).cos() + 0.1 * chance(place)) as f32
+}
+
+/// Rain: little in most places, much in few.
+fn rain(place: u64) -> f32 {
+    (200.0 * chance(place).powi(9) * (1.0 + (place as f64 / 500.0).sin()) + 1e-3) as f32
+}
+
+/// Writes an uncompressed float32 array of `chunks` chunks of 16 rows of 64 columns, and compresses it by some codecs.
+fn write(test: &CliTest, name: &str, chunks: u64, value: fn(u64) -> f32, options: &[&str]) {
+    let raw = if options.is_empty() { name.to_owned() } else { format!("{name}.raw") };
+    test.write(
+        &format!("{raw}/zarr.json"),
+        json!({
+            "zarr_format": 3, "node_type": "array", "shape": [chunks * 16, 64], "data_type": "float32",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16, 64]}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": "NaN",
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "dimension_names": ["y", "x"],
+        })
+        .to_string(),
+    );
+    for chunk in 0..chunks {
+        let values: Vec<f32> = (0..1024).map(|place| value(chunk * 1024 + place)).collect();
+        test.write(&format!("{raw}/c/{chunk}/0"), float32(&values));
+    }
+    if !options.is_empty() {
+        let run = test.run([&["transcode", "-q"], options, &[&raw, name]].concat());
+        done(run);
+    }
+}
+
+fn inspect(test: &CliTest, arguments: &[&str]) -> Value {
+    done(test.run([&["inspect", "--json", "-q", "--suggest"], arguments].concat())).json()
+}
+
+/// The ways of one array, by their names.
+fn ways(result: &Value) -> Vec<(&str, &Value)> {
+    let ways = result["ways"]["ways"].as_array().unwrap();
+    ways.iter().map(|way| (way["name"].as_str().unwrap(), way)).collect()
+}
+
+/// Without what a clock says.
+fn timeless(mut result: Value) -> Value {
+    for way in result["ways"]["ways"].as_array_mut().unwrap() {
+        assert!(way["seconds"].as_f64().unwrap() > 0.0, "{way}");
+        way["seconds"] = Value::Null;
+    }
+    result
+}
+
+/// Runs each command, and compares what was said with what comes of it.
+fn holds(test: &CliTest, result: &Value) {
+    let is_whole = result["ways"]["sample"]["chunks"] == result["ways"]["sample"]["of"];
+    for (index, (name, way)) in ways(result).into_iter().enumerate() {
+        let command = way["command"].as_str().unwrap();
+        let destination = format!("out{index}");
+        let words = shlex::split(command).unwrap();
+        assert_eq!((words[0].as_str(), words.last().unwrap().as_str()), ("zarrcast", "DEST"), "{command}");
+        let words = words[1..words.len() - 1].iter().chain([&destination]).map(String::as_str);
+        let report = done(test.run(words.chain(["--json", "-q"]))).json();
+        let written = report["nodes"][0]["bytes_written"].as_f64().unwrap();
+        let estimated = way["bytes_stored"].as_f64().unwrap();
+        if let (Some(tried), false) = (way["keep_bits"].as_u64(), is_whole) {
+            // All values may say that a bit more, or less, matters.
+            let document: Value =
+                serde_json::from_slice(&test.read(&format!("{destination}/zarr.json"))).unwrap();
+            let found = document["attributes"]["quantization_nsb"].as_u64().unwrap();
+            assert!(tried.abs_diff(found) <= 1, "{name}: {tried} and {found}");
+            if tried != found {
+                continue;
+            }
+        }
+        let allowed = way["uncertainty"].as_f64().unwrap().max(0.05);
+        assert!((estimated / written - 1.0).abs() < allowed, "{name}: {estimated} for {written}, {allowed}");
+        let ratio = result["ways"]["bytes_stored"].as_f64().unwrap() / estimated;
+        assert!((way["ratio"].as_f64().unwrap() - ratio).abs() < 1e-9, "{name}");
+        if is_whole {
+            assert_eq!((estimated, way["uncertainty"].as_f64()), (written, Some(0.0)), "{name}");
+            let error = report["nodes"][0]["quantization"]["max_abs_error"].as_f64();
+            assert!(
+                error.is_none_or(|error| Some(error) == way["max_abs_error"].as_f64()),
+                "{name}: {error:?}"
+            );
+        }
+        if let Some(bound) = name.strip_prefix("max-error ") {
+            let bound: f64 = bound.parse().unwrap();
+            assert!(way["max_abs_error"].as_f64().unwrap() <= bound, "{way}");
+            assert!(way["rms_error"].as_f64().unwrap() < bound, "{way}");
+        }
+    }
+}
+
+#[test]
+fn estimates_of_a_whole_small_array_are_what_the_commands_write() {
+    let test = CliTest::new();
+    write(&test, "a", 12, wave, &["--compress", "zstd:3"]);
+    let result = inspect(&test, &["a"]);
+    let names: Vec<&str> = ways(&result).into_iter().map(|(name, _)| name).collect();
+    // The standard deviation is 9.4.
+    let values: Vec<f64> = (0..12 * 1024).map(|place| f64::from(wave(place))).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
+    let deviation = result["ways"]["values"]["standard_deviation"].as_f64().unwrap();
+    assert!((deviation / variance.sqrt() - 1.0).abs() < 1e-9, "{deviation}");
+    let bounds = [1e-2, 1e-3, 1e-4].map(|share| {
+        let unit = 10_f64.powi((deviation * share).log10().floor() as i32 - 1);
+        format!("max-error {}", ((deviation * share / unit).floor() * unit * 1e9).round() / 1e9)
+    });
+    let expected = [
+        "uint8",
+        "uint16",
+        &bounds[0],
+        &bounds[1],
+        &bounds[2],
+        "keep-bits auto:0.99",
+        "keep-bits auto:0.999",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(result["ways"]["compress"], Value::Null);
+    assert_eq!(result["ways"]["skew"]["is_skewed"], false);
+    let stored: usize =
+        test.all_files("a").iter().filter(|(key, _)| *key != "zarr.json").map(|(_, bytes)| bytes.len()).sum();
+    assert_eq!(result["ways"]["bytes_stored"], stored);
+    holds(&test, &result);
+    let written: Value = serde_json::from_slice(&test.read("out5/zarr.json")).unwrap();
+    assert_eq!(ways(&result)[5].1["keep_bits"], written["codecs"][0]["configuration"]["keepbits"]);
+}
+
+#[test]
+fn a_hundredth_of_a_large_array_is_read_and_tells_the_whole() {
+    let test = CliTest::new();
+    // Of so many chunks a hundredth tells, of an array of more than 8 MiB.
+    write(&test, "a", 2100, wave, &[]);
+    let result = timeless(inspect(&test, &["a"]));
+    let sample = &result["ways"]["sample"];
+    assert_eq!(
+        (&sample["chunks"], &sample["of"], &sample["bytes_read"]),
+        (&json!(21), &json!(2100), &json!(21 * 4096))
+    );
+    assert_eq!(result["ways"]["values"]["count"], 21 * 1024);
+    assert_eq!(timeless(inspect(&test, &["a"])), result);
+    holds(&test, &result);
+    // What is in no sample is not looked at: infinities would be told of.
+    let drawn: Vec<u64> = sample["positions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|position| position[0].as_u64().unwrap())
+        .collect();
+    for chunk in (0..2100).filter(|chunk| !drawn.contains(chunk)) {
+        test.write(&format!("a/c/{chunk}/0"), float32(&[f32::INFINITY; 1024]));
+    }
+    assert_eq!(timeless(inspect(&test, &["a"])), result);
+}
+
+#[test]
+fn sample_has_the_chunks_that_are_asked_for() {
+    let test = CliTest::new();
+    write(&test, "a", 40, wave, &["--compress", "zstd:3"]);
+    let result = inspect(&test, &["a", "--sample", "5"]);
+    assert_eq!(
+        (&result["ways"]["sample"]["chunks"], &result["ways"]["sample"]["of"]),
+        (&json!(5), &json!(40))
+    );
+    assert_eq!(result["ways"]["values"]["count"], 5 * 1024);
+    test.run(["inspect", "--sample", "5", "a"]).fails(2, &["--suggest"]);
+    test.run(["inspect", "--suggest", "uint8", "--sample", "5", "a"]).fails(2, &["--sample", "uint8"]);
+    test.run(["inspect", "--suggest", "--sample", "0", "a"]).fails(2, &["--sample"]);
+}
+
+#[test]
+fn skewed_values_are_told_with_their_share() {
+    let test = CliTest::new();
+    write(&test, "a", 12, rain, &["--compress", "zstd:3"]);
+    let result = inspect(&test, &["a"]);
+    let skew = &result["ways"]["skew"];
+    // By the definition of the codes: 255 steps from the least to the greatest, none is NaN.
+    let values: Vec<f64> = (0..12 * 1024).map(|place| f64::from(rain(place))).collect();
+    let (least, greatest) =
+        values.iter().fold((f64::MAX, 0.0_f64), |(least, most), value| (least.min(*value), most.max(*value)));
+    let mut counts = [0_u32; 256];
+    for value in &values {
+        counts[((value - least) / (greatest - least) * 254.0).round() as usize] += 1;
+    }
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    let share = f64::from(counts[..8].iter().sum::<u32>()) / values.len() as f64;
+    assert!(share > 0.5, "{share}");
+    assert_eq!((&skew["codes"], &skew["of"], &skew["is_skewed"]), (&json!(8), &json!(255), &json!(true)));
+    assert!((skew["share"].as_f64().unwrap() - share).abs() < 1e-3, "{skew} {share}");
+    let text = done(test.run(["inspect", "--suggest", "a"])).text().replace("\n  ", " ");
+    let told = format!("skewed: the fullest 8 of 255 codes of uint8 hold {:.1}", share * 100.0);
+    assert!(text.contains(&told) && text.contains("relative to each value"), "{told}\n{text}");
+    assert!(!done(test.run(["inspect", "--suggest", &wave_of(&test)])).text().contains("skewed"));
+}
+
+fn wave_of(test: &CliTest) -> String {
+    write(test, "wave", 12, wave, &["--compress", "zstd:3"]);
+    "wave".to_owned()
+}
+
+#[test]
+fn array_that_is_not_compressed_gets_a_compressor_in_every_way() {
+    let test = CliTest::new();
+    write(&test, "a", 12, wave, &[]);
+    let result = inspect(&test, &["a"]);
+    assert_eq!(result["ways"]["compress"], "zstd:3");
+    for (name, way) in ways(&result) {
+        assert!(way["command"].as_str().unwrap().contains(" --compress zstd:3 a DEST"), "{name}: {way}");
+    }
+    holds(&test, &result);
+    let written: Value = serde_json::from_slice(&test.read("out0/zarr.json")).unwrap();
+    let zstd: Value = serde_json::from_str(ZSTD).unwrap();
+    assert_eq!(written["codecs"].as_array().unwrap().last(), Some(&zstd));
+    assert!(done(test.run(["inspect", "--suggest", "a"])).text().contains("compressed  by zstd:3"));
+}
+
+#[test]
+fn shards_are_estimated_with_their_indexes() {
+    let test = CliTest::new();
+    write(&test, "a", 24, wave, &["--compress", "zstd:3", "--shard-shape", "64,64"]);
+    let result = inspect(&test, &["a"]);
+    assert_eq!(result["ways"]["sample"]["chunk_shape"], json!([16, 64]));
+    holds(&test, &result);
+}
+
+#[test]
+fn array_of_version_2_is_quantised_into_version_3() {
+    let test = CliTest::new();
+    write(&test, "a", 12, wave, &["--compress", "zstd:3", "--zarr-format", "2"]);
+    let result = inspect(&test, &["a"]);
+    for (name, way) in ways(&result) {
+        let changes = way["command"].as_str().unwrap().contains(" --zarr-format 3 ");
+        assert_eq!(changes, !name.starts_with("keep-bits"), "{way}");
+    }
+    holds(&test, &result);
+}
+
+#[test]
+fn what_cannot_be_is_a_row_with_its_reason() {
+    let test = CliTest::new();
+    test.write_float32("infinite", "0", &[Some([1.0, f32::INFINITY, 0.0, 0.5]), Some([3.0, 1.0, 2.0, 0.25])]);
+    let result = inspect(&test, &["infinite"]);
+    let found = ways(&result);
+    assert_eq!(found.len(), 7);
+    for (name, way) in &found[..5] {
+        assert!(way["reason"].as_str().unwrap().contains("infinite"), "{name}: {way}");
+        assert_eq!((&way["bytes_stored"], &way["command"]), (&Value::Null, &Value::Null), "{name}");
+    }
+    assert_eq!((&found[5].1["reason"], found[5].1["bytes_stored"].is_u64()), (&Value::Null, true));
+    test.write_float32("nan", "\"NaN\"", &[Some([f32::NAN; 4])]);
+    let result = inspect(&test, &["nan"]);
+    assert_eq!(result["ways"]["values"]["nan"], 4);
+    assert!(ways(&result)[2].1["reason"].as_str().unwrap().contains("no value is finite"), "{result}");
+    assert_eq!(result["ways"]["skew"], Value::Null);
+    test.write_float32("constant", "0", &[Some([7.0; 4])]);
+    let result = inspect(&test, &["constant"]);
+    assert_eq!(
+        (ways(&result)[0].1["max_abs_error"].as_f64(), &result["ways"]["skew"]),
+        (Some(0.0), &Value::Null)
+    );
+    assert!(ways(&result)[2].1["reason"].as_str().unwrap().contains("all values are equal"), "{result}");
+    test.write_float32("absent", "0", &[None, None]);
+    let result = inspect(&test, &["absent"]);
+    assert_eq!(
+        (&result["ways"]["bytes_stored"], &result["ways"]["sample"]["chunks"]),
+        (&json!(0), &json!(0))
+    );
+    let integers = fixture("zarr-python_3.1.6_type_int16");
+    test.run(["inspect", "--suggest", integers.to_str().unwrap()]).fails(1, &["float arrays", "int16"]);
+    done(test.run(["transcode", "-q", "--quantize", "uint8", "constant", "quantised"]));
+    test.run(["inspect", "--suggest", "quantised"]).fails(1, &["scale_offset", "already"]);
+}
+
+#[test]
+fn declared_missing_values_are_left_out_and_their_option_is_in_the_commands() {
+    let test = CliTest::new();
+    test.write_float32("my a", "0", &[Some([1.0, -999.0, 2.0, 3.0]), Some([1.5, -999.0, 2.5, 3.5])]);
+    test.run(["transcode", "-q", "--attributes", r#"{"missing_value":-999.0}"#, "my a", "my b"]).succeeds();
+    let result = inspect(&test, &["my b"]);
+    let values = &result["ways"]["values"];
+    assert_eq!((&values["missing"], &values["min"], &values["max"]), (&json!(2), &json!(1.0), &json!(3.5)));
+    let commands: Vec<&str> = ways(&result).iter().filter_map(|(_, way)| way["command"].as_str()).collect();
+    assert_eq!(
+        commands[0],
+        "zarrcast transcode --quantize uint8 --missing auto --compress zstd:3 'my b' DEST"
+    );
+    assert_eq!(commands[5], "zarrcast transcode --keep-bits auto:0.99 --compress zstd:3 'my b' DEST");
+    holds(&test, &result);
+}
+
+#[test]
+fn group_has_a_table_for_each_array_of_floats_that_is_no_coordinate() {
+    let test = CliTest::new();
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    for name in ["g/rain", "g/deep/wave"] {
+        write(&test, name, 3, if name == "g/rain" { rain } else { wave }, &[]);
+    }
+    test.write("g/deep/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    let quantised = ["transcode", "-q", "--quantize", "uint8", "g/rain", "g/quantised"];
+    done(test.run(quantised));
+    test.write_float32("g/x", "0", &[Some([0.0, 1.0, 2.0, 3.0])]);
+    let document = String::from_utf8(test.read("g/x/zarr.json")).unwrap();
+    test.write(
+        "g/x/zarr.json",
+        document.replace(r#""attributes""#, r#""dimension_names":["x"],"attributes""#),
+    );
+    let result = inspect(&test, &["g"]);
+    let nodes = result["nodes"].as_array().unwrap();
+    let tried: Vec<&str> = nodes
+        .iter()
+        .filter(|node| !node["ways"].is_null())
+        .map(|node| node["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(tried, ["/deep/wave", "/rain"]);
+    let alone = timeless(inspect(&test, &["g/deep/wave"]));
+    assert_eq!(timeless(nodes[1].clone())["ways"], alone["ways"]);
+    holds(&test, &nodes[1]);
+    let text = done(test.run(["inspect", "--suggest", "g"])).text().to_owned();
+    assert!(text.contains("\ndeep/wave: ways ") && text.contains("\nrain: ways "), "{text}");
+    assert!(
+        text.contains("zarrcast transcode --quantize uint8 --compress zstd:3 g/deep/wave DEST"),
+        "{text}"
+    );
+    test.run(["inspect", "--suggest", "uint8", "g"]).fails(1, &["is a group", "--suggest` of the group"]);
+    test.run(["inspect", "--suggest", "g/x"]).succeeds();
+    test.write("h/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.run(["inspect", "--suggest", "h"]).fails(1, &["no array of floats"]);
+}
+
+#[test]
+fn what_follows_suggest_is_store_unless_it_looks_like_a_type() {
+    let test = CliTest::new();
+    test.write_float32("t.zarr", "0", &[Some([1.0, 2.0, 3.0, 4.0])]);
+    assert!(inspect(&test, &["t.zarr"])["ways"].is_object());
+    let several = inspect(&test, &["t.zarr", "./t.zarr"]);
+    let stores: Vec<&Value> = several["stores"].as_array().unwrap().iter().map(|one| &one["store"]).collect();
+    assert_eq!(stores, ["t.zarr", "./t.zarr"]);
+    let result = done(test.run(["inspect", "--json", "--suggest", "uint8", "t.zarr"])).json();
+    assert!(result["suggestion"].is_object() && result["ways"].is_null());
+    for text in ["uint99", "unit8", "float32", "u8"] {
+        test.run(["inspect", "--suggest", text, "t.zarr"]).fails(2, &[&format!("--suggest {text}: ")]);
+    }
+    test.run(["inspect", "--suggest", "none.zarr"]).fails(3, &["`none.zarr` does not exist"]);
+    test.run(["inspect", "--suggest"]).fails(2, &["STORE is missing"]);
+}
+
+#[test]
+fn table_fits_80_columns_and_commands_are_whole() {
+    let test = CliTest::new();
+    write(&test, "a", 12, rain, &["--compress", "zstd:3"]);
+    let text = done(test.run(["inspect", "--suggest", "a"])).text().to_owned();
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("ways to store it")).collect();
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+    let commands = lines.iter().filter(|line| line.starts_with("    zarrcast transcode ")).count();
+    assert_eq!(commands, 7);
+    assert!(lines[4].starts_with("  as it is "), "{text}");
+}
