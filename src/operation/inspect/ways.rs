@@ -110,7 +110,7 @@ impl Trying<'_> {
     fn ways(&self, values: &StatsResult, compress: Option<&'static str>) -> Result<Vec<Way>, OperationError> {
         let missing = self.missing.filter(|missing| suggestion::has_missing(self.source, missing));
         let compression = compress.map(codec_words::compression).transpose();
-        let compression = compression.map_err(OperationError::data)?.map(Compression);
+        let compression = compression.map_err(OperationError::data)?.map(Compression::Codecs);
         let compressed = compress.map_or_else(String::new, |codecs| format!(" --compress {codecs}"));
         let change = ChangeOptions { compress: compression, ..ChangeOptions::default() };
         // Zarr v2 has no codecs that quantise.

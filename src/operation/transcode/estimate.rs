@@ -47,13 +47,13 @@ impl Sampler<'_> {
         let estimate = trial.estimate;
         // What is copied is known.
         let known = matches!(plan.job, Job::Copy(_)).then_some(plan.listing.present_bytes);
-        let (bytes_stored, uncertainty) = match known.filter(|bytes| *bytes > 0) {
-            Some(bytes) => (bytes, Some(0.0)),
-            None => {
+        let (bytes_stored, uncertainty) = known.filter(|bytes| *bytes > 0).map_or_else(
+            || {
                 let bytes = estimate.bytes_stored(&plan.destination.pipeline, plan.job.num_written());
                 (bytes, estimate.uncertainty)
-            }
-        };
+            },
+            |bytes| (bytes, Some(0.0)),
+        );
         let seconds = estimate.seconds * read_times(plan);
         Ok(EstimateResult { bytes_stored, uncertainty, seconds, sample: sample.result() })
     }
