@@ -21,7 +21,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::options::{CfOptions, ChangeOptions, Compression, KeepBits, Missing, QuantizeOptions};
 use crate::operation::quantize::request::Request;
 use crate::operation::stored::side;
-use crate::operation::transcode::{Sample, Sampler, Trial, in_v3_form};
+use crate::operation::transcode::{Drawing, Sample, Sampler, Trial, as_source};
 use crate::pipeline::Representation;
 
 /// Types that all values are laid over.
@@ -68,7 +68,9 @@ impl Trying<'_> {
         Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
         let sampler =
             Sampler { budget: self.budget, interrupt: self.driver.interrupt(), driver: self.driver };
-        let sample = sampler.draw(&in_v3_form(self.source.clone()), self.listing, None, self.num_chunks)?;
+        let source = as_source(self.source.clone());
+        let draw = |fills| sampler.draw(&source, self.listing, &Drawing::as_it_is(fills), self.num_chunks);
+        let sample = draw(false)?;
         let values = self.values(&sample)?;
         let compress = (!self.is_compressed()).then_some(COMPRESSOR);
         let mut result = WaysResult {
@@ -82,8 +84,12 @@ impl Trying<'_> {
         for way in self.ways(&result.values, compress)? {
             self.driver.interrupt().check().map_err(|_| OperationError::interrupted())?;
             let tried = way.change.map_err(str::to_owned).map(|(change, options)| {
-                let trial = sampler.try_way(&sample, &change, None);
-                trial.map(|trial| (trial, options))
+                let trial = match sampler.try_way(&sample, &change, None)? {
+                    // Only the values have told that absent chunks are written.
+                    trial if trial.fills => sampler.try_way(&draw(true)?, &change, None)?,
+                    trial => trial,
+                };
+                Ok::<_, OperationError>((trial, options))
             });
             let tried = match tried {
                 Ok(Ok(tried)) => Ok(tried),
@@ -151,7 +157,9 @@ impl Trying<'_> {
 
     fn result(&self, name: String, options: String, trial: &Trial) -> WayResult {
         let estimate = &trial.estimate;
-        let bytes = estimate.bytes_stored(&self.source.pipeline, self.listing.present.len());
+        let metadata = &self.source.metadata;
+        let objects = if trial.fills { metadata.num_chunks() } else { self.listing.present.len() };
+        let bytes = estimate.bytes_stored(&self.source.pipeline, objects);
         #[expect(clippy::cast_precision_loss, reason = "a ratio of two sizes")]
         let ratio = (bytes > 0).then(|| self.listing.present_bytes as f64 / bytes as f64);
         let keep_bits = trial.keep_bits.and_then(|keep| match keep {
@@ -194,7 +202,7 @@ impl Trying<'_> {
         };
         let mut stored =
             side(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store, 0, false)?;
-        stored.present = Some(sample.drawn().clone());
+        stored.present = Some(sample.held_by(array)?);
         let driver = self.driver_for(&stored)?;
         let values = Values { side: &stored, numbers: &numbers, driver: &driver, is_sample: true };
         let figures = Figures::of(&values, &(), &Silent)
@@ -218,7 +226,7 @@ impl Trying<'_> {
         if values.finite == 0 || values.standard_deviation.is_none_or(|deviation| deviation <= 0.0) {
             return Ok(None);
         }
-        array.present = Some(sample.drawn().clone());
+        array.present = Some(sample.held_by(&trial.array)?);
         let driver = self.driver_for(&array)?;
         let read = Values { side: &array, numbers: &numbers, driver: &driver, is_sample: true };
         let found = read

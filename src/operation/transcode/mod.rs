@@ -26,8 +26,8 @@ mod tree;
 mod verify;
 mod writing;
 
-pub(in crate::operation) use format::version_2::in_v3_form;
+pub(in crate::operation) use format::as_source::as_source;
 pub use pictures::comparisons;
 pub use run::{seal, transcode, transcode_sealed};
-pub(in crate::operation) use sample::{Sample, Sampler, Trial};
+pub(in crate::operation) use sample::{Drawing, Sample, Sampler, Trial};
 pub use sealed::SealedPlan;

@@ -35,7 +35,7 @@ use crate::operation::options::{ChangeOptions, RunOptions, ShapeRequest, ShardRe
 use crate::operation::place::Place;
 use crate::store::{Key, MemoryStore, Node, StoreError};
 use spread::{Population, spread};
-pub(in crate::operation) use trial::Trial;
+pub(in crate::operation) use trial::{Estimate, Trial};
 
 /// The name of the one array in a sample's log.
 const ARRAY: &str = "/";

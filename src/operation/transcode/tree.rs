@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use super::container;
+pub(in crate::operation) use super::format::as_source::as_source;
 use super::format::from_v2::tell_of_members;
-use super::format::version_2::in_v3_form;
 use super::selection::{self, SourceArray};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;
-use crate::metadata::edit::{set_chunk_shape, set_member};
+use crate::metadata::edit::set_member;
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::metadata::v2::netcdf_members;
@@ -194,25 +194,6 @@ fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
         let members = netcdf_members(&array.document);
         tell_of_members((&array.place, ".zarray"), &attributes, members, &mut array.diagnostics);
     }
-}
-
-/// An array as plans take it.
-pub(in crate::operation) fn as_source(opened: OpenedArray) -> OpenedArray {
-    in_v3_form(with_chunks_of_one(opened))
-}
-
-/// An array as it is written where it is copied: a chunk length of 0 along a dimension of length 0 is 1 (SEMANTICS D9).
-fn with_chunks_of_one(mut opened: OpenedArray) -> OpenedArray {
-    if opened.warnings.iter().any(|known| known.is(code::CHUNK_SHAPE_ZERO_EMPTY)) {
-        let chunk_shape = opened.metadata.largest_chunk();
-        if opened.zarr_format == 2 {
-            set_member(&mut opened.document, "chunks", chunk_shape.to_vec());
-        } else {
-            set_chunk_shape(&mut opened.document, chunk_shape);
-        }
-        opened.document_bytes = opened.document.to_document();
-    }
-    opened
 }
 
 /// Says of arrays of v3 without dimensions that none has a name, as xarray needs it in v2, where an array beside them has

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::ratio::{Observed, estimate};
-use super::{Sample, Sampler, elements_inside, stored_bytes};
+use super::{Drawing, Sample, Sampler, elements_inside, stored_bytes};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::position;
 use crate::array::kept::Kept;
@@ -54,8 +54,17 @@ pub(in crate::operation) struct Estimate {
 impl Estimate {
     /// Bytes of all objects: of the chunks, and of the indexes of so many shards.
     pub(in crate::operation) fn bytes_stored(&self, pipeline: &Pipeline, num_objects: u64) -> u64 {
-        let indexes = pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(num_objects);
+        // Shards without any chunk are not written.
+        let shards = if self.bytes > 0.0 { num_objects } else { 0 };
+        let indexes = pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(shards);
         indexes.saturating_add(self.bytes.round() as u64)
+    }
+}
+
+impl Drawing {
+    /// The chunks of SOURCE as it is cut, and absent ones, where they are written.
+    pub(in crate::operation) fn as_it_is(fills: bool) -> Self {
+        Drawing { fills, ..Drawing::default() }
     }
 }
 
@@ -79,9 +88,16 @@ impl Sample {
         &self.array
     }
 
-    /// The chunks of that array that are there.
-    pub(in crate::operation) fn drawn(&self) -> &ChunkSet {
-        &self.drawn
+    /// The drawn chunks that an array holds, which is that of the sample or of a trial: those of nothing but the fill value
+    /// are not written.
+    pub(in crate::operation) fn held_by(&self, array: &OpenedArray) -> Result<ChunkSet, OperationError> {
+        let mut held = Vec::new();
+        for chunk in self.drawn.iter() {
+            if stored_bytes(&array.node, &array.metadata, chunk)? > 0 {
+                held.push(chunk);
+            }
+        }
+        Ok(ChunkSet::from_indices(held))
     }
 
     /// How many times the chunks of the whole array are those of the sample.
