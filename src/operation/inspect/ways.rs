@@ -21,7 +21,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::options::{CfOptions, ChangeOptions, Compression, KeepBits, Missing, QuantizeOptions};
 use crate::operation::quantize::request::Request;
 use crate::operation::stored::side;
-use crate::operation::transcode::{Drawing, Sample, Sampler, Trial, as_source};
+use crate::operation::transcode::{Drawing, Estimate, Sample, Sampler, Trial, as_source};
 use crate::pipeline::Representation;
 
 /// Types that all values are laid over.
@@ -156,7 +156,7 @@ impl Trying<'_> {
     }
 
     fn result(&self, name: String, options: String, trial: &Trial) -> WayResult {
-        let estimate = &trial.estimate;
+        let estimate: &Estimate = &trial.estimate;
         let metadata = &self.source.metadata;
         let objects = if trial.fills { metadata.num_chunks() } else { self.listing.present.len() };
         let bytes = estimate.bytes_stored(&self.source.pipeline, objects);

@@ -11,9 +11,9 @@ mod trial;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::format::as_source::as_source;
 use super::plan::planner::Planner;
 use super::plan::{Blocks, Plan, Settled};
-use super::tree::as_source;
 use crate::array::ChunkSet;
 use crate::array::chunk_set::position;
 use crate::array::interrupt::Interrupt;

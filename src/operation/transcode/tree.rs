@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::container;
-pub(in crate::operation) use super::format::as_source::as_source;
+use super::format::as_source::as_source;
 use super::format::from_v2::tell_of_members;
 use super::selection::{self, SourceArray};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
