@@ -1,6 +1,7 @@
 //! A sample of chunks, and what is estimated from it, as text.
 
 use super::quantity::{bytes, count, counted, figure, percent, seconds, shape};
+use crate::diagnostic::quantity::approximate;
 use crate::operation::sample_result::{CompressionResult, EstimateResult, SampleResult, TriedResult};
 
 /// The bytes and the time: `~164 KiB +- 1.2 %, about 3.0 s`.
@@ -13,9 +14,9 @@ pub(super) fn estimated_together(estimates: &[&EstimateResult]) -> String {
     let bytes_stored = estimates.iter().fold(0_u64, |all, one| all.saturating_add(one.bytes_stored));
     let seconds = estimates.iter().map(|one| one.seconds).sum();
     let squares = estimates.iter().try_fold(0.0, |all, one| {
-        one.uncertainty.map(|share| all + (share * one.bytes_stored as f64).powi(2))
+        one.uncertainty.map(|share| all + (share * approximate(one.bytes_stored)).powi(2))
     });
-    let uncertainty = squares.map(|squares: f64| squares.sqrt() / (bytes_stored as f64).max(1.0));
+    let uncertainty = squares.map(|squares: f64| squares.sqrt() / approximate(bytes_stored).max(1.0));
     let first = estimates.first().map(|one| one.sample.clone());
     let together = first.map(|sample| EstimateResult { bytes_stored, uncertainty, seconds, sample });
     together.as_ref().map_or_else(String::new, estimated)

@@ -56,7 +56,7 @@ pub(super) fn rows(arrays: &[&NodeResult]) -> Table {
         let after = match node.counts.bytes_written.map(bytes) {
             Some(after) if after == before => String::new(),
             after => {
-                let estimated = || node.estimate.as_ref().map(|estimate| sample_text::about(estimate));
+                let estimated = || node.estimate.as_ref().map(sample_text::about);
                 format!("-> {}", estimated().or(after).unwrap_or_else(|| "?".to_owned()))
             }
         };

@@ -8,21 +8,13 @@
 //! `1 - E(d)^2 / (E(x)^2 + E(y)^2 + C)` and `1 - (E(d^2) - E(d)^2) / (var(x) + var(y) + C)`. So a window without differences
 //! has 1 exactly, and is not looked at, and others lose nothing where numbers that are nearly equal are subtracted.
 
-use super::windows::{Weights, WindowLoop};
+pub use super::windows::{RADIUS, Similarity, WINDOW};
+use super::windows::{Rows, STEPS, Weights, WindowLoop};
 use crate::kernel::InstructionSet;
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 
-/// Points from the middle of a window to its edge.
-pub const RADIUS: usize = 5;
-
-/// Points of a window along each side.
-pub const WINDOW: usize = 2 * RADIUS + 1;
-
 /// The standard deviation of the weights, in points.
 const SIGMA: f64 = 1.5;
-
-/// The steps between the 256 values.
-pub(super) const STEPS: f64 = 255.0;
 
 /// The joint range of two levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,38 +28,12 @@ pub struct LevelRange {
 /// Rows of two levels, rounded to 256 values.
 #[derive(Debug, Default)]
 pub struct Band {
-    pub(super) width: usize,
+    width: usize,
     /// Of SOURCE and DEST, 0 where the point does not count.
-    pub(super) values: [Vec<u8>; 2],
+    values: [Vec<u8>; 2],
     /// 1 where the point counts.
-    pub(super) counts: Vec<u8>,
+    counts: Vec<u8>,
     has_gaps: bool,
-}
-
-/// SSIM of some windows: their sum and number.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Similarity {
-    /// The sum over windows.
-    pub sum: f64,
-    /// Windows whose middle counts.
-    pub windows: u64,
-}
-
-impl Similarity {
-    /// Adds the windows that follow.
-    pub fn merge(&mut self, other: Similarity) {
-        self.sum += other.sum;
-        self.windows += other.windows;
-    }
-
-    /// The mean; `None` of no windows.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a count rounded to 53 bits is within the error of the sum"
-    )]
-    pub fn mean(&self) -> Option<f64> {
-        (self.windows > 0).then(|| self.sum / self.windows as f64)
-    }
 }
 
 impl Band {
@@ -158,7 +124,9 @@ impl SimilarityScan {
         if rows < WINDOW || band.width < WINDOW {
             return Similarity::default();
         }
-        let work = (band, rows, &self.weights);
+        let [x, y] = &band.values;
+        let of_band = Rows { width: band.width, values: [x, y], counts: &band.counts };
+        let work = (of_band, rows, &self.weights);
         if band.has_gaps { self.with_gaps.run(work) } else { self.whole.run(work) }
     }
 }

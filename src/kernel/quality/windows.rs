@@ -2,9 +2,54 @@
 
 use std::ops::Range;
 
-use super::similarity::{Band, RADIUS, STEPS, Similarity, WINDOW};
 use super::sums::multiply_add;
 use crate::kernel::dispatch::BlockLoop;
+
+/// Points from the middle of a window to its edge.
+pub const RADIUS: usize = 5;
+
+/// Points of a window along each side.
+pub const WINDOW: usize = 2 * RADIUS + 1;
+
+/// The steps between the 256 values.
+pub(super) const STEPS: f64 = 255.0;
+
+/// SSIM of some windows: their sum and number.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Similarity {
+    /// The sum over windows.
+    pub sum: f64,
+    /// Windows whose middle counts.
+    pub windows: u64,
+}
+
+impl Similarity {
+    /// Adds the windows that follow.
+    pub fn merge(&mut self, other: Similarity) {
+        self.sum += other.sum;
+        self.windows += other.windows;
+    }
+
+    /// The mean; `None` of no windows.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a count rounded to 53 bits is within the error of the sum"
+    )]
+    pub fn mean(&self) -> Option<f64> {
+        (self.windows > 0).then(|| self.sum / self.windows as f64)
+    }
+}
+
+/// Rows of two levels that are rounded to 256 values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows<'a> {
+    /// Points of a row.
+    pub width: usize,
+    /// Of SOURCE and DEST, 0 where the point does not count.
+    pub values: [&'a [u8]; 2],
+    /// 1 where the point counts.
+    pub counts: &'a [u8],
+}
 
 /// The constants of SSIM, 1e-8 of values in [0, 1]; the values here are in [0, 255].
 const CONSTANT: f64 = 1e-8 * STEPS * STEPS;
@@ -65,12 +110,12 @@ struct Maps<'a> {
 pub(super) struct WindowLoop<const GAPS: bool>;
 
 impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
-    type Work<'a> = (&'a Band, usize, &'a Weights);
+    type Work<'a> = (Rows<'a>, usize, &'a Weights);
     type Outcome = Similarity;
 
     #[inline(always)]
     #[expect(clippy::large_stack_arrays, reason = "36 KiB, once for a band: a thread has 2 MiB")]
-    fn run<const ROUNDS: bool>((band, rows, weights): (&Band, usize, &Weights)) -> Similarity {
+    fn run<const ROUNDS: bool>((band, rows, weights): (Rows<'_>, usize, &Weights)) -> Similarity {
         let mut maps = Maps {
             across: &mut [[Row([0.0; TILE]); MAPS]; REACHED_ROWS],
             points: &mut [WideRow([0.0; BLOCK_REACH * LANES]); MAPS],
@@ -90,7 +135,7 @@ impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
 /// SSIM of the windows that lie in some columns.
 #[inline(always)]
 fn tile<const ROUNDS: bool, const GAPS: bool>(
-    band: &Band,
+    band: Rows<'_>,
     columns: Range<usize>,
     rows: usize,
     weights: &Weights,
@@ -157,7 +202,7 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
 
 /// Whether each row has a difference in some columns.
 #[inline(always)]
-fn differing_rows(band: &Band, columns: Range<usize>, rows: usize) -> Vec<bool> {
+fn differing_rows(band: Rows<'_>, columns: Range<usize>, rows: usize) -> Vec<bool> {
     let mut differs = Vec::with_capacity(rows);
     for row in 0..rows {
         let own = row * band.width + columns.start..row * band.width + columns.end;
@@ -184,7 +229,7 @@ fn in_blocks(bytes: &[u8]) -> [u8; BLOCK_REACH * LANES] {
 #[inline(always)]
 fn fill<const ROUNDS: bool, const GAPS: bool>(
     maps: &mut Maps<'_>,
-    band: &Band,
+    band: Rows<'_>,
     (row, columns): (usize, Range<usize>),
     weights: &Weights,
 ) {

@@ -6,6 +6,7 @@ use super::values::{Scan, Values, unit_bytes};
 use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::codec::kinds::BytesSize;
+use crate::diagnostic::quantity::approximate;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Silent;
@@ -160,8 +161,7 @@ impl Trying<'_> {
         let metadata = &self.source.metadata;
         let objects = if trial.fills { metadata.num_chunks() } else { self.listing.present.len() };
         let bytes = estimate.bytes_stored(&self.source.pipeline, objects);
-        #[expect(clippy::cast_precision_loss, reason = "a ratio of two sizes")]
-        let ratio = (bytes > 0).then(|| self.listing.present_bytes as f64 / bytes as f64);
+        let ratio = (bytes > 0).then(|| approximate(self.listing.present_bytes) / approximate(bytes));
         let keep_bits = trial.keep_bits.and_then(|keep| match keep {
             KeepBits::Bits(bits) | KeepBits::Found(bits, _) => Some(u64::from(bits)),
             KeepBits::Auto(_) => None,
@@ -248,8 +248,7 @@ impl Trying<'_> {
         counts.sort_unstable_by(|one, other| other.cmp(one));
         let all: u64 = counts.iter().sum();
         let fullest: u64 = counts.iter().take(FULLEST).sum();
-        #[expect(clippy::cast_precision_loss, reason = "a share of some digits")]
-        let share = fullest as f64 / all.max(1) as f64;
+        let share = approximate(fullest) / approximate(all.max(1));
         let of = quantization.codes.last.abs_diff(quantization.codes.first) + 1;
         Ok(Some(SkewResult { codes: FULLEST as u64, of, share, is_skewed: share > 0.5 }))
     }

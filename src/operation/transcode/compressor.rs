@@ -2,6 +2,7 @@
 
 use super::plan::Plan;
 use super::sample::{Drawing, Sampler};
+use crate::diagnostic::quantity::approximate;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use crate::operation::codec_words::compression;
@@ -79,7 +80,7 @@ impl Sampler<'_> {
             let codecs = chain(words);
             let trial = self.try_way(&sample, &with(codecs.clone()), settled);
             let (bytes, reason) = match trial {
-                Ok(trial) => (Some(trial.estimate.bytes.round() as u64), None),
+                Ok(trial) => (Some(trial.estimate.whole_bytes()), None),
                 // A codec may not be for these elements.
                 Err(error) if error.class() == FaultClass::Data && *words == PCODEC => {
                     (None, Some(error.in_one_line()))
@@ -90,8 +91,8 @@ impl Sampler<'_> {
             tried.push(TriedResult { compress: (*words).to_owned(), codecs, bytes_stored: bytes, reason });
         }
         let least = tried.iter().filter_map(|one| one.bytes_stored).min().unwrap_or(0);
-        let is_as_good =
-            |one: &TriedResult| one.bytes_stored.is_some_and(|bytes| bytes as f64 <= least as f64 * AS_GOOD);
+        let most = approximate(least) * AS_GOOD;
+        let is_as_good = |one: &TriedResult| one.bytes_stored.is_some_and(|bytes| approximate(bytes) <= most);
         let chosen = tried.iter().find(|one| is_as_good(one)).map(|one| one.compress.clone());
         let codecs = chosen.as_deref().map_or_else(|| placeholder(goal), chain);
         let result = CompressionResult { goal: goal.name(), chosen, tried, sample: Some(sample.result()) };

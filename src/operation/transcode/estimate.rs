@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::plan::Plan;
 use super::planning::PlannedArray;
 use super::sample::{Drawing, Sampler};
+use crate::diagnostic::quantity::approximate;
 use crate::engine::job::Job;
 use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
@@ -72,5 +73,5 @@ pub(super) fn with_estimates(
 
 /// How often SOURCE is read beside once for each chunk.
 fn read_times(plan: &Plan) -> f64 {
-    plan.job.num_passes() as f64 * plan.job.read_amplification().max(1.0)
+    approximate(plan.job.num_passes()) * plan.job.read_amplification().max(1.0)
 }

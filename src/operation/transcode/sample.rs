@@ -111,7 +111,7 @@ impl Sampler<'_> {
         let seconds = begun.elapsed().as_secs_f64();
         let is_cut_as_it_was =
             drawing.cut.is_none() && !drawing.fills && !source.metadata.skips() && !source.metadata.is_cut();
-        let array = self.open(&plan)?;
+        let array = Self::open(&plan)?;
         // Of what is decoded on the way, chunks of nothing but the fill value are not there any more.
         let mut left_out = Vec::new();
         for chunk in drawn.iter() {
@@ -209,7 +209,7 @@ impl Sampler<'_> {
     }
 
     /// The array that a plan has written some of.
-    fn open(&self, plan: &Plan) -> Result<OpenedArray, OperationError> {
+    fn open(plan: &Plan) -> Result<OpenedArray, OperationError> {
         let store = &plan.source.store;
         for (key, document) in &plan.documents {
             plan.target.write(key, &document.bytes).map_err(|error| unkept(error, store))?;

@@ -1,6 +1,8 @@
 //! What a sample says of the whole: estimates by ratio, and how far off they may be (Cochran, "Sampling Techniques", 1977,
 //! chapters 5, 6 and 8).
 
+use crate::diagnostic::quantity::approximate;
+
 /// A unit of a sample: what it came to, beside something of which the sum over all units is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Observed {
@@ -46,9 +48,9 @@ pub(super) fn estimate(sample: &[Observed], total: u64, known: f64) -> Sum {
     let residual = |one: &Observed| one.found - ratio * one.known;
     let squares: f64 = sample.windows(2).map(|two| (residual(&two[0]) - residual(&two[1])).powi(2)).sum();
     let freedom = sample.len() - 1;
-    let variance = squares / (2 * freedom) as f64;
-    let left = 1.0 - count as f64 / total as f64;
-    let error = total as f64 * (left * variance / count as f64).sqrt();
+    let variance = squares / approximate(2 * freedom as u64);
+    let left = 1.0 - approximate(count) / approximate(total);
+    let error = approximate(total) * (left * variance / approximate(count)).sqrt();
     let width = STUDENT.get(freedom - 1).copied().unwrap_or(NORMAL);
     Sum { value, uncertainty: Some(width * error / value) }
 }

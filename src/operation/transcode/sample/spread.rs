@@ -61,7 +61,9 @@ impl Population {
 /// the same place.
 pub(super) fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
     let total = u128::from(all.len());
-    let edge = |stretch: u64| (u128::from(stretch) * total / u128::from(count.max(1))) as u64;
+    let edge = |stretch: u64| {
+        u64::try_from(u128::from(stretch) * total / u128::from(count.max(1))).unwrap_or(u64::MAX)
+    };
     let drawn = (0..count).filter_map(|stretch| {
         let (first, end) = (edge(stretch), edge(stretch + 1));
         let length = end.saturating_sub(first).max(1);
@@ -70,7 +72,7 @@ pub(super) fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
     ChunkSet::from_indices(drawn.collect())
 }
 
-/// A number that looks like chance: the finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+/// A number that looks like chance: the finaliser of `SplitMix64` (Steele, Lea and Flood, 2014).
 const fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -7,6 +7,7 @@ use super::{Drawing, Sample, Sampler, elements_inside, stored_bytes};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::position;
 use crate::array::kept::Kept;
+use crate::diagnostic::quantity::approximate;
 use crate::engine::progress::Silent;
 use crate::grid::num_elements;
 use crate::kernel::quantize::QuantizeFigures;
@@ -57,7 +58,17 @@ impl Estimate {
         // Shards without any chunk are not written.
         let shards = if self.bytes > 0.0 { num_objects } else { 0 };
         let indexes = pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(shards);
-        indexes.saturating_add(self.bytes.round() as u64)
+        indexes.saturating_add(self.whole_bytes())
+    }
+
+    /// Bytes of the chunks.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a sum of sizes times a ratio of counts: neither below 0 nor near the end of 64 bits"
+    )]
+    pub(in crate::operation) fn whole_bytes(&self) -> u64 {
+        self.bytes.round() as u64
     }
 }
 
@@ -102,7 +113,11 @@ impl Sample {
 
     /// How many times the chunks of the whole array are those of the sample.
     fn times(&self) -> f64 {
-        if self.drawn.is_empty() { 1.0 } else { self.written.len() as f64 / self.drawn.len() as f64 }
+        if self.drawn.is_empty() {
+            1.0
+        } else {
+            approximate(self.written.len()) / approximate(self.drawn.len())
+        }
     }
 }
 
@@ -154,7 +169,7 @@ impl Sampler<'_> {
         let of_sample = sample.seconds.mul_add(passes, growing.as_secs_f64());
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
         let estimate = Estimate { seconds, ..Self::estimate(sample, &plan)? };
-        let array = self.open(&plan)?;
+        let array = Self::open(&plan)?;
         let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
         Ok(Trial {
             fills,
@@ -170,9 +185,9 @@ impl Sampler<'_> {
     fn estimate(sample: &Sample, plan: &Plan) -> Result<Estimate, OperationError> {
         let metadata = &sample.array.metadata;
         let elements = if sample.written.len() == metadata.num_chunks() {
-            num_elements(&metadata.shape).unwrap_or(u64::MAX) as f64
+            num_elements(&metadata.shape).unwrap_or(u64::MAX)
         } else {
-            sample.written.iter().map(|chunk| elements_inside(chunk, metadata) as f64).sum()
+            sample.written.iter().map(|chunk| elements_inside(chunk, metadata)).sum()
         };
         let (mut by_elements, mut by_bytes) = (Vec::new(), Vec::new());
         for unit in &sample.units {
@@ -182,12 +197,12 @@ impl Sampler<'_> {
                 encoded += stored_bytes(&sample.array.node, metadata, *chunk)?;
                 found += stored_bytes(&plan.target, &plan.destination.metadata, *chunk)?;
             }
-            by_elements.push(Observed { found: found as f64, known: inside as f64 });
-            by_bytes.push(Observed { found: found as f64, known: encoded as f64 });
+            by_elements.push(Observed { found: approximate(found), known: approximate(inside) });
+            by_bytes.push(Observed { found: approximate(found), known: approximate(encoded) });
         }
-        let mut sum = estimate(&by_elements, sample.num_units, elements);
+        let mut sum = estimate(&by_elements, sample.num_units, approximate(elements));
         if let Some(bytes) = sample.source_bytes {
-            let other = estimate(&by_bytes, sample.num_units, bytes as f64);
+            let other = estimate(&by_bytes, sample.num_units, approximate(bytes));
             if other.uncertainty.zip(sum.uncertainty).is_some_and(|(other, own)| other < own) {
                 sum = other;
             }
