@@ -78,6 +78,10 @@ fn bytes_codec(word: &str) -> Result<CodecMetadata, String> {
 }
 
 fn unknown(name: &str) -> String {
+    if name == "auto" {
+        return "`auto` is a word of --compress alone, which keeps what stands in front of the compressor"
+            .to_owned();
+    }
     let (lower, names) = (name.to_lowercase(), names());
     let exact: Vec<&str> =
         names.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();

@@ -76,11 +76,12 @@ fn unknown_codec_is_answered_with_the_nearest_and_the_list() {
                 &["is not a known codec", &format!("Did you mean {meant}?"), "zstd[:LEVEL]"],
             );
         }
-        for text in ["auto", "none,zstd", "zstd:99", "zstd:3:crc", "blosc:lz5", ""] {
+        for text in ["automatic", "none,zstd", "zstd:99", "zstd:3:crc", "blosc:lz5", ""] {
             refused(&["transcode", option, text], &[&format!("for '{option} <")]);
         }
     }
     refused(&["apply-codec", "--codecs", "zsdt"], &["Did you mean `zstd`?"]);
+    refused(&["transcode", "--codecs", "auto"], &["`auto` is a word of --compress alone"]);
 }
 
 #[test]
