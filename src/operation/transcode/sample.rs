@@ -119,6 +119,8 @@ impl Sampler<'_> {
                 left_out.push(chunk);
             }
         }
+        // Shards that are there may lack inner chunks.
+        let lacks_inner = !left_out.is_empty() && source.pipeline.sharding().is_some();
         let present = present.without(&ChunkSet::from_indices(left_out));
         let indexes = source.pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(listing.present.len());
         Ok(Sample {
@@ -128,7 +130,7 @@ impl Sampler<'_> {
             drawn,
             units,
             num_units,
-            lacks_chunks: listing.present.len() < source.metadata.num_chunks(),
+            lacks_chunks: lacks_inner || listing.present.len() < source.metadata.num_chunks(),
             source_bytes: listing
                 .present_bytes
                 .checked_sub(indexes)
