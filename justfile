@@ -15,11 +15,11 @@ format:
 
 # Warnings are errors
 lint:
-    cargo clippy --all-targets --locked -- -D warnings
+    cargo clippy --release --all-targets --locked -- -D warnings
 
 # All tests of Rust
 test:
-    cargo test --locked
+    cargo test --release --locked
 
 # Fuzz one target (document, fill_value, shard_index, pipeline, apply_codec_decode) for so many seconds
 fuzz target seconds:
