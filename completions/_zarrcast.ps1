@@ -162,7 +162,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--no-consolidate', '--no-consolidate', [CompletionResultType]::ParameterName, 'Leave consolidated metadata out')
             [CompletionResult]::new('--verify', '--verify', [CompletionResultType]::ParameterName, 'Read DEST back and compare')
             [CompletionResult]::new('--quality', '--quality', [CompletionResultType]::ParameterName, 'Measure what quantising did to the values, by what is read back of DEST')
-            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print the plan, reading no chunk')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print the plan, reading no chunk but for an estimate')
             [CompletionResult]::new('--estimate', '--estimate', [CompletionResultType]::ParameterName, 'Let the plan say how large DEST will be and how long it takes, from a sample of the chunks that is encoded')
             [CompletionResult]::new('--overwrite', '--overwrite', [CompletionResultType]::ParameterName, 'Replace DEST: an array, a group, an unfinished run or an empty folder')
             [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Go on with an unfinished run of the same command; with no DEST, start')

@@ -156,7 +156,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --no-consolidate 'Leave consolidated metadata out'
             cand --verify 'Read DEST back and compare'
             cand --quality 'Measure what quantising did to the values, by what is read back of DEST'
-            cand --dry-run 'Print the plan, reading no chunk'
+            cand --dry-run 'Print the plan, reading no chunk but for an estimate'
             cand --estimate 'Let the plan say how large DEST will be and how long it takes, from a sample of the chunks that is encoded'
             cand --overwrite 'Replace DEST: an array, a group, an unfinished run or an empty folder'
             cand --resume 'Go on with an unfinished run of the same command; with no DEST, start'

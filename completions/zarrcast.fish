@@ -661,7 +661,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-consolidate -d 'Leave consolidated metadata out'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -d 'Read DEST back and compare'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quality -d 'Measure what quantising did to the values, by what is read back of DEST'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan, reading no chunk'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan, reading no chunk but for an estimate'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l estimate -d 'Let the plan say how large DEST will be and how long it takes, from a sample of the chunks that is encoded'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l overwrite -d 'Replace DEST: an array, a group, an unfinished run or an empty folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l resume -d 'Go on with an unfinished run of the same command; with no DEST, start'

@@ -143,7 +143,7 @@ pub(super) struct TranscodeArguments {
     #[arg(long, value_name = "MEASURE>=NUMBER,...", value_delimiter = ',')]
     require: Vec<Requirement>,
 
-    /// Print the plan, reading no chunk
+    /// Print the plan, reading no chunk but for an estimate
     #[arg(long)]
     dry_run: bool,
 

@@ -271,3 +271,92 @@ fn compressor_words_stand_alone() {
     }
     assert_eq!(test.run(["transcode", "--compress", "auto:Any", "a", "b"]).status, 2);
 }
+
+#[test]
+fn estimate_of_chunks_that_are_alike_does_not_claim_to_be_exact() {
+    let test = CliTest::new();
+    // 2,100 chunks of 4 KiB, of which 21 are looked at; any other may be as large as it likes.
+    let document = json!({
+        "zarr_format": 3, "node_type": "array", "shape": [2100, 1024], "data_type": "float32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 1024]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 0.0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    });
+    test.write("a/zarr.json", document.to_string());
+    for row in 0..2100 {
+        test.write(&format!("a/c/{row}/0"), 1.5_f32.to_le_bytes().repeat(1024));
+    }
+    let found = estimate(&test, &["--compress", "zstd:3", "a", "b"]);
+    assert_eq!((&found["sample"]["chunks"], &found["uncertainty"]), (&json!(21), &json!(null)), "{found}");
+    // Each chunk of codes that are not compressed has as many bytes.
+    let found = estimate(&test, &["--quantize", "uint8", "a", "b"]);
+    assert_eq!(
+        (&found["bytes_stored"], &found["uncertainty"]),
+        (&json!(2100 * 1024), &json!(0.0)),
+        "{found}"
+    );
+}
+
+#[test]
+fn estimate_goes_through_codecs_in_front_of_shards_and_says_what_it_left_out_behind_them() {
+    let test = CliTest::new();
+    write_field(&test, "a", &json!(0.0), false);
+    let chain = |behind: &str| {
+        format!(
+            r#"[{{"name": "cast_value", "configuration": {{"data_type": "int16", "rounding": "nearest-even"}}}},
+            {{"name": "sharding_indexed", "configuration": {{"chunk_shape": [8, 16, 16],
+            "codecs": [{{"name": "bytes", "configuration": {{"endian": "little"}}}}, {{"name": "zstd", "configuration": {{"level": 3, "checksum": false}}}}],
+            "index_codecs": [{{"name": "bytes", "configuration": {{"endian": "little"}}}}]}}}}{behind}]"#
+        )
+    };
+    let plan = |chain: &str| {
+        let arguments = ["-c", "8,16,16", "-s", "16,32,32", "--codecs", chain, "a", "b"];
+        let (found, written) = estimated_and_written(&test, &arguments);
+        (found["bytes_stored"].as_u64().unwrap(), found["uncertainty"].as_f64(), written)
+    };
+    let (estimated, uncertainty, written) = plan(&chain(""));
+    assert_eq!((estimated, uncertainty), (written, Some(0.0)));
+    let (_, uncertainty, _) =
+        plan(&chain(r#", {"name": "zstd", "configuration": {"level": 3, "checksum": false}}"#));
+    assert_eq!(uncertainty, None);
+}
+
+#[test]
+fn estimate_of_bits_that_all_chunks_need_counts_neighbours_across_chunks() {
+    let test = CliTest::new();
+    write_field(&test, "a", &json!("NaN"), false);
+    of_run(&test, &["-c", "1,70,90", "a", "levels"]);
+    let (found, written) =
+        estimated_and_written(&test, &["--keep-bits", "auto", "--compress", "zstd:3", "levels", "b"]);
+    assert_eq!((&found["bytes_stored"], &found["uncertainty"]), (&json!(written), &json!(0.0)));
+}
+
+#[test]
+fn what_auto_tries_is_the_same_whatever_memory_there_is() {
+    let test = CliTest::new();
+    write_field(&test, "a", &json!("NaN"), false);
+    let tried = |memory: &str| {
+        let arguments =
+            ["--dry-run", "--estimate", "--compress", "auto", "--threads", "1", "--max-memory", memory];
+        let arguments: Vec<&str> = arguments.iter().chain(&["a", "b"]).copied().collect();
+        of_run(&test, &arguments)["compression"].clone()
+    };
+    assert_eq!(tried("20MiB"), tried("4GiB"));
+}
+
+#[test]
+fn estimate_of_a_claimed_shape_without_chunks_is_small_and_soon_there() {
+    let test = CliTest::new();
+    let document = json!({
+        "zarr_format": 3, "node_type": "array", "shape": [1_000_000_000_000_u64], "data_type": "float32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1000]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 0.0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    });
+    test.write("a/zarr.json", document.to_string());
+    let found = estimate(
+        &test,
+        &["--fill-value", "1", "--shard-shape", "1000000", "--max-memory", "256MiB", "a", "b"],
+    );
+    assert!(found["sample"]["chunks"].as_u64().unwrap() <= 1 << 14, "{found}");
+}

@@ -22,7 +22,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::options::{CfOptions, ChangeOptions, Compression, KeepBits, Missing, QuantizeOptions};
 use crate::operation::quantize::request::Request;
 use crate::operation::stored::side;
-use crate::operation::transcode::{Drawing, Estimate, Sample, Sampler, Trial, as_source};
+use crate::operation::transcode::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial, as_source};
 use crate::pipeline::Representation;
 
 /// Types that all values are laid over.
@@ -70,7 +70,8 @@ impl Trying<'_> {
         let sampler =
             Sampler { budget: self.budget, interrupt: self.driver.interrupt(), driver: self.driver };
         let source = as_source(self.source.clone());
-        let draw = |fills| sampler.draw(&source, self.listing, &Drawing::as_it_is(fills), self.num_chunks);
+        let size = self.num_chunks.map_or(SampleSize::ByDefault, SampleSize::Chunks);
+        let draw = |fills| sampler.draw(&source, self.listing, &Drawing::as_it_is(fills), size);
         let sample = draw(false)?;
         let values = self.values(&sample)?;
         let compress = (!self.is_compressed()).then_some(COMPRESSOR);
@@ -285,7 +286,11 @@ fn error_of(share: f64, values: &StatsResult) -> Result<f64, &'static str> {
         return Err("no value is finite: there is no standard deviation");
     };
     let error = two_digits_of(deviation * share);
-    if error > 0.0 { Ok(error) } else { Err("all values are equal: there is no standard deviation") }
+    if error > 0.0 {
+        Ok(error)
+    } else {
+        Err("all values that were read are equal: there is no standard deviation")
+    }
 }
 
 /// A positive number with its first two significant digits; others cut off.

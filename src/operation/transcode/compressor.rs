@@ -1,7 +1,7 @@
 //! `--compress auto`: the best of a few chains, found by encoding a sample of what will be written.
 
 use super::plan::Plan;
-use super::sample::{Drawing, Sampler};
+use super::sample::{Drawing, Estimate, SampleSize, Sampler};
 use crate::diagnostic::quantity::approximate;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
@@ -14,8 +14,8 @@ use crate::operation::sample_result::{CompressionResult, TriedResult};
 /// `--resume` makes it again.
 const SAMPLE_BYTES: u64 = 16 << 20;
 
-/// Chunks that are tried, at least and at most.
-const SAMPLE_CHUNKS: [u64; 2] = [4, 256];
+/// Chunks that are tried, at most.
+const SAMPLE_CHUNKS: u64 = 256;
 
 /// A chain that takes no more than this times the least is as good, if it is the quicker one.
 const AS_GOOD: f64 = 1.01;
@@ -70,17 +70,22 @@ impl Sampler<'_> {
         options: &ChangeOptions,
     ) -> Result<(Vec<CodecMetadata>, CompressionResult), OperationError> {
         let with = |codecs| ChangeOptions { compress: Some(Compression::Codecs(codecs)), ..options.clone() };
-        let sample =
-            self.draw(&plan.source, &plan.listing, &Drawing::of(plan, options), Some(chunks_of(plan)))?;
+        let size = SampleSize::Always(chunks_of(plan));
+        let sample = self.draw(&plan.source, &plan.listing, &Drawing::of(plan, options), size)?;
         let settled = plan.quantization.as_ref().filter(|quantization| !quantization.is_open);
-        let mut tried = Vec::new();
+        let (mut tried, mut times) = (Vec::new(), None);
         // Others, such as complex numbers, zarr-python does not read back from it.
         let are_numbers = plan.destination.pipeline.input.data_type.number().is_some();
         for words in chains(goal).iter().filter(|words| are_numbers || **words != PCODEC) {
             let codecs = chain(words);
             let trial = self.try_way(&sample, &with(codecs.clone()), settled);
             let (bytes, reason) = match trial {
-                Ok(trial) => (Some(trial.estimate.whole_bytes()), None),
+                Ok(trial) => {
+                    // By one ratio: so they compare as what the sample came to does.
+                    let estimate = trial.estimate;
+                    let times = *times.get_or_insert(estimate.bytes / estimate.found.max(1.0));
+                    (Some(Estimate { bytes: estimate.found * times, ..estimate }.whole_bytes()), None)
+                }
                 // A codec may not be for these elements.
                 Err(error) if error.class() == FaultClass::Data && *words == PCODEC => {
                     (None, Some(error.in_one_line()))
@@ -105,6 +110,5 @@ fn chunks_of(plan: &Plan) -> u64 {
     let element = plan.source.data_type.size().map_or(16, |size| size as u64);
     let shape = plan.destination.pipeline.innermost_chunk_shape();
     let bytes = shape.iter().fold(element, |all, length| all.saturating_mul(*length));
-    let [least, most] = SAMPLE_CHUNKS;
-    (SAMPLE_BYTES / bytes.max(1)).clamp(least, most)
+    (SAMPLE_BYTES / bytes.max(1)).clamp(1, SAMPLE_CHUNKS)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::plan::Plan;
 use super::planning::PlannedArray;
-use super::sample::{Drawing, Sampler};
+use super::sample::{Drawing, SampleSize, Sampler};
 use crate::diagnostic::quantity::approximate;
 use crate::engine::job::Job;
 use crate::engine::progress::Progress;
@@ -37,12 +37,12 @@ impl Sampler<'_> {
     fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult, OperationError> {
         let PlannedArray { change, plan, .. } = array;
         let mut drawing = Drawing::of(plan, change);
-        let mut sample = self.draw(&plan.source, &plan.listing, &drawing, None)?;
+        let mut sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
         let mut trial = self.try_way(&sample, change, None)?;
         if trial.fills && !drawing.fills {
             // Only the values have told that absent chunks are written.
             drawing.fills = true;
-            sample = self.draw(&plan.source, &plan.listing, &drawing, None)?;
+            sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
             trial = self.try_way(&sample, change, None)?;
         }
         let estimate = trial.estimate;

@@ -29,5 +29,5 @@ mod writing;
 pub(in crate::operation) use format::as_source::as_source;
 pub use pictures::comparisons;
 pub use run::{seal, transcode, transcode_sealed};
-pub(in crate::operation) use sample::{Drawing, Estimate, Sample, Sampler, Trial};
+pub(in crate::operation) use sample::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial};
 pub use sealed::SealedPlan;

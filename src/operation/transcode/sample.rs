@@ -43,6 +43,9 @@ const ARRAY: &str = "/";
 /// The most bytes that chunks which are read together have decoded, where each is a part of larger ones of SOURCE.
 const UNIT_BYTES: u64 = 32 << 20;
 
+/// The most of them.
+const UNIT_CHUNKS: u64 = 256;
+
 /// Who draws samples and tries ways, and what may be used for it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::operation) struct Sampler<'a> {
@@ -80,13 +83,13 @@ pub(in crate::operation) struct Sample {
 }
 
 impl Sampler<'_> {
-    /// Draws a sample of SOURCE's chunks; of `count` chunks, where so many are asked for.
+    /// Draws a sample of SOURCE's chunks, of so many.
     pub(in crate::operation) fn draw(
         &self,
         source: &OpenedArray,
         listing: &Listing,
         drawing: &Drawing,
-        count: Option<u64>,
+        count: SampleSize,
     ) -> Result<Sample, OperationError> {
         let (plan, group_shape) = self.plan_of_sample(source, &listing.present, drawing)?;
         let metadata = &plan.destination.metadata;
@@ -94,7 +97,9 @@ impl Sampler<'_> {
             None => (listing.present.clone(), None),
             Some(job) => {
                 let groups = group_shape.map(|shape| {
-                    let all = || ChunkSet::full(job.transfer.grid_of(&shape).counts().iter().product());
+                    let counts =
+                        job.transfer.grid_of(&shape).counts().iter().copied().fold(1, u64::saturating_mul);
+                    let all = || ChunkSet::full(counts);
                     if drawing.fills { all() } else { job.transfer.overlapped(&shape) }
                 });
                 (job.transfer.overlapped_by(&metadata.grid), groups)
@@ -103,7 +108,12 @@ impl Sampler<'_> {
         let written = if drawing.fills { ChunkSet::full(metadata.num_chunks()) } else { present.clone() };
         let num_units = units.as_ref().unwrap_or(&written).len();
         let population = self.population(&plan, num_units);
-        let chosen = spread(units.as_ref().unwrap_or(&written), population.num_drawn(count));
+        let count = match count {
+            SampleSize::ByDefault => population.num_drawn(None),
+            SampleSize::Chunks(count) => population.num_drawn(Some(count)),
+            SampleSize::Always(count) => Population { memory: u64::MAX, ..population }.num_drawn(Some(count)),
+        };
+        let chosen = spread(units.as_ref().unwrap_or(&written), count);
         let units = chunks_of_units(&plan, &chosen);
         let drawn = ChunkSet::from_indices(units.iter().flatten().copied().collect());
         let begun = Instant::now();
@@ -239,6 +249,17 @@ impl Sampler<'_> {
     }
 }
 
+/// How many chunks a sample has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::operation) enum SampleSize {
+    /// As many as there is reason for, and room.
+    ByDefault,
+    /// So many, or as there is room for.
+    Chunks(u64),
+    /// So many, whatever the room: what is found decides what a run writes, on any machine.
+    Always(u64),
+}
+
 /// Which chunks a sample is of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::operation) struct Drawing {
@@ -292,12 +313,14 @@ fn unit_shape(source_chunk: &[u64], plan: &Plan) -> Vec<u64> {
     let metadata = &plan.destination.metadata;
     let element = plan.source.data_type.size().map_or(16, |size| size as u64);
     let mut shape = metadata.largest_chunk().to_vec();
+    let mut chunks = 1;
     for dimension in (0..shape.len()).rev() {
         let own = shape[dimension].max(1);
         let others = num_elements(&shape).unwrap_or(u64::MAX) / own;
         let most = UNIT_BYTES / others.saturating_mul(element).saturating_mul(own).max(1);
-        let wanted = (source_chunk[dimension] / own).max(1);
-        shape[dimension] = own * wanted.min(most.max(1));
+        let wanted = (source_chunk[dimension] / own).max(1).min(most.max(1)).min(UNIT_CHUNKS / chunks);
+        chunks *= wanted;
+        shape[dimension] = own * wanted;
     }
     shape
 }

@@ -17,8 +17,8 @@ pub(super) struct Observed {
 pub(super) struct Sum {
     /// The sum over all units.
     pub value: f64,
-    /// Half the width of the interval that holds the true sum 19 times of 20, as a share of the estimate; `None` where one
-    /// unit of several cannot tell.
+    /// Half the width of the interval that holds the true sum 19 times of 20, as a share of the estimate; 0 of all units,
+    /// and `None` where those of the sample cannot tell: there is one, or they are all alike.
     pub uncertainty: Option<f64>,
 }
 
@@ -27,6 +27,9 @@ const STUDENT: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
+
+/// Shares that are no more come of rounding.
+const ALIKE: f64 = 1e-9;
 
 /// The same of the normal distribution.
 const NORMAL: f64 = 1.960;
@@ -39,10 +42,10 @@ pub(super) fn estimate(sample: &[Observed], total: u64, known: f64) -> Sum {
     let ratio = if beside > 0.0 { found / beside } else { 0.0 };
     let value = ratio * known;
     let count = sample.len() as u64;
-    if count >= total || value == 0.0 {
-        return Sum { value, uncertainty: Some(0.0).filter(|_| count >= total || count > 1) };
+    if count >= total {
+        return Sum { value, uncertainty: Some(0.0) };
     }
-    if count < 2 {
+    if count < 2 || value == 0.0 {
         return Sum { value, uncertainty: None };
     }
     let residual = |one: &Observed| one.found - ratio * one.known;
@@ -52,7 +55,8 @@ pub(super) fn estimate(sample: &[Observed], total: u64, known: f64) -> Sum {
     let left = 1.0 - approximate(count) / approximate(total);
     let error = approximate(total) * (left * variance / approximate(count)).sqrt();
     let width = STUDENT.get(freedom - 1).copied().unwrap_or(NORMAL);
-    Sum { value, uncertainty: Some(width * error / value) }
+    // Where all are alike, nothing is known of those that are not.
+    Sum { value, uncertainty: Some(width * error / value).filter(|share| *share > ALIKE) }
 }
 
 #[cfg(test)]
@@ -70,9 +74,11 @@ mod tests {
     }
 
     #[test]
-    fn estimate_of_what_goes_with_the_known_is_exact() {
+    fn units_that_are_alike_tell_no_uncertainty() {
         let some = observed(&[2.0, 6.0, 4.0], &[1.0, 3.0, 2.0]);
-        assert_eq!(estimate(&some, 100, 170.0), Sum { value: 340.0, uncertainty: Some(0.0) });
+        assert_eq!(estimate(&some, 100, 170.0), Sum { value: 340.0, uncertainty: None });
+        let close = observed(&[0.1, 0.3, 0.7], &[0.1, 0.3, 0.7]);
+        assert_eq!(estimate(&close, 100, 170.0).uncertainty, None);
     }
 
     #[test]
@@ -90,6 +96,7 @@ mod tests {
         let one = observed(&[10.0], &[1.0]);
         assert_eq!(estimate(&one, 2, 2.0), Sum { value: 20.0, uncertainty: None });
         assert_eq!(estimate(&[], 0, 0.0), Sum { value: 0.0, uncertainty: Some(0.0) });
-        assert_eq!(estimate(&observed(&[0.0, 0.0], &[1.0, 1.0]), 9, 9.0).uncertainty, Some(0.0));
+        assert_eq!(estimate(&observed(&[0.0, 0.0], &[1.0, 1.0]), 9, 9.0).uncertainty, None);
+        assert_eq!(estimate(&observed(&[0.0, 0.0], &[1.0, 1.0]), 2, 2.0).uncertainty, Some(0.0));
     }
 }

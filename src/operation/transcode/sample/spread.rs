@@ -14,6 +14,12 @@ const LARGE_OF_MANY: (u64, u64) = (LEAST_CHUNKS * ONE_OF, 8 << 20);
 /// Any array is large from so many decoded bytes on.
 const LARGE: u64 = 64 << 20;
 
+/// The most chunks of a sample for which no number is asked.
+const MOST_CHUNKS: u64 = 1 << 14;
+
+/// Memory that a chunk takes beside its bytes: its key, its places in lists, its buffers.
+const CHUNK_OVERHEAD: u64 = 1 << 10;
+
 /// Decoded bytes of an array that is not large that are read whatever their share is.
 const BYTES_OF_A_SMALL_ARRAY: u64 = 16 << 20;
 
@@ -37,9 +43,11 @@ pub(super) struct Population {
 impl Population {
     /// How many units are drawn; `asked` chunks of DEST, where so many are asked for.
     pub(super) fn num_drawn(&self, asked: Option<u64>) -> u64 {
-        let wanted =
-            asked.map_or_else(|| self.by_default(), |chunks| chunks.div_ceil(self.chunks_per_unit.max(1)));
-        let room = self.memory / self.unit_bytes.max(1);
+        let chunks = self.chunks_per_unit.max(1);
+        let most = (MOST_CHUNKS / chunks).max(1);
+        let wanted = asked.map_or_else(|| self.by_default().min(most), |asked| asked.div_ceil(chunks));
+        let held = self.unit_bytes.saturating_add(chunks.saturating_mul(CHUNK_OVERHEAD));
+        let room = self.memory / held;
         wanted.min(room).clamp(1, self.units.max(1)).min(self.units)
     }
 
@@ -106,6 +114,15 @@ mod tests {
     }
 
     #[test]
+    fn chunks_of_a_few_bytes_do_not_make_a_sample_of_millions() {
+        assert_eq!(population(1_000_000_000_000, 1 << 10).num_drawn(None), MOST_CHUNKS);
+        let tiny = Population { chunks_per_unit: 256, ..population(1_000_000, 256 * 4) };
+        assert_eq!(tiny.num_drawn(None), MOST_CHUNKS / 256);
+        let asked = Population { memory: 1 << 20, ..population(1_000_000_000, 4) };
+        assert_eq!(asked.num_drawn(Some(u64::MAX)), (1 << 20) / (CHUNK_OVERHEAD + 4));
+    }
+
+    #[test]
     fn sample_of_a_small_array_has_what_is_read_at_once() {
         assert_eq!(population(100, 1 << 10).num_drawn(None), 100);
         assert_eq!(population(2000, 1 << 10).num_drawn(None), 2000);
@@ -114,7 +131,11 @@ mod tests {
 
     #[test]
     fn sample_keeps_to_the_memory_and_has_one_unit_at_least() {
-        assert_eq!(Population { memory: 5 << 20, ..population(400, 1 << 20) }.num_drawn(None), 5);
+        assert_eq!(
+            Population { memory: 5 * (CHUNK_OVERHEAD + (1 << 20)), ..population(400, 1 << 20) }
+                .num_drawn(None),
+            5
+        );
         assert_eq!(Population { memory: 0, ..population(400, 1 << 20) }.num_drawn(Some(9)), 1);
         assert_eq!(Population { chunks_per_unit: 8, ..population(400, 64 << 20) }.num_drawn(None), 4);
         assert_eq!(Population { amplification: 4, ..population(40_000, 1 << 20) }.num_drawn(None), 100);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::ratio::{Observed, estimate};
+use super::ratio::{Observed, Sum, estimate};
 use super::{Drawing, Sample, Sampler, elements_inside, stored_bytes};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::position;
@@ -21,7 +21,10 @@ use crate::operation::quantize::request::Request;
 use crate::operation::sample_result::SampleResult;
 use crate::operation::transcode::plan::keep_bits::{self, Chunks};
 use crate::operation::transcode::plan::{Plan, Settled};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{BytesSize, Pipeline, Representation};
+
+/// Written chunks whose elements are counted one by one, where they are not all.
+const MOST_COUNTED: u64 = 1 << 20;
 
 /// What a change made of a sample.
 #[derive(Debug)]
@@ -45,6 +48,8 @@ pub(in crate::operation) struct Trial {
 pub(in crate::operation) struct Estimate {
     /// Bytes of its chunks.
     pub bytes: f64,
+    /// Bytes of those of the sample.
+    pub found: f64,
     /// Half the width of the interval that holds the true sum 19 times of 20, as a share of it; `None` where the sample is
     /// too small to tell.
     pub uncertainty: Option<f64>,
@@ -111,6 +116,11 @@ impl Sample {
         Ok(ChunkSet::from_indices(held))
     }
 
+    /// Whether it has all chunks.
+    fn is_whole(&self) -> bool {
+        self.drawn.len() >= self.written.len()
+    }
+
     /// How many times the chunks of the whole array are those of the sample.
     fn times(&self) -> f64 {
         if self.drawn.is_empty() {
@@ -129,7 +139,8 @@ impl Sampler<'_> {
         options: &ChangeOptions,
         settled: Option<&Quantization>,
     ) -> Result<Trial, OperationError> {
-        let mut options = of_chunks_alone(options);
+        let (mut options, is_cut_off) = of_chunks_alone(options);
+        let finds_bits = matches!(options.keep_bits, Some(KeepBits::Auto(_)));
         let (there, none) = (sample.drawn.common(&sample.present), Kept::default());
         // What grows with the array, and what does not.
         let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
@@ -156,7 +167,7 @@ impl Sampler<'_> {
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
             passes += 1.0;
             let using = (self.budget, self.interrupt);
-            let chunks = Chunks { present: &there, are_all: false };
+            let chunks = Chunks { present: &there, are_all: sample.is_whole() };
             let begun = Instant::now();
             options.keep_bits = Some(keep_bits::find(&sample.array, chunks, share, using, &Silent)?);
             growing += begun.elapsed();
@@ -168,7 +179,11 @@ impl Sampler<'_> {
         growing += begun.elapsed();
         let of_sample = sample.seconds.mul_add(passes, growing.as_secs_f64());
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
-        let estimate = Estimate { seconds, ..Self::estimate(sample, &plan)? };
+        let mut estimate = Estimate { seconds, ..Self::estimate(sample, &plan)? };
+        // Bits that a few chunks need are a guess at those of all; and nothing was tried of what stands behind shards.
+        if is_cut_off || (finds_bits && !sample.is_whole()) {
+            estimate.uncertainty = None;
+        }
         let array = Self::open(&plan)?;
         let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
         Ok(Trial {
@@ -184,8 +199,13 @@ impl Sampler<'_> {
     /// The bytes of all chunks: by their elements, or by what SOURCE's chunks take, whichever tells more.
     fn estimate(sample: &Sample, plan: &Plan) -> Result<Estimate, OperationError> {
         let metadata = &sample.array.metadata;
+        let all_elements = num_elements(&metadata.shape).unwrap_or(u64::MAX);
         let elements = if sample.written.len() == metadata.num_chunks() {
-            num_elements(&metadata.shape).unwrap_or(u64::MAX)
+            all_elements
+        } else if sample.written.len() > MOST_COUNTED {
+            // How many of them lie beyond the edge is not looked up.
+            let most = num_elements(metadata.largest_chunk()).unwrap_or(u64::MAX);
+            sample.written.len().saturating_mul(most).min(all_elements)
         } else {
             sample.written.iter().map(|chunk| elements_inside(chunk, metadata)).sum()
         };
@@ -200,29 +220,55 @@ impl Sampler<'_> {
             by_elements.push(Observed { found: approximate(found), known: approximate(inside) });
             by_bytes.push(Observed { found: approximate(found), known: approximate(encoded) });
         }
+        let found = by_elements.iter().map(|one| one.found).sum();
         let mut sum = estimate(&by_elements, sample.num_units, approximate(elements));
+        let size = plan.destination.pipeline.input.data_type.size().map(|size| size as u64);
+        // No chain makes of chunks much more than their elements.
+        let most = size.map_or(f64::INFINITY, |size| 2.0 * approximate(size.saturating_mul(elements)));
+        let is_fixed =
+            matches!(plan.destination.pipeline.output(), Some(Representation::Bytes(BytesSize::Fixed(_))));
+        // Where each chunk has so many bytes, units that are alike are as all others.
+        let tells_all = |sum: &Sum| is_fixed && sum.value > 0.0 && sample.units.len() > 1;
+        let exact =
+            |sum: Sum| Sum { uncertainty: sum.uncertainty.or(Some(0.0).filter(|_| tells_all(&sum))), ..sum };
+        sum = exact(sum);
         if let Some(bytes) = sample.source_bytes {
-            let other = estimate(&by_bytes, sample.num_units, approximate(bytes));
-            if other.uncertainty.zip(sum.uncertainty).is_some_and(|(other, own)| other < own) {
+            let other = exact(estimate(&by_bytes, sample.num_units, approximate(bytes)));
+            let tells_more = match (other.uncertainty, sum.uncertainty) {
+                (Some(other), Some(own)) => other < own,
+                // Sizes in SOURCE are known of chunks that were not drawn, too.
+                (other, own) => own.is_none() || other.is_some(),
+            };
+            if tells_more && other.value <= most {
                 sum = other;
             }
         }
-        Ok(Estimate { bytes: sum.value, uncertainty: sum.uncertainty, seconds: 0.0 })
+        Ok(Estimate { bytes: sum.value, found, uncertainty: sum.uncertainty, seconds: 0.0 })
     }
 }
 
-/// The options for chunks that lie as they are to lie already, without shards.
-fn of_chunks_alone(options: &ChangeOptions) -> ChangeOptions {
-    let codecs = options.codecs.as_ref().map(|codecs| innermost(codecs));
+/// The options for chunks that lie as they are to lie already, without shards; and whether codecs are left out for that.
+fn of_chunks_alone(options: &ChangeOptions) -> (ChangeOptions, bool) {
+    let chain = options.codecs.as_ref().map(|codecs| without_shards(codecs));
+    let is_cut_off = chain.as_ref().is_some_and(|(_, is_cut_off)| *is_cut_off);
     let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
-    ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() }
+    let codecs = chain.map(|(codecs, _)| codecs);
+    (ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() }, is_cut_off)
 }
 
-/// The chain of the innermost chunks.
-fn innermost(codecs: &[Json]) -> Vec<Json> {
+/// The codecs that an innermost chunk goes through: those in front of shards, and those inside. Whether some stand behind
+/// shards, which they compress as a whole.
+fn without_shards(codecs: &[Json]) -> (Vec<Json>, bool) {
     let inside = |codec: &Json| match codec.pointer("/configuration/codecs") {
         Some(Json::Array(codecs)) => Some(codecs.clone()),
         _ => None,
     };
-    codecs.iter().find_map(inside).map_or_else(|| codecs.to_vec(), |inside| innermost(&inside))
+    let Some((place, inner)) =
+        codecs.iter().enumerate().find_map(|(place, codec)| Some((place, inside(codec)?)))
+    else {
+        return (codecs.to_vec(), false);
+    };
+    let (inner, is_cut_off) = without_shards(&inner);
+    let chain = codecs[..place].iter().cloned().chain(inner).collect();
+    (chain, is_cut_off || place + 1 < codecs.len())
 }
