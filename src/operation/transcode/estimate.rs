@@ -51,7 +51,9 @@ impl Sampler<'_> {
         let (bytes_stored, uncertainty) = known.filter(|bytes| *bytes > 0).map_or_else(
             || {
                 let bytes = estimate.bytes_stored(&plan.destination.pipeline, plan.job.num_written());
-                (bytes, estimate.uncertainty)
+                // How many shards have no chunk left, and are not written, is not known.
+                let counts_shards = plan.destination.pipeline.sharding().is_some() && estimate.lacks_some;
+                (bytes, estimate.uncertainty.filter(|_| !counts_shards))
             },
             |bytes| (bytes, Some(0.0)),
         );

@@ -50,6 +50,8 @@ pub(in crate::operation) struct Estimate {
     pub bytes: f64,
     /// Bytes of those of the sample.
     pub found: f64,
+    /// Whether some of those are not written, since they came to nothing but the fill value.
+    pub lacks_some: bool,
     /// Half the width of the interval that holds the true sum 19 times of 20, as a share of it; `None` where the sample is
     /// too small to tell.
     pub uncertainty: Option<f64>,
@@ -209,13 +211,15 @@ impl Sampler<'_> {
         } else {
             sample.written.iter().map(|chunk| elements_inside(chunk, metadata)).sum()
         };
-        let (mut by_elements, mut by_bytes) = (Vec::new(), Vec::new());
+        let (mut by_elements, mut by_bytes, mut lacks_some) = (Vec::new(), Vec::new(), false);
         for unit in &sample.units {
             let (mut found, mut inside, mut encoded) = (0, 0, 0);
             for chunk in unit {
                 inside += elements_inside(*chunk, metadata);
                 encoded += stored_bytes(&sample.array.node, metadata, *chunk)?;
-                found += stored_bytes(&plan.target, &plan.destination.metadata, *chunk)?;
+                let written = stored_bytes(&plan.target, &plan.destination.metadata, *chunk)?;
+                lacks_some |= written == 0;
+                found += written;
             }
             by_elements.push(Observed { found: approximate(found), known: approximate(inside) });
             by_bytes.push(Observed { found: approximate(found), known: approximate(encoded) });
@@ -243,7 +247,7 @@ impl Sampler<'_> {
                 sum = other;
             }
         }
-        Ok(Estimate { bytes: sum.value, found, uncertainty: sum.uncertainty, seconds: 0.0 })
+        Ok(Estimate { bytes: sum.value, found, lacks_some, uncertainty: sum.uncertainty, seconds: 0.0 })
     }
 }
 
