@@ -360,3 +360,13 @@ fn estimate_of_a_claimed_shape_without_chunks_is_small_and_soon_there() {
     );
     assert!(found["sample"]["chunks"].as_u64().unwrap() <= 1 << 14, "{found}");
 }
+
+#[test]
+fn estimate_counts_no_shard_that_has_no_chunk_left() {
+    let test = CliTest::new();
+    let chunks = [Some([0.0; 4]), Some([1.0, 2.0, 3.0, 4.5]), Some([0.0; 4]), Some([5.0; 4])];
+    test.write_float32("a", "0", &chunks);
+    of_run(&test, &["--write-empty-chunks", "--shard-shape", "4", "a", "shards"]);
+    let (found, written) = estimated_and_written(&test, &["--compress", "zstd:1", "shards", "b"]);
+    assert_eq!((&found["bytes_stored"], &found["uncertainty"]), (&json!(written), &json!(0.0)));
+}

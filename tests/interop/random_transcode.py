@@ -193,15 +193,13 @@ def check_nothing_new(case):
 
 
 def check_estimates(case, result):
-    """Fail unless a plan of what was written could be estimated, and was estimated as it came, where it says so: all chunks are in the samples."""
+    """Fail unless a plan of what was written could be estimated, and was estimated as it came: all chunks are in the samples."""
     assert case.estimated is not None, "the plan has no estimate, and the run ended well"
     for node in result["nodes"]:
         estimate = case.estimated[node["path"]]
         if estimate is not None:
             assert estimate["sample"]["chunks"] == estimate["sample"]["of"], estimate
-            # Where chunks come to nothing, it is not known whether shards do: their indexes are counted.
-            is_it = (lambda stored, written: stored == written) if estimate["uncertainty"] == 0 else (lambda stored, written: stored >= written)
-            assert is_it(estimate["bytes_stored"], node["bytes_written"]), f"{node['path']}: {estimate} of {node['bytes_written']}"
+            assert estimate["bytes_stored"] == node["bytes_written"], f"{node['path']}: {estimate} of {node['bytes_written']}"
 
 
 def checksum(path):

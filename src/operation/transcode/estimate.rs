@@ -46,14 +46,18 @@ impl Sampler<'_> {
             trial = self.try_way(&sample, change, None)?;
         }
         let estimate = trial.estimate;
+        let destination = &plan.destination;
+        let shards = if destination.pipeline.sharding().is_some() {
+            sample.shards_held_by(&trial.array, &destination.metadata.grid)?
+        } else {
+            None
+        };
         // What is copied is known.
         let known = matches!(plan.job, Job::Copy(_)).then_some(plan.listing.present_bytes);
         let (bytes_stored, uncertainty) = known.filter(|bytes| *bytes > 0).map_or_else(
             || {
-                let bytes = estimate.bytes_stored(&plan.destination.pipeline, plan.job.num_written());
-                // How many shards have no chunk left, and are not written, is not known.
-                let counts_shards = plan.destination.pipeline.sharding().is_some() && estimate.lacks_some;
-                (bytes, estimate.uncertainty.filter(|_| !counts_shards))
+                let objects = shards.unwrap_or_else(|| plan.job.num_written());
+                (estimate.bytes_stored(&destination.pipeline, objects), estimate.uncertainty)
             },
             |bytes| (bytes, Some(0.0)),
         );

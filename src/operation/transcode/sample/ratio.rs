@@ -28,11 +28,11 @@ const STUDENT: [f64; 30] = [
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// Shares that are no more come of rounding.
-const ALIKE: f64 = 1e-9;
-
 /// The same of the normal distribution.
 const NORMAL: f64 = 1.960;
+
+/// Shares that are no more come of rounding.
+const ALIKE: f64 = 1e-9;
 
 /// The sum over `total` units from a sample of them in their order, one of each stretch, where what is known of all comes to
 /// `known`. The variance is that of successive differences, which a slow change along the units does not add to.

@@ -1,5 +1,6 @@
 //! A way of storing an array, tried on a sample of its chunks.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::ratio::{Observed, Sum, estimate};
@@ -9,7 +10,7 @@ use crate::array::chunk_set::position;
 use crate::array::kept::Kept;
 use crate::diagnostic::quantity::approximate;
 use crate::engine::progress::Silent;
-use crate::grid::num_elements;
+use crate::grid::{Grid, num_elements};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
@@ -50,8 +51,6 @@ pub(in crate::operation) struct Estimate {
     pub bytes: f64,
     /// Bytes of those of the sample.
     pub found: f64,
-    /// Whether some of those are not written, since they came to nothing but the fill value.
-    pub lacks_some: bool,
     /// Half the width of the interval that holds the true sum 19 times of 20, as a share of it; `None` where the sample is
     /// too small to tell.
     pub uncertainty: Option<f64>,
@@ -116,6 +115,24 @@ impl Sample {
             }
         }
         Ok(ChunkSet::from_indices(held))
+    }
+
+    /// Shards of a grid that a trial leaves a chunk in, which are those that are written; `None` where chunks are not in it.
+    pub(in crate::operation) fn shards_held_by(
+        &self,
+        array: &OpenedArray,
+        shards: &Grid,
+    ) -> Result<Option<u64>, OperationError> {
+        if !self.is_whole() {
+            return Ok(None);
+        }
+        let metadata = &array.metadata;
+        let shard_of = |chunk| -> Vec<u64> {
+            let start = metadata.grid.start_of(&position(chunk, metadata));
+            start.iter().enumerate().map(|(dimension, at)| shards.chunk_of(dimension, *at)).collect()
+        };
+        let held: BTreeSet<Vec<u64>> = self.held_by(array)?.iter().map(shard_of).collect();
+        Ok(Some(held.len() as u64))
     }
 
     /// Whether it has all chunks.
@@ -211,15 +228,13 @@ impl Sampler<'_> {
         } else {
             sample.written.iter().map(|chunk| elements_inside(chunk, metadata)).sum()
         };
-        let (mut by_elements, mut by_bytes, mut lacks_some) = (Vec::new(), Vec::new(), false);
+        let (mut by_elements, mut by_bytes) = (Vec::new(), Vec::new());
         for unit in &sample.units {
             let (mut found, mut inside, mut encoded) = (0, 0, 0);
             for chunk in unit {
                 inside += elements_inside(*chunk, metadata);
                 encoded += stored_bytes(&sample.array.node, metadata, *chunk)?;
-                let written = stored_bytes(&plan.target, &plan.destination.metadata, *chunk)?;
-                lacks_some |= written == 0;
-                found += written;
+                found += stored_bytes(&plan.target, &plan.destination.metadata, *chunk)?;
             }
             by_elements.push(Observed { found: approximate(found), known: approximate(inside) });
             by_bytes.push(Observed { found: approximate(found), known: approximate(encoded) });
@@ -238,16 +253,14 @@ impl Sampler<'_> {
         sum = exact(sum);
         if let Some(bytes) = sample.source_bytes {
             let other = exact(estimate(&by_bytes, sample.num_units, approximate(bytes)));
-            let tells_more = match (other.uncertainty, sum.uncertainty) {
-                (Some(other), Some(own)) => other < own,
-                // Sizes in SOURCE are known of chunks that were not drawn, too.
-                (other, own) => own.is_none() || other.is_some(),
-            };
+            // Sizes in SOURCE are known of chunks that were not drawn, too.
+            let tells_more =
+                sum.uncertainty.is_none_or(|own| other.uncertainty.is_some_and(|other| other < own));
             if tells_more && other.value <= most {
                 sum = other;
             }
         }
-        Ok(Estimate { bytes: sum.value, found, lacks_some, uncertainty: sum.uncertainty, seconds: 0.0 })
+        Ok(Estimate { bytes: sum.value, found, uncertainty: sum.uncertainty, seconds: 0.0 })
     }
 }
 
