@@ -10,6 +10,9 @@
 
 mod bombs;
 mod case;
+#[expect(unreachable_pub, reason = "a library of `fuzz`")]
+#[path = "../../fuzz/targets/checks.rs"]
+mod checks;
 mod chunk_bytes;
 mod codec_chains;
 mod documents;
@@ -17,6 +20,7 @@ mod fill_values;
 mod hierarchy;
 mod kinds_of_files;
 mod limits;
+mod mutations;
 mod paths;
 mod shapes;
 mod shard_index;
