@@ -22,6 +22,11 @@ pub fn is_copy_of(copy: &Json, document: &Json) -> bool {
     says_the_same(copy, document)
 }
 
+/// Whether a document of v2 need not be there: attributes of which there are none.
+pub fn says_nothing(path: &str, document: &Json) -> bool {
+    path.rsplit('/').next() == Some(".zattrs") && document.as_object().is_some_and(Object::is_empty)
+}
+
 /// A group's document without the copies that it holds.
 pub fn without_copies(document: &Json) -> Json {
     let Some(object) = document.as_object().filter(|object| object.contains(CONSOLIDATED_MEMBER)) else {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::{HierarchyNode, NodeContent};
 use crate::diagnostic::{Diagnostic, Location, code};
 use crate::metadata::consolidated::Consolidated;
-use crate::metadata::json::{Json, Object};
-use crate::metadata::same_node::is_copy_of;
+use crate::metadata::json::Json;
+use crate::metadata::same_node::{is_copy_of, says_nothing};
 use crate::operation::document::CONSOLIDATED_KEY;
 use crate::operation::group::GroupReading;
 
@@ -146,9 +146,4 @@ fn compare(group: &GroupReading, consolidated: &Consolidated, documents: &OfPath
     }
     group.place.locate(&mut found, group.consolidated_key());
     found
-}
-
-/// Attributes that are empty need not be there.
-fn says_nothing(path: &str, document: &Json) -> bool {
-    path.rsplit('/').next() == Some(".zattrs") && document.as_object().is_some_and(Object::is_empty)
 }
