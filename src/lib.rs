@@ -74,7 +74,7 @@ pub mod validate {
     pub use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
     pub use crate::operation::validate::{ValidateOutcome, validate};
     pub use crate::operation::validate_result::{
-        AbsentChunks, AgainstNode, AgainstResult, CheckedStore, Failure, Unchecked, ValidateResult,
+        AbsentChunks, AgainstNode, AgainstResult, CheckedStore, Failure, Partition, Unchecked, ValidateResult,
     };
 }
 

@@ -80,6 +80,15 @@ impl ChunkSet {
         Some(part.first + part.page.as_ref().map_or(place, |page| page.nth(place)))
     }
 
+    /// The members at these places in ascending order.
+    #[must_use]
+    pub fn places(&self, places: std::ops::Range<u64>) -> ChunkSet {
+        match (self.nth(places.start), places.end.checked_sub(1).and_then(|last| self.nth(last))) {
+            (Some(first), Some(last)) if first <= last => self.common(&ChunkSet::of_range(first..last + 1)),
+            _ => ChunkSet::default(),
+        }
+    }
+
     /// The members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.len).filter_map(|place| self.nth(place))

@@ -8,6 +8,7 @@ mod exit_status;
 mod generate;
 mod inspect;
 mod parse_error;
+mod part_number;
 mod report_file;
 mod session;
 mod shape;

@@ -14,6 +14,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::operation::pattern::PathPattern;
 use crate::operation::requirement::Requirement;
+use crate::operation::validate_result::Partition;
 use crate::store::Location;
 pub use crate::store::file::Stream;
 
@@ -522,6 +523,8 @@ pub struct ValidateOptions {
     pub deny_warnings: bool,
     /// `--allow CODE`: not reported, not counted.
     pub allow: Vec<Code>,
+    /// `--partition`; of the levels `index` and `data`.
+    pub partition: Option<Partition>,
     /// `--max-findings`; 0: all.
     pub max_findings: usize,
     /// `--against`.

@@ -77,10 +77,11 @@ fn outcome(
     against: Option<AgainstResult>,
     options: &ValidateOptions,
 ) -> ValidateOutcome {
-    let Gathered { findings, unchecked, absent, failures } = gathered;
+    let Gathered { findings, unchecked, absent, failures, .. } = gathered;
     let mut result = ValidateResult {
         valid: findings.errors == 0 && failures.named.is_empty(),
         verdict: String::new(),
+        partition: options.partition,
         errors: findings.errors,
         warnings: findings.warnings,
         infos: findings.infos,
@@ -135,6 +136,7 @@ impl Run<'_> {
                         budget: Budget::of(&self.options.common),
                         root: &root,
                         policy: self.policy,
+                        partition: self.options.partition,
                         progress: &bar.share(reading),
                     };
                     match check.run(reading, gathered) {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::array::chunk_set::ChunkSet;
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Json;
@@ -15,6 +16,8 @@ pub struct ValidateResult {
     /// What may be said after what was looked at: `valid` alone where every chunk was decoded, `not valid`, `differs`,
     /// `incomplete`, else what was found right and what was left out.
     pub verdict: String,
+    /// The share of the stored objects that was looked at; `None` where all were.
+    pub partition: Option<Partition>,
     /// Findings at `error` level, also those not shown.
     pub errors: u64,
     /// Findings at `warning` level, likewise.
@@ -36,6 +39,16 @@ pub struct ValidateResult {
     /// What was looked at; shown in text and in the formats of test runners alone.
     #[serde(skip)]
     pub checked: Vec<CheckedStore>,
+}
+
+/// One of N shares of the stored objects, as `--partition I/N` asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Partition {
+    /// I, from 0.
+    pub index: u64,
+    /// N.
+    pub partitions: u64,
 }
 
 /// What no rule could look at.
@@ -144,6 +157,24 @@ impl ValidateResult {
 
 impl AgainstNode {
     /// What the comparison says, clause by clause.
+impl Partition {
+    /// The I-th of N shares; `None` where N has no such share.
+    pub fn new(index: u64, partitions: u64) -> Option<Self> {
+        (index < partitions).then_some(Partition { index, partitions })
+    }
+
+    /// The objects of the `number`-th array that are in the share: a stretch, since neighbours are read faster. The stretches of
+    /// each array begin with another share, so that many small arrays do not all fall to the first.
+    pub(super) fn objects(self, all: &ChunkSet, number: u64) -> ChunkSet {
+        let Partition { index, partitions } = self;
+        let first = number % partitions;
+        let place = if index >= first { index - first } else { index + (partitions - first) };
+        let (each, more) = (all.len() / partitions, all.len() % partitions);
+        let start = place * each + place.min(more);
+        all.places(start..start + each + u64::from(place < more))
+    }
+}
+
     pub fn comparison(&self) -> Vec<String> {
         let mut clauses: Vec<String> = self.reason.clone().into_iter().collect();
         if self.equal {
@@ -161,5 +192,34 @@ impl AgainstNode {
             clauses.push(format!("at {at:?} {value}, there {other}"));
         }
         clauses
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_share_objects_out_evenly_without_overlap_or_gap() {
+        for all in [0..0, 0..1, 0..7, 5..1000]
+            .map(|range| range.filter(|index| index % 5 != 2).collect::<ChunkSet>())
+        {
+            for (partitions, number) in [(1, 0), (3, 0), (3, 7), (10, 4), (u64::MAX, u64::MAX)] {
+                let indices = (0..partitions.min(10)).chain(partitions.saturating_sub(10)..partitions);
+                let shares: Vec<ChunkSet> = indices
+                    .collect::<std::collections::BTreeSet<_>>()
+                    .into_iter()
+                    .filter_map(|index| Some(Partition::new(index, partitions)?.objects(&all, number)))
+                    .collect();
+                if partitions <= 10 {
+                    let mut members: Vec<u64> = shares.iter().flat_map(ChunkSet::iter).collect();
+                    members.sort_unstable();
+                    assert!(members.into_iter().eq(all.iter()), "{partitions} {number}");
+                }
+                let sizes = || shares.iter().map(ChunkSet::len);
+                assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1, "{partitions} {number}");
+            }
+        }
+        assert_eq!((Partition::new(0, 0), Partition::new(3, 3)), (None, None));
     }
 }

@@ -164,6 +164,7 @@ mod tests {
             result: ValidateResult {
                 valid: false,
                 verdict: "not valid".to_owned(),
+                partition: None,
                 errors: 1,
                 warnings: 1,
                 infos: 0,

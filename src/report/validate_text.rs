@@ -269,6 +269,7 @@ mod tests {
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             infos: count(Severity::Info),
+            partition: None,
             unchecked: Vec::new(),
             absent: Vec::new(),
             failures: Vec::new(),

@@ -199,3 +199,65 @@ fn chunk_of_texts_is_right_whatever_its_size_and_wrong_where_its_framing_is() {
     test.write("s/c/1", b"\x04\0\0\0\x01\0\0\0a\0\0\0\0\x02\0\0\0\xc3\xbc\0\0\0");
     assert_eq!(validate(&test, "data", &[]).0, 1);
 }
+
+/// Findings without their order.
+fn finding_set(result: &Value) -> BTreeSet<String> {
+    result["findings"].as_array().unwrap().iter().map(Value::to_string).collect()
+}
+
+#[test]
+fn shares_of_a_store_find_together_what_one_run_finds() {
+    let test = damaged();
+    for array in ["c", "d", "e"] {
+        test.write(&format!("s/{array}/zarr.json"), ARRAY).write(&format!("s/{array}/c/0"), "no gzip");
+    }
+    let (status, whole) = validate(&test, "data", &[]);
+    assert_eq!((status, &whole["partition"]), (1, &Value::Null));
+    for shares in [1, 2, 3, 20] {
+        let (mut all, mut corrupt, mut busiest) = (BTreeSet::new(), 0, 0);
+        for share in 0..shares {
+            let (_, result) = validate(&test, "data", &["--partition", &format!("{share}/{shares}")]);
+            assert_eq!(result["partition"], json!({ "index": share, "partitions": shares }));
+            let verdict = result["verdict"].as_str().unwrap();
+            assert!(verdict.contains(&format!("share {share}/{shares} ")), "{verdict}");
+            let count = codes(&result).iter().filter(|code| **code == "ZX101").count();
+            (corrupt, busiest) = (corrupt + count, busiest.max(count));
+            all.extend(finding_set(&result));
+        }
+        assert_eq!(all, finding_set(&whole), "{shares}");
+        // Each object is looked at once, and small arrays do not all fall to one share.
+        assert_eq!(corrupt, codes(&whole).iter().filter(|code| **code == "ZX101").count(), "{shares}");
+        assert!(busiest <= corrupt.div_ceil(shares) + 1, "{shares}: {busiest}");
+    }
+}
+
+#[test]
+fn share_may_be_that_of_a_scheduler() {
+    let test = damaged();
+    let index = |variables: &[(&str, &str)], more: &[&str]| {
+        let arguments = ["validate", "--json", "--level", "index", "s", "--partition", "auto/4"];
+        let run = test.run_with(arguments.iter().chain(more), variables);
+        if run.status == 2 { json!(run.error) } else { run.json()["partition"]["index"].clone() }
+    };
+    assert_eq!(index(&[("SLURM_ARRAY_TASK_ID", "3")], &[]), 3);
+    assert_eq!(index(&[("SGE_TASK_ID", "1")], &[]), 0);
+    assert_eq!(index(&[("SLURM_ARRAY_TASK_ID", "7")], &["--first-index", "5"]), 2);
+    assert!(index(&[("SLURM_ARRAY_TASK_ID", "4")], &[]).as_str().unwrap().contains("no share 4 of 4"));
+    assert!(index(&[], &[]).as_str().unwrap().contains("no scheduler"));
+}
+
+#[test]
+fn share_that_there_cannot_be_is_a_usage_error() {
+    let test = damaged();
+    let run = |arguments: &[&str]| test.run(["validate", "s"].iter().chain(arguments));
+    for text in ["0/0", "-1/2", "1", "1/", "/2", "1/2/3", "x/2", "0/-2", "1.0/2", ""] {
+        run(&["--level", "data", "--partition", text]).fails(2, &["expected I/N, such as 0/8, or auto/N"]);
+    }
+    run(&["--level", "data", "--partition", "3/3"]).fails(2, &["no share 3 of 3", "give 0/3 to 2/3"]);
+    for level in [&["--level", "keys"][..], &["--level", "metadata"], &[]] {
+        run(&[level, &["--partition", "0/2"]].concat())
+            .fails(2, &["--partition needs --level data or index"]);
+    }
+    run(&["--level", "data", "--partition", "0/2", "--against", "s"]).fails(2, &["--against"]);
+    run(&["--level", "data", "--first-index", "1"]).fails(2, &["--partition"]);
+}

@@ -1,10 +1,8 @@
 //! `transcode` in parts: one job over many processes, by whatever starts a command with a number.
 
-use std::env::VarError;
-use std::str::FromStr;
-
 use clap::{Args, ValueEnum};
 
+use crate::cli::part_number::PartNumber;
 use crate::cli::report_file::ReportFile;
 use crate::cli::session::{Session, print_as_it_is};
 use crate::cli::{ExitStatus, require};
@@ -14,17 +12,6 @@ use crate::operation::transcode::parts::{
     Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
 };
 use crate::report::{parts_text, transcode_text};
-
-/// Schedulers' variables of the number of a task, and the first number that each counts from.
-const VARIABLES: [(&str, u64); 7] = [
-    ("SLURM_ARRAY_TASK_ID", 0),
-    ("JOB_COMPLETION_INDEX", 0),
-    ("AWS_BATCH_JOB_ARRAY_INDEX", 0),
-    ("BATCH_TASK_INDEX", 0),
-    ("SGE_TASK_ID", 1),
-    ("PBS_ARRAY_INDEX", 0),
-    ("LSB_JOBINDEX", 1),
-];
 
 /// One job over many machines.
 #[derive(Debug, Args)]
@@ -46,7 +33,7 @@ pub(super) struct PartsArguments {
     /// stopped goes on where it was. `auto` reads SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX,
     /// BATCH_TASK_INDEX, SGE_TASK_ID, PBS_ARRAY_INDEX or LSB_JOBINDEX.
     #[arg(long, value_name = "I|auto", conflicts_with_all = ["status", "finish"])]
-    partition: Option<Index>,
+    partition: Option<PartNumber>,
 
     /// The pass of which a part is done; the first that is not complete
     ///
@@ -90,26 +77,6 @@ impl From<ScriptEngine> for Engine {
             ScriptEngine::Kubernetes => Engine::Kubernetes,
             ScriptEngine::Dask => Engine::Dask,
             ScriptEngine::Snakemake => Engine::Snakemake,
-        }
-    }
-}
-
-/// The number of a part, as it is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Index {
-    Number(u64),
-    Auto,
-}
-
-impl FromStr for Index {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Index::Auto),
-            number => {
-                number.parse().map(Index::Number).map_err(|_| "give a number from 0, or `auto`".to_owned())
-            }
         }
     }
 }
@@ -166,7 +133,7 @@ impl PartsArguments {
             return Ok(ExitStatus::Done);
         }
         if let Some(index) = self.partition {
-            let wanted = Wanted { index: self.index(index)?, pass: self.pass };
+            let wanted = Wanted { index: index.from_zero(self.first_index)?, pass: self.pass };
             let result = partition(options, wanted, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);
             session.report(("partition", as_json), &result, parts_text::write_part)?;
@@ -192,47 +159,6 @@ impl PartsArguments {
         session.report(("status", as_json), &found, parts_text::write_status)?;
         Ok(if found.is_missing_any() { ExitStatus::DataFault } else { ExitStatus::Done })
     }
-
-    /// The number of the part, from 0.
-    fn index(&self, index: Index) -> anyhow::Result<u64> {
-        let (given, first, of) = match index {
-            Index::Number(number) => (number, self.first_index.unwrap_or(0), "--partition".to_owned()),
-            Index::Auto => {
-                let (variable, number, first) = of_scheduler()?;
-                (number, self.first_index.unwrap_or(first), variable.to_owned())
-            }
-        };
-        given.checked_sub(first).ok_or_else(|| {
-            OperationError::usage(format!("{of} is {given}, and parts are counted from {first}"))
-                .with_help("`--first-index` says what they are counted from")
-                .into()
-        })
-    }
-}
-
-/// The variable of the scheduler that is there, its number, and what it counts from.
-fn of_scheduler() -> anyhow::Result<(&'static str, u64, u64)> {
-    for (variable, first) in VARIABLES {
-        let text = match std::env::var(variable) {
-            // Where a job is none of an array, some set it all the same.
-            Ok(text) if text.is_empty() || text == "undefined" => continue,
-            Ok(text) => text,
-            Err(VarError::NotPresent) => continue,
-            Err(VarError::NotUnicode(_)) => String::new(),
-        };
-        let number = text.parse().map_err(|_| {
-            OperationError::usage(format!("{variable} is `{text}`, and should be a number"))
-                .with_help("give the number of the part: `--partition 0`")
-        })?;
-        return Ok((variable, number, first));
-    }
-    let names: Vec<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
-    Err(OperationError::usage("`--partition auto`: no scheduler says which part this is")
-        .with_help(format!(
-            "run it in an array job, which sets one of {}; or give a number",
-            names.join(", ")
-        ))
-        .into())
 }
 
 /// The options of the job are the plan's: none is taken beside it.

@@ -1,10 +1,12 @@
 //! What `validate` takes, and which of its three tasks that is.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
 use super::super::arguments::CommonArguments;
+use super::super::part_number::PartNumber;
 use super::super::report_file::ReportArguments;
 use super::super::require;
 use super::super::value::{self, Document};
@@ -12,6 +14,7 @@ use crate::diagnostic::{Code, Severity, code};
 use crate::metadata::json::Object;
 use crate::operation::error::OperationError;
 use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
+use crate::operation::validate_result::Partition;
 use crate::store::Location;
 
 const EXAMPLES: &str = r"Examples:
@@ -68,6 +71,18 @@ pub(in crate::cli) struct ValidateArguments {
     /// In what form to report
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
+
+    /// Of the stored chunks and shards, look at the I-th of N shares only; I from 0, or `auto` for a scheduler's number
+    ///
+    /// Many machines check one store so: all N shares together look at each object once. Metadata and keys are checked
+    /// with each share. `auto` reads SLURM_ARRAY_TASK_ID and others as `transcode --partition auto` does. Needs --level
+    /// data or index.
+    #[arg(long, value_name = "I/N|auto/N", conflicts_with = "against", allow_hyphen_values = true)]
+    partition: Option<Share>,
+
+    /// What the scheduler counts shares from [default: 1 for SGE and LSF, else 0]
+    #[arg(long, value_name = "N", requires = "partition")]
+    first_index: Option<u64>,
 
     /// Compare the values with those of OTHER, whatever its chunks, codecs and data types
     ///
@@ -146,6 +161,43 @@ pub(super) enum Format {
     Sarif,
 }
 
+/// What `--partition` takes: the number of a share, and how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Share(PartNumber, u64);
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected I/N, such as 0/8, or auto/N".to_owned();
+        let (number, count) = text.split_once('/').ok_or_else(expected)?;
+        let number = number.parse().map_err(|_| expected())?;
+        match count.parse() {
+            Ok(count) if count > 0 => Ok(Share(number, count)),
+            _ => Err(expected()),
+        }
+    }
+}
+
+impl Share {
+    /// The share, of a run at this level.
+    fn partition(self, first_index: Option<u64>, level: Level) -> Result<Partition, OperationError> {
+        let Share(number, count) = self;
+        if !matches!(level, Level::Data | Level::Index) {
+            let message =
+                "--partition needs --level data or index: at other levels no stored objects are read";
+            return Err(
+                OperationError::usage(message).with_help("add `--level data`, or leave --partition out")
+            );
+        }
+        let index = number.from_zero(first_index)?;
+        Partition::new(index, count).ok_or_else(|| {
+            OperationError::usage(format!("there is no share {index} of {count}: shares are counted from 0"))
+                .with_help(format!("give 0/{count} to {}/{count}", count - 1))
+        })
+    }
+}
+
 /// What `--deny` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Denied {
@@ -213,6 +265,8 @@ impl ValidateArguments {
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
         let all_list = stores.iter().all(|store| store.node().abilities().lists);
         let level = self.level.unwrap_or(if all_list { Level::Keys } else { Level::Metadata });
+        let share = |share: Share| share.partition(self.first_index, level);
+        let partition = self.partition.map(share).transpose()?;
         let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
         let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
         let against = other.map(|other| AgainstOptions { other, rtol, atol, cf: self.cf });
@@ -225,6 +279,7 @@ impl ValidateArguments {
             deny: self.deny.into_iter().filter_map(Denied::code).collect(),
             allow: self.allow,
             max_findings: self.max_findings,
+            partition,
             against,
             expect: self.expect.map(expectations).transpose()?,
         })))

@@ -23,6 +23,7 @@ use crate::operation::error::OperationError;
 use crate::operation::new_driver;
 use crate::operation::open::ArrayReading;
 use crate::operation::options::ValidateLevel;
+use crate::operation::validate_result::Partition;
 use crate::pipeline::Pipeline;
 use crate::store::{Node, StoreError};
 
@@ -37,6 +38,8 @@ pub(super) struct ArrayCheck<'a> {
     /// The store.
     pub(super) root: &'a Node,
     pub(super) policy: &'a Policy,
+    /// The share of the objects that are looked at; `None`: all.
+    pub(super) partition: Option<Partition>,
     pub(super) progress: &'a dyn Progress,
 }
 
@@ -52,6 +55,8 @@ impl ArrayCheck<'_> {
     /// Checks keys, shard indexes and chunks, down to the level; how many objects there are. An error where the work
     /// could not be done.
     pub(super) fn run(&self, reading: &ArrayReading, gathered: &mut Gathered) -> Result<u64, OperationError> {
+        let number = gathered.arrays;
+        gathered.arrays += 1;
         let pipeline = reading.pipeline.as_ref();
         let chain =
             pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind_to_check);
@@ -69,11 +74,15 @@ impl ArrayCheck<'_> {
         };
         let subject = Subject { reading, metadata, pipeline, chain };
         let listing = self.scan(&subject, gathered)?;
+        let own = match self.partition {
+            Some(partition) => partition.objects(&listing.present, number),
+            None => listing.present.clone(),
+        };
         if let Err(error) = &subject.chain {
-            gathered.leave_out(&format!("chunks that are not decoded: {error}"), listing.present.len());
+            gathered.leave_out(&format!("chunks that are not decoded: {error}"), own.len());
         }
-        self.objects(&subject, &listing, gathered)?;
-        Ok(listing.present.len())
+        self.objects(&subject, &listing, &own, gathered)?;
+        Ok(own.len())
     }
 
     fn scan(&self, subject: &Subject, gathered: &mut Gathered) -> Result<Listing, OperationError> {
@@ -96,11 +105,12 @@ impl ArrayCheck<'_> {
         Ok(listing)
     }
 
-    /// Levels `index` and `data`.
+    /// Levels `index` and `data`: of the objects of a listing, those that are `own`.
     fn objects(
         &self,
         subject: &Subject,
         listing: &Listing,
+        own: &ChunkSet,
         gathered: &mut Gathered,
     ) -> Result<(), OperationError> {
         let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
@@ -123,14 +133,16 @@ impl ArrayCheck<'_> {
             }
         };
         let unreadable = &listing.unreadable;
-        let readable = listing.present.without(unreadable);
-        if readable.is_empty() {
+        if listing.present.without(unreadable).is_empty() {
             return Ok(());
         }
+        let readable = own.without(unreadable);
         let (place, node, metadata) = (&reading.place, &reading.node, subject.metadata);
         let check = ObjectsCheck { object: ObjectCheck { place, node, metadata, chain, decodes }, shards };
         let allowed = memory::allot(self.budget, &check, &reading.store)?;
-        self.progress.start(&reading.store, Some(listing.present_bytes));
+        let share = u128::from(listing.present_bytes) * u128::from(own.len());
+        let share = share / u128::from(listing.present.len().max(1));
+        self.progress.start(&reading.store, Some(u64::try_from(share).unwrap_or(u64::MAX)));
         if allowed < self.driver.num_threads() {
             let driver = new_driver(allowed, self.driver.interrupt())?;
             self.run_objects(&driver, &check, &readable, gathered);

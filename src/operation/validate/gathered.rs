@@ -18,6 +18,8 @@ pub(super) struct Gathered<'a> {
     pub(super) unchecked: Vec<Unchecked>,
     pub(super) absent: Vec<AbsentChunks>,
     pub(super) failures: Failures,
+    /// Arrays that were looked at.
+    pub(super) arrays: u64,
 }
 
 /// What could not be read: as results name it, and as errors with their causes and the next step, in the same order.
@@ -35,7 +37,8 @@ pub(super) struct ChunkFailures<'a> {
 
 impl<'a> Gathered<'a> {
     pub(super) fn new(findings: Findings<'a>) -> Self {
-        Gathered { findings, unchecked: Vec::new(), absent: Vec::new(), failures: Failures::default() }
+        let (unchecked, absent, failures) = (Vec::new(), Vec::new(), Failures::default());
+        Gathered { findings, unchecked, absent, failures, arrays: 0 }
     }
 
     /// Counts what no rule could look at.

@@ -1,7 +1,7 @@
 //! The verdict of a run: no more than what was looked at bears out.
 
 use crate::operation::options::ValidateLevel;
-use crate::operation::validate_result::ValidateResult;
+use crate::operation::validate_result::{Partition, ValidateResult};
 
 /// The verdict over everything else that is in a result.
 pub(super) fn of(result: &ValidateResult, level: ValidateLevel) -> String {
@@ -26,5 +26,12 @@ pub(super) fn of(result: &ValidateResult, level: ValidateLevel) -> String {
             ValidateLevel::Data => "no errors in what could be decoded; not everything could",
         }
     };
-    verdict.to_owned()
+    match result.partition {
+        Some(Partition { index, partitions }) => {
+            // A share alone does not make a store valid.
+            let verdict = if verdict == "valid" { "no errors in metadata, keys and chunks" } else { verdict };
+            format!("{verdict}; of the stored objects, share {index}/{partitions} was looked at")
+        }
+        None => verdict.to_owned(),
+    }
 }
