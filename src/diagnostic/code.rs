@@ -319,7 +319,7 @@ codes! {
     /// The `compressor` of a v2 array is a codec from array to array, which is a filter.
     ZM213 V2_FILTER_AS_COMPRESSOR Warning;
     /// The `fill_value` of a v2 array is null: what absent chunks hold is undefined.
-    ZM221 V2_FILL_VALUE_NULL Warning;
+    ZM221 V2_FILL_VALUE_NULL Info;
     /// The `fill_value` of a v2 array is written in a form that only some readers take.
     ZM222 V2_FILL_VALUE_FORM Warning;
     /// A v2 array named as xarray names it has a fill value by which nothing was masked in v3.

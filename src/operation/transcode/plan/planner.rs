@@ -266,8 +266,8 @@ impl Planner<'_> {
     fn known_warnings(&self, source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
         let mut warnings = source.warnings.clone();
         let num_chunks = num_elements(&source.metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
-        if listing.present.len() >= num_chunks && self.options.zarr_format.is_none() {
-            // What absent chunks hold matters to none, and nothing is made of the null.
+        if listing.present.len() >= num_chunks {
+            // What absent chunks hold matters to none.
             warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
         }
         warnings.extend(unknown_keys(source, listing));
