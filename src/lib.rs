@@ -87,8 +87,8 @@ pub mod transcode {
     pub use crate::operation::pattern::{PathPattern, PatternError};
     pub use crate::operation::transcode::transcode;
     pub use crate::operation::transcode_result::{
-        ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName, Totals, TranscodeResult,
-        VerifyResult,
+        ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, Totals,
+        TranscodeResult, VerifyResult,
     };
 }
 

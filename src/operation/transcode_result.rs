@@ -28,6 +28,8 @@ pub struct TranscodeResult {
     pub nodes: Vec<NodeResult>,
     /// Sums over the nodes.
     pub totals: Totals,
+    /// With `--dry-run`, the objects that would be made.
+    pub plan: Option<PlannedObjects>,
     /// Findings that did not stop the run.
     pub warnings: Vec<Diagnostic>,
 }
@@ -154,6 +156,22 @@ pub struct Totals {
     pub counts: Counts,
     /// Keys copied that belong to no node.
     pub other_keys: u64,
+}
+
+/// The objects that a plan makes at most, documents included: chunks that hold only the fill value are found out later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct PlannedObjects {
+    /// Keys of DEST.
+    pub keys: u64,
+    /// Files; `None` in an object store.
+    pub files: Option<u64>,
+    /// Folders, likewise, with DEST's own.
+    pub folders: Option<u64>,
+    /// Requests that read SOURCE's chunks, at least; `None` where it is local.
+    pub requests_read: Option<u64>,
+    /// Requests that write DEST, about; `None` where it is local.
+    pub requests_write: Option<u64>,
 }
 
 /// What a quantisation did to an array.

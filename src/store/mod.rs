@@ -293,6 +293,9 @@ pub struct Ahead {
     pub bytes: u64,
 }
 
+/// Bytes of a part in which a large object is put into an object store.
+pub const UPLOAD_PART_BYTES: u64 = 8 << 20;
+
 /// A part of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {

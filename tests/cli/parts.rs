@@ -441,7 +441,9 @@ fn plan_of_very_many_objects_is_a_warning_that_names_larger_shards() {
     let arguments = ["transcode", "-c", "1,1", "a", "b", "--init", "--partitions", "4"];
     let run = test.run(arguments);
     assert_eq!(run.status, 0, "{}", run.error);
-    for part in ["warning[ZK209", "DEST will have 160000 files", "`-s 4,4`"] {
+    for part in
+        ["warning[ZK209", "DEST will have 160000 files", "`--shard-shape 400,400`", "1 shard of 156 KiB"]
+    {
         assert!(run.error.contains(part), "{part} is not in:\n{}", run.error);
     }
 }

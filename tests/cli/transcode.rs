@@ -1,6 +1,6 @@
 //! `transcode` as its users see it: reports, JSON, what is written.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::{CliTest, fixture};
 
@@ -183,4 +183,72 @@ fn progress_is_shown_only_when_asked_for_without_a_terminal() {
     test.run(["transcode", "--progress", "never", "a", "d"]).succeeds();
     let run = test.run(["transcode", "--verbose", "--quantize", "uint8", "a", "e"]);
     assert!(run.error.lines().all(|line| line.contains("16 B in ")), "{:?}", run.error);
+}
+
+/// The files and folders in a folder, itself among them.
+fn files_and_folders(folder: &std::path::Path) -> [u64; 2] {
+    let mut counts = [0, 1];
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let inside = if path.is_dir() { files_and_folders(&path) } else { [1, 0] };
+        counts = [counts[0] + inside[0], counts[1] + inside[1]];
+    }
+    counts
+}
+
+#[test]
+fn plan_tells_the_keys_files_and_folders_that_will_be() {
+    let test = CliTest::new();
+    let array = r#"{"zarr_format":3,"node_type":"array","shape":[6,8],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,2]}},"attributes":{},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]}"#;
+    test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#).write("a/notes/today", "x");
+    for (path, row) in [("a/x", 0), ("a/g/y", 1)] {
+        test.write(&format!("{path}/zarr.json"), array);
+        for chunk in 0..12 {
+            test.write(&format!("{path}/c/{}/{}", chunk / 4, chunk % 4), [row + 1; 4]);
+        }
+    }
+    test.write("a/g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    for options in [&[][..], &["--zarr-format", "2"], &["-c", "3,8"], &["--separator", "."]] {
+        let run = |more: &[&str]| test.run([&["transcode", "--json", "a", "b"], options, more].concat());
+        let plan = run(&["--dry-run"]).succeeds().json()["plan"].clone();
+        assert_eq!(run(&[]).succeeds().json()["plan"], Value::Null);
+        let [files, folders] = files_and_folders(&test.path("b"));
+        let requests = [&plan["requests_read"], &plan["requests_write"]];
+        assert_eq!(requests, [&Value::Null; 2]);
+        let told = ["keys", "files", "folders"].map(|member| plan[member].as_u64().unwrap());
+        assert_eq!(told, [files, files, folders], "{options:?}");
+        std::fs::remove_dir_all(test.path("b")).unwrap();
+    }
+    let text = test.run(["transcode", "--dry-run", "-c", "6,8", "a/x", "b"]).succeeds();
+    for part in ["at most 2 files in 3 folders", "1 unit\n"] {
+        assert!(text.text().contains(part), "{part}: {}", text.text());
+    }
+    let plan =
+        test.run(["transcode", "--dry-run", "--json", "a/x", "b.zip"]).succeeds().json()["plan"].clone();
+    assert_eq!([&plan["keys"], &plan["files"], &plan["folders"]], [13, 1, 0]);
+}
+
+#[test]
+fn shards_that_a_plan_advises_are_large_and_few() {
+    let test = CliTest::new();
+    test.write(
+        "a/zarr.json",
+        r#"{"zarr_format":3,"node_type":"array","shape":[40000,40000],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[100,100]}},"attributes":{},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]}"#,
+    );
+    let plan = |more: &[&str]| {
+        let run = test.run([&["transcode", "--dry-run", "-f", "1", "a", "b"], more].concat());
+        assert_eq!(run.status, 0, "{}", run.error);
+        run.error
+    };
+    let warning = plan(&[]);
+    for part in ["warning[ZK209", "160000 files", "28 shards of 78.1 MiB"] {
+        assert!(warning.contains(part), "{part} is not in:\n{warning}");
+    }
+    let option = warning.split("`--shard-shape ").nth(1).unwrap().split('`').next().unwrap();
+    assert_eq!(plan(&["--shard-shape", option]), "");
+    assert!(plan(&["--zarr-format", "2"]).contains("`--zarr-format 3 --shard-shape "));
 }

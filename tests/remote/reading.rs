@@ -82,6 +82,37 @@ fn store_is_validated_and_strange_keys_are_seen() {
     let validated = run(&test, &server, &["validate", "s3://bucket/a"]);
     let text = String::from_utf8_lossy(&validated.output).into_owned();
     assert!(text.contains("c//") && text.contains("c/9"), "{text}{}", validated.error);
+    // What is left out is counted, and no location leads there.
+    for arguments in
+        [&["inspect", "--storage", "always", "s3://bucket/a"][..], &["transcode", "s3://bucket/a", "copy"]]
+    {
+        let run = run(&test, &server, arguments);
+        assert_eq!(run.status, 0, "{}", run.error);
+        assert!(run.error.contains("ZK206"), "{arguments:?}: {}", run.error);
+    }
+    for location in ["s3://bucket/a/c//x", "s3://bucket/a/./c", "s3://bucket/a/../a", "s3://bucket/a\n"] {
+        run(&test, &server, &["inspect", location]).fails(2, &["empty, `.` or `..`"]);
+    }
+}
+
+#[test]
+fn plan_tells_the_requests_of_a_bucket_and_speaks_of_objects() {
+    let (test, server) = (CliTest::new(), sound(array("/bucket/a"), Manner::Bucket { page: 1000 }));
+    let plan = |ends: [&str; 2], more: &[&str]| {
+        let arguments = [&["transcode", "--dry-run", "--json"], &ends[..], more].concat();
+        run(&test, &server, &arguments).succeeds().json()["plan"].clone()
+    };
+    let null = serde_json::Value::Null;
+    let down = plan(["s3://bucket/a", "copy"], &[]);
+    assert_eq!([&down["keys"], &down["files"], &down["requests_read"]], [6, 6, 5]);
+    assert_eq!(down["requests_write"], null);
+    let along = plan(["s3://bucket/a", "s3://bucket/b"], &[]);
+    assert_eq!([&along["keys"], &along["requests_read"], &along["requests_write"]], [6, 0, 6]);
+    assert_eq!([&along["files"], &along["folders"]], [&null; 2]);
+    let anew = plan(["s3://bucket/a", "s3://bucket/b"], &["--compress", "zstd:1"]);
+    assert_eq!([&anew["requests_read"], &anew["requests_write"]], [5, 6]);
+    let text = run(&test, &server, &["transcode", "--dry-run", "s3://bucket/a", "s3://bucket/b"]).succeeds();
+    assert!(text.text().contains("at most 6 objects"), "{}", text.text());
 }
 
 #[test]

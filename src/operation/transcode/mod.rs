@@ -8,6 +8,7 @@ mod compressor;
 mod container;
 mod estimate;
 mod format;
+mod many_objects;
 mod outcome;
 pub mod parts;
 mod pictures;

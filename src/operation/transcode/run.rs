@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::container;
 use super::estimate::with_estimates;
 use super::format::consolidate::{NodeDocuments, with_copies};
+use super::many_objects::{many_objects, planned_objects};
 use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result, quantization_of};
 use super::plan::planner::ahead_bytes;
 use super::planning::{PlannedArray, Planning, bytes_of};
@@ -84,7 +85,12 @@ fn carry_out(
         let sampler = Sampler { budget, interrupt, driver: &driver };
         let estimates =
             if options.run.estimate { sampler.estimates(&arrays, progress)? } else { BTreeMap::new() };
-        return Ok(with_estimates(whole.result(None, begun), estimates));
+        let mut result = with_estimates(whole.result(None, begun), estimates);
+        let documents = sealed.documents().iter().map(|(key, _)| key.as_str());
+        let keys: Vec<&str> = documents.chain(source.other_keys.iter().map(String::as_str)).collect();
+        result.plan = Some(planned_objects(&arrays, &keys, (&source.node, &site)));
+        result.warnings.extend(many_objects(&arrays, &site));
+        return Ok(result);
     }
     let _unfinished = interrupt
         .begin(site.left_when_stopped(), Some(site.clearing()))
@@ -385,6 +391,7 @@ impl Whole<'_> {
             let (tally, bytes_written, verified, quality) =
                 if let Some(Done { tally, verified, quality }) = done {
                     (tally, Some(tally.bytes_written), verified, quality)
+            plan: None,
                 } else {
                     let (tally, bytes_written) = dry_tally(plan);
                     (tally, bytes_written, None, None)

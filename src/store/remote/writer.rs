@@ -18,6 +18,7 @@ use crate::store::{Receipt, StoreError};
 
 /// Objects of more bytes are written in parts of so many.
 const PART: usize = 8 << 20;
+const _: () = assert!(PART as u64 == crate::store::UPLOAD_PART_BYTES);
 /// Parts are twice as large after so many: there may be ten thousand of them.
 const PARTS_OF_A_SIZE: usize = 1000;
 /// Parts that are under way end within this time, or are given up with their object.

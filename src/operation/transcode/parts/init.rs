@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 
 use super::cut::{Work, cut};
-use super::many_objects::many_objects;
 use super::pass::PassName;
 use super::plan_file::{PartsPlan, PassPlan, present_of};
 use crate::array::ChunkSet;
@@ -12,6 +11,7 @@ use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
+use crate::operation::transcode::many_objects::many_objects;
 use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::run::Prepared;
 use crate::operation::transcode::sealed::SealedPlan;
@@ -87,7 +87,7 @@ pub fn init(
     }
     let was_there = before.is_some();
     let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
-    warnings.extend(many_objects(&arrays, objects));
+    warnings.extend(many_objects(&arrays, &site));
     Ok(InitResult {
         source: options.source.display().to_string(),
         destination: options.destination.display().to_string(),

@@ -8,7 +8,6 @@ mod done;
 mod finish;
 mod indices;
 mod init;
-mod many_objects;
 mod part_report;
 mod partition;
 mod pass;
