@@ -471,6 +471,16 @@ class InspectSeveral:
 
 
 @dataclass(frozen=True)
+class ValidatePartition:
+    """Of `1` in `zarrcast validate --json`."""
+
+    index: int
+    partitions: int
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class ValidateUnchecked:
     """Of `unchecked` in `zarrcast validate --json`."""
 
@@ -486,6 +496,8 @@ class ValidateAbsent:
 
     store: str
     node: str
+    #: Stored chunks along each dimension.
+    grid_shape: tuple[int, ...]
     #: First and last index of each range, in C order of the grid of stored chunks.
     ranges: tuple[tuple[int, ...], ...]
     #: Members that this version of the module does not know.
@@ -540,6 +552,8 @@ class ValidateResult:
     #: `valid` alone where every chunk was decoded; `differs` where OTHER of `--against` does; `not valid`;
     #: else what was found right, and what was not looked at.
     verdict: str
+    #: The share of the stored objects that was looked at; null where all were.
+    partition: Optional[ValidatePartition]
     #: Findings at error level, also those not shown.
     errors: int
     warnings: int
@@ -792,6 +806,24 @@ class TranscodeTotals:
 
 
 @dataclass(frozen=True)
+class TranscodePlan:
+    """Of `plan` in `zarrcast transcode --json`."""
+
+    #: Keys of DEST.
+    keys: int
+    #: Null in an object store.
+    files: Optional[int]
+    #: With DEST's own; null in an object store.
+    folders: Optional[int]
+    #: At least; null where SOURCE is local.
+    requests_read: Optional[int]
+    #: About; null where DEST is local.
+    requests_write: Optional[int]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class TranscodeResult:
     """`zarrcast transcode --json`: What was written, or with `--dry-run` would be. Members may be added within
     version 1; none is renamed, removed or given another meaning.
@@ -810,6 +842,8 @@ class TranscodeResult:
     #: By path.
     nodes: tuple[TranscodeNode, ...]
     totals: TranscodeTotals
+    #: The objects that a plan makes at most, documents included; null of what is done.
+    plan: Optional[TranscodePlan]
     warnings: tuple[Finding, ...]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)

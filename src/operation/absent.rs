@@ -1,9 +1,10 @@
 //! Why there is no node at a place: nothing is there, or something else, and what was probably meant.
 
-use super::document::{NODE_KEYS, has_documents};
+use super::document::{NODE_KEYS, has_documents, read_documents};
 use super::error::OperationError;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::engine::journal::Journal;
+use crate::metadata::group::NodeKind;
 use crate::store::file_format::{FIRST_BYTES, FileFormat};
 use crate::store::{EntryKind, Node, StoreError};
 
@@ -77,11 +78,14 @@ fn of_file(file: &Node, name: &str) -> OperationError {
         return refused(format.name, format.help);
     }
     if let Some(owner) = node_above(file) {
+        let owner_name = owner.name();
+        let folder = format!("name the folder: {owner_name}");
+        if is_chunk(file, &owner) {
+            let what = format!("a chunk of the array `{owner_name}`");
+            return refused(&what, &format!("{folder}; `inspect --chunk I,J,...` shows one of its chunks"));
+        }
         let what = if is_document(&file.last_name()) { "a document" } else { "a file" };
-        return refused(
-            &format!("{what} of the node `{}`", owner.name()),
-            &format!("name the folder: {}", owner.name()),
-        );
+        return refused(&format!("{what} of the node `{owner_name}`"), &folder);
     }
     match format {
         Some(format) => refused(format.name, format.help),
@@ -182,6 +186,16 @@ fn node_above(node: &Node) -> Option<Node> {
         above = above.parent()?;
     }
     Some(above)
+}
+
+/// Whether a file of a node has the key of a chunk: `c/0/1`, `0.1`.
+fn is_chunk(file: &Node, owner: &Node) -> bool {
+    let is_array = matches!(read_documents(owner), Ok(Some(found)) if found.kind == NodeKind::Array);
+    let name = file.name();
+    let key = name.strip_prefix(&owner.name()).unwrap_or_default();
+    let parts = key.trim_start_matches('/').split(['/', '.']);
+    let is_index = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    is_array && parts.enumerate().all(|(place, part)| is_index(part) || (place == 0 && part == "c"))
 }
 
 fn is_document(name: &str) -> bool {

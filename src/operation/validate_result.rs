@@ -69,6 +69,8 @@ pub struct AbsentChunks {
     pub store: String,
     /// The array, `/a/b`.
     pub node: String,
+    /// How many stored chunks there may be along each dimension.
+    pub grid_shape: Vec<u64>,
     /// The first and the last index of each range, in C order of the grid of stored chunks.
     pub ranges: Vec<[u64; 2]>,
 }
@@ -155,8 +157,6 @@ impl ValidateResult {
     }
 }
 
-impl AgainstNode {
-    /// What the comparison says, clause by clause.
 impl Partition {
     /// The I-th of N shares; `None` where N has no such share.
     pub fn new(index: u64, partitions: u64) -> Option<Self> {
@@ -175,6 +175,8 @@ impl Partition {
     }
 }
 
+impl AgainstNode {
+    /// What the comparison says, clause by clause.
     pub fn comparison(&self) -> Vec<String> {
         let mut clauses: Vec<String> = self.reason.clone().into_iter().collect();
         if self.equal {

@@ -11,6 +11,7 @@ use super::quantity;
 use super::table::wrap_prose;
 use super::terminal::{Role, Style};
 use super::uri::path_of;
+use crate::codec::region::unravel;
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::operation::validate_result::{AgainstResult, ValidateResult};
 
@@ -179,12 +180,14 @@ impl<'a> Page<'a> {
     /// What is absent, on request; what could not be read, and what no rule could look at.
     fn not_read(&mut self, result: &ValidateResult) -> io::Result<()> {
         for absent in result.absent.iter().filter(|_| self.look.is_verbose) {
+            // As `inspect --chunk` takes them.
+            let chunk = |index| quantity::shape(&unravel(index, &absent.grid_shape)).replace(", ", ",");
             let range = |[first, last]: &[u64; 2]| {
-                if first == last { first.to_string() } else { format!("{first}-{last}") }
+                if first == last { chunk(*first) } else { format!("{} to {}", chunk(*first), chunk(*last)) }
             };
             let ranges: Vec<String> = absent.ranges.iter().map(range).collect();
             let node = node_of(Some(&absent.store), Some(&absent.node), None);
-            writeln!(self.output, "absent: {node}chunks {}", ranges.join(", "))?;
+            writeln!(self.output, "absent: {node}chunks {} (in C order)", ranges.join("; "))?;
         }
         for failure in &result.failures {
             let place = node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
@@ -266,10 +269,10 @@ mod tests {
         ValidateResult {
             valid: count(Severity::Error) == 0,
             verdict: "the verdict".to_owned(),
+            partition: None,
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             infos: count(Severity::Info),
-            partition: None,
             unchecked: Vec::new(),
             absent: Vec::new(),
             failures: Vec::new(),
@@ -376,14 +379,23 @@ the verdict: 2 errors, 1 warning in 2 nodes (level keys, 12 objects)
     #[test]
     fn absent_chunks_are_listed_on_request_and_failures_always() {
         let mut found = result(Vec::new());
-        found.absent =
-            vec![AbsentChunks { store: "s".into(), node: "/a".into(), ranges: vec![[0, 0], [3, 9]] }];
+        found.absent = vec![AbsentChunks {
+            store: "s".into(),
+            node: "/a".into(),
+            grid_shape: vec![4, 3],
+            ranges: vec![[0, 0], [3, 9]],
+        }];
         let (store, key) = (Some("s".to_owned()), Some("a/c/0".to_owned()));
         found.failures =
             vec![Failure { store, node: Some("/a".to_owned()), key, message: "no permission".into() }];
         found.unchecked = vec![Unchecked { reason: "chunks".into(), count: 1200 }];
         let text = text_as(&found, None, true);
-        assert!(text.starts_with("absent: s/a: chunks 0, 3-9\nnot read: s/a/c/0: no permission\n"), "{text}");
+        assert!(
+            text.starts_with(
+                "absent: s/a: chunks 0,0; 1,0 to 3,0 (in C order)\nnot read: s/a/c/0: no permission\n"
+            ),
+            "{text}"
+        );
         assert!(text.contains("not looked at: 1,200 chunks\n"), "{text}");
         assert!(text_as(&found, None, false).starts_with("not read: "));
     }

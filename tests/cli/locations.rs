@@ -114,7 +114,11 @@ fn part_of_a_store_is_named_with_its_folder() {
     let test = with_array();
     test.run(["inspect", "a.zarr/zarr.json"])
         .fails(3, &["a document of the node `a.zarr`", "name the folder: a.zarr"]);
-    test.run(["inspect", "a.zarr/c/0"]).fails(3, &["a file of the node `a.zarr`"]);
+    test.run(["inspect", "a.zarr/c/0"])
+        .fails(3, &["a chunk of the array `a.zarr`", "name the folder: a.zarr; `inspect --chunk"]);
+    test.write("a.zarr/c/0.partial", "x").write("a.zarr/notes", "x");
+    test.run(["inspect", "a.zarr/c/0.partial"]).fails(3, &["a file of the node `a.zarr`"]);
+    test.run(["inspect", "a.zarr/notes"]).fails(3, &["a file of the node `a.zarr`"]);
     test.run(["inspect", "a.zarr/c"]).fails(3, &["nothing Zarr at `a.zarr/c`", "inside the node `a.zarr`"]);
 }
 

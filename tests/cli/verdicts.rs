@@ -295,6 +295,24 @@ fn finding_of_many_nodes_is_one_line_of_text_and_whole_in_json() {
     assert!(all.text().contains("; in s/a, s/b, s/c, s/d, s/e"), "{}", all.text());
 }
 
+#[test]
+fn absent_chunks_are_named_by_indices_that_inspect_takes() {
+    let test = CliTest::new();
+    let array = r#"{"zarr_format":3,"node_type":"array","shape":[4,6],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,2]}},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]}"#;
+    test.write("a/zarr.json", array).write("a/c/0/0", [1; 4]).write("a/c/1/1", [1; 4]);
+    let run = test.run(["validate", "-v", "a"]).succeeds();
+    assert!(run.text().contains("absent: a: chunks 0,1 to 1,0; 1,2 (in C order)\n"), "{}", run.text());
+    for chunk in ["0,1", "1,0", "1,2"] {
+        let found = test.run(["inspect", "--json", "--chunk", chunk, "a"]).succeeds().json();
+        assert_eq!(found["chunk"]["present"], false, "{chunk}");
+    }
+    let (_, result) = validate(&test, &["a"]);
+    assert_eq!(result["absent"][0]["grid_shape"], json!([2, 3]));
+    assert_eq!(result["absent"][0]["ranges"], json!([[1, 3], [5, 5]]));
+}
+
 /// A v2 array of four chunks whose fill value is null.
 const NULL_FILL: &str = r#"{"zarr_format":2,"shape":[8],"chunks":[2],"dtype":"|u1","fill_value":null,"order":"C",
     "filters":null,"compressor":null}"#;

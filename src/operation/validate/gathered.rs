@@ -51,11 +51,17 @@ impl<'a> Gathered<'a> {
     }
 
     /// Notes the chunks that are not there, of a grid of `total`.
-    pub(super) fn note_absent(&mut self, place: &Place, present: &ChunkSet, total: u64) {
+    pub(super) fn note_absent(
+        &mut self,
+        place: &Place,
+        present: &ChunkSet,
+        (grid_shape, total): (Vec<u64>, u64),
+    ) {
         let noted: usize = self.absent.iter().map(|absent| absent.ranges.len()).sum();
         let ranges = absent_ranges(present, total, MAX_RANGES.saturating_sub(noted));
         if !ranges.is_empty() {
-            self.absent.push(AbsentChunks { store: place.store.clone(), node: place.path.clone(), ranges });
+            let (store, node) = (place.store.clone(), place.path.clone());
+            self.absent.push(AbsentChunks { store, node, grid_shape, ranges });
         }
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn array(keys: &ArrayKeys, listing: &Listing, gathered: &mut Gathered
         }
     }
     let total = num_chunks(metadata);
-    gathered.note_absent(place, &listing.present, total);
+    gathered.note_absent(place, &listing.present, (metadata.chunk_grid_shape(), total));
     let absent = total.saturating_sub(listing.present.len());
     let is_expected = absent == total && is_grid_mapping(metadata);
     let found = if absent == 0 || is_expected {
