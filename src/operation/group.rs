@@ -93,6 +93,11 @@ fn read_consolidated(
             is_there = false;
             None
         }
+        // Some stores refuse what is not there; no node needs it.
+        Err(error) if error.is_refused() => {
+            is_there = false;
+            None
+        }
         Ok(Some(bytes)) => match parse_document(CONSOLIDATED_KEY, &bytes) {
             Ok((document, not_finite)) => {
                 found.extend(not_finite);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Answer, Fault, Manner, Server, array, is_copy, run};
+use super::{Answer, Fault, Manner, Objects, Server, array, is_copy, run};
 use crate::support::CliTest;
 
 const BUCKET: Manner = Manner::Bucket { page: 3 };
@@ -225,4 +225,33 @@ fn name_that_no_url_holds_is_refused_before_anything_is_asked() {
         run(&test, &server, &["inspect", store]).fails(2, &["`.` or `..`"]);
     }
     assert!(server.requests().is_empty());
+}
+
+#[test]
+fn refused_consolidated_metadata_of_a_group_are_passed_over() {
+    let group = r#"{"zarr_format":2}"#;
+    let array = r#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|u1","fill_value":0,"order":"C",
+        "filters":null,"compressor":null}"#;
+    let copies = format!(
+        r#"{{"zarr_consolidated_format":1,"metadata":{{".zgroup":{group},"g/.zgroup":{group},"g/x/.zarray":{array}}}}}"#
+    );
+    let documents = [
+        (".zmetadata", &*copies),
+        (".zgroup", group),
+        ("g/.zgroup", group),
+        ("g/x/.zarray", array),
+        ("g/x/0", "ab"),
+    ];
+    let objects: Objects =
+        documents.map(|(key, text)| (format!("/bucket/a/{key}"), text.as_bytes().to_vec())).into();
+    let refuse: fn(usize, &super::server::Request) -> Option<Answer> = |_, request| {
+        let is_it = request.path == "/bucket/a/g/.zmetadata";
+        is_it.then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+    };
+    for arguments in [&["inspect"][..], &["validate", "--level", "data"], &["transcode", "--dry-run"]] {
+        let (test, server) = (CliTest::new(), Server::start(objects.clone(), BUCKET, Box::new(refuse)));
+        let place: &[&str] =
+            if arguments[0] == "transcode" { &["s3://bucket/a", "b"] } else { &["s3://bucket/a"] };
+        run(&test, &server, &[arguments, place].concat()).succeeds();
+    }
 }
