@@ -65,7 +65,7 @@ impl Session {
 
     /// How text on stdout looks.
     pub(super) fn style(&self) -> Style {
-        Style::new(self.output).within(terminal::columns(Output::Result))
+        Style::new(self.output).within(terminal::columns(Output::Result)).verbose(self.is_verbose)
     }
 
     /// How text on stderr looks.

@@ -291,7 +291,14 @@ pub(super) fn codecs(text: &str) -> Result<Document, String> {
     if text.trim_start().starts_with(['[', '{', '"', '@']) {
         return document(text);
     }
-    codec_words::chain(text).map(|codecs| Document::Text(Json::Array(codecs)))
+    let read = codec_words::chain(text).map(|codecs| Document::Text(Json::Array(codecs)));
+    read.map_err(|error| meant_file(text, error))
+}
+
+/// What is wrong with a text, and where it names a file, how that is given.
+fn meant_file(text: &str, error: String) -> String {
+    let is_file = file::first_bytes(Path::new(text), 0).is_ok();
+    if is_file { format!("{error}; the file of that name is given as `@{text}`") } else { error }
 }
 
 /// A location that this build can open, from the text of an argument.
@@ -393,7 +400,8 @@ pub(super) fn document(text: &str) -> Result<Document, String> {
         Some("") => Err("the name of a file follows @".to_owned()),
         Some(path) => Ok(Document::File(PathBuf::from(path))),
         None => {
-            Json::parse_str(text).map(Document::Text).map_err(|error| format!("this is not JSON: {error}"))
+            let read = Json::parse_str(text).map(Document::Text);
+            read.map_err(|error| meant_file(text, format!("this is not JSON: {error}")))
         }
     }
 }

@@ -193,7 +193,7 @@ codes! {
     /// The chunk grid's name is in no registry.
     ZG101 GRID_UNREGISTERED Warning;
     /// The chunk grid is registered, but few readers have it.
-    ZG102 GRID_UNSUPPORTED Info (Values = Error);
+    ZG102 GRID_FEW_READERS Info (Values = Error);
     /// The chunk grid's configuration lacks `chunk_shape`, has other members, or is of a wrong type.
     ZG103 GRID_CONFIGURATION Error;
     /// The chunk shape has more or fewer dimensions than the array.

@@ -13,6 +13,7 @@ use crate::codec::region::{Pieces, advance, as_index, ravel, unravel};
 use crate::codec::{BoundChain, ChainFault};
 use crate::engine::ahead::{Extent, each_object, extent_of, reads_all, reads_of_object, stays_open};
 use crate::engine::buffers::ObjectBuffers;
+use crate::engine::progress::Progress;
 use crate::engine::transfer::Transfer;
 use crate::store::Part;
 
@@ -65,15 +66,16 @@ impl<'a> JobSubchunks<'a> {
 }
 
 /// Reads blocks.
-#[derive(Debug)]
-pub(super) struct BlockReader<'a> {
+pub(super) struct BlockReader<'a, 'p> {
     /// The subchunks of the source.
     pub(super) subchunks: &'a JobSubchunks<'a>,
     /// What knows of absent elements.
     pub(super) encoder: &'a SubchunkEncoder,
+    /// Who is told of each subchunk that is read, however many bytes it has.
+    pub(super) progress: &'p dyn Progress,
 }
 
-impl BlockReader<'_> {
+impl BlockReader<'_, '_> {
     /// Reads all source subchunks that overlap a block of the destination into its subchunks; how many encoded bytes they
     /// had.
     pub(super) fn read(
@@ -145,6 +147,7 @@ impl BlockReader<'_> {
     ) -> Result<u64, Fault> {
         let side = self.subchunks.source.side();
         let (first_subchunk, subchunk_counts) = side.subchunks_in(&block.start, &block.end);
+        self.progress.start("", Some(subchunk_counts.iter().product()));
         if !self.subchunks.source.reads_indexes() {
             return self.read_subchunks(&first_subchunk, &subchunk_counts, decoded, workers);
         }
@@ -205,8 +208,10 @@ impl BlockReader<'_> {
         let bytes = workers.each(count, |buffers, item| {
             let place = unravel(item as u64, counts);
             let subchunk: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
-            guarded(|| self.read_subchunk(&subchunk, decoded, buffers))
-                .map_err(|fault| fault.of_source(self.subchunks.source.side().object_of(&subchunk).0))
+            let read = guarded(|| self.read_subchunk(&subchunk, decoded, buffers))
+                .map_err(|fault| fault.of_source(self.subchunks.source.side().object_of(&subchunk).0));
+            self.progress.advance(1);
+            read
         })?;
         Ok(bytes.iter().sum())
     }

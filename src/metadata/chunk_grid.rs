@@ -66,7 +66,7 @@ pub(super) fn read_chunk_grid(
         let is_known = name == "rectilinear";
         let (code, message) = if is_known {
             let message = "the chunk grid \"rectilinear\" is read by zarr-python from 3.2 on, and there behind a switch";
-            (code::GRID_UNSUPPORTED, message.to_owned())
+            (code::GRID_FEW_READERS, message.to_owned())
         } else {
             (code::GRID_UNREGISTERED, format!("the chunk grid {name:?} is in no registry"))
         };

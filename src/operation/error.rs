@@ -112,8 +112,7 @@ impl OperationError {
         let mut cause = self.source();
         while let Some(next) = cause {
             let clause = next.to_string();
-            // A transparent wrapper repeats what it wraps.
-            if !text.ends_with(&clause) {
+            if says_more(&text, &clause) {
                 text.push_str(": ");
                 text.push_str(&clause);
             }
@@ -126,6 +125,15 @@ impl OperationError {
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
+}
+
+/// Whether a cause says more than what was said before it: a transparent wrapper repeats what it wraps, and `cannot read x` says
+/// no more than `x cannot be read`.
+pub fn says_more(said: &str, cause: &str) -> bool {
+    let object =
+        cause.strip_prefix("cannot ").and_then(|clause| clause.split_once(' ')).map(|(_, object)| object);
+    let is_named = object.is_some_and(|object| said.contains(&format!("`{object}` cannot be ")));
+    !is_named && !said.ends_with(cause)
 }
 
 #[cfg(test)]

@@ -277,7 +277,7 @@ pub struct QualityResult {
 }
 
 /// What `--verify` found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct VerifyResult {
     /// Equal in value, or under quantisation within the bound.

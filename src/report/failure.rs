@@ -8,7 +8,7 @@ use super::grouped::grouped;
 use super::table::wrap_prose;
 use super::terminal::{Role, Style};
 use crate::diagnostic::{Diagnostic, Location, Severity};
-use crate::operation::error::OperationError;
+use crate::operation::error::{OperationError, says_more};
 use crate::store::RemoteError;
 
 /// `error: `, what happened, each cause that says more on a line of its own, and the next step.
@@ -20,8 +20,7 @@ pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn
     let mut next = Some(error);
     while let Some(cause) = next {
         let clause = cause.to_string();
-        // A transparent wrapper repeats what it wraps.
-        if !said.ends_with(&clause) {
+        if says_more(&said, &clause) {
             write_clause((Role::Faint, "because", 2), &clause, style, output)?;
             said = clause;
         }

@@ -8,12 +8,13 @@ use crate::diagnostic::quantity::{approximate, noun_of, three_digits};
 use crate::metadata::json::Json;
 
 /// Bytes in a second.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rate of three digits, which saturates"
+)]
 pub fn rate(bytes_per_second: f64) -> String {
-    const UNITS: [(f64, &str); 3] = [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
-    UNITS.iter().find(|(unit, _)| bytes_per_second >= *unit).map_or_else(
-        || format!("{} B/s", three_digits(bytes_per_second)),
-        |(unit, name)| format!("{} {name}", three_digits(bytes_per_second / unit)),
-    )
+    format!("{}/s", bytes(bytes_per_second as u64))
 }
 
 /// Seconds: `12.3 ms`, `4.56 s`, `3 min 20 s`, `2 h 5 min`.

@@ -85,21 +85,33 @@ pub enum Role {
 pub struct Style {
     colour: Colour,
     width: Option<usize>,
+    is_verbose: bool,
 }
 
 impl Style {
     /// Plain text as it goes into pipes and files.
-    pub const PLAIN: Style = Style { colour: Colour::Off, width: None };
+    pub const PLAIN: Style = Style { colour: Colour::Off, width: None, is_verbose: false };
 
     /// Coloured or plain, of lines of any length.
     pub fn new(colour: Colour) -> Self {
-        Style { colour, width: None }
+        Style { colour, ..Style::PLAIN }
     }
 
     /// For a terminal of so many columns; for a pipe or a file with `None`.
     #[must_use]
     pub fn within(self, width: Option<usize>) -> Self {
         Style { width: width.map(|columns| columns.max(LEAST_WIDTH)), ..self }
+    }
+
+    /// With what `--verbose` adds, or without.
+    #[must_use]
+    pub fn verbose(self, is_verbose: bool) -> Self {
+        Style { is_verbose, ..self }
+    }
+
+    /// Whether all of what is mostly summed up is said.
+    pub fn is_verbose(self) -> bool {
+        self.is_verbose
     }
 
     /// The columns that text is fitted to; `None` in pipes and files, where nothing is cut or wrapped.

@@ -100,16 +100,29 @@ fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) ->
             writeln!(output, "{}", style.paint(Role::Heading, &heading))?;
             write_members(&describe_quantization(quantization), style, output)?;
         }
-        if let Some(verify) = &node.verify {
-            write_verify(
-                &format!("{} ", one_line(node.path.trim_start_matches('/'))),
-                verify,
-                style,
-                output,
-            )?;
-        }
     }
+    write_verified(&arrays, style, output)?;
     write_members(&sums(result), style, output)
+}
+
+/// What `--verify` found: a line for all arrays that are as they should be, unless each is asked for, and one for each other.
+fn write_verified(arrays: &[&NodeResult], style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let of_arrays = || arrays.iter().filter_map(|node| Some((node, node.verify.as_ref()?)));
+    let (mut sum, mut right) = (VerifyResult { equal: true, ..VerifyResult::default() }, 0);
+    for (_, verify) in of_arrays().filter(|(_, verify)| verify.equal) {
+        right += 1;
+        sum.elements = sum.elements.saturating_add(verify.elements);
+        sum.bound = sum.bound.or(verify.bound);
+        sum.max_abs_error = [sum.max_abs_error, verify.max_abs_error].into_iter().flatten().reduce(f64::max);
+    }
+    let is_summed = right > 1 && !style.is_verbose();
+    for (node, verify) in of_arrays().filter(|(_, verify)| !(verify.equal && is_summed)) {
+        write_verify(&format!("{} ", one_line(node.path.trim_start_matches('/'))), verify, style, output)?;
+    }
+    if is_summed {
+        write_verify(&format!("{} ", counted(right, "array")), &sum, style, output)?;
+    }
+    Ok(())
 }
 
 /// The arrays among the nodes.

@@ -129,3 +129,21 @@ fn integers_are_not_quantised() {
     test.run(["transcode", "--quantize", "uint8", "i", "b"]).fails(1, &["int16"]);
     assert!(!test.exists("b"));
 }
+
+#[test]
+fn file_that_is_not_there_is_named_once_and_one_that_is_there_with_its_sign() {
+    let test = CliTest::new();
+    let run =
+        test.run(["apply-codec", "--codecs", "bytes", "-d", "int8", "--shape", "4", "nofile.raw", "out"]);
+    let error = run.fails(3, &["INPUT `nofile.raw` cannot be read", "because No such file", "help: "]).error;
+    assert_eq!(error.matches("nofile.raw").count(), 1, "{error}");
+    test.write("codecs.json", r#"["bytes"]"#).write("attributes.json", "{}");
+    for arguments in [
+        ["apply-codec", "--codecs", "codecs.json", "in", "out"],
+        ["transcode", "--codecs", "codecs.json", "a", "b"],
+    ] {
+        test.run(arguments).fails(2, &["given as `@codecs.json`"]);
+    }
+    test.run(["transcode", "--attributes", "attributes.json", "a", "b"])
+        .fails(2, &["given as `@attributes.json`"]);
+}

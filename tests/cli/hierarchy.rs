@@ -299,3 +299,17 @@ fn array_whose_chunks_are_read_again_tells_what_source_stores() {
     assert!(text.contains("uint8  4.00 KiB  -> 4.79 KiB"), "{text}");
     assert!(text.contains("stored  4.00 KiB -> 4.79 KiB"), "{text}");
 }
+
+#[test]
+fn verification_of_a_hierarchy_is_one_line_and_all_lines_where_that_is_asked_for() {
+    let test = tree();
+    let lines = |more: &[&str], destination: &str| {
+        let run = test.run([&["transcode", "--verify", "a", destination], more].concat());
+        assert_eq!(run.status, 0, "{}", run.error);
+        run.text().lines().filter(|line| line.contains("verified: ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (one, all) = (lines(&[], "b"), lines(&["-v"], "c"));
+    assert!(all.len() > 1, "{all:?}");
+    assert_eq!(one.len(), 1, "{one:?}");
+    assert!(one[0].starts_with(&format!("{} arrays verified: equal, ", all.len())), "{one:?}");
+}

@@ -14,7 +14,7 @@ use crate::engine::decoded_block::DecodedBlock;
 use crate::engine::driver::{Driver, guarded};
 use crate::engine::journal::Part;
 use crate::engine::plan::{Block, RechunkPlan};
-use crate::engine::progress::Progress;
+use crate::engine::progress::{Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::{Encoded, SubchunkEncoder};
 use crate::engine::subchunk_writer::SubchunkWriter;
@@ -93,7 +93,7 @@ impl Reads for RechunkRun<'_> {
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
         if self.objects_left(group).is_some() {
             let plan = &self.rechunk.plan;
-            plan.blocks(&plan.group(group)).iter().for_each(|block| self.reader().reads(block, each));
+            plan.blocks(&plan.group(group)).iter().for_each(|block| self.reader(&Silent).reads(block, each));
         }
     }
 }
@@ -155,11 +155,16 @@ impl<'a> RechunkRun<'a> {
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
         for block in plan.blocks(&plan.group(number)) {
-            let reader = self.reader();
+            let elements: u64 = block.end.iter().zip(&block.start).map(|(end, start)| end - start).product();
+            let bytes = elements.saturating_mul(self.rechunk.encoder.element_size() as u64);
+            // Half of a block is done once it is read: one may be all of the array.
+            let share = Share::new(progress, bytes / 2, 1);
+            let reader = self.reader(&share);
             if self.transfer.absent_element.is_none() && !reader.holds_any(&block) {
                 continue;
             }
             let bytes_read = reader.read(&block, &self.transfer.destination, decoded, workers)?;
+            share.finish();
             // Of intermediate data nothing counts as read from the source.
             report.bytes_read += if self.transfer.origin.is_none() { bytes_read } else { 0 };
             if self.transfer.destination.layout.is_some() {
@@ -167,16 +172,15 @@ impl<'a> RechunkRun<'a> {
             } else {
                 self.write_chunks(decoded, workers, &mut report)?;
             }
-            let elements: u64 = block.end.iter().zip(&block.start).map(|(end, start)| end - start).product();
-            progress.advance(elements.saturating_mul(self.rechunk.encoder.element_size() as u64));
+            progress.advance(bytes - bytes / 2);
         }
         finish(open, &mut report)?;
         self.note(objects, report)?;
         Ok(report)
     }
 
-    fn reader(&self) -> BlockReader<'a> {
-        BlockReader { subchunks: self.subchunks, encoder: &self.rechunk.encoder }
+    fn reader<'p>(&self, progress: &'p dyn Progress) -> BlockReader<'a, 'p> {
+        BlockReader { subchunks: self.subchunks, encoder: &self.rechunk.encoder, progress }
     }
 
     /// The objects of a group; `None` where all of them are done.

@@ -9,6 +9,7 @@ use crate::engine::block_reader::{BlockReader, JobSubchunks};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::decoded_block::DecodedBlock;
 use crate::engine::driver::{Driver, guarded};
+use crate::engine::progress::Silent;
 use crate::engine::transfer::Transfer;
 use crate::engine::workers::Workers;
 
@@ -35,7 +36,7 @@ pub fn visit_subchunks<R: Send>(
     mut fold: impl FnMut(R),
 ) -> Result<(), ChunkFault> {
     let subchunks = JobSubchunks::new(transfer);
-    let reader = BlockReader { subchunks: &subchunks, encoder: &rechunk.encoder };
+    let reader = BlockReader { subchunks: &subchunks, encoder: &rechunk.encoder, progress: &Silent };
     let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
     let mut decoded = DecodedBlock::default();
     let groups = transfer.overlapped(&rechunk.plan.group_shape());

@@ -207,7 +207,8 @@ fn read(
         match error {
             FileError::TooLarge { limit, .. } => too_large(&name, limit),
             FileError::Io { .. } => {
-                OperationError::environment(format!("INPUT `{name}` cannot be read")).because(error)
+                let message = format!("INPUT `{name}` cannot be read");
+                OperationError::environment(message).because(error).with_help("check the path")
             }
         }
     })

@@ -159,7 +159,7 @@ fn array_figures(
             Ok((Some(read), findings))
         }
         Err(error) => {
-            let mut found = Profile::Values.judged(vec![finding(error, code::GRID_UNSUPPORTED)?]);
+            let mut found = Profile::Values.judged(vec![finding(error, code::GRID_FEW_READERS)?]);
             place.locate(&mut found, key);
             Ok((None, found))
         }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{
     ChangeOptions, Files, Kind, Scene, changing, plain, plain_v2, planes, shape, sharded, text,
     text_in_shards, transcode, zstd,
 };
 use crate::array::interrupt::Interrupt;
-use crate::engine::progress::Silent;
+use crate::engine::progress::{Progress, Silent};
 use crate::metadata::json::Json;
 use crate::operation::options::{ShardRequest, TranscodeOptions};
 use crate::store::faulty::{Faults, Heard};
@@ -128,4 +129,28 @@ fn first_of_two_passes_is_told_before() {
     options.source = hearing.wrap(&scene.node("a")).into();
     transcode(&options, &Silent, &Interrupt::default()).unwrap();
     check(&source, &hearing.heard(), "two passes");
+}
+
+/// Counts what it is told, and how often.
+#[derive(Default)]
+struct Told(AtomicU64, AtomicU64);
+
+impl Progress for Told {
+    fn start(&self, _name: &str, _length: Option<u64>) {}
+    fn advance(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+    fn finish(&self) {}
+}
+
+#[test]
+fn block_that_is_all_of_an_array_moves_the_bar_with_each_chunk_that_is_read() {
+    let change = changing(ChangeOptions { chunk_shape: Some(shape(&[4, 4])), ..ChangeOptions::default() });
+    let scene = Scene::new(Kind::Memory, &plain(""), &change, false);
+    let told = Told::default();
+    let result = transcode(&scene.options, &told, &Interrupt::default()).unwrap();
+    assert_eq!(result.nodes[0].units, Some(1));
+    let (bytes, times) = (told.0.into_inner(), told.1.into_inner());
+    assert_eq!((bytes, times >= 5), (64, true), "{times} times");
 }
