@@ -94,6 +94,11 @@ impl Listing {
         self.keys_of(|kind| *kind == StrayKind::Link)
     }
 
+    /// Names that are no keys, the first [`Listing::MOST_STRAYS`] of them.
+    pub fn not_keys(&self) -> Vec<String> {
+        self.keys_of(|kind| *kind == StrayKind::NotUtf8).map(str::to_owned).collect()
+    }
+
     /// The first folder where a chunk should be.
     pub fn misplaced_folder(&self) -> Option<&str> {
         self.keys_of(|kind| matches!(kind, StrayKind::NotAFile(_, FOLDER))).next()

@@ -103,6 +103,7 @@ fn contents(
     let listing = listing(&reading, metadata, options, &driver)?;
     if let Some(listing) = &listing {
         result.warnings.extend(storage::dangling_links(listing));
+        result.warnings.extend(storage::not_keys(&listing.not_keys()));
     }
     if let (true, Some(listing)) = (options.storage, &listing) {
         let array = (&reading.node, metadata, pipeline);

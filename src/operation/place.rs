@@ -2,7 +2,7 @@
 
 use super::error::OperationError;
 use crate::diagnostic::Diagnostic;
-use crate::store::{Location, Node, StoreError};
+use crate::store::{Key, Location, Node, StoreError};
 
 /// A node in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,12 +16,12 @@ pub struct Place {
 impl Place {
     /// The place of `--node` in STORE. An error where the path would lead out of it.
     pub fn new(store: &Location, node: Option<&str>) -> Result<Self, OperationError> {
-        let names: Vec<&str> = node.unwrap_or_default().split('/').filter(|name| !name.is_empty()).collect();
-        if let Some(name) = names.iter().find(|name| matches!(**name, "." | "..")) {
-            return Err(OperationError::usage(format!("--node: `{name}` is not the name of a node"))
+        let path = node.unwrap_or_default().trim_matches('/');
+        if !path.is_empty() && Key::new(path).is_err() {
+            return Err(OperationError::usage(format!("--node: `{path}` is not the path of a node"))
                 .with_help("give a path inside the store, such as group/temperature"));
         }
-        Ok(Place { store: store.display().to_string(), path: format!("/{}", names.join("/")) })
+        Ok(Place { store: store.display().to_string(), path: format!("/{path}") })
     }
 
     /// A node below this one, by its name.

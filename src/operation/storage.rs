@@ -113,6 +113,22 @@ pub fn census(
     Ok(Census { storage, findings })
 }
 
+/// What is to be said of names that are no keys, which listings leave out.
+pub fn not_keys(names: &[String]) -> Option<Diagnostic> {
+    let first = names.first()?;
+    let message = match names.len() {
+        1 => "the name is not UTF-8 or no path, and so no key: it is left out".to_owned(),
+        count => format!(
+            "{count} names are not UTF-8 or no paths, and so no keys, this the first: they are left out"
+        ),
+    };
+    Some(
+        Diagnostic::new(code::KEY_NOT_UTF8, message)
+            .with_help("rename or remove them")
+            .at_key(first.as_str()),
+    )
+}
+
 /// What is to be said of chunks that are links which lead nowhere: they count as absent, in every command (SEMANTICS D8).
 pub fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
     let first = listing.broken_links().next()?;

@@ -10,7 +10,7 @@ pub const MAX_KEY_BYTES: usize = 4096;
 
 /// The name of an object, or of a folder, in a store: names that are joined by `/`, or nothing for the store itself.
 ///
-/// It is checked once, when it is made: no name in it is empty, `.` or `..`, or holds a zero byte, so that it never
+/// It is checked once, when it is made: no name in it is empty, `.` or `..`, or holds a control character, so that it never
 /// leads out of the store.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key<'a>(Cow<'a, str>);
@@ -92,7 +92,7 @@ impl fmt::Debug for Key<'_> {
 
 fn is_inside(text: &str) -> bool {
     text.len() <= MAX_KEY_BYTES
-        && !text.as_bytes().contains(&0)
+        && !text.chars().any(char::is_control)
         && text.split('/').all(|name| !matches!(name, "" | "." | ".."))
 }
 

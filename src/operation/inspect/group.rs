@@ -21,6 +21,7 @@ use crate::operation::open::ArrayReading;
 use crate::operation::options::InspectOptions;
 use crate::operation::place::Place;
 use crate::operation::quantize::request::is_packed;
+use crate::operation::storage::not_keys;
 use crate::operation::{Interrupt, new_driver};
 
 /// Reads a group and the nodes below it, as deep as was asked for, and with `--stats` the values of each array.
@@ -59,6 +60,9 @@ pub(super) fn inspect_group(
         // Whether a chunk is absent, which alone makes a null fill value matter, is not known here.
         let found = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
         result.warnings.extend(found.cloned());
+        result
+            .warnings
+            .extend(not_keys(&node.rest.unnamed).map(|found| found.at_node(node.place.path.as_str())));
         let mut described = describe(&node);
         if let (NodeContent::Array(array), true) = (&node.content, options.storage) {
             described.bytes_stored = stored_bytes(array, driver)?;

@@ -20,6 +20,7 @@ use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below}
 use crate::operation::open::{ArrayReading, OpenedArray, open_documents, opened, read_array_of, refusal};
 use crate::operation::options::TranscodeOptions;
 use crate::operation::place::Place;
+use crate::operation::storage::not_keys;
 use crate::store::Node;
 
 /// The most errors that a refusal lists.
@@ -102,7 +103,7 @@ impl Source {
         }
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         let (mut readings, mut groups, mut other_keys) = (Vec::new(), Vec::new(), Vec::new());
-        let mut links = Vec::new();
+        let (mut links, mut unnamed) = (Vec::new(), Vec::new());
         for mut node in hierarchy.nodes {
             match &mut node.content {
                 NodeContent::Array(array) => tell_of_array_members(options, array),
@@ -139,9 +140,10 @@ impl Source {
                 good.into_iter().filter(|found| found.severity == Severity::Warning && !is_said(found));
             warnings.extend(told);
             links.extend(node.rest.links.iter().chain(node.rest.others.iter().map(|(key, _)| key)).cloned());
+            unnamed.append(&mut node.rest.unnamed);
             other_keys.extend(node.rest.files);
             for folder in node.rest.folders {
-                collect_keys(&options.source.node(), &folder, &mut other_keys, &mut links)?;
+                collect_keys(&options.source.node(), &folder, &mut other_keys, &mut links, &mut unnamed)?;
             }
             match node.content {
                 NodeContent::Array(array) => readings.push(*array),
@@ -157,6 +159,7 @@ impl Source {
             return Err(refusal(&format!("the metadata of `{at}` are in error"), &errors));
         }
         warnings.extend(uncopied_links(&store, &links));
+        warnings.extend(not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
         let paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
         let open = |reading| opened(reading).map(as_source);
@@ -256,6 +259,7 @@ fn collect_keys(
     folder: &str,
     keys: &mut Vec<String>,
     links: &mut Vec<String>,
+    unnamed: &mut Vec<String>,
 ) -> Result<(), OperationError> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -264,6 +268,7 @@ fn collect_keys(
         })?;
         keys.extend(listing.files);
         links.extend(listing.links);
+        unnamed.extend(listing.unnamed);
         links.extend(listing.others.into_iter().map(|(key, _)| key));
         folders.extend(listing.folders);
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::io_error;
 use super::object::sync_all;
 use crate::store::entry::EntryKind;
-use crate::store::{Entry, StoreError};
+use crate::store::{Entry, Key, StoreError};
 
 /// Which file or folder something is, whatever its names: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub(super) fn each_entry(
     for entry in entries {
         let entry = entry.map_err(io_error("list", path))?;
         let name = entry.file_name();
-        let flow = match name.to_str() {
+        let flow = match name.to_str().filter(|name| Key::new(name).is_ok()) {
             None => each(Entry::new(&name.to_string_lossy(), EntryKind::Unnamed)),
             Some(name) => {
                 let file_type = entry.file_type().map_err(io_error("list", path))?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::store::percent;
+use crate::store::{Key, percent};
 
 /// What kind of store a URL names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,13 +60,10 @@ impl Address {
         if !bucket.bytes().all(is_name) {
             return Err("the name of a bucket or container has only letters, digits, `.`, `-` and `_`");
         }
-        if path.contains('\0') {
-            return Err("a key holds no zero byte");
-        }
-        if path.split('/').any(|name| matches!(name, "." | "..")) {
-            return Err("a key has no name that is `.` or `..`: no URL holds it");
-        }
         let path = path.strip_suffix('/').unwrap_or(path).to_owned();
+        if !path.is_empty() && Key::new(&path).is_err() {
+            return Err("a key has no name that is empty, `.` or `..`, and no control character");
+        }
         Ok(Address { service, root: bucket.to_owned(), path, query: None, user: None })
     }
 

@@ -32,7 +32,7 @@ use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::{Request, refuse_packed};
 use crate::operation::quantize::survey::Survey;
-use crate::operation::storage::dangling_links;
+use crate::operation::storage::{dangling_links, not_keys};
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
 use crate::store::Node;
@@ -271,7 +271,8 @@ impl Planner<'_> {
             warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
         }
         warnings.extend(unknown_keys(source, listing));
-        warnings.extend(dangling_links(listing).map(|found| found.in_store(source.store.as_str())));
+        let of_names = [dangling_links(listing), not_keys(&listing.not_keys())];
+        warnings.extend(of_names.into_iter().flatten().map(|found| found.in_store(source.store.as_str())));
         warnings
     }
 
