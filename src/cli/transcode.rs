@@ -168,13 +168,6 @@ pub(super) struct TranscodeArguments {
     #[arg(long)]
     resume: bool,
 
-    /// The local folder for intermediate data of a rechunk in two passes
-    ///
-    /// They take about as much as the array decoded, and are removed at the end. Without the option they lie in DEST, or,
-    /// where that lies behind a network, in the folder for temporary files (TMPDIR).
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
-    scratch: Option<PathBuf>,
-
     #[command(flatten)]
     parts: parts::PartsArguments,
 
@@ -232,7 +225,6 @@ impl TranscodeArguments {
                 overwrite: self.overwrite,
                 resume: self.resume,
                 partitions: None,
-                scratch: self.scratch.map(|folder| self.common.location("--scratch", folder)).transpose()?,
             },
             change,
             include: hierarchy.include,

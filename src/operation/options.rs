@@ -258,8 +258,6 @@ pub struct RunOptions {
     pub overwrite: bool,
     /// `--resume`.
     pub resume: bool,
-    /// `--scratch`: the local folder in which intermediate data of two passes lie.
-    pub scratch: Option<Location>,
     /// `--partitions`: into how many parts the work is to be cut; those that do a job in parts set it themselves.
     pub partitions: Option<u64>,
 }
@@ -523,10 +521,10 @@ pub struct ValidateOptions {
     pub deny_warnings: bool,
     /// `--allow CODE`: not reported, not counted.
     pub allow: Vec<Code>,
-    /// `--partition`; of the levels `index` and `data`.
-    pub partition: Option<Partition>,
     /// `--max-findings`; 0: all.
     pub max_findings: usize,
+    /// `--partition`; of the levels `index` and `data`.
+    pub partition: Option<Partition>,
     /// `--against`.
     pub against: Option<AgainstOptions>,
     /// `--expect FILE`, parsed.

@@ -120,15 +120,10 @@ impl Node {
         self.store.site(&self.prefix)
     }
 
-    /// Where a run keeps scratch data of a name for the node outside of it: in a local folder that is given, else in that for
-    /// temporary files where the node lies behind a network; `None` where it keeps them itself. Nothing is touched.
-    pub fn scratch(&self, given: Option<&Node>, name: &str) -> Option<Node> {
-        let parent = match given {
-            Some(parent) => parent.store.as_local()?.path(&parent.prefix),
-            None if self.abilities().is_remote => std::env::temp_dir(),
-            None => return None,
-        };
-        Some(local::scratch::folder(&parent, name))
+    /// Where a run keeps scratch data of a name for a node behind a network: in the folder for temporary files; `None` where the
+    /// node keeps them itself. Nothing is touched.
+    pub fn scratch(&self, name: &str) -> Option<Node> {
+        self.abilities().is_remote.then(|| local::scratch::folder(&std::env::temp_dir(), name))
     }
 
     /// Makes the node's folder one for scratch data, which no others may look into.

@@ -166,11 +166,7 @@ fn check_alone(options: &TranscodeOptions) -> anyhow::Result<()> {
     let plain = TranscodeOptions {
         source: options.source.clone(),
         destination: options.destination.clone(),
-        run: RunOptions {
-            common: options.run.common.clone(),
-            scratch: options.run.scratch.clone(),
-            ..RunOptions::default()
-        },
+        run: RunOptions { common: options.run.common.clone(), ..RunOptions::default() },
         change: ChangeOptions::default(),
         ..TranscodeOptions::default()
     };

@@ -56,11 +56,11 @@ pub struct Intermediate {
 /// Digits of the name of a folder: enough that no two destinations share one.
 const DIGITS: usize = 32;
 
-/// Where the intermediate data of a destination lie, and whether that is outside of it: where a folder is given or it lies
-/// behind a network. Each run finds those of the one before.
-pub fn folder(destination: &Node, scratch: Option<&Node>) -> (Node, bool) {
+/// Where the intermediate data of a destination lie, and whether that is outside of it: where it lies behind a network. Each
+/// run finds those of the one before.
+pub fn folder(destination: &Node) -> (Node, bool) {
     let name = digest([&*destination.identity()]);
-    let outside = destination.scratch(scratch, &name[..DIGITS]);
+    let outside = destination.scratch(&name[..DIGITS]);
     let is_outside = outside.is_some();
     (outside.unwrap_or_else(|| folder_inside(destination)), is_outside)
 }

@@ -74,7 +74,7 @@ fn check_scratch(folder: &Node, temporary: u64) -> Result<(), OperationError> {
         bytes(free)
     );
     Err(OperationError::environment(message).with_help(
-        "name a folder on a larger file system with `--scratch`, or give more `--max-memory`, so that one pass will do",
+        "name a folder on a larger file system by TMPDIR, or give more `--max-memory`, so that one pass will do",
     ))
 }
 

@@ -32,7 +32,6 @@ use crate::operation::hierarchy::compare_paths;
 use crate::operation::new_driver;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::transcode_result::{QualityResult, QuantizationResult, Totals, TranscodeResult};
-use crate::store::{EntryKind, Location};
 
 /// Writes an array, or a group and all below it, anew.
 pub fn transcode(
@@ -136,7 +135,6 @@ impl Prepared {
     ) -> Result<Self, OperationError> {
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
-        check_scratch_folder(options.run.scratch.as_ref())?;
         let mut source = Source::taken(options, given, &driver)?;
         let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
         let site = if options.run.partitions.is_some() { site.of_part() } else { site };
@@ -216,23 +214,6 @@ impl Prepared {
     pub(super) fn warnings(&self) -> Vec<Diagnostic> {
         let of_arrays = self.arrays.iter().flat_map(|array| &array.plan.warnings);
         self.source.warnings.iter().chain(of_arrays).cloned().collect()
-    }
-}
-
-/// A folder for scratch data that was named is there.
-fn check_scratch_folder(given: Option<&Location>) -> Result<(), OperationError> {
-    let Some(given) = given else { return Ok(()) };
-    let node = given.node();
-    match node.kind_behind_links() {
-        Ok(Some(EntryKind::Folder)) if node.is_local() => Ok(()),
-        found => {
-            let message = format!("`--scratch {given}` is no local folder");
-            let error = OperationError::environment(message).with_help("make it, or name another");
-            Err(match found {
-                Err(cause) => error.because(cause),
-                Ok(_) => error,
-            })
-        }
     }
 }
 
@@ -391,7 +372,6 @@ impl Whole<'_> {
             let (tally, bytes_written, verified, quality) =
                 if let Some(Done { tally, verified, quality }) = done {
                     (tally, Some(tally.bytes_written), verified, quality)
-            plan: None,
                 } else {
                     let (tally, bytes_written) = dry_tally(plan);
                     (tally, bytes_written, None, None)
@@ -411,6 +391,7 @@ impl Whole<'_> {
             seconds: begun.elapsed().as_secs_f64(),
             totals: Totals::of(&nodes, self.source.other_keys.len() as u64),
             nodes,
+            plan: None,
             warnings,
         }
     }

@@ -27,7 +27,7 @@ pub(in crate::store) fn make(folder: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     let other = io::Error::other(
-        "something stands there that is not this user's own folder: remove it, or name another folder with --scratch",
+        "something stands there that is not this user's own folder: remove it, or name another folder by TMPDIR",
     );
     Err(io_error("use", folder)(other))
 }

@@ -19,7 +19,6 @@ use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::transcode::budget::{ENTRY_BYTES, of_chunks, open_bytes, reading_bytes, shard_bytes};
 use crate::operation::transcode_result::RouteName;
-use crate::store::Node;
 
 /// What a subchunk of a block takes beside its elements.
 const SUBCHUNK_BYTES: u64 = 128;
@@ -46,8 +45,6 @@ pub(in crate::operation) struct Choice<'a> {
     pub verifies: bool,
     /// Whether an unfinished run is gone on with.
     pub resumes: bool,
-    /// Where intermediate data lie, where that is said.
-    pub scratch: Option<Node>,
     /// Of a job in parts: into how many the work can be cut at least.
     pub parts: Option<u64>,
 }
@@ -128,11 +125,8 @@ impl Choice<'_> {
             return Ok(Route::Rechunk(Box::new(self.rechunk(from, to)?)));
         }
         // A job in parts goes by its plan, whatever was begun.
-        let begun = if self.resumes && self.parts.is_none() {
-            begun(&to.node, self.scratch.as_ref(), from)?
-        } else {
-            Begun::Nothing
-        };
+        let begun =
+            if self.resumes && self.parts.is_none() { begun(&to.node, from)? } else { Begun::Nothing };
         if let Begun::InTwoPasses(shape) = begun {
             let staged = self.staged(from, to, &shape)?;
             return Ok(Route::Staged(Box::new(staged)));
@@ -160,7 +154,7 @@ impl Choice<'_> {
         let (folder, is_outside) = match self.parts {
             // What one part writes another reads, wherever it runs.
             Some(_) => (folder_inside(&to.node), false),
-            None => folder(&to.node, self.scratch.as_ref()),
+            None => folder(&to.node),
         };
         let (staging, document) = staging(from, folder, shape, self.store)?;
         let stored = SubchunkEncoder::new(from, &staging, &ValueChange::None, true);

@@ -25,15 +25,11 @@ pub(in crate::operation) enum Begun {
 }
 
 /// What a destination tells of how its run was begun, for an array that is read by `from`.
-pub(in crate::operation) fn begun(
-    destination: &Node,
-    scratch: Option<&Node>,
-    from: &StoredArray,
-) -> Result<Begun, OperationError> {
+pub(in crate::operation) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
     let unreadable = |error: StoreError| {
         OperationError::environment("the unfinished destination cannot be looked at").because(error)
     };
-    let (place, is_outside) = folder(destination, scratch);
+    let (place, is_outside) = folder(destination);
     let Some(text) = left_document(&place).map_err(unreadable)? else {
         if is_outside {
             // They may lie on another machine: as if it had not begun.

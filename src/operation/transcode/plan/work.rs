@@ -21,7 +21,7 @@ use crate::operation::options::{ChangeOptions, RunOptions};
 use crate::operation::stored::{opaque_array, side};
 use crate::operation::transcode::budget::{first_pass_bytes, unit_bytes};
 use crate::operation::transcode::format::version_2;
-use crate::store::{Location, Node};
+use crate::store::Node;
 
 /// What is done with the stored chunks.
 pub(super) struct Work {
@@ -180,7 +180,6 @@ impl Ends<'_> {
             elsewhere,
             verifies: self.run.verify,
             resumes: self.run.resume,
-            scratch: self.run.scratch.as_ref().map(Location::node),
             parts: self.run.partitions.map(|_| self.least_parts),
         }
     }
