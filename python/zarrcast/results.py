@@ -496,8 +496,6 @@ class ValidateAbsent:
 
     store: str
     node: str
-    #: Stored chunks along each dimension.
-    grid_shape: tuple[int, ...]
     #: First and last index of each range, in C order of the grid of stored chunks.
     ranges: tuple[tuple[int, ...], ...]
     #: Members that this version of the module does not know.
@@ -552,7 +550,7 @@ class ValidateResult:
     #: `valid` alone where every chunk was decoded; `differs` where OTHER of `--against` does; `not valid`;
     #: else what was found right, and what was not looked at.
     verdict: str
-    #: The share of the stored objects that was looked at; null where all were.
+    #: The share of the stored objects that was looked at; absent where all were.
     partition: Optional[ValidatePartition]
     #: Findings at error level, also those not shown.
     errors: int

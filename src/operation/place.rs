@@ -17,8 +17,9 @@ impl Place {
     /// The place of `--node` in STORE. An error where the path would lead out of it.
     pub fn new(store: &Location, node: Option<&str>) -> Result<Self, OperationError> {
         let path = node.unwrap_or_default().trim_matches('/');
-        if !path.is_empty() && Key::new(path).is_err() {
-            return Err(OperationError::usage(format!("--node: `{path}` is not the path of a node"))
+        let is_wrong = |name: &&str| !path.is_empty() && Key::new(name).is_err();
+        if let Some(name) = path.split('/').find(is_wrong) {
+            return Err(OperationError::usage(format!("--node: `{name}` is not the name of a node"))
                 .with_help("give a path inside the store, such as group/temperature"));
         }
         Ok(Place { store: store.display().to_string(), path: format!("/{path}") })

@@ -17,6 +17,7 @@ pub struct ValidateResult {
     /// `incomplete`, else what was found right and what was left out.
     pub verdict: String,
     /// The share of the stored objects that was looked at; `None` where all were.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<Partition>,
     /// Findings at `error` level, also those not shown.
     pub errors: u64,
@@ -69,7 +70,8 @@ pub struct AbsentChunks {
     pub store: String,
     /// The array, `/a/b`.
     pub node: String,
-    /// How many stored chunks there may be along each dimension.
+    /// How many stored chunks there may be along each dimension; for text, which has no linear indices.
+    #[serde(skip)]
     pub grid_shape: Vec<u64>,
     /// The first and the last index of each range, in C order of the grid of stored chunks.
     pub ranges: Vec<[u64; 2]>,

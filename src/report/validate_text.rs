@@ -181,13 +181,18 @@ impl<'a> Page<'a> {
     fn not_read(&mut self, result: &ValidateResult) -> io::Result<()> {
         for absent in result.absent.iter().filter(|_| self.look.is_verbose) {
             // As `inspect --chunk` takes them.
+            let dash = if absent.grid_shape.len() == 1 { "-" } else { " to " };
             let chunk = |index| quantity::shape(&unravel(index, &absent.grid_shape)).replace(", ", ",");
             let range = |[first, last]: &[u64; 2]| {
-                if first == last { chunk(*first) } else { format!("{} to {}", chunk(*first), chunk(*last)) }
+                if first == last { chunk(*first) } else { format!("{}{dash}{}", chunk(*first), chunk(*last)) }
             };
             let ranges: Vec<String> = absent.ranges.iter().map(range).collect();
             let node = node_of(Some(&absent.store), Some(&absent.node), None);
-            writeln!(self.output, "absent: {node}chunks {} (in C order)", ranges.join("; "))?;
+            let (ranges, order) = match absent.grid_shape.as_slice() {
+                [_] => (ranges.join(", "), ""),
+                _ => (ranges.join("; "), " (in C order)"),
+            };
+            writeln!(self.output, "absent: {node}chunks {ranges}{order}")?;
         }
         for failure in &result.failures {
             let place = node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
