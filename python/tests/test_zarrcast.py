@@ -292,18 +292,18 @@ class Documents(unittest.TestCase):
 
     def test_64_bit_statistics_are_exact(self) -> None:
         stats = {"min": -(2**63), "max": 2**64 - 1}
-        read = _read.read_result(json.dumps({"schema": "zarrcast.inspect/1", "node_type": "array", "stats": stats}))
+        read = _read.read_result(json.dumps({"schema": "zarrcast.inspect/2", "node_type": "array", "stats": stats}))
         self.assertIsInstance(read, results.InspectArray)
         self.assertEqual((read.stats.min, read.stats.max), (-9223372036854775808, 18446744073709551615))
 
     def test_node_of_an_unknown_type_is_read_as_what_is_most_like_it(self) -> None:
-        document = {"schema": "zarrcast.inspect/1", "node_type": "table", "path": "/", "totals": {"arrays": 3}}
+        document = {"schema": "zarrcast.inspect/2", "node_type": "table", "path": "/", "totals": {"arrays": 3}}
         read = _read.read_result(json.dumps(document))
         self.assertEqual((read.node_type, read.totals.arrays), ("table", 3))
 
     def test_words_of_python(self) -> None:
         node = {"path": "/", "quantization": {"as": "cf", "range": ["-Infinity", "0x7fc00000"]}}
-        read = _read.read_result(json.dumps({"schema": "zarrcast.transcode/1", "nodes": [node]})).nodes[0]
+        read = _read.read_result(json.dumps({"schema": "zarrcast.transcode/2", "nodes": [node]})).nodes[0]
         self.assertEqual((read.quantization.as_, read.quantization.range), ("cf", (-math.inf, "0x7fc00000")))
 
     def test_results_are_frozen(self) -> None:
@@ -358,7 +358,7 @@ class Program(InFolder):
         self.assertEqual(raised.exception.status, -9)
 
     def test_result_of_a_failure(self) -> None:
-        document = '{"schema": "zarrcast.inspect/1", "node_type": "array", "path": "/"}'
+        document = '{"schema": "zarrcast.inspect/2", "node_type": "array", "path": "/"}'
         with self.instead(f"print('{document}'); raise SystemExit(1)"):
             with self.assertRaises(zarrcast.ZarrcastError) as raised:
                 zarrcast.inspect("x")

@@ -15,7 +15,7 @@ pub use values::{
     ChunkResult, ChunkStage, DimensionInformation, HistogramResult, InformationResult, KeptBits, PreviewAxis,
     PreviewIndex, PreviewResult, PreviewRow, StatsResult, SuggestionResult,
 };
-pub use ways::{SkewResult, WayResult, WaysResult};
+pub use ways::{WayResult, WaysResult};
 
 /// One node.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -45,13 +45,6 @@ impl CfNumbers {
         Ok(Some(CfNumbers { stored, missing, unpack, fill_bits, fill_is_missing }))
     }
 
-    /// The numbers of elements of a type as they are, none of them missing, beside a fill value that is not looked at.
-    pub(super) fn as_they_are(data_type: &DataType) -> Option<Self> {
-        let stored = Numbers::of(data_type)?;
-        let missing = MissingFilter::new(stored.number_type(), &[]);
-        Some(CfNumbers { stored, missing, unpack: None, fill_bits: 0, fill_is_missing: false })
-    }
-
     /// The type of the numbers.
     pub(super) fn number_type(&self) -> NumberType {
         self.unpack.as_ref().map_or_else(|| self.stored.number_type(), Unpack::target)

@@ -33,10 +33,9 @@ impl SampleResult {
 pub struct EstimateResult {
     /// Bytes of the stored chunks, with the indexes of shards.
     pub bytes_stored: u64,
-    /// Half the width of the interval that holds the true bytes 19 times of 20, as a share of `bytes_stored`; `None` where
-    /// the sample is too small to tell, 0 where it is the whole.
-    #[serde(serialize_with = "figure::optional_number")]
-    pub uncertainty: Option<f64>,
+    /// Whether these are the very bytes; for text alone.
+    #[serde(skip)]
+    pub is_exact: bool,
     /// Wall time on this machine, in seconds.
     #[serde(serialize_with = "figure::number")]
     pub seconds: f64,

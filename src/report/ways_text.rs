@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use super::defused::one_line;
-use super::quantity::{self, bytes, count, figure};
+use super::quantity::{self, bytes, figure};
 use super::sample_text;
 use super::table::{Align, Table, WIDTH, wrap_prose, write_members};
 use super::terminal::{Role, Style};
 use crate::metadata::json::Json;
-use crate::operation::inspect_result::{SkewResult, StatsResult, WayResult, WaysResult};
+use crate::operation::inspect_result::{StatsResult, WayResult, WaysResult};
 
 /// What it stands under.
 pub(super) const HEADING: &str = "ways to store it, tried on a sample";
@@ -67,21 +67,19 @@ pub(super) fn table(ways: &WaysResult) -> Table {
         ("as", Align::Left),
         ("greatest error", Align::Right),
         ("stored", Align::Right),
-        ("", Align::Left),
         ("ratio", Align::Right),
     ]);
-    let as_it_is = ["as it is", "", "0", &bytes(ways.bytes_stored), "", "1"];
+    let as_it_is = ["as it is", "", "0", &bytes(ways.bytes_stored), "1"];
     table.push(as_it_is.map(str::to_owned).to_vec(), None);
     for way in &ways.ways {
-        let stored = way.bytes_stored.map_or_else(String::new, |bytes_stored| {
-            sample_text::approximately(bytes_stored, way.uncertainty)
-        });
+        let stored = way
+            .bytes_stored
+            .map_or_else(String::new, |bytes_stored| sample_text::approximately(bytes_stored, way.is_exact));
         let row = vec![
             way.name.clone(),
             kind(way),
             way.max_abs_error.map_or_else(String::new, figure),
             stored,
-            way.bytes_stored.map_or_else(String::new, |_| width(way.uncertainty)),
             way.ratio.map_or_else(String::new, |ratio| figure((ratio * 100.0).round() / 100.0)),
         ];
         table.push(row, way.reason.clone());
@@ -95,14 +93,6 @@ fn kind(way: &WayResult) -> String {
     bits.or_else(|| way.data_type.clone()).unwrap_or_default()
 }
 
-/// How far off an estimate may be.
-fn width(uncertainty: Option<f64>) -> String {
-    match uncertainty {
-        None => "\u{b1} ?".to_owned(),
-        known => sample_text::width(known).trim().to_owned(),
-    }
-}
-
 /// What is to be known of the rows.
 pub(super) fn notes(ways: &WaysResult) -> Vec<String> {
     let mut notes = Vec::new();
@@ -113,20 +103,7 @@ pub(super) fn notes(ways: &WaysResult) -> Vec<String> {
                 .to_owned(),
         );
     }
-    notes.extend(ways.skew.as_ref().filter(|skew| skew.is_skewed).map(skewed));
     notes
-}
-
-/// That most values lie in a few codes, and what suits that.
-fn skewed(skew: &SkewResult) -> String {
-    let share = figure((skew.share * 1e3).round() / 10.0);
-    format!(
-        "The values are skewed: the fullest {} of {} codes of uint8 hold {share} % of them, so that equal steps over \
-         the range leave few codes for how most values differ. Bit rounding (keep-bits) suits them: its error is \
-         relative to each value, and small values keep their digits.",
-        count(skew.codes),
-        count(skew.of)
-    )
 }
 
 /// The command of each way that can be gone, in the order of the rows.

@@ -11,7 +11,7 @@ fn inspect_json(name: &str) -> serde_json::Value {
 #[test]
 fn json_has_every_member_of_an_array() {
     let result = inspect_json("zarr-python_3.4.2_float32_as_uint8_zstd");
-    assert_eq!(result["schema"], "zarrcast.inspect/1");
+    assert_eq!(result["schema"], "zarrcast.inspect/2");
     assert_eq!(result["node_type"], "array");
     assert_eq!(result["zarr_format"], 3);
     assert_eq!(result["shape"], json!([24, 40]));

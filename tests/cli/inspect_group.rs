@@ -18,7 +18,7 @@ fn paths(result: &Value) -> Vec<(&str, &str)> {
 #[test]
 fn group_lists_its_nodes_flat_in_the_order_of_their_paths() {
     let result = inspect(&[]);
-    assert_eq!(result["schema"], "zarrcast.inspect/1");
+    assert_eq!(result["schema"], "zarrcast.inspect/2");
     assert_eq!([&result["node_type"], &result["path"]], ["group", "/"]);
     assert_eq!(result["zarr_format"], 3);
     assert!(result["attributes"].is_object());
@@ -255,7 +255,7 @@ fn several_stores_are_shown_one_after_the_other() {
     );
     let json = |arguments: &[&str]| test.run([&["inspect", "--json"], arguments].concat()).succeeds().json();
     let several = json(&["g/a", "g"]);
-    assert_eq!(several["schema"], "zarrcast.inspect/1");
+    assert_eq!(several["schema"], "zarrcast.inspect/2");
     assert_eq!([&several["failures"], &several["warnings"]], [&json!([]), &json!([])]);
     for (number, store) in ["g/a", "g"].into_iter().enumerate() {
         assert_eq!(several["stores"][number], json(&[store]), "{store}");

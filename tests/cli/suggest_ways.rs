@@ -101,12 +101,11 @@ fn holds(test: &CliTest, result: &Value) {
                 continue;
             }
         }
-        let allowed = way["uncertainty"].as_f64().unwrap_or(0.0).max(0.05);
-        assert!((estimated / written - 1.0).abs() < allowed, "{name}: {estimated} for {written}, {allowed}");
+        assert!((estimated / written - 1.0).abs() < 0.1, "{name}: {estimated} for {written}");
         let ratio = result["ways"]["bytes_stored"].as_f64().unwrap() / estimated;
         assert!((way["ratio"].as_f64().unwrap() - ratio).abs() < 1e-9, "{name}");
         if is_whole {
-            assert_eq!((estimated, way["uncertainty"].as_f64()), (written, Some(0.0)), "{name}");
+            assert_eq!(estimated, written, "{name}");
             let error = report["nodes"][0]["quantization"]["max_abs_error"].as_f64();
             assert!(
                 error.is_none_or(|error| Some(error) == way["max_abs_error"].as_f64()),
@@ -148,7 +147,6 @@ fn estimates_of_a_whole_small_array_are_what_the_commands_write() {
     ];
     assert_eq!(names, expected);
     assert_eq!(result["ways"]["compress"], Value::Null);
-    assert_eq!(result["ways"]["skew"]["is_skewed"], false);
     let stored: usize =
         test.all_files("a").iter().filter(|(key, _)| *key != "zarr.json").map(|(_, bytes)| bytes.len()).sum();
     assert_eq!(result["ways"]["bytes_stored"], stored);
@@ -206,36 +204,6 @@ fn sample_has_the_chunks_that_are_asked_for() {
 }
 
 #[test]
-fn skewed_values_are_told_with_their_share() {
-    let test = CliTest::new();
-    write(&test, "a", 12, rain, &["--compress", "zstd:3"]);
-    let result = inspect(&test, &["a"]);
-    let skew = &result["ways"]["skew"];
-    // By the definition of the codes: 255 steps from the least to the greatest, none is NaN.
-    let values: Vec<f64> = (0..12 * 1024).map(|place| f64::from(rain(place))).collect();
-    let (least, greatest) =
-        values.iter().fold((f64::MAX, 0.0_f64), |(least, most), value| (least.min(*value), most.max(*value)));
-    let mut counts = [0_u32; 256];
-    for value in &values {
-        counts[((value - least) / (greatest - least) * 254.0).round() as usize] += 1;
-    }
-    counts.sort_unstable_by(|one, other| other.cmp(one));
-    let share = f64::from(counts[..8].iter().sum::<u32>()) / values.len() as f64;
-    assert!(share > 0.5, "{share}");
-    assert_eq!((&skew["codes"], &skew["of"], &skew["is_skewed"]), (&json!(8), &json!(255), &json!(true)));
-    assert!((skew["share"].as_f64().unwrap() - share).abs() < 1e-3, "{skew} {share}");
-    let text = done(test.run(["inspect", "--suggest", "a"])).text().replace("\n  ", " ");
-    let told = format!("skewed: the fullest 8 of 255 codes of uint8 hold {:.1}", share * 100.0);
-    assert!(text.contains(&told) && text.contains("relative to each value"), "{told}\n{text}");
-    assert!(!done(test.run(["inspect", "--suggest", &wave_of(&test)])).text().contains("skewed"));
-}
-
-fn wave_of(test: &CliTest) -> String {
-    write(test, "wave", 12, wave, &["--compress", "zstd:3"]);
-    "wave".to_owned()
-}
-
-#[test]
 fn array_that_is_not_compressed_gets_a_compressor_in_every_way() {
     let test = CliTest::new();
     write(&test, "a", 12, wave, &[]);
@@ -288,13 +256,9 @@ fn what_cannot_be_is_a_row_with_its_reason() {
     let result = inspect(&test, &["nan"]);
     assert_eq!(result["ways"]["values"]["nan"], 4);
     assert!(ways(&result)[2].1["reason"].as_str().unwrap().contains("no value is finite"), "{result}");
-    assert_eq!(result["ways"]["skew"], Value::Null);
     test.write_float32("constant", "0", &[Some([7.0; 4])]);
     let result = inspect(&test, &["constant"]);
-    assert_eq!(
-        (ways(&result)[0].1["max_abs_error"].as_f64(), &result["ways"]["skew"]),
-        (Some(0.0), &Value::Null)
-    );
+    assert_eq!(ways(&result)[0].1["max_abs_error"].as_f64(), Some(0.0));
     assert!(
         ways(&result)[2].1["reason"].as_str().unwrap().contains("all values that were read are equal"),
         "{result}"

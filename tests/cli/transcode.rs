@@ -31,7 +31,7 @@ fn quantised() -> (CliTest, serde_json::Value) {
 #[test]
 fn json_of_a_quantisation_has_every_member() {
     let (_, result) = quantised();
-    assert_eq!(result["schema"], "zarrcast.transcode/1");
+    assert_eq!(result["schema"], "zarrcast.transcode/2");
     assert_eq!((&result["source"], &result["destination"]), (&json!("a"), &json!("b")));
     assert_eq!((&result["dry_run"], &result["complete"]), (&json!(false), &json!(true)));
     assert!(result["seconds"].is_number() && result["warnings"].is_array());

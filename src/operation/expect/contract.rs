@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn document_of_inspect_is_read_as_its_metadata_by_path() {
         let document = object(
-            r#"{"schema": "zarrcast.inspect/1", "store": "s", "path": "/g", "node_type": "group", "warnings": [],
+            r#"{"schema": "zarrcast.inspect/2", "store": "s", "path": "/g", "node_type": "group", "warnings": [],
                 "nodes": [{"path": "/g/a", "zarr_format": 3, "shape": [4], "bytes_logical": 4},
                           {"path": "/g/b", "zarr_format": null, "node_type": "group"}]}"#,
         );

@@ -2,7 +2,7 @@
 
 use super::stats::Figures;
 use super::suggestion;
-use super::values::{Scan, Values, unit_bytes};
+use super::values::{Values, unit_bytes};
 use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::codec::kinds::BytesSize;
@@ -14,8 +14,7 @@ use crate::operation::budget::Budget;
 use crate::operation::codec_words;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::information::{Codes, codes};
-use crate::operation::inspect_result::{SkewResult, StatsResult, WayResult, WaysResult};
+use crate::operation::inspect_result::{StatsResult, WayResult, WaysResult};
 use crate::operation::new_driver;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
@@ -36,9 +35,6 @@ const INFORMATION: [f64; 2] = [0.99, 0.999];
 
 /// What an array that is not compressed gets: what has no noise left is as large as before without it.
 const COMPRESSOR: &str = "zstd:3";
-
-/// Codes that are looked at, of those of 8 bits; where they hold more than half of the values, the array is skewed.
-const FULLEST: usize = 8;
 
 /// What ways are tried with.
 pub(super) struct Trying<'a> {
@@ -79,7 +75,6 @@ impl Trying<'_> {
             sample: sample.result(),
             bytes_stored: self.listing.present_bytes,
             compress,
-            skew: None,
             ways: Vec::new(),
             values,
         };
@@ -106,9 +101,6 @@ impl Trying<'_> {
                     continue;
                 }
             };
-            if result.ways.is_empty() {
-                result.skew = self.skew(&trial, &sample, &result.values)?;
-            }
             result.ways.push(self.result(way.name, options, &trial));
         }
         Ok(result)
@@ -174,7 +166,7 @@ impl Trying<'_> {
             max_abs_error: Some(trial.figures.max_abs_error),
             rms_error: Some(trial.figures.rms_error()),
             bytes_stored: Some(bytes),
-            uncertainty: estimate.uncertainty,
+            is_exact: estimate.is_exact(),
             ratio,
             seconds: Some(estimate.seconds),
             command: Some(suggestion::command(self.source, &options)),
@@ -211,49 +203,6 @@ impl Trying<'_> {
         Ok(figures.0.result())
     }
 
-    /// How the values of the sample lie in the codes of 8 bits; `None` where they are all equal, or have none.
-    fn skew(
-        &self,
-        trial: &Trial,
-        sample: &Sample,
-        values: &StatsResult,
-    ) -> Result<Option<SkewResult>, OperationError> {
-        let (Some(quantization), Some(Codes { mut array, data_type, nan, fill_bits })) =
-            (&trial.quantization, codes(&trial.array)?)
-        else {
-            return Ok(None);
-        };
-        let Some(numbers) = CfNumbers::as_they_are(&data_type) else { return Ok(None) };
-        if values.finite == 0 || values.standard_deviation.is_none_or(|deviation| deviation <= 0.0) {
-            return Ok(None);
-        }
-        array.present = Some(sample.held_by(&trial.array)?);
-        let driver = self.driver_for(&array)?;
-        let read = Values { side: &array, numbers: &numbers, driver: &driver, is_sample: true };
-        let found = read
-            .scan(&CodeScan, "codes", &Silent)
-            .map_err(|fault| explain(fault, &array.metadata, &self.source.store, None))?;
-        let CodeCounts(mut counts) = found.part;
-        counts.resize(1 << u8::BITS, 0);
-        // Chunks that hold nothing else than the fill value are not written.
-        let absent = values.count.saturating_sub(found.elements);
-        let place = |code: u64| usize::try_from(code).ok();
-        if let Some(count) = place(fill_bits).and_then(|fill| counts.get_mut(fill)) {
-            *count += absent;
-        }
-        for code in nan {
-            if let Some(count) = place(code).and_then(|code| counts.get_mut(code)) {
-                *count = 0;
-            }
-        }
-        counts.sort_unstable_by(|one, other| other.cmp(one));
-        let all: u64 = counts.iter().sum();
-        let fullest: u64 = counts.iter().take(FULLEST).sum();
-        let share = approximate(fullest) / approximate(all.max(1));
-        let of = quantization.codes.last.abs_diff(quantization.codes.first) + 1;
-        Ok(Some(SkewResult { codes: FULLEST as u64, of, share, is_skewed: share > 0.5 }))
-    }
-
     /// So many threads as there is room for.
     fn driver_for(&self, array: &StoredArray) -> Result<Driver, OperationError> {
         let purpose = || format!("for the chunks of `{}`", self.source.store);
@@ -271,7 +220,7 @@ impl WayResult {
             max_abs_error: None,
             rms_error: None,
             bytes_stored: None,
-            uncertainty: None,
+            is_exact: false,
             ratio: None,
             seconds: None,
             command: None,
@@ -304,31 +253,6 @@ fn two_digits_of(value: f64) -> f64 {
 /// A number as the command line takes it.
 fn literal(value: f64) -> String {
     if (1e-4..1e15).contains(&value) { value.to_string() } else { format!("{value:e}") }
-}
-
-/// Counts how many elements have each code of 8 bits.
-struct CodeScan;
-
-/// A count for each code; none where no element has been seen.
-#[derive(Default)]
-struct CodeCounts(Vec<u64>);
-
-impl Scan for CodeScan {
-    type Part = CodeCounts;
-
-    fn add(&self, part: &mut CodeCounts, elements: &[u8]) {
-        part.0.resize(1 << u8::BITS, 0);
-        for code in elements {
-            part.0[usize::from(*code)] += 1;
-        }
-    }
-
-    fn merge(&self, part: &mut CodeCounts, other: &CodeCounts) {
-        part.0.resize(1 << u8::BITS, 0);
-        for (count, more) in part.0.iter_mut().zip(&other.0) {
-            *count += more;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -18,25 +18,8 @@ pub struct WaysResult {
     pub bytes_stored: u64,
     /// What every way adds by `--compress`, where the array is not compressed.
     pub compress: Option<&'static str>,
-    /// How the values are spread over the codes of uint8; `None` where it has none.
-    pub skew: Option<SkewResult>,
     /// The ways.
     pub ways: Vec<WayResult>,
-}
-
-/// How values are spread over the codes of equal steps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct SkewResult {
-    /// So many codes are looked at, those that most values have.
-    pub codes: u64,
-    /// Codes that there are, that of NaN left out.
-    pub of: u64,
-    /// The share of the values that have one of these codes, from 0 to 1.
-    #[serde(serialize_with = "figure::number")]
-    pub share: f64,
-    /// Whether that is more than half, so that few codes are left for how these values differ.
-    pub is_skewed: bool,
 }
 
 /// A way, and what it makes of the sample; where it cannot be gone, all but `name` and `reason` is `None`.
@@ -59,10 +42,9 @@ pub struct WayResult {
     pub rms_error: Option<f64>,
     /// Bytes of the whole array, estimated, with the indexes of shards.
     pub bytes_stored: Option<u64>,
-    /// Half the width of the interval that holds the true bytes 19 times of 20, as a share of `bytes_stored`; `None` also
-    /// where the sample is too small to tell, 0 where it is the whole.
-    #[serde(serialize_with = "figure::optional_number")]
-    pub uncertainty: Option<f64>,
+    /// Whether these are the very bytes; for text alone.
+    #[serde(skip)]
+    pub is_exact: bool,
     /// How many times smaller than as it is.
     #[serde(serialize_with = "figure::optional_number")]
     pub ratio: Option<f64>,

@@ -54,15 +54,15 @@ impl Sampler<'_> {
         };
         // What is copied is known.
         let known = matches!(plan.job, Job::Copy(_)).then_some(plan.listing.present_bytes);
-        let (bytes_stored, uncertainty) = known.filter(|bytes| *bytes > 0).map_or_else(
+        let (bytes_stored, is_exact) = known.filter(|bytes| *bytes > 0).map_or_else(
             || {
                 let objects = shards.unwrap_or_else(|| plan.job.num_written());
-                (estimate.bytes_stored(&destination.pipeline, objects), estimate.uncertainty)
+                (estimate.bytes_stored(&destination.pipeline, objects), estimate.is_exact())
             },
-            |bytes| (bytes, Some(0.0)),
+            |bytes| (bytes, true),
         );
         let seconds = estimate.seconds * read_times(plan);
-        Ok(EstimateResult { bytes_stored, uncertainty, seconds, sample: sample.result() })
+        Ok(EstimateResult { bytes_stored, is_exact, seconds, sample: sample.result() })
     }
 }
 

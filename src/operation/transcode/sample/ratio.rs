@@ -17,19 +17,10 @@ pub(super) struct Observed {
 pub(super) struct Sum {
     /// The sum over all units.
     pub value: f64,
-    /// Half the width of the interval that holds the true sum 19 times of 20, as a share of the estimate; 0 of all units,
+    /// The standard error, as a share of the estimate: of two ways to estimate the better has the smaller one. 0 of all units,
     /// and `None` where those of the sample cannot tell: there is one, or they are all alike.
-    pub uncertainty: Option<f64>,
+    pub error: Option<f64>,
 }
-
-/// Two-sided 95 % points of Student's t with 1 to 30 degrees of freedom.
-const STUDENT: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-];
-
-/// The same of the normal distribution.
-const NORMAL: f64 = 1.960;
 
 /// Shares that are no more come of rounding.
 const ALIKE: f64 = 1e-9;
@@ -43,10 +34,10 @@ pub(super) fn estimate(sample: &[Observed], total: u64, known: f64) -> Sum {
     let value = ratio * known;
     let count = sample.len() as u64;
     if count >= total {
-        return Sum { value, uncertainty: Some(0.0) };
+        return Sum { value, error: Some(0.0) };
     }
     if count < 2 || value == 0.0 {
-        return Sum { value, uncertainty: None };
+        return Sum { value, error: None };
     }
     let residual = |one: &Observed| one.found - ratio * one.known;
     let squares: f64 = sample.windows(2).map(|two| (residual(&two[0]) - residual(&two[1])).powi(2)).sum();
@@ -54,9 +45,8 @@ pub(super) fn estimate(sample: &[Observed], total: u64, known: f64) -> Sum {
     let variance = squares / approximate(2 * freedom as u64);
     let left = 1.0 - approximate(count) / approximate(total);
     let error = approximate(total) * (left * variance / approximate(count)).sqrt();
-    let width = STUDENT.get(freedom - 1).copied().unwrap_or(NORMAL);
     // Where all are alike, nothing is known of those that are not.
-    Sum { value, uncertainty: Some(width * error / value).filter(|share| *share > ALIKE) }
+    Sum { value, error: Some(error / value).filter(|share| *share > ALIKE) }
 }
 
 #[cfg(test)]
@@ -70,33 +60,33 @@ mod tests {
     #[test]
     fn estimate_of_the_whole_is_the_whole() {
         let all = observed(&[3.0, 5.0, 1.0], &[1.0, 1.0, 0.5]);
-        assert_eq!(estimate(&all, 3, 2.5), Sum { value: 9.0, uncertainty: Some(0.0) });
+        assert_eq!(estimate(&all, 3, 2.5), Sum { value: 9.0, error: Some(0.0) });
     }
 
     #[test]
-    fn units_that_are_alike_tell_no_uncertainty() {
+    fn units_that_are_alike_tell_no_error() {
         let some = observed(&[2.0, 6.0, 4.0], &[1.0, 3.0, 2.0]);
-        assert_eq!(estimate(&some, 100, 170.0), Sum { value: 340.0, uncertainty: None });
+        assert_eq!(estimate(&some, 100, 170.0), Sum { value: 340.0, error: None });
         let close = observed(&[0.1, 0.3, 0.7], &[0.1, 0.3, 0.7]);
-        assert_eq!(estimate(&close, 100, 170.0).uncertainty, None);
+        assert_eq!(estimate(&close, 100, 170.0).error, None);
     }
 
     #[test]
-    fn uncertainty_is_that_of_successive_differences() {
+    fn error_is_that_of_successive_differences() {
         let some = observed(&[10.0, 12.0, 10.0, 12.0], &[1.0; 4]);
         let sum = estimate(&some, 400, 400.0);
         assert_eq!(sum.value, 4400.0);
         // Three differences of 2: a variance of 12 / 6, and one of 100 units.
-        let expected = 3.182 * 400.0 * (0.99 * 2.0 / 4.0_f64).sqrt() / 4400.0;
-        assert!((sum.uncertainty.unwrap() - expected).abs() < 1e-12);
+        let expected = 400.0 * (0.99 * 2.0 / 4.0_f64).sqrt() / 4400.0;
+        assert!((sum.error.unwrap() - expected).abs() < 1e-12);
     }
 
     #[test]
-    fn one_unit_of_several_tells_no_uncertainty() {
+    fn one_unit_of_several_tells_no_error() {
         let one = observed(&[10.0], &[1.0]);
-        assert_eq!(estimate(&one, 2, 2.0), Sum { value: 20.0, uncertainty: None });
-        assert_eq!(estimate(&[], 0, 0.0), Sum { value: 0.0, uncertainty: Some(0.0) });
-        assert_eq!(estimate(&observed(&[0.0, 0.0], &[1.0, 1.0]), 9, 9.0).uncertainty, None);
-        assert_eq!(estimate(&observed(&[0.0, 0.0], &[1.0, 1.0]), 2, 2.0).uncertainty, Some(0.0));
+        assert_eq!(estimate(&one, 2, 2.0), Sum { value: 20.0, error: None });
+        assert_eq!(estimate(&[], 0, 0.0), Sum { value: 0.0, error: Some(0.0) });
+        assert_eq!(estimate(&observed(&[0.0, 0.0], &[1.0, 1.0]), 9, 9.0).error, None);
+        assert_eq!(estimate(&observed(&[0.0, 0.0], &[1.0, 1.0]), 2, 2.0).error, Some(0.0));
     }
 }

@@ -51,9 +51,8 @@ pub(in crate::operation) struct Estimate {
     pub bytes: f64,
     /// Bytes of those of the sample.
     pub found: f64,
-    /// Half the width of the interval that holds the true sum 19 times of 20, as a share of it; `None` where the sample is
-    /// too small to tell.
-    pub uncertainty: Option<f64>,
+    /// The standard error, as a share of the sum: 0 where it is exact, `None` where the sample is too small to tell.
+    pub error: Option<f64>,
     /// Wall time of the passes over SOURCE, with what decodes and encodes, in seconds.
     pub seconds: f64,
 }
@@ -65,6 +64,11 @@ impl Estimate {
         let shards = if self.bytes > 0.0 { num_objects } else { 0 };
         let indexes = pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(shards);
         indexes.saturating_add(self.whole_bytes())
+    }
+
+    /// Whether it is no estimate: all chunks were tried, or all have one size.
+    pub(in crate::operation) fn is_exact(&self) -> bool {
+        self.error == Some(0.0)
     }
 
     /// Bytes of the chunks.
@@ -201,7 +205,7 @@ impl Sampler<'_> {
         let mut estimate = Estimate { seconds, ..Self::estimate(sample, &plan)? };
         // Bits that a few chunks need are a guess at those of all; and nothing was tried of what stands behind shards.
         if is_cut_off || (finds_bits && !sample.is_whole()) {
-            estimate.uncertainty = None;
+            estimate.error = None;
         }
         let array = Self::open(&plan)?;
         let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
@@ -248,19 +252,17 @@ impl Sampler<'_> {
             matches!(plan.destination.pipeline.output(), Some(Representation::Bytes(BytesSize::Fixed(_))));
         // Where each chunk has so many bytes, units that are alike are as all others.
         let tells_all = |sum: &Sum| is_fixed && sum.value > 0.0 && sample.units.len() > 1;
-        let exact =
-            |sum: Sum| Sum { uncertainty: sum.uncertainty.or(Some(0.0).filter(|_| tells_all(&sum))), ..sum };
+        let exact = |sum: Sum| Sum { error: sum.error.or(Some(0.0).filter(|_| tells_all(&sum))), ..sum };
         sum = exact(sum);
         if let Some(bytes) = sample.source_bytes {
             let other = exact(estimate(&by_bytes, sample.num_units, approximate(bytes)));
             // Sizes in SOURCE are known of chunks that were not drawn, too.
-            let tells_more =
-                sum.uncertainty.is_none_or(|own| other.uncertainty.is_some_and(|other| other < own));
+            let tells_more = sum.error.is_none_or(|own| other.error.is_some_and(|other| other < own));
             if tells_more && other.value <= most {
                 sum = other;
             }
         }
-        Ok(Estimate { bytes: sum.value, found, uncertainty: sum.uncertainty, seconds: 0.0 })
+        Ok(Estimate { bytes: sum.value, found, error: sum.error, seconds: 0.0 })
     }
 }
 
