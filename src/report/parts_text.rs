@@ -22,7 +22,7 @@ pub fn write_init(result: &InitResult, style: Style, output: &mut dyn Write) -> 
         ("passes", passes.join("; ")),
         ("memory", format!("{} for each part", bytes(result.memory_bytes))),
         ("bytes", format!("{} decoded in the largest part", bytes(result.bytes))),
-        ("files", format!("{} at most", count(result.objects))),
+        ("objects", format!("{} at most", count(result.objects))),
     ];
     if !result.compressors.is_empty() {
         members.push(("compressor", compressors(&result.compressors)));

@@ -32,7 +32,7 @@ pub(super) fn approximately(bytes_stored: u64, is_exact: bool) -> String {
 /// Which chunks.
 pub(super) fn sample(sample: &SampleResult) -> String {
     let of = if sample.chunks == sample.of {
-        format!("all {} chunks", count(sample.of))
+        format!("all {}", counted(sample.of, "chunk"))
     } else {
         let share = percent(sample.chunks, sample.of);
         format!("{} of {} chunks ({share}), spread evenly", count(sample.chunks), count(sample.of))
