@@ -143,7 +143,7 @@ ZD205\t'float-overflow'
 ZD206\t'raw-as-base64'
 ZD207\t'struct-as-base64'
 ZG101\t'grid-unregistered'
-ZG102\t'grid-unsupported'
+ZG102\t'grid-few-readers'
 ZG103\t'grid-configuration'
 ZG104\t'chunk-shape-rank'
 ZG105\t'chunk-shape-zero'
@@ -281,7 +281,7 @@ ZD205\t'float-overflow'
 ZD206\t'raw-as-base64'
 ZD207\t'struct-as-base64'
 ZG101\t'grid-unregistered'
-ZG102\t'grid-unsupported'
+ZG102\t'grid-few-readers'
 ZG103\t'grid-configuration'
 ZG104\t'chunk-shape-rank'
 ZG105\t'chunk-shape-zero'
@@ -368,6 +368,8 @@ json\t'One document, the same as --json'
 github\t'Workflow commands of GitHub Actions: annotations'
 junit\t'JUnit XML: a test suite for each store, a test case for each node'
 sarif\t'SARIF 2.1.0'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l partition -d 'Of the stored chunks and shards, look at the I-th of N shares only; I from 0, or `auto` for a scheduler\'s number' -r -f -a "auto\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l first-index -d 'What the scheduler counts shares from [default: 1 for SGE and LSF, else 0]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l against -d 'Compare the values with those of OTHER, whatever its chunks, codecs and data types' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l rtol -d 'The tolerance relative to OTHER\'s value [default: 0]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l atol -d 'The absolute tolerance [default: 0]' -r
@@ -430,7 +432,7 @@ ZD205\t'float-overflow'
 ZD206\t'raw-as-base64'
 ZD207\t'struct-as-base64'
 ZG101\t'grid-unregistered'
-ZG102\t'grid-unsupported'
+ZG102\t'grid-few-readers'
 ZG103\t'grid-configuration'
 ZG104\t'chunk-shape-rank'
 ZG105\t'chunk-shape-zero'
@@ -632,7 +634,6 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 'Options for the arrays whose path matches; of several rules the later ones win' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l require -d 'What each quantised array has to keep, else DEST is not published and the exit status is 1' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l scratch -d 'The local folder for intermediate data of a rechunk in two passes' -r -f -a "(__fish_complete_directories)"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'In how many parts the job is cut; fewer where there are fewer stored objects' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Do a part of the planned job: its number, from 0, or `auto` for that of a scheduler\'s array job' -r -f -a "auto\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'The pass of which a part is done; the first that is not complete' -r

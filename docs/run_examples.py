@@ -131,7 +131,7 @@ def normal(lines):
     """Lines without what is different each time."""
     result = []
     for line in lines:
-        changed = re.sub(r"\b\d[\d.,]* ?[kMGT]?i?B/s", "<rate>", line)
+        changed = re.sub(r"\b\d[\d.,]* ?[KMGT]?i?B/s", "<rate>", line)
         changed = re.sub(r"\b\d[\d.]* ?(ns|us|µs|ms|s|min)\b", "<time>", changed)
         if changed != line:
             changed = re.sub(r"\s+", " ", changed)

@@ -309,8 +309,10 @@ fn estimate_goes_through_codecs_in_front_of_shards_and_says_what_it_left_out_beh
     };
     let plan = |chain: &str| {
         let arguments = ["-c", "8,16,16", "-s", "16,32,32", "--codecs", chain, "a", "b"];
+        let run =
+            test.run([&["transcode", "--dry-run", "--estimate", "--overwrite"], &arguments[..]].concat());
+        assert_eq!(run.status, 0, "{}", run.error);
         let (found, written) = estimated_and_written(&test, &arguments);
-        let run = test.run([&["transcode", "--dry-run", "--estimate"], &arguments[..]].concat());
         let is_exact = !run.text().lines().any(|line| line.contains("estimated") && line.contains('~'));
         (found["bytes_stored"].as_u64().unwrap(), is_exact, written)
     };

@@ -313,3 +313,21 @@ fn verification_of_a_hierarchy_is_one_line_and_all_lines_where_that_is_asked_for
     assert_eq!(one.len(), 1, "{one:?}");
     assert!(one[0].starts_with(&format!("{} arrays verified: equal, ", all.len())), "{one:?}");
 }
+
+#[test]
+fn names_with_control_characters_are_no_keys() {
+    let test = tree();
+    test.write("a/no\tes", "x").write("a/\u{7f}/inside", "x");
+    for arguments in [&["transcode", "a", "b"][..], &["inspect", "a"]] {
+        let run = test.run(arguments);
+        assert_eq!(run.status, 0, "{}", run.error);
+        assert!(run.error.contains("ZK206") && run.error.contains("2 names"), "{}", run.error);
+    }
+    assert!(!test.exists("b/no\tes") && !test.exists("b/\u{7f}"));
+    let found = test.run(["validate", "--json", "a"]).json();
+    let codes = found["findings"].as_array().unwrap().iter().filter(|found| found["code"] == "ZK206").count();
+    assert_eq!(codes, 2, "{found}");
+    for node in ["x//y", ".", "x/../y", "no\tes"] {
+        test.run(["inspect", "--node", node, "a"]).fails(2, &["--node: `", "is not the name of a node"]);
+    }
+}
