@@ -95,11 +95,13 @@ mod tests {
             (root.path.as_str(), root.name().as_str(), root.key("zarr.json").as_str()),
             ("/", "a.zarr", "zarr.json")
         );
-        let node = Place::new(&location("a.zarr/"), Some("/b//c/")).unwrap();
+        let node = Place::new(&location("a.zarr/"), Some("/b/c/")).unwrap();
         assert_eq!(node.path, "/b/c");
         assert_eq!(node.name(), "a.zarr/b/c");
         assert_eq!(node.key("c/0"), "b/c/c/0");
         assert_eq!(root.child("b").child("c").path, "/b/c");
-        assert!(Place::new(&location("a"), Some("b/../../c")).is_err());
+        for path in ["b/../../c", "b//c", ".", "b/\u{7f}"] {
+            assert!(Place::new(&location("a"), Some(path)).is_err(), "{path:?}");
+        }
     }
 }

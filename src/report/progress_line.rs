@@ -99,12 +99,12 @@ mod tests {
                 }
             }
         }
-        let line = state("transcode", 1 << 29, 60).line(79);
-        assert_eq!(line, "transcode [===========>            ] 512 MiB of 1.00 GiB, 100 MB/s, 6.00 s left");
+        let line = state("transcode", 1 << 29, 60).line(81);
+        assert_eq!(line, "transcode [===========>            ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6.00 s left");
         let line = state("transcode", 1 << 29, 60).line(59);
         assert_eq!(
             line,
-            "transcode [=>   ] 512 MiB of 1.00 GiB, 100 MB/s, 6.00 s left".replace("[=>   ] ", "")
+            "transcode [=>   ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6.00 s left".replace("[=>   ] ", "")
         );
     }
 
@@ -121,6 +121,6 @@ mod tests {
     #[test]
     fn more_than_was_expected_has_no_end() {
         let line = state("work", (1 << 30) + 1, 60).line(79);
-        assert_eq!(line, "work 1.00 GiB, 100 MB/s");
+        assert_eq!(line, "work 1.00 GiB, 95.4 MiB/s");
     }
 }
