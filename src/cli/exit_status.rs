@@ -17,6 +17,8 @@ pub enum ExitStatus {
     Failed = 3,
     /// What has to be done before is not done yet.
     TooEarly = 4,
+    /// Stopped by SIGHUP.
+    HungUp = 129,
     /// Stopped by SIGINT.
     Interrupted = 130,
     /// Stopped by SIGTERM.

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: the process exits with 130 or 143 by itself, within two seconds, and says what it leaves.
+//! SIGHUP, SIGINT and SIGTERM: the process exits with 129, 130 or 143 by itself, within some seconds, and says what it leaves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::exit_status::ExitStatus;
 use super::session::Session;
 use crate::operation::error::{FaultClass, OperationError};
+use crate::store::machine;
 
 /// How long unfinished work may take to stop and to clear away after itself.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -27,6 +28,7 @@ enum Event {
 /// A signal that ends the process.
 #[derive(Clone, Copy)]
 enum Signal {
+    HangUp,
     Interrupt,
     Terminate,
 }
@@ -80,6 +82,7 @@ impl Signal {
 
     fn name(self) -> &'static str {
         match self {
+            Signal::HangUp => "SIGHUP",
             Signal::Interrupt => "SIGINT",
             Signal::Terminate => "SIGTERM",
         }
@@ -87,6 +90,7 @@ impl Signal {
 
     fn status(self) -> ExitStatus {
         match self {
+            Signal::HangUp => ExitStatus::HungUp,
             Signal::Interrupt => ExitStatus::Interrupted,
             Signal::Terminate => ExitStatus::Terminated,
         }
@@ -96,14 +100,21 @@ impl Signal {
 /// Sends the signals that come. Where no handler can be set they end the process, as they do by default.
 #[cfg(unix)]
 fn watch(sender: Sender<Event>) {
-    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     // A file that outgrows the limit of the process is an error of the write then, not the process's end.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    let mut wanted = vec![SIGINT, SIGTERM];
+    // Where `nohup` has it ignored, it stays so.
+    wanted.extend(machine::heeds_hang_up().then_some(SIGHUP));
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
     // If this thread cannot be started, neither can the command's.
     let _ = Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
-            let signal = if signal == SIGTERM { Signal::Terminate } else { Signal::Interrupt };
+            let signal = match signal {
+                SIGHUP => Signal::HangUp,
+                SIGTERM => Signal::Terminate,
+                _ => Signal::Interrupt,
+            };
             if sender.send(Event::Signal(signal)).is_err() {
                 break;
             }

@@ -51,6 +51,14 @@ pub fn unique_name() -> String {
     format!("{:016x}{now:x}", RandomState::new().hash_one(std::process::id()))
 }
 
+/// Whether a terminal that closes ends this process; false where whoever started it has it ignore that (SIGHUP, 1), and
+/// where the system does not tell.
+pub fn heeds_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 0)
+}
+
 /// Names what the processes that are seen here are counted in; `None` where the system does not tell.
 pub fn process_namespace() -> Option<String> {
     Some(std::fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned())

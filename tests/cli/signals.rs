@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: the program exits by itself, says what it leaves, and no DEST opens.
+//! SIGHUP, SIGINT and SIGTERM: the program exits by itself, says what it leaves, and no DEST opens.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -27,7 +27,7 @@ fn end(child: Child, signal: &str) -> (Option<i32>, String) {
 
 #[test]
 fn transcode_interrupted_exits_and_goes_on_when_it_is_resumed() {
-    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+    for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let (test, error) = interrupt_transcode(signal, status, "b/c/0");
         assert!(error.contains("`b`") && error.contains("--resume"), "{error}");
         test.run(["transcode", "--compress", "zstd:19", "a", "b"]).fails(3, &["unfinished", "--resume"]);
@@ -50,7 +50,7 @@ fn transcode_interrupted_as_it_begins_says_what_it_leaves() {
 
 #[test]
 fn transcode_interrupted_leaves_no_zip_and_the_old_one_as_it_was() {
-    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+    for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let test = CliTest::new();
         write_work(&test);
         test.write_float32("old", "0", &[Some([1.0; 4])]);
@@ -153,4 +153,24 @@ fn apply_codec_interrupted_while_it_reads_exits_at_once() {
     assert_eq!(code, Some(130), "{error}");
     assert!(error.starts_with("error: interrupted by SIGINT\n"), "{error}");
     assert!(test.names().is_empty());
+}
+
+#[test]
+fn hang_up_that_is_ignored_stays_ignored() {
+    let test = CliTest::new();
+    let program = env!("CARGO_BIN_EXE_zarrcast");
+    let command = format!(
+        "trap '' HUP; exec {program} apply-codec --codecs '[]' --data-type uint8 --shape 9999999 - b"
+    );
+    let mut child = Command::new("sh");
+    child.args(["-c", &command]).current_dir(test.path(""));
+    let mut child =
+        child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // More than a pipe holds: when it is written, the program reads, and has its handlers.
+    input.write_all(&vec![0; 1 << 20]).unwrap();
+    assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
+    let (code, error) = end(child, "-TERM");
+    drop(input);
+    assert_eq!(code, Some(143), "{error}");
 }
