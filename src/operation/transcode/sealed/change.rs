@@ -173,6 +173,10 @@ fn read_slice(json: &Json) -> Option<Slice> {
 }
 
 fn read_chain(json: &Json) -> Option<Vec<CodecMetadata>> {
+    // `--compress none`: a chain has at least one codec elsewhere.
+    if json.as_array().is_some_and(<[Json]>::is_empty) {
+        return Some(Vec::new());
+    }
     let mut found = Vec::new();
     read_codecs(json, "", &mut found).filter(|_| !found.iter().any(crate::diagnostic::Diagnostic::is_error))
 }
@@ -224,4 +228,138 @@ fn read_quantize(from: &Json) -> Result<QuantizeOptions, PlanFault> {
 fn read_compression(json: &Json) -> Option<Compression> {
     let goal = CompressionGoal::ALL.into_iter().find(|goal| json.as_str() == Some(goal.name()));
     goal.map(Compression::Auto).or_else(|| read_chain(json).map(Compression::Codecs))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+    use crate::element::{ElementType, NumberType};
+
+    fn json() -> impl Strategy<Value = Json> {
+        let texts =
+            ["0", "-1.5e300", "1e-7", "9223372036854775807", "\"NaN\"", "[]", "{\"a\":[null,true]}", "\"\""];
+        select(texts.map(|text| Json::parse_str(text).unwrap()).to_vec())
+    }
+
+    fn lengths() -> impl Strategy<Value = ShapeRequest> {
+        let named = prop::collection::vec(("[a-z]{1,3}", any::<u64>()), 1..3).prop_map(ShapeRequest::Named);
+        let plain = prop::collection::vec(any::<u64>(), 0..4).prop_map(ShapeRequest::Lengths);
+        prop_oneof![plain, named, any::<u64>().prop_map(ShapeRequest::Auto)]
+    }
+
+    fn codecs() -> impl Strategy<Value = Vec<CodecMetadata>> {
+        let chains = [
+            "[]",
+            r#"[{"name":"zstd","configuration":{"level":3,"checksum":false}}]"#,
+            r#"[{"name":"gzip","configuration":{"level":1}},{"name":"crc32c"}]"#,
+        ];
+        let read = |text: &str| {
+            let mut found = Vec::new();
+            read_codecs(&Json::parse_str(text).unwrap(), "", &mut found).unwrap_or_default()
+        };
+        select(chains.map(read).to_vec())
+    }
+
+    fn compression() -> impl Strategy<Value = Compression> {
+        prop_oneof![
+            codecs().prop_map(Compression::Codecs),
+            select(CompressionGoal::ALL.to_vec()).prop_map(Compression::Auto),
+        ]
+    }
+
+    fn object() -> impl Strategy<Value = Object> {
+        prop::collection::vec(("[a-z]{1,3}", json()), 0..3).prop_map(|members| {
+            let mut object = Object::new();
+            members.into_iter().for_each(|(name, value)| object.insert(&*name, value));
+            object
+        })
+    }
+
+    fn finite() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            any::<f64>().prop_filter("finite", |value| value.is_finite()),
+            Just(0.05),
+            Just(f64::MIN_POSITIVE)
+        ]
+    }
+
+    fn a<T: std::fmt::Debug + Clone>(strategy: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
+        prop::option::of(strategy)
+    }
+
+    prop_compose! {
+        fn some_slice()(
+            dimension in "[a-z]{1,3}", start in a(any::<i64>()), stop in a(any::<i64>()),
+        ) -> Slice {
+            Slice { dimension, start, stop }
+        }
+    }
+
+    prop_compose! {
+        fn some_quantize()(
+            data_type in a(select(ElementType::ALL.map(NumberType::of).to_vec())),
+            (max_error, step) in (a(finite()), a(finite())),
+            form in select(FORMS.map(|(_, form)| form).to_vec()),
+            range in a((json(), json())),
+            (scale, offset) in (a(json()), a(json())),
+            nan_value in a(any::<i64>()),
+            missing in a(prop_oneof![Just(Missing::Auto), prop::collection::vec(json(), 0..3).prop_map(Missing::Values)]),
+            no_workarounds in any::<bool>(),
+        ) -> QuantizeOptions {
+            QuantizeOptions { data_type, max_error, step, form, range, scale, offset, nan_value, missing, no_workarounds }
+        }
+    }
+
+    fn some_keep_bits() -> impl Strategy<Value = KeepBits> {
+        prop_oneof![
+            any::<u32>().prop_map(KeepBits::Bits),
+            finite().prop_map(KeepBits::Auto),
+            (any::<u32>(), finite()).prop_map(|(bits, share)| KeepBits::Found(bits, share)),
+        ]
+    }
+
+    prop_compose! {
+        fn some_change()(
+            (codecs, compress) in (a(prop::collection::vec(json(), 0..3)), a(compression())),
+            chunk_shape in a(lengths()),
+            shard_shape in a(prop_oneof![Just(ShardRequest::None), lengths().prop_map(ShardRequest::Shape)]),
+            select in prop::collection::vec(some_slice(), 0..3),
+            (fill_value, nan_value) in (a(json()), a(json())),
+            zarr_format in a(2_u64..4),
+            separator in a(prop_oneof![Just(Separator::Slash), Just(Separator::Dot)]),
+            (attributes, attributes_append) in (a(object()), a(object())),
+            dimension_names in a(prop::collection::vec("[a-z]{0,3}", 0..3)),
+            (quantize, keep_bits) in (a(some_quantize()), a(some_keep_bits())),
+            rounding in a(prop::sample::select(ROUNDINGS.map(|(_, rounding)| rounding).to_vec())),
+            out_of_range in a(prop::sample::select(OUT_OF_RANGE.map(|(_, range)| range).to_vec())),
+            [unpack, allow_lossy_cast, no_fill_check, write_empty_chunks] in any::<[bool; 4]>(),
+        ) -> ChangeOptions {
+            ChangeOptions {
+                codecs, compress, chunk_shape, shard_shape, select, fill_value, nan_value, zarr_format, separator,
+                attributes, attributes_append, dimension_names, quantize, keep_bits, rounding, out_of_range, unpack,
+                allow_lossy_cast, no_fill_check, write_empty_chunks, data_type: None,
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn options_come_back_from_the_plan_that_they_are_written_into(change in some_change()) {
+            let text = write(&change).to_string_compact();
+            prop_assert_eq!(read(&Json::parse_str(&text).unwrap()), Ok(change), "{}", text);
+        }
+    }
+
+    #[test]
+    fn every_type_of_numbers_comes_back_from_the_plan() {
+        for element in ElementType::ALL {
+            let data_type = DataType::from_metadata(&Json::from(NumberType::of(element).name())).unwrap();
+            let change = ChangeOptions { data_type: Some(data_type), ..ChangeOptions::default() };
+            let text = write(&change).to_string_compact();
+            assert_eq!(read(&Json::parse_str(&text).unwrap()), Ok(change), "{text}");
+        }
+    }
 }
