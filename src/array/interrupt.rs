@@ -79,6 +79,16 @@ impl Interrupt {
     }
 }
 
+impl Unfinished {
+    /// From now on this is done where the work is stopped at once.
+    pub fn cleared_by(&self, clearing: Clearing) {
+        let mut unfinished = self.interrupt.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(left) = unfinished.as_mut() {
+            left.clearing = Some(clearing);
+        }
+    }
+}
+
 impl Drop for Unfinished {
     fn drop(&mut self) {
         *self.interrupt.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = None;

@@ -17,7 +17,8 @@ mod writer;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 pub use fingerprint::{Fingerprint, digest};
@@ -65,6 +66,9 @@ pub enum JournalError {
     /// Another process has it, as it notes where the file system has no locks.
     #[error("another run is writing there: {0}")]
     Held(String),
+    /// It is not there any more, or another's.
+    #[error("the notes of this run were removed meanwhile, or another run has taken their place")]
+    Lost,
     /// It is another plan's.
     #[error("what differs: {}", .differences.join(", "))]
     OtherPlan {
@@ -79,14 +83,24 @@ pub type Assignment = BTreeMap<String, ChunkSet>;
 /// Units that have no line yet.
 #[derive(Debug, Default)]
 struct Waiting {
-    units: BTreeMap<String, (Vec<Range<u64>>, ObjectReport)>,
+    units: Vec<Finished>,
     bytes: u64,
+}
+
+/// Units that are finished once some writes of the store are.
+#[derive(Debug)]
+struct Finished {
+    part: String,
+    units: Vec<Range<u64>>,
+    report: ObjectReport,
+    writes: Range<u64>,
 }
 
 /// The journal of a run.
 #[derive(Debug)]
 pub struct Journal {
     node: Node,
+    is_remote: bool,
     /// Where in the node it lies; nothing else is there.
     folder: Key<'static>,
     /// What is to be done, where that is not all.
@@ -103,6 +117,9 @@ pub struct Journal {
     /// Units of all runs, and bytes that they wrote.
     num_units: AtomicU64,
     bytes_written: AtomicU64,
+    begun: Instant,
+    /// The second since it was begun in which it was last known to be this run's.
+    checked: AtomicU64,
 }
 
 impl Journal {
@@ -225,6 +242,7 @@ impl Journal {
         let counted = known.iter().map(|(part, known)| (part.clone(), known.report)).collect();
         Journal {
             node: node.clone(),
+            is_remote: node.abilities().is_remote,
             folder: FOLDER,
             assigned: None,
             guard,
@@ -235,6 +253,8 @@ impl Journal {
             must_clear: false,
             num_units: AtomicU64::new(units),
             bytes_written: AtomicU64::new(bytes),
+            begun: now,
+            checked: AtomicU64::new(0),
         }
     }
 
@@ -266,6 +286,11 @@ impl Journal {
         self.guard.before.as_ref().map(Holder::to_string)
     }
 
+    /// Whether it is of all that is to be done, not of a part.
+    pub fn is_whole_run(&self) -> bool {
+        self.assigned.is_none()
+    }
+
     /// Bytes that were written for them.
     pub fn bytes_written(&self) -> u64 {
         self.bytes_written.load(Ordering::Relaxed)
@@ -276,7 +301,7 @@ impl Journal {
         let known = self.known.get(name).cloned().unwrap_or_default();
         let done = ChunkSet::from_ranges(known.units);
         let assigned = self.assigned.as_ref().map(|assigned| assigned.get(name).cloned().unwrap_or_default());
-        Part { journal: self, name: name.to_owned(), done, before: known.report, assigned }
+        Part { journal: self, name: name.to_owned(), done, before: known.report, assigned, is_again: false }
     }
 
     /// What this run and those before have counted over the units of an array or a pass, by its name.
@@ -290,11 +315,53 @@ impl Journal {
         self.mark(&mut self.writer())
     }
 
-    /// Notes what waits, so that another process finds it.
+    /// Notes what waits, so that another process finds it: what is written by now, and then what is under way.
     pub fn flush(&self) -> Result<(), JournalError> {
+        self.flush_written()?;
+        if self.is_remote {
+            // What fails has no line.
+            let _ = self.node.sync();
+            self.flush_written()?;
+        }
+        Ok(())
+    }
+
+    /// Notes what waits and is written, before the process ends; given up after a while.
+    pub fn flush_in_time(self: Arc<Self>, patience: Duration) {
+        let (done, ended) = mpsc::channel();
+        let flush = move || {
+            let _ = self.flush_written();
+            let _ = done.send(());
+        };
+        if thread::Builder::new().spawn(flush).is_ok() {
+            let _ = ended.recv_timeout(patience);
+        }
+    }
+
+    fn flush_written(&self) -> Result<(), JournalError> {
         let mut writer = self.writer();
         self.write_lines(&mut writer)?;
         Ok(writer.log.sync()?)
+    }
+
+    /// An error unless what lies there is this run's still.
+    pub fn confirm(&self) -> Result<(), JournalError> {
+        if self.writer().log.confirm()? { Ok(()) } else { Err(JournalError::Lost) }
+    }
+
+    /// The same before a unit is begun, at most once a second, as far as that is known without asking the store.
+    fn check(&self) -> Result<(), JournalError> {
+        let second = self.begun.elapsed().as_secs();
+        if self.checked.load(Ordering::Relaxed) == second {
+            return Ok(());
+        }
+        // Whoever writes lines looks at it himself.
+        let Ok(writer) = self.writer.try_lock() else { return Ok(()) };
+        if writer.log.is_lost() {
+            return Err(JournalError::Lost);
+        }
+        self.checked.store(second, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Whether another run has taken the lock over: what lies there is that one's by now.
@@ -313,9 +380,12 @@ impl Journal {
 
     /// Notes what waited before the destination was synced, and that it was, in one go.
     fn mark(&self, writer: &mut Writer) -> Result<(), JournalError> {
-        let lines = self.lines(writer);
+        let mut lines = self.lines(writer);
         self.node.sync()?;
-        writer.append(&(lines + &to_line(&Line::Checkpoint)))?;
+        lines += &to_line(&Line::Checkpoint);
+        // What was under way has a line now, too.
+        lines += &self.lines(writer);
+        writer.append(&lines)?;
         writer.log.sync()?;
         writer.last_checkpoint = Instant::now();
         writer.bytes = 0;
@@ -331,9 +401,10 @@ impl Journal {
     fn lines(&self, writer: &mut Writer) -> String {
         let mut parts: BTreeMap<String, (Vec<Range<u64>>, ObjectReport)> = BTreeMap::new();
         for slot in &self.waiting {
-            let waiting = std::mem::take(&mut *held(slot));
-            writer.bytes += waiting.bytes;
-            for (part, (units, report)) in waiting.units {
+            let mut waiting = held(slot);
+            writer.bytes += std::mem::take(&mut waiting.bytes);
+            let is_written = |units: &mut Finished| self.node.are_written(units.writes.clone());
+            for Finished { part, units, report, .. } in waiting.units.extract_if(.., is_written) {
                 let all = parts.entry(part).or_default();
                 all.0.extend(units);
                 all.1.add(&report);
@@ -345,25 +416,40 @@ impl Journal {
             lines += &to_line(&Line::Done { part, units: joined(units), counted: Counted::of(&report) });
         }
         writer.last_line = Instant::now();
+        if self.is_remote && !lines.is_empty() {
+            // What such a store has acknowledged is durable.
+            lines += &to_line(&Line::Checkpoint);
+        }
         lines
     }
 
-    fn note(&self, part: &str, units: Range<u64>, report: &ObjectReport) -> Result<(), JournalError> {
+    /// Notes units that are finished once the writes since one of a number are.
+    fn note(
+        &self,
+        part: &str,
+        units: Range<u64>,
+        report: &ObjectReport,
+        first_write: u64,
+    ) -> Result<(), JournalError> {
+        let writes = first_write..self.node.next_write();
         self.num_units.fetch_add(units.end - units.start, Ordering::Relaxed);
         self.bytes_written.fetch_add(report.bytes_written, Ordering::Relaxed);
         let slot = rayon::current_thread_index().unwrap_or(0) % SLOTS;
         {
             let mut waiting = held(&self.waiting[slot]);
             waiting.bytes += report.bytes_written;
-            if !waiting.units.contains_key(part) {
-                waiting.units.insert(part.to_owned(), Default::default());
-            }
-            if let Some((ranges, all)) = waiting.units.get_mut(part) {
-                all.add(report);
-                match ranges.last_mut() {
-                    Some(last) if last.end == units.start => last.end = units.end,
-                    _ if units.is_empty() => {}
-                    _ => ranges.push(units),
+            match waiting.units.last_mut().filter(|last| last.part == part && last.writes == writes) {
+                Some(last) => {
+                    last.report.add(report);
+                    match last.units.last_mut() {
+                        Some(last) if last.end == units.start => last.end = units.end,
+                        _ if units.is_empty() => {}
+                        _ => last.units.push(units),
+                    }
+                }
+                None => {
+                    let units = if units.is_empty() { Vec::new() } else { vec![units] };
+                    waiting.units.push(Finished { part: part.to_owned(), units, report: *report, writes });
                 }
             }
         }
@@ -371,6 +457,9 @@ impl Journal {
         let Ok(mut writer) = self.writer.try_lock() else { return Ok(()) };
         if writer.last_line.elapsed() < LINE_AFTER {
             return Ok(());
+        }
+        if writer.log.is_lost() {
+            return Err(JournalError::Lost);
         }
         self.write_lines(&mut writer)?;
         if writer.bytes >= CHECKPOINT_BYTES || writer.last_checkpoint.elapsed() >= CHECKPOINT_AFTER {

@@ -38,6 +38,11 @@ impl ObjectReport {
         self.bytes_written += bytes;
     }
 
+    /// Whether objects are those that were written.
+    pub fn is_of(&self, objects: &ChunkSet) -> bool {
+        objects.len() == self.written && digest_of(objects) == self.written_digest
+    }
+
     /// As a text of at most 144 of the letters that names of objects and files may have anywhere (A-Z, a-z, 0-9 and `_`);
     /// floats by their bits.
     pub fn to_text(&self) -> String {

@@ -19,13 +19,24 @@ pub fn remove_unfinished(
     driver: &Driver,
 ) -> Result<(), StoreError> {
     let Some(assigned) = part.assigned() else {
+        if node.abilities().is_remote {
+            // Objects come whole there, or not at all: those that have no line are written again, without being removed.
+            return Ok(());
+        }
         let unfinished = list(node, metadata, driver)?.present.without(part.done());
         return unfinished.iter().try_for_each(|index| node.remove(&key(index, metadata)).map(drop));
     };
-    // What another process wrote it may not have made durable.
-    part.done().iter().try_for_each(|index| node.settle_later(&key(index, metadata)))?;
-    each(&assigned.without(part.done()), driver, |index| node.remove(&key(index, metadata)).map(drop))?;
-    Ok(())
+    remove_objects(node, metadata, &assigned.without(part.done()), driver)
+}
+
+/// Removes some objects of an array, whether they are there or not.
+pub fn remove_objects(
+    node: &Node,
+    metadata: &ArrayMetadata,
+    objects: &ChunkSet,
+    driver: &Driver,
+) -> Result<(), StoreError> {
+    each(objects, driver, |index| node.remove(&key(index, metadata)).map(drop)).map(drop)
 }
 
 /// Bytes that some objects of an array have, one by one: no others are looked at.

@@ -333,15 +333,6 @@ impl Store for Faulty {
         self.call(Call::Publish, key, || self.inner.publish_new(key, bytes))
     }
 
-    fn syncing_own_files(&self) -> Option<Arc<dyn Store>> {
-        let inner = self.inner.syncing_own_files()?;
-        Some(Arc::new(Faulty { inner, faults: self.faults.clone() }))
-    }
-
-    fn settle_later(&self, key: &Key<'_>) {
-        self.inner.settle_later(key);
-    }
-
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
         self.call(Call::Remove, key, || self.inner.remove(key))
     }

@@ -12,9 +12,14 @@ pub trait Log: Debug + Send + Sync {
     /// Whether it still stands at its key: another process may have removed it before it was locked here.
     fn is_in_place(&self) -> bool;
 
-    /// Whether the lock was lost: another process has it by now, and what lies there is that one's.
+    /// Whether the lock was lost: another process has it by now, and what lies there is that one's; or it was removed.
     fn is_lost(&self) -> bool {
-        false
+        !self.is_in_place()
+    }
+
+    /// Whether it is this process's still, for certain: the store is asked.
+    fn confirm(&mut self) -> Result<bool, StoreError> {
+        Ok(!self.is_lost())
     }
 
     /// All of it, if that is at most `max_bytes`.

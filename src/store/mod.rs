@@ -30,7 +30,7 @@ mod tests;
 mod zip;
 
 use std::fmt::Debug;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 pub use copied_documents::CopiesServe;
@@ -170,21 +170,22 @@ pub trait Store: Debug + Send + Sync {
         Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
     }
 
-    /// The same store, in which settling makes durable what is written through it and through stores that are made of it,
-    /// whoever else writes to the same file system; `None` where it does so always.
-    fn syncing_own_files(&self) -> Option<Arc<dyn Store>> {
-        None
-    }
-
-    /// An object that another process wrote is made durable, too, when the store is settled.
-    fn settle_later(&self, _key: &Key<'_>) {}
-
     /// Removes an object; false where there is none.
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
         match self.kind(key)? {
             Some(_) => Err(StoreError::unsupported("remove", node::object_name(self.name(), key))),
             None => Ok(false),
         }
+    }
+
+    /// The number of the next write, where writes go on after a call has begun them.
+    fn next_write(&self) -> u64 {
+        0
+    }
+
+    /// Whether all of the writes of these numbers have succeeded.
+    fn are_written(&self, _writes: Range<u64>) -> bool {
+        true
     }
 
     /// Makes all that the receipts are of durable, and with it whatever else was written below a key.

@@ -1,6 +1,6 @@
 //! The place of a node in a store.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -203,22 +203,6 @@ impl Node {
         self.store.publish_new(&self.prefix.join(key)?, bytes)
     }
 
-    /// The node, of which [`Node::sync`] makes durable what is written through it and through nodes that are made of it, and
-    /// nothing else that others write to the same file system.
-    #[must_use]
-    pub fn syncing_own_files(self) -> Node {
-        match self.store.syncing_own_files() {
-            Some(store) => Node { store, ..self },
-            None => self,
-        }
-    }
-
-    /// What another process wrote is made durable, too, when the node is synced.
-    pub fn settle_later(&self, key: &str) -> Result<(), StoreError> {
-        self.store.settle_later(&self.prefix.join(key)?);
-        Ok(())
-    }
-
     /// Writes a whole object, so that it is never seen in part. It is durable once the node is synced.
     pub fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.store.replace(&self.prefix.join(key)?, bytes).map(drop)
@@ -242,6 +226,16 @@ impl Node {
     /// Removes an object; false where there is none.
     pub fn remove(&self, key: &str) -> Result<bool, StoreError> {
         self.store.remove(&self.prefix.join(key)?)
+    }
+
+    /// The number of the store's next write: see [`Node::are_written`].
+    pub fn next_write(&self) -> u64 {
+        self.store.next_write()
+    }
+
+    /// Whether all of the writes of these numbers are at the store.
+    pub fn are_written(&self, writes: Range<u64>) -> bool {
+        self.store.are_written(writes)
     }
 
     /// Makes all that was written to the node durable.

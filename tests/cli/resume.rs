@@ -309,3 +309,28 @@ fn place_where_nothing_can_be_written_is_3() {
     }
     assert_eq!(test.names(), ["a"]);
 }
+
+/// A process that may open few files fails at one point or another, and says how to go on.
+#[test]
+fn run_that_may_open_few_files_is_complete_or_can_be_resumed() {
+    let test = CliTest::new();
+    test.write_float32("a", "0", &[Some([1.0; 4]), Some([2.0; 4])]);
+    let mut unfinished = 0;
+    for most in 4..40 {
+        let destination = format!("b{most}");
+        let script = format!("ulimit -n {most}; exec \"$0\" transcode --threads 1 a {destination}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_zarrcast")]).current_dir(test.path(""));
+        let output = shell.output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            assert!(!test.exists(&format!("{destination}/.zarrcast")), "{most}");
+        } else if test.exists(&destination) {
+            unfinished += 1;
+            assert!(!test.exists(&format!("{destination}/zarr.json")), "{most}: {error}");
+            assert!(error.contains("--resume"), "{most}: {error}");
+            test.run(["transcode", "--resume", "a", &destination]).succeeds();
+        }
+    }
+    assert!(unfinished > 0);
+}

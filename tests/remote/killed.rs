@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{Answer, Manner, Objects, Server, array, run, sound, variables};
@@ -237,6 +237,115 @@ fn chunk_that_was_refused_is_not_noted_as_written() {
         assert_eq!(found.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>(), "chunk {chunk}");
         assert!(found == whole, "chunk {chunk}: other bytes");
     }
+}
+
+/// Removals that a run asked for which was killed may reach the store after another run has begun.
+#[test]
+fn what_lacks_before_publication_is_written_again() {
+    let test = CliTest::new();
+    for (key, bytes) in long("a") {
+        test.write(&key, bytes);
+    }
+    let command = ["transcode", "--compress", "zstd:1", "a", "s3://bucket/b"];
+    let server = sound(Objects::new(), BUCKET);
+    run(&test, &server, &command).succeeds();
+    let requests = server.requests();
+    let lists =
+        |requests: &[Request]| requests.iter().filter(|request| request.query.contains("list-type")).count();
+    let last_chunk = requests.iter().rposition(|request| request.path.starts_with("/bucket/b/c/")).unwrap();
+    let root = requests.iter().rposition(|request| request.path == ROOT && request.method == "PUT").unwrap();
+    assert_eq!(lists(&requests[last_chunk..root]), 1, "one request for up to 1,000 keys");
+    let whole = at_destination(&server.objects());
+    let refuse = |_, request: &Request| {
+        let is_root = request.method == "PUT" && request.path == ROOT;
+        is_root.then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+    };
+    let unpublished = Server::start(Objects::new(), BUCKET, Box::new(refuse));
+    run(&test, &unpublished, &command).fails(3, &["403"]);
+    type Change = fn(&mut Objects);
+    let changes: [(Change, usize); 3] = [
+        (|left| ["/bucket/b/c/7", "/bucket/b/c/199"].iter().for_each(|key| drop(left.remove(*key))), 2),
+        (|left| drop(left.insert("/bucket/b/c/7".to_owned(), vec![9; 99])), 200),
+        (|left| drop((left.remove("/bucket/b/c/0"), left.insert("/bucket/b/c/1".to_owned(), vec![]))), 201),
+    ];
+    for (number, (change, written)) in changes.into_iter().enumerate() {
+        let mut left = unpublished.objects();
+        change(&mut left);
+        let server = sound(left, BUCKET);
+        run(&test, &server, &[&command[..], &["--resume"]].concat()).succeeds();
+        assert!(at_destination(&server.objects()) == whole, "change {number}");
+        assert_eq!(chunks_put(&server), written, "change {number}");
+    }
+}
+
+/// How many chunks were sent.
+fn chunks_put(server: &Server) -> usize {
+    let lines = server.lines();
+    lines.iter().filter(|line| line.starts_with("PUT /bucket/b/c/")).count()
+}
+
+/// Ends a copy of 200 chunks by a signal once the server has had `chunks` of them; what is there then, and the exit status.
+fn end_at(
+    chunks: usize,
+    signal: &str,
+    slow: impl Fn(usize) -> Duration + Send + Sync + 'static,
+) -> (CliTest, Objects, Option<i32>) {
+    let test = CliTest::new();
+    for (key, bytes) in long("a") {
+        test.write(&key, bytes);
+    }
+    let asked = AtomicUsize::new(0);
+    let linger = move |_, request: &Request| {
+        if request.method == "PUT" && request.path.starts_with("/bucket/b/c/") {
+            std::thread::sleep(slow(asked.fetch_add(1, Ordering::SeqCst)));
+        }
+        None
+    };
+    let server = Server::start(Objects::new(), BUCKET, Box::new(linger));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+    child.args(COPY).envs(variables(&server)).current_dir(test.path(""));
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let stored = |objects: &Objects| objects.keys().filter(|key| key.starts_with("/bucket/b/c/")).count();
+    while stored(&server.objects()) < chunks {
+        assert_eq!(child.try_wait().unwrap(), None);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // The answers come.
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    let status = child.wait().unwrap().code();
+    (test, server.objects(), status)
+}
+
+const COPY: [&str; 7] = ["transcode", "a", "s3://bucket/b", "--requests", "4", "--threads", "2"];
+
+/// Chunks that a resumed run sends, which removes none.
+fn resumed(test: &CliTest, left: Objects) -> usize {
+    let server = sound(left, BUCKET);
+    run(test, &server, &[&COPY[..], &["--resume"]].concat()).succeeds();
+    assert!(without_journal(at_destination(&server.objects())) == long("/bucket/b"));
+    let removes_chunks = |request: &Request| match request.method.as_str() {
+        "DELETE" => request.path.starts_with("/bucket/b/c/"),
+        _ => request.query.contains("delete") && String::from_utf8_lossy(&request.body).contains("b/c/"),
+    };
+    assert!(!server.requests().iter().any(removes_chunks));
+    chunks_put(&server)
+}
+
+#[test]
+fn run_that_is_terminated_during_slow_writes_notes_all_that_is_written() {
+    // From the 31st on no answer comes.
+    let slow = |chunk: usize| if chunk < 30 { Duration::ZERO } else { Duration::from_mins(5) };
+    let (test, left, status) = end_at(30, "-TERM", slow);
+    assert_eq!(status, Some(143));
+    assert_eq!(resumed(&test, left), 170);
+}
+
+#[test]
+fn run_that_is_killed_loses_little_of_what_it_has_written() {
+    let (test, left, _) = end_at(150, "-KILL", |_| Duration::from_millis(60));
+    let again = resumed(&test, left);
+    assert!(again < 150, "{again} of 200 chunks are written again, and 150 were there");
 }
 
 /// An array of 200 chunks.

@@ -158,6 +158,56 @@ fn run_whose_lock_is_taken_over_stops_and_leaves_what_is_there() {
     assert!(left.contains_key("/bucket/b/c/0") && !left.contains_key("/bucket/b/zarr.json"));
 }
 
+#[test]
+fn run_that_was_paused_looks_at_its_lock_before_it_writes_again() {
+    let failing = |_, request: &Request| {
+        let is_chunk = request.method == "PUT" && request.path.ends_with("b/c/4");
+        is_chunk.then(|| Answer { delay: Duration::from_secs(1), ..Answer::new(500, "") })
+    };
+    let (test, server) = (CliTest::new(), Server::start(array("/bucket/a"), BUCKET, Box::new(failing)));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+    child.args(COMMAND).envs(variables(&server)).current_dir(test.path(""));
+    let child = child.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let signal = |signal: &str| {
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    while !server.lines().iter().any(|line| line == "PUT /bucket/b/c/4") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal("-STOP");
+    // Longer than a lock is taken for one's own, and than requests take that were under way.
+    std::thread::sleep(Duration::from_secs(22));
+    put_lock(&server, &lock_of("elsewhere", 7));
+    let before = server.requests().len();
+    signal("-CONT");
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(3) && error.contains("another run has taken this lock"), "{error}");
+    let changes = server
+        .requests()
+        .split_off(before)
+        .into_iter()
+        .filter(|request| !matches!(request.method.as_str(), "GET" | "HEAD") && request.path != LOCK);
+    let changes: Vec<String> =
+        changes.map(|request| format!("{} {}", request.method, request.path)).collect();
+    assert!(changes.is_empty(), "{changes:?}");
+    assert_eq!(server.objects().get(LOCK), Some(&lock_of("elsewhere", 7)));
+}
+
+/// Only the clock of the server counts, however far it is from that of this machine.
+#[test]
+fn lock_expires_by_the_clock_of_the_server_alone() {
+    let (test, server) = (CliTest::new(), sound(array("/bucket/a"), BUCKET));
+    server.wait_for(30 * 86_400);
+    put_lock(&server, &lock_of("elsewhere", 7));
+    let resume = [&COMMAND[..], &["--resume"]].concat();
+    run(&test, &server, &resume).fails(3, &["locked", "process 7 on `elsewhere`"]);
+    server.wait_for(70);
+    run(&test, &server, &resume).succeeds();
+    assert_eq!(below(&server, "/bucket/b"), whole());
+}
+
 /// Writes a lock as another program would.
 fn put_lock(server: &Server, body: &[u8]) -> String {
     use std::io::{Read, Write};

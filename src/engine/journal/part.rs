@@ -8,6 +8,7 @@ use super::{Journal, JournalError};
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::Fault;
 use crate::engine::report::ObjectReport;
+use crate::store::StoreError;
 
 /// One array's, or one pass's, units in a journal.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Part<'a> {
     pub(super) before: ObjectReport,
     /// The units that are to be done, where others are not this run's.
     pub(super) assigned: Option<ChunkSet>,
+    /// Whether its units were counted before: nothing is noted of them.
+    pub(super) is_again: bool,
 }
 
 impl<'a> Part<'a> {
@@ -36,6 +39,13 @@ impl<'a> Part<'a> {
         self.journal.num_units.fetch_sub(done, Ordering::Relaxed);
         self.journal.bytes_written.fetch_sub(self.before.bytes_written, Ordering::Relaxed);
         Ok(Part { done: ChunkSet::default(), before: ObjectReport::default(), ..self })
+    }
+
+    /// The same part, of which these units are to be done again, as they were done and noted before.
+    #[must_use]
+    pub fn again(self, units: ChunkSet) -> Part<'a> {
+        let (done, before) = (ChunkSet::default(), ObjectReport::default());
+        Part { done, before, assigned: Some(units), is_again: true, ..self }
     }
 
     /// Whether nothing is left to do for a unit: an earlier run finished it, or it is not this run's.
@@ -76,17 +86,36 @@ impl<'a> Part<'a> {
         if self.is_done(unit) {
             return Ok(ObjectReport::default());
         }
+        self.journal.check().map_err(fault)?;
+        let first_write = self.journal.node.next_write();
         let report = work()?;
-        self.finished(unit..unit + 1, &report)?;
+        self.finished_since(first_write, unit..unit + 1, &report)?;
         Ok(report)
     }
 
     /// Notes units whose objects are written, and what was counted over them.
     pub fn finished(&self, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
-        self.journal.note(&self.name, units, report).map_err(|error| match error {
-            JournalError::Store(error) => Fault::Store(error),
-            other => Fault::Other(other.to_string()),
-        })
+        self.finished_since(0, units, report)
+    }
+
+    /// The same of units whose objects were written since the store's write of a number.
+    fn finished_since(&self, write: u64, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
+        if self.is_again {
+            return Ok(());
+        }
+        self.journal.note(&self.name, units, report, write).map_err(fault)
+    }
+}
+
+fn fault(error: JournalError) -> Fault {
+    match error {
+        JournalError::Store(error) => Fault::Store(error),
+        lost @ JournalError::Lost => Fault::Store(StoreError::Io {
+            action: "go on with",
+            object: "the run".to_owned(),
+            source: std::io::Error::other(lost),
+        }),
+        other => Fault::Other(other.to_string()),
     }
 }
 

@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn receipts_are_listed_with_their_texts() {
         let folder = tempfile::tempdir().unwrap();
-        let local = Node::new(folder.path()).syncing_own_files();
+        let local = Node::new(folder.path());
         for node in [local, Node::of(Arc::new(MemoryStore::new("m")))] {
             assert!(Receipt::all(&node, "write").unwrap().is_empty());
             let long = "a".repeat(300);

@@ -252,3 +252,31 @@ fn journal_that_says_nothing_of_which_objects_were_written_is_read() {
     let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
     assert_eq!(journal.part("/").before().bytes_written, 5);
 }
+
+#[test]
+fn run_whose_journal_was_removed_does_nothing_more() {
+    let (folder, node) = folder();
+    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    let unit = |number| journal.part("/").do_once(number, || Ok(counted(1)));
+    unit(0).unwrap();
+    std::fs::remove_file(path(&folder)).unwrap();
+    assert!(matches!(journal.confirm(), Err(JournalError::Lost)) && journal.is_lost());
+    // It looks once a second.
+    std::thread::sleep(Duration::from_millis(1100));
+    let error = unit(1).unwrap_err();
+    assert!(format!("{error:?}").contains("Lost"), "{error:?}");
+    // Nor where another run has begun there since.
+    let _other = Journal::begin(&node, &fingerprint("y"), false).unwrap();
+    assert!(matches!(journal.confirm(), Err(JournalError::Lost)));
+}
+
+#[test]
+fn units_that_are_done_again_are_not_counted_again() {
+    let (_folder, node) = folder();
+    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    journal.part("/").finished(0..3, &counted(7)).unwrap();
+    let again = journal.part("/").again(ChunkSet::from_indices(vec![1]));
+    assert!(again.is_done(0) && !again.is_done(1));
+    assert_eq!(again.do_once(1, || Ok(counted(7))).unwrap().bytes_written, 7);
+    assert_eq!(journal.counted("/").unwrap().bytes_written, 7);
+}

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::take;
+use std::sync::Weak;
 use std::time::Instant;
 
 use super::container;
@@ -91,10 +92,11 @@ fn carry_out(
         result.warnings.extend(many_objects(&arrays, &site));
         return Ok(result);
     }
-    let _unfinished = interrupt
-        .begin(site.left_when_stopped(), Some(site.clearing()))
+    let unfinished = interrupt
+        .begin(site.left_when_stopped(), Some(site.clearing(Weak::new())))
         .map_err(|_| OperationError::interrupted())?;
     let claim = site.claim(&sealed.fingerprint())?;
+    unfinished.cleared_by(claim.clearing());
     let unlocked = claim.unlocked_warning();
     let outcomes = whole.write(claim, &sealed, &driver, budget, progress)?;
     let mut result = whole.result(Some(outcomes), begun);
@@ -137,7 +139,6 @@ impl Prepared {
         let driver = new_driver(budget.threads(), interrupt)?;
         let mut source = Source::taken(options, given, &driver)?;
         let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
-        let site = if options.run.partitions.is_some() { site.of_part() } else { site };
         let arrays = take(&mut source.arrays);
         let (work, is_tree, run) = (&site.work, arrays.len() > 1, &options.run);
         let shelf = &Shelf::default();
@@ -258,6 +259,9 @@ impl Whole<'_> {
             if !claim.is_published {
                 self.copy_other_keys(&claim, driver)?;
                 claim.checkpoint()?;
+                if claim.place().abilities().is_remote {
+                    writing.mend(&tallies)?;
+                }
             }
             Ok(tallies)
         });

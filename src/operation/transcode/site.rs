@@ -7,6 +7,9 @@
 mod claim;
 mod standing;
 
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
 pub(super) use claim::Claim;
 use claim::with_next_step;
 use standing::{
@@ -23,6 +26,9 @@ use crate::store::{EntryKind, Key, Node, Site as StoreSite, Spot, StoreError};
 
 /// The plan of a job in parts, in the folder of a run.
 const PLAN: &str = "plan.json";
+
+/// A process that is to end waits no longer than this for its last notes.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Where DEST is, and what is done there.
 #[derive(Debug)]
@@ -147,7 +153,20 @@ impl Site {
             }
             standing => standing,
         };
-        let start = Start::in_place(standing, options.run.resume, &*site, &shown)?;
+        let is_part = options.run.partitions.is_some();
+        let standing = match standing {
+            // Of a plan that was not sealed yet, or of parts that came late: nothing is there.
+            Standing::Unfinished if is_part && !is_in_parts() && !Journal::is_begun_at(&place) => {
+                Standing::EmptyFolder
+            }
+            standing => standing,
+        };
+        let resumes = options.run.resume || (is_part && standing == Standing::EmptyFolder);
+        let start = Start::in_place(standing, resumes, &*site, &shown);
+        let in_parts = |error: OperationError| {
+            error.with_help("name a place where nothing is, or remove first what is there")
+        };
+        let start = if is_part { start.map_err(in_parts)? } else { start? };
         Ok(Site { shown, spots: site, spot: Spot::Place, work: place, replaces: false, start })
     }
 
@@ -246,12 +265,6 @@ impl Site {
         self
     }
 
-    /// The site of a part of a job: others write to the same file system, and none waits for another's files.
-    pub(super) fn of_part(mut self) -> Self {
-        self.work = self.work.syncing_own_files();
-        self
-    }
-
     /// As the user named it.
     pub(super) fn shown(&self) -> &str {
         &self.shown
@@ -271,12 +284,21 @@ impl Site {
         format!("nothing of `{shown}` is kept; run the command again")
     }
 
-    /// What removes what was written, where nothing of an unfinished run is kept; else what nobody goes on with.
-    pub(super) fn clearing(&self) -> Clearing {
+    /// Where the process ends before the run does: notes what is done, and lets go of what nobody goes on with; where nothing
+    /// of an unfinished run is kept, removes it.
+    pub(super) fn clearing(&self, journal: Weak<Journal>) -> Clearing {
         let work = self.work.clone();
         // Where that fails, the next run does it.
         let keeps = self.spots.keeps_unfinished();
-        Box::new(move || if keeps { work.let_go() } else { drop(work.remove_root()) })
+        Box::new(move || {
+            if !keeps {
+                return drop(work.remove_root());
+            }
+            if let Some(journal) = journal.upgrade() {
+                journal.flush_in_time(PATIENCE);
+            }
+            work.let_go();
+        })
     }
 
     /// Takes the place: what is written from now on is this run's.
@@ -306,7 +328,7 @@ impl Site {
             self.clear_place(&mut journal)?;
         }
         let is_published = is_resumed && is_node(&self.work)?;
-        Ok(Claim { site: self, journal, is_resumed, is_published })
+        Ok(Claim { site: self, journal: Arc::new(journal), is_resumed, is_published })
     }
 
     /// Makes the folder of a hierarchy that is to be written where it will stay.
@@ -325,7 +347,7 @@ impl Site {
         let is_resumed = matches!(self.work.below(&folder).kind(), Ok(Some(EntryKind::Folder)));
         let opened = Journal::open_part(&self.work, &folder, fingerprint, assigned);
         let journal = opened.map_err(|error| self.refused(error))?;
-        Ok(Claim { site: self, journal, is_resumed, is_published: false })
+        Ok(Claim { site: self, journal: Arc::new(journal), is_resumed, is_published: false })
     }
 
     /// Removes what stands in the place, where nothing takes the place of another at once. The journal stays: it tells
@@ -363,6 +385,11 @@ impl Site {
         let shown = &self.shown;
         match error {
             JournalError::Store(error) => cannot_write(error),
+            error @ JournalError::Lost => {
+                OperationError::environment(format!("`{shown}` is not this run's any more"))
+                    .because(error)
+                    .with_help("see which runs write there, and run one of them again")
+            }
             error @ (JournalError::Locked | JournalError::Held(_)) => {
                 OperationError::environment(format!("`{shown}` is locked"))
                     .because(error)

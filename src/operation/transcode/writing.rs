@@ -10,14 +10,19 @@ use super::verify::{Scope, Verification, verify};
 use crate::array::ChunkSet;
 use crate::engine::driver::Driver;
 use crate::engine::journal::{Part, name_of_pass};
+use crate::engine::listing::{Stored, list_together, list_with_sizes};
 use crate::engine::progress::{Piece, Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
-use crate::engine::unfinished::remove_unfinished;
+use crate::engine::unfinished::{remove_objects, remove_unfinished};
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::new_driver;
 use crate::operation::transcode_result::QualityResult;
+use crate::store::Node;
+
+/// What lacks is written so often.
+const MOST_MENDED: usize = 3;
 
 /// Why the chunks were not all written.
 pub(super) struct Ended {
@@ -78,6 +83,33 @@ impl<'a> Writing<'a> {
         });
         self.progress.finish();
         written
+    }
+
+    /// Holds what DEST has against what was written, and writes again what lacks: a request that somebody made before this
+    /// run began may reach the store after it.
+    pub(super) fn mend(&self, written: &[ObjectReport]) -> Result<(), Ended> {
+        for _ in 0..MOST_MENDED {
+            let mut is_whole = true;
+            let stored = stored(self.claim.place(), self.arrays, self.driver)?;
+            for ((array, (present, bytes)), written) in self.arrays.iter().zip(stored).zip(written) {
+                if written.is_of(&present) && bytes == written.bytes_written {
+                    continue;
+                }
+                is_whole = false;
+                let own = self.with_threads(array.memory.threads)?;
+                let driver = own.as_ref().unwrap_or(self.driver);
+                let run = Run { plan: &array.plan, path: &array.path, driver, progress: &Silent };
+                run.write_again(self.claim, &present, written)?;
+            }
+            if is_whole {
+                return Ok(());
+            }
+            self.claim.checkpoint()?;
+        }
+        let shown = self.claim.site.shown();
+        let message = format!("`{shown}` does not hold what was written, however often it is written");
+        let help = "see what else writes or removes there, and end it";
+        Err(OperationError::environment(message).with_help(help).into())
     }
 
     fn bytes_left(&self, array: &PlannedArray) -> Option<u64> {
@@ -174,6 +206,25 @@ impl<'a> Writing<'a> {
     }
 }
 
+/// The objects of arrays that DEST has, and their bytes.
+pub(super) fn stored(
+    place: &Node,
+    arrays: &[PlannedArray],
+    driver: &Driver,
+) -> Result<Vec<Stored>, OperationError> {
+    let metadata = arrays.iter().map(|array| &array.plan.destination.metadata);
+    if place.abilities().is_remote {
+        let paths = arrays.iter().map(|array| array.path.trim_start_matches('/'));
+        let all: Vec<_> = paths.zip(metadata).collect();
+        return list_together(place, &all).map_err(cannot_write);
+    }
+    let of = |(array, metadata): (&PlannedArray, _)| {
+        let listing = list_with_sizes(&array.plan.target, metadata, driver).map_err(cannot_write)?;
+        Ok((listing.present, listing.present_bytes))
+    };
+    arrays.iter().zip(metadata).map(of).collect()
+}
+
 /// How many small arrays are written at once by so many threads, and the bytes that they need together.
 fn small_at_once(arrays: &[PlannedArray], budget: Budget, threads: usize) -> (usize, u64) {
     let small = arrays.iter().filter(|array| array.is_small);
@@ -234,6 +285,29 @@ impl Run<'_> {
         })?;
         self.check_error(&tally)?;
         Ok(tally)
+    }
+
+    /// Writes again what lacks of what was written; all of it where that does not tell.
+    fn write_again(
+        &self,
+        claim: &Claim,
+        present: &ChunkSet,
+        written: &ObjectReport,
+    ) -> Result<(), OperationError> {
+        let Run { plan, driver, progress, .. } = self;
+        let metadata = &plan.destination.metadata;
+        let mut lacking = ChunkSet::full(metadata.num_chunks());
+        if present.len() < written.written {
+            lacking = lacking.without(present);
+        } else {
+            remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
+        }
+        let part = claim.journal.part(self.path).again(lacking);
+        let between = claim.journal.counted(&name_of_pass(self.path, FIRST_PASS));
+        let ObjectReport { written: objects, bytes_written: bytes, .. } = between
+            .map_err(|error| OperationError::environment("what was done is not known").because(error))?;
+        let again = plan.job.run_second(Intermediate { objects, bytes }, driver, *progress, &part, |_| ());
+        again.map_err(|fault| plan.explain(fault))
     }
 
     /// What was written keeps `--max-error`: SOURCE may have changed since it was looked at.

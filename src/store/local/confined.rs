@@ -78,8 +78,10 @@ impl Confinement {
     /// Gives a file another name in its folder, and makes the names in the folder durable.
     pub(super) fn rename_file(&self, from: &Path, to: &Path) -> io::Result<File> {
         let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
+        // Before the name is given: there may be no room for another open file.
+        let opened = File::from(other.try_clone()?);
         rustix::fs::renameat(&*folder, from, &*other, to)?;
-        Ok(File::from(other.try_clone()?))
+        Ok(opened)
     }
 
     /// Gives a file another name beside its own, which nothing may have.

@@ -8,7 +8,6 @@ mod publish;
 pub(super) mod scratch;
 mod site;
 mod store;
-mod tracked;
 mod tree;
 
 pub(super) use site::LocalSite;

@@ -4,10 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::io_error;
-use super::tracked::Tracked;
 use crate::store::object::{ReadObject, WriteObject};
 use crate::store::{Receipt, StoreError};
 
@@ -45,8 +43,6 @@ impl ReadObject for FileReader {
 pub(super) struct FileWriter {
     pub(super) file: File,
     pub(super) path: PathBuf,
-    /// Who is told when it is whole.
-    pub(super) tracked: Option<Arc<Tracked>>,
 }
 
 impl WriteObject for FileWriter {
@@ -60,9 +56,6 @@ impl WriteObject for FileWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<Receipt, StoreError> {
-        if let Some(tracked) = &self.tracked {
-            tracked.wrote(&self.path);
-        }
         Ok(Receipt(()))
     }
 }

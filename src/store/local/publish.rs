@@ -23,9 +23,9 @@ impl LocalStore {
             sync_all(&file, &temporary)?;
         }
         let Some(confinement) = &self.confinement else {
-            tree::rename(&temporary, path)?;
             let folder = path.parent().unwrap_or(&self.root);
-            return File::open(folder).map_err(io_error("open", folder));
+            let opened = File::open(folder).map_err(io_error("open", folder))?;
+            return tree::rename(&temporary, path).map(|()| opened);
         };
         confinement.rename_file(&temporary, path).map_err(io_error("rename", &temporary))
     }

@@ -16,7 +16,6 @@ use super::copy::copy;
 use super::log::LogFile;
 use super::object::{FileReader, FileWriter, fill, sync_all, write_all};
 use super::site::LocalSite;
-use super::tracked::Tracked;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
@@ -35,8 +34,6 @@ pub struct LocalStore {
     pub(super) modes: Modes,
     /// The folder that nothing which is written may leave by a link.
     pub(super) confinement: Option<Arc<Confinement>>,
-    /// What is to be made durable, where that is not all of the file system.
-    tracked: Option<Arc<Tracked>>,
 }
 
 /// Permissions of what is created, before the umask.
@@ -89,7 +86,6 @@ impl LocalStore {
             folders_missing: AtomicU32::new(0),
             modes: Modes::default(),
             confinement: None,
-            tracked: None,
         }
     }
 
@@ -101,20 +97,7 @@ impl LocalStore {
             folders_missing: AtomicU32::new(0),
             modes: self.modes,
             confinement: self.confinement.clone(),
-            tracked: self.tracked.clone(),
         }
-    }
-
-    /// A file was written and is not durable.
-    fn wrote(&self, path: &Path) {
-        if let Some(tracked) = &self.tracked {
-            tracked.wrote(path);
-        }
-    }
-
-    #[cfg(test)]
-    pub(super) fn tracked(&self) -> Option<&Tracked> {
-        self.tracked.as_deref()
     }
 
     /// The store, creating and removing nothing through a link: neither a link of an object's own name nor one on the way
@@ -294,14 +277,13 @@ impl Store for LocalStore {
     fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
         let path = self.path(key);
         write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)?;
-        self.wrote(&path);
         Ok(Receipt(()))
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         let path = self.path(key);
         let file = self.create_file(&path, self.modes.file)?;
-        Ok(ObjectWriter::new(FileWriter { file, path, tracked: self.tracked.clone() }))
+        Ok(ObjectWriter::new(FileWriter { file, path }))
     }
 
     fn copies_from(&self, source: &dyn Store) -> bool {
@@ -328,7 +310,6 @@ impl Store for LocalStore {
         let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
         let copied = copy(&mut reader, &mut writer, length).map_err(io_error("copy", &from))?;
         if copied == length {
-            self.wrote(&to);
             Ok(Some((copied, Receipt(()))))
         } else {
             Err(io_error("copy", &from)(io::Error::other(format!("{copied} of {length} bytes were copied"))))
@@ -338,7 +319,6 @@ impl Store for LocalStore {
     fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
         let path = self.path(key);
         self.put(&path, bytes, false)?;
-        self.wrote(&path);
         Ok(Receipt(()))
     }
 
@@ -353,24 +333,10 @@ impl Store for LocalStore {
         self.put_new(&self.path(key), bytes)
     }
 
-    fn syncing_own_files(&self) -> Option<Arc<dyn Store>> {
-        let tracked = Some(Arc::new(Tracked::new(&self.root)));
-        Some(Arc::new(LocalStore { tracked, ..self.copied() }))
-    }
-
-    fn settle_later(&self, key: &Key<'_>) {
-        self.wrote(&self.path(key));
-    }
-
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
         let path = self.path(key);
         match self.remove_file(&path) {
-            Ok(()) => {
-                if let (Some(tracked), Some(folder)) = (&self.tracked, path.parent()) {
-                    tracked.changed(folder);
-                }
-                Ok(true)
-            }
+            Ok(()) => Ok(true),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Ok(false)
             }
@@ -378,18 +344,17 @@ impl Store for LocalStore {
         }
     }
 
-    /// Makes all that was written to the file system durable, unless it is known what was written through the store.
+    /// Makes all that was written to the file system durable; where that cannot be asked for at once, each file below.
+    #[cfg(target_os = "linux")]
     fn settle(&self, below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
-        if let Some(tracked) = &self.tracked {
-            return tracked.settle();
-        }
         let path = self.path(below);
         let folder = File::open(&path).map_err(io_error("open", &path))?;
-        #[cfg(target_os = "linux")]
-        rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &path)(e.into()))?;
-        #[cfg(not(target_os = "linux"))]
-        folder.sync_all().map_err(io_error("sync", &path))?;
-        Ok(())
+        rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &path)(e.into()))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn settle(&self, below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+        tree::sync_below(&self.path(below)).map(drop)
     }
 
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
@@ -397,11 +362,7 @@ impl Store for LocalStore {
         if let Some(parent) = path.parent() {
             tree::create_folders(parent, Modes::default().folder).map_err(io_error("create", parent))?;
         }
-        tree::create_folder(&path, self.modes.folder).map_err(io_error("create", &path))?;
-        if let Some(tracked) = &self.tracked {
-            tracked.changed(&path);
-        }
-        Ok(())
+        tree::create_folder(&path, self.modes.folder).map_err(io_error("create", &path))
     }
 
     fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
@@ -428,11 +389,7 @@ impl Store for LocalStore {
         let path = self.path(key);
         let folder = path.parent().unwrap_or(&self.root);
         tree::create_private_folders(folder, &self.root)?;
-        let log = LogFile::begin(&path)?;
-        if let Some(tracked) = &self.tracked {
-            tracked.changed(folder);
-        }
-        Ok(Box::new(log))
+        Ok(Box::new(LogFile::begin(&path)?))
     }
 
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {

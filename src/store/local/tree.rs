@@ -79,10 +79,33 @@ fn rename_without_replacing(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Makes the names in a folder durable.
+/// Makes the names in a folder durable, or what a file holds.
 pub(super) fn sync_folder(path: &Path) -> Result<(), StoreError> {
     let folder = File::open(path).map_err(io_error("open", path))?;
     sync_all(&folder, path)
+}
+
+/// Makes a folder durable with all below it, file by file; how many files and folders that were. Links are not followed, and
+/// what goes meanwhile need not be durable.
+#[cfg(any(test, not(target_os = "linux")))]
+pub(super) fn sync_below(path: &Path) -> Result<u64, StoreError> {
+    let entries = std::fs::read_dir(path).map_err(io_error("list", path))?;
+    let mut synced = 1;
+    for entry in entries {
+        let entry = entry.map_err(io_error("list", path))?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(io_error("look at", path))?);
+        let done = match () {
+            () if kind.is_dir() => sync_below(&path),
+            () if kind.is_file() => sync_folder(&path).map(|()| 1),
+            () => Ok(0),
+        };
+        synced += match done {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => 0,
+            done => done?,
+        };
+    }
+    sync_folder(path)?;
+    Ok(synced)
 }
 
 /// Removes a folder and all below it, without following links. Nothing there is no error.
@@ -231,4 +254,24 @@ pub(super) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>,
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_below_a_folder_is_synced_file_by_file_and_no_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for file in ["zarr.json", "c/0/0", "c/0/1", "c/1/0"] {
+            create_folders(root.join(file).parent().unwrap(), 0o777).unwrap();
+            std::fs::write(root.join(file), "x").unwrap();
+        }
+        for (target, link) in [("/", "all"), ("nowhere", "c/2"), ("../zarr.json", "c/3")] {
+            std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+        }
+        // Four files, and the folders: the root, `c`, `c/0` and `c/1`.
+        assert_eq!(sync_below(root).unwrap(), 8);
+    }
 }

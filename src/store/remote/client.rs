@@ -84,7 +84,8 @@ impl Client {
             Keep::All { most } => most,
             Keep::Range { .. } | Keep::Last(_) => u64::MAX,
         };
-        let answer = self.transport.send(&self.backend, request, keep).await;
+        let leases = self.open.leases(request);
+        let answer = self.transport.send(&self.backend, (request, &leases), keep).await;
         answer.map_err(|failure| attempt.failed(failure, bound, self.backend.service()))
     }
 
@@ -116,7 +117,7 @@ impl Client {
             request = request.with_header("if-match", version);
         }
         let attempt = Attempt { action: "read", object };
-        let answer = match (self.transport.send(&self.backend, &request, keep).await, part) {
+        let answer = match (self.transport.send(&self.backend, (&request, &[]), keep).await, part) {
             (Err(Failure::NotFromEnd), Part::Last(length)) => {
                 self.gives_ends.store(false, Ordering::Relaxed);
                 return self.fetch_end(wanted, length).await;

@@ -3,8 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use reqwest::Method;
+
 use super::client::Client;
+use super::lease::Lease;
 use super::lock::Held;
+use super::transport::Request;
 use super::upload::Upload;
 
 /// The process waits no longer than this for what it lets go of.
@@ -22,6 +26,17 @@ impl Open {
         self.uploads.lock().unwrap_or_else(PoisonError::into_inner).push(upload.clone());
     }
 
+    /// What must be known before a request is made: that the locks which guard what it changes are this process's.
+    pub(super) fn leases(&self, request: &Request) -> Vec<Arc<Lease>> {
+        let gives_up = request.method == Method::DELETE && !request.query.is_empty();
+        if matches!(request.method, Method::GET | Method::HEAD) || gives_up {
+            return Vec::new();
+        }
+        let locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        let guards = |lock: &Arc<Held>| request.key.as_ref().is_none_or(|key| lock.guards(key));
+        locks.iter().filter_map(Weak::upgrade).filter(guards).map(|lock| lock.lease.clone()).collect()
+    }
+
     pub(super) fn end(&self, upload: &Upload) {
         self.uploads.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != upload);
     }
@@ -37,8 +52,13 @@ impl Client {
 
     /// A lock was removed with all that lay beside it: there is nothing left to release.
     pub(super) fn forget(&self, key: &str) {
-        let locks = self.open.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        locks.iter().filter_map(Weak::upgrade).filter(|lock| lock.is_at(key)).for_each(|lock| lock.forget());
+        let mut locks = self.open.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.retain(|lock| {
+            let lock = lock.upgrade();
+            let gone = lock.as_ref().filter(|lock| lock.is_at(key));
+            gone.inspect(|lock| lock.lease.lose());
+            lock.is_some() && gone.is_none()
+        });
     }
 
     /// Gives up the uploads that are not complete, and then the locks.

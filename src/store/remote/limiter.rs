@@ -52,6 +52,12 @@ impl Limiter {
         }
     }
 
+    /// Leave beside all others, for what may not wait for them.
+    pub(super) fn permit_at_once(&self) -> Permit<'_> {
+        self.state().in_flight += 1;
+        Permit { limiter: self, taken: Instant::now() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,6 @@
 //! Locks as objects, where the store heeds conditions: one is made only where there is none, and replaced only by who knows
 //! which version of it stands there. Its holder renews it; one that is not renewed expires.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use super::body::{Keep, header};
 use super::client::Client;
 use super::date;
 use super::explain::Attempt;
+use super::lease::{LOST, LOST_HELP, Lease, Moment};
 use super::reader::io;
 use super::runtime::runtime;
 use super::transport::{Answer, Request};
@@ -57,7 +57,7 @@ pub(super) struct Held {
     /// Whether the server replaces it only where its version is the one that is named.
     heeds_versions: bool,
     version: Mutex<String>,
-    is_lost: AtomicBool,
+    pub(super) lease: Arc<Lease>,
 }
 
 /// What stands in the object.
@@ -144,7 +144,15 @@ impl RemoteLock {
 
     /// Whether another has it by now.
     pub(super) fn is_lost(&self) -> bool {
-        self.held.is_lost.load(Ordering::Acquire)
+        self.held.lease.is_lost()
+    }
+
+    /// Finds out whether this process still has it.
+    pub(super) async fn confirm(&self) -> Result<(), StoreError> {
+        if !self.is_lost() && !self.held.renew().await? {
+            self.held.lease.lose();
+        }
+        self.check()
     }
 
     /// The error of a lock that is lost.
@@ -153,10 +161,7 @@ impl RemoteLock {
             return Ok(());
         }
         let attempt = Attempt { action: "keep", object: &self.held.object };
-        Err(attempt.error(
-            "another run has taken this lock over, since this one gave no sign for too long, or it was removed",
-            "see which runs write there; one goes on with what is done by `--resume`",
-        ))
+        Err(attempt.error(LOST, LOST_HELP))
     }
 }
 
@@ -170,7 +175,7 @@ impl Held {
             text,
             heeds_versions: false,
             version: Mutex::default(),
-            is_lost: AtomicBool::new(false),
+            lease: Arc::new(Lease::new()),
         }
     }
 
@@ -209,7 +214,7 @@ impl Held {
                 tokio::time::sleep(wait).await;
                 wait = match renewed.renew().await {
                     Ok(true) => RENEWED_EACH,
-                    Ok(false) => return renewed.is_lost.store(true, Ordering::Release),
+                    Ok(false) => return renewed.lease.lose(),
                     // Whether it is still there shows once the store answers again.
                     Err(_) => TRIED_AGAIN_AFTER,
                 };
@@ -230,6 +235,15 @@ impl Held {
 
     /// Gives a sign; false where the lock is another's.
     async fn renew(&self) -> Result<bool, StoreError> {
+        let begun = Moment::now();
+        let is_own = self.sign().await?;
+        if is_own {
+            self.lease.renewed(begun);
+        }
+        Ok(is_own)
+    }
+
+    async fn sign(&self) -> Result<bool, StoreError> {
         if self.heeds_versions {
             let version = self.version().clone();
             if let Written::Done(Some(version), _) = self.write(Condition::IsVersion(&version)).await? {
@@ -255,16 +269,18 @@ impl Held {
         self.key == key
     }
 
-    /// It is removed already.
-    pub(super) fn forget(&self) {
-        self.is_lost.store(true, Ordering::Release);
+    /// Whether only who has the lock changes an object: all of the place that it lies in, but itself.
+    pub(super) fn guards(&self, key: &str) -> bool {
+        let place = self.key.rfind(".zarrcast/").map_or("", |end| &self.key[..end]);
+        key.starts_with(place) && !self.is_at(key)
     }
 
     /// Removes the lock, unless it is another's.
     pub(super) async fn release(&self) -> Result<(), StoreError> {
-        if self.is_lost.swap(true, Ordering::AcqRel) {
+        if self.lease.is_lost() {
             return Ok(());
         }
+        self.lease.lose();
         let is_own = |standing: &Standing| standing.text.as_ref().is_some_and(|text| text.id == self.text.id);
         if self.standing().await?.as_ref().is_some_and(is_own) {
             self.client.delete(&self.key, &self.object).await?;

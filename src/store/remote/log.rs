@@ -8,17 +8,16 @@ use super::listing::Listed;
 use super::lock::{Asked, RemoteLock};
 use super::reader::io;
 use super::runtime::runtime;
-use super::writes::Writes;
 use crate::store::{Asker, Lock, Log, Part, StoreError};
 
-/// Lines are written after this time at the latest, once all is acknowledged that they tell of.
+/// Lines are written after this time at the latest, and after a tenth of the time since the log was opened: so much of its
+/// work is done again where the process is killed.
 const WRITTEN_AFTER: Duration = Duration::from_secs(5);
 
 /// A log below a key. It is locked by an object beside it, where the store has what locks need.
 #[derive(Debug)]
 pub(super) struct RemoteLog {
     client: Arc<Client>,
-    writes: Arc<Writes>,
     /// With what the keys of its objects begin.
     prefix: String,
     /// As messages name it.
@@ -29,37 +28,32 @@ pub(super) struct RemoteLog {
     known: Option<Vec<(String, u64)>>,
     /// Lines that are not written yet.
     lines: Vec<u8>,
+    opened: Instant,
     written: Instant,
-    /// Writes that had failed before it was opened.
-    failures_before: u64,
     is_in_place: bool,
     lock: Option<RemoteLock>,
 }
 
 impl RemoteLog {
     /// Opens a log; `None` where there is none.
-    pub(super) fn open(
-        client: Arc<Client>,
-        writes: Arc<Writes>,
-        names: (String, String),
-    ) -> Result<Option<Self>, StoreError> {
-        let mut log = Self::new(client, writes, names);
+    pub(super) fn open(client: Arc<Client>, names: (String, String)) -> Result<Option<Self>, StoreError> {
+        let mut log = Self::new(client, names);
         log.find_next()?;
         Ok((log.next > 0).then_some(log))
     }
 
     /// A log that is not there yet: the first line that is appended makes it.
-    pub(super) fn new(client: Arc<Client>, writes: Arc<Writes>, (key, object): (String, String)) -> Self {
+    pub(super) fn new(client: Arc<Client>, (key, object): (String, String)) -> Self {
+        let now = Instant::now();
         RemoteLog {
             client,
-            failures_before: writes.failures(),
-            writes,
             prefix: format!("{key}/"),
             object,
             next: 0,
             known: None,
             lines: Vec::new(),
-            written: Instant::now(),
+            opened: now,
+            written: now,
             is_in_place: true,
             lock: None,
         }
@@ -125,17 +119,11 @@ impl RemoteLog {
         Ok(())
     }
 
-    /// Writes the lines that wait, once all that was written before is acknowledged.
+    /// Writes the lines that wait.
     fn flush(&mut self) -> Result<(), StoreError> {
         self.written = Instant::now();
         if self.lines.is_empty() {
             return Ok(());
-        }
-        self.writes.finish(runtime().map_err(|source| io("reach", &self.object, source))?)?;
-        if self.writes.failures() > self.failures_before {
-            // Whoever was told of it, these lines may say that the object is there.
-            let failed = std::io::Error::other("an object of which it tells could not be written");
-            return Err(io("write", &self.object, failed));
         }
         // Not where another run writes there by now.
         self.check_lock()?;
@@ -171,6 +159,13 @@ impl Log for RemoteLog {
 
     fn is_lost(&self) -> bool {
         self.lock.as_ref().is_some_and(RemoteLock::is_lost)
+    }
+
+    fn confirm(&mut self) -> Result<bool, StoreError> {
+        if let Some(lock) = &self.lock {
+            self.wait(lock.confirm())?;
+        }
+        Ok(true)
     }
 
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
@@ -229,13 +224,13 @@ impl Log for RemoteLog {
         self.find_next()
     }
 
-    /// The first lines are written at once: without them nothing is known of what else lies there. What a process that is
-    /// killed has not written is done again by the next, which is at most what was done in [`WRITTEN_AFTER`]: an object for
-    /// each unit would be as many requests as the units themselves.
+    /// The first lines are written at once: without them nothing is known of what else lies there. An object for each unit
+    /// would be as many requests as the units themselves.
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let is_first = self.next <= 1;
         self.lines.extend_from_slice(bytes);
-        if is_first || self.written.elapsed() >= WRITTEN_AFTER { self.flush() } else { Ok(()) }
+        let wait = WRITTEN_AFTER.min(self.opened.elapsed() / 10);
+        if is_first || self.written.elapsed() >= wait { self.flush() } else { Ok(()) }
     }
 
     fn sync(&mut self) -> Result<(), StoreError> {

@@ -14,6 +14,7 @@ mod configuration;
 mod copy;
 mod date;
 mod explain;
+mod lease;
 mod let_go;
 mod limiter;
 mod listing;
@@ -31,7 +32,7 @@ mod writes;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(super) use address::Address;
@@ -498,6 +499,14 @@ impl Store for RemoteStore {
         Ok(true)
     }
 
+    fn next_write(&self) -> u64 {
+        self.writes.next()
+    }
+
+    fn are_written(&self, writes: Range<u64>) -> bool {
+        self.writes.are_done(writes)
+    }
+
     fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
         self.writes.finish(self.runtime()?)
     }
@@ -520,14 +529,14 @@ impl Store for RemoteStore {
     }
 
     fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let log = RemoteLog::open(self.client()?.clone(), self.writes.clone(), self.names(key)?)?;
+        let log = RemoteLog::open(self.client()?.clone(), self.names(key)?)?;
         Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
     }
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         self.check_writable("write", key)?;
         // What is there is found out once it is locked.
-        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.writes.clone(), self.names(key)?)))
+        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.names(key)?)))
     }
 
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {

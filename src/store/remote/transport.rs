@@ -5,8 +5,8 @@
 //! and know neither `Retry-After` nor how many requests are too many.
 
 use std::error::Error;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use object_store::client::{HttpRequest, HttpRequestBody};
@@ -17,7 +17,8 @@ use super::backend::Backend;
 use super::body::{Body, Keep};
 use super::certificate;
 use super::date;
-use super::limiter::Limiter;
+use super::lease::{LOST, LOST_HELP, Lease};
+use super::limiter::{Limiter, Permit};
 
 /// A store that cannot be reached at first contact is given up after this time.
 const FIRST_CONTACT: Duration = Duration::from_secs(13);
@@ -72,6 +73,12 @@ impl Request {
         let is_from_end = |(name, value): &(&str, String)| *name == "range" && value.starts_with("bytes=-");
         let is_of_many = self.query.iter().any(|(name, _)| *name == "delete");
         status == StatusCode::INTERNAL_SERVER_ERROR && (is_of_many || self.headers.iter().any(is_from_end))
+    }
+
+    /// Whether it is of a run's lock or notes, which slow writes of chunks may not keep waiting.
+    fn is_urgent(&self) -> bool {
+        let name = self.key.as_deref().and_then(|key| key.rsplit_once(".zarrcast/")).map(|(_, name)| name);
+        name.is_some_and(|name| name.ends_with("lock") || name.contains("journal/"))
     }
 
     pub(super) fn with_query(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -151,13 +158,13 @@ impl Transport {
     pub(super) async fn send(
         &self,
         backend: &Backend,
-        request: &Request,
+        (request, leases): (&Request, &[Arc<Lease>]),
         keep: Keep,
     ) -> Result<Answer, Failure> {
         let mut began = None;
         let mut attempts = 0;
         loop {
-            let permit = self.limiter.permit().await;
+            let permit = self.permit(request, leases).await?;
             if let Some(why) = self.given_up.get() {
                 return Err(Failure::GivenUp(why.clone()));
             }
@@ -192,6 +199,26 @@ impl Transport {
                 return Err(Failure::GivenUp(why));
             }
             tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Leave to make a request, once the locks that it needs are known to be held.
+    async fn permit(&self, request: &Request, leases: &[Arc<Lease>]) -> Result<Permit<'_>, Failure> {
+        let began = Instant::now();
+        loop {
+            let permit =
+                if request.is_urgent() { self.limiter.permit_at_once() } else { self.limiter.permit().await };
+            if leases.iter().any(|lease| lease.is_lost()) {
+                return Err(Failure::Final(LOST.to_owned(), LOST_HELP));
+            }
+            if leases.iter().all(|lease| lease.is_known()) {
+                return Ok(permit);
+            }
+            drop(permit);
+            if began.elapsed() > PATIENCE {
+                return Err(Failure::GivenUp("the lock of the run could not be renewed".to_owned()));
+            }
+            tokio::time::sleep(SHORTEST_WAIT).await;
         }
     }
 

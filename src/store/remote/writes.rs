@@ -2,7 +2,8 @@
 //! settled.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -17,6 +18,8 @@ const MOST_BYTES: u64 = 32 << 20;
 pub(super) struct Writes {
     most: usize,
     pending: Mutex<Pending>,
+    /// The numbers of all that have not succeeded yet, or have failed.
+    unwritten: Arc<Mutex<BTreeSet<u64>>>,
     /// Told of each that ends, for those who wait for one that another thread waits for too.
     ended: Condvar,
 }
@@ -25,7 +28,7 @@ pub(super) struct Writes {
 struct Pending {
     /// In the order in which they began, but for those that a thread waits for.
     writes: VecDeque<Write>,
-    /// Keys and numbers of all that have not ended.
+    /// Keys and numbers of all that nobody has seen the end of.
     keys: HashSet<String>,
     numbers: BTreeSet<u64>,
     /// How many have begun, which numbers the next.
@@ -33,8 +36,6 @@ struct Pending {
     bytes: u64,
     /// What failed first, until somebody is told.
     failed: Option<StoreError>,
-    /// How many have failed, whoever was told.
-    failures: u64,
 }
 
 #[derive(Debug)]
@@ -47,7 +48,8 @@ struct Write {
 
 impl Writes {
     pub(super) fn new(requests: usize) -> Self {
-        Writes { most: requests.saturating_mul(2), pending: Mutex::default(), ended: Condvar::new() }
+        let (pending, unwritten) = (Mutex::default(), Arc::default());
+        Writes { most: requests.saturating_mul(2), pending, unwritten, ended: Condvar::new() }
     }
 
     /// Begins to write an object of so many bytes, once there is room. The error is that of an earlier one.
@@ -68,7 +70,15 @@ impl Writes {
         let number = pending.begun;
         pending.begun += 1;
         pending.numbers.insert(number);
-        let task = runtime.spawn(write);
+        held(&self.unwritten).insert(number);
+        let unwritten = self.unwritten.clone();
+        let task = runtime.spawn(async move {
+            let outcome = write.await;
+            if outcome.is_ok() {
+                held(&unwritten).remove(&number);
+            }
+            outcome
+        });
         pending.writes.push_back(Write { number, key: key.to_owned(), bytes, task });
         Ok(())
     }
@@ -79,9 +89,14 @@ impl Writes {
         self.finish_until(runtime, |pending| pending.numbers.first().is_none_or(|first| *first >= begun))
     }
 
-    /// How many writes have failed so far, of which others may have been told.
-    pub(super) fn failures(&self) -> u64 {
-        self.pending().failures
+    /// The number of the next write.
+    pub(super) fn next(&self) -> u64 {
+        self.pending().begun
+    }
+
+    /// Whether all writes of these numbers have ended well.
+    pub(super) fn are_done(&self, writes: Range<u64>) -> bool {
+        held(&self.unwritten).range(writes).next().is_none()
     }
 
     /// Whether an object is being written.
@@ -125,7 +140,6 @@ impl Writes {
             pending.keys.remove(&key);
             pending.numbers.remove(&number);
             if let Err(error) = outcome {
-                pending.failures += 1;
                 pending.failed = pending.failed.take().or(Some(error));
             }
             self.ended.notify_all();
@@ -133,19 +147,23 @@ impl Writes {
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.pending)
     }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::{Arc, mpsc};
+    use std::sync::mpsc;
     use std::time::Duration;
 
     use tokio::sync::oneshot;
 
-    use super::Writes;
+    use super::{Arc, Writes};
     use crate::store::remote::runtime::runtime;
 
     /// A run notes what two threads have written once each has settled the store: neither may be told so early.
@@ -181,5 +199,25 @@ mod tests {
         first.join().unwrap();
         second.join().unwrap();
         assert!(!writes.holds("c/0"));
+    }
+
+    /// What is at the store counts at once, whoever waits for it and whatever else is under way; what has failed never does.
+    #[test]
+    fn write_counts_as_done_when_it_has_succeeded() {
+        let runtime = runtime().unwrap();
+        let writes = Writes::new(4);
+        let (_hold, held) = oneshot::channel::<()>();
+        let hangs = async move {
+            held.await.map_err(|error| super::super::io("write", "c/0", std::io::Error::other(error)))
+        };
+        writes.begin(runtime, "c/0", 1, hangs).unwrap();
+        let fails = async { Err(super::super::io("write", "c/1", std::io::ErrorKind::Other.into())) };
+        writes.begin(runtime, "c/1", 1, fails).unwrap();
+        writes.begin(runtime, "c/2", 1, async { Ok(()) }).unwrap();
+        while !writes.are_done(2..writes.next()) {
+            std::thread::yield_now();
+        }
+        assert!(!writes.are_done(0..1) && !writes.are_done(1..2) && !writes.are_done(0..3));
+        assert!(writes.are_done(3..3));
     }
 }

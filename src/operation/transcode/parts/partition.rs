@@ -1,5 +1,6 @@
 //! `--partition`: one part of a job, by its number.
 
+use std::sync::Weak;
 use std::time::Instant;
 
 use super::cut::{Boundary, units_between};
@@ -231,8 +232,8 @@ impl Part<'_> {
         let Prepared { budget, driver, site, arrays, .. } = prepared;
         let command = format!("`--partition {}`", self.index);
         let left = format!("part {} is unfinished: {command} again goes on with it", self.index);
-        let _unfinished = interrupt
-            .begin(left.clone(), Some(site.clearing()))
+        let unfinished = interrupt
+            .begin(left.clone(), Some(site.clearing(Weak::new())))
             .map_err(|_| OperationError::interrupted())?;
         let assigned = arrays.iter().zip(numbers()).map(|(array, number)| {
             let name = match self.pass {
@@ -242,6 +243,7 @@ impl Part<'_> {
             (name, self.objects(array, number))
         });
         let claim = site.claim_part(&self.folder(), &self.plan.fingerprint(), assigned.collect())?;
+        unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());
         // Another run of the same part may have ended just before.
         if done::is_done(claim.place(), self.pass, self.index)? {

@@ -1,8 +1,10 @@
 //! A place that is a run's own: what is written there is made durable, published or given up.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Site, cannot_write, clear_folder};
+use crate::array::interrupt::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::journal::Journal;
@@ -14,7 +16,7 @@ use crate::store::{Node, Spot, StoreError};
 pub(in crate::operation::transcode) struct Claim {
     pub site: Site,
     /// What is done.
-    pub journal: Journal,
+    pub journal: Arc<Journal>,
     /// Whether an earlier run began.
     pub is_resumed: bool,
     /// Whether the metadata stand in their place already.
@@ -22,11 +24,17 @@ pub(in crate::operation::transcode) struct Claim {
 }
 
 impl Claim {
+    /// What is done where the process ends before the run does.
+    pub(in crate::operation::transcode) fn clearing(&self) -> Clearing {
+        self.site.clearing(Arc::downgrade(&self.journal))
+    }
+
     /// Makes what was written durable, and what is noted of it.
     pub(in crate::operation::transcode) fn checkpoint(&self) -> Result<(), OperationError> {
         self.journal.checkpoint().map_err(|error| {
             OperationError::environment("the destination cannot be made durable").because(error)
-        })
+        })?;
+        self.journal.confirm().map_err(|error| self.site.refused(error))
     }
 
     /// Where it is written.
@@ -59,16 +67,13 @@ impl Claim {
         driver: &Driver,
     ) -> Result<(), OperationError> {
         let Claim { site, journal, is_published, .. } = self;
-        if !is_published && let Some(((key, document), others)) = documents.split_last() {
-            // Each below the root comes whole or not at all, and what holds others after them.
-            for level in by_depth(others) {
-                let written = driver.map_plain(&level, |(key, document)| site.work.replace(key, document));
-                written.into_iter().collect::<Result<(), _>>().map_err(cannot_write)?;
-            }
-            if !others.is_empty() {
-                site.work.sync().map_err(cannot_write)?;
-            }
-            site.work.publish(key, document).map_err(cannot_write)?;
+        journal.confirm().map_err(|error| site.refused(error))?;
+        if !is_published {
+            site.write_documents(documents, driver).map_err(|error| {
+                let error = cannot_write(error);
+                let keeps = site.spots.keeps_unfinished() && journal.is_whole_run();
+                if keeps { with_next_step(error, &site.next_to_resume()) } else { error }
+            })?;
         }
         if site.spot != Spot::Place
             && let Err(error) = site.exchange()
@@ -76,7 +81,7 @@ impl Claim {
             let done = if site.replaces { "replaced" } else { "put into its place" };
             let error =
                 OperationError::environment(format!("`{}` cannot be {done}", site.shown)).because(error);
-            return Err(if site.spots.keeps_unfinished() { error } else { site.give_up(error) });
+            return Err(if site.spots.keeps_unfinished() { error } else { site.give_up(error, true) });
         }
         let cleared = site.clear(journal);
         cleared.map_err(|error| {
@@ -102,13 +107,9 @@ impl Claim {
             return error;
         }
         if (journal.num_units() == 0 && !is_published) || !site.spots.keeps_unfinished() {
-            return site.give_up(error);
+            return site.give_up(error, true);
         }
-        let overwrite = if site.replaces { "--overwrite " } else { "" };
-        let next = format!(
-            "`{}` is unfinished: the same command with `{overwrite}--resume` goes on with it",
-            site.shown
-        );
+        let next = site.next_to_resume();
         if error.class() == FaultClass::Interrupted {
             return error.with_help(next);
         }
@@ -124,15 +125,37 @@ impl Claim {
 
     /// Ends a run that wrote what it should not have: nothing of it is kept.
     pub(in crate::operation::transcode) fn discard(self, error: OperationError) -> OperationError {
-        if self.is_published || self.journal.is_lost() { error } else { self.site.give_up(error) }
+        if self.is_published || self.journal.is_lost() { error } else { self.site.give_up(error, false) }
     }
 }
 
 impl Site {
-    /// Removes what was written.
-    fn give_up(&self, error: OperationError) -> OperationError {
+    /// Writes the documents, the last of which makes DEST complete.
+    fn write_documents(&self, documents: &[(String, Vec<u8>)], driver: &Driver) -> Result<(), StoreError> {
+        let Some(((key, document), others)) = documents.split_last() else { return Ok(()) };
+        // Each below the root comes whole or not at all, and what holds others after them.
+        for level in by_depth(others) {
+            let written = driver.map_plain(&level, |(key, document)| self.work.replace(key, document));
+            written.into_iter().collect::<Result<(), _>>()?;
+        }
+        if !others.is_empty() {
+            self.work.sync()?;
+        }
+        self.work.publish(key, document)
+    }
+
+    fn next_to_resume(&self) -> String {
+        let overwrite = if self.replaces { "--overwrite " } else { "" };
+        format!("`{}` is unfinished: the same command with `{overwrite}--resume` goes on with it", self.shown)
+    }
+
+    /// Removes what was written; whether another run could go on with it where that fails.
+    fn give_up(&self, error: OperationError, is_sound: bool) -> OperationError {
         match self.work.remove_root() {
             Ok(()) => error,
+            Err(_) if is_sound && self.spots.keeps_unfinished() => {
+                with_next_step(error, &self.next_to_resume())
+            }
             Err(_) => with_next_step(
                 error,
                 &format!("`{}` is left without metadata: remove it by hand", self.work.name()),
@@ -158,7 +181,7 @@ impl Site {
     }
 
     /// Removes the old tree, if DEST was replaced, and then the journal.
-    fn clear(&self, journal: Journal) -> Result<(), StoreError> {
+    fn clear(&self, journal: Arc<Journal>) -> Result<(), StoreError> {
         if !self.spots.keeps_unfinished() {
             self.spots.node(Spot::Staging).remove_root()?;
         } else if self.replaces {

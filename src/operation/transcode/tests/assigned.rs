@@ -45,8 +45,7 @@ impl Run<'_> {
         let budget = Budget::of(&self.options.run.common);
         let driver = new_driver(2, &interrupt).map_err(|error| said(&error))?;
         let mut source = Source::open(self.options, &driver).map_err(|error| said(&error))?;
-        let mut site = Site::find(&source.node, self.options).map_err(|error| said(&error))?;
-        site.work = site.work.syncing_own_files();
+        let site = Site::find(&source.node, self.options).map_err(|error| said(&error))?;
         let (shelf, arrays) = (Shelf::default(), std::mem::take(&mut source.arrays));
         let planning = Planning {
             budget,
