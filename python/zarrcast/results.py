@@ -939,6 +939,7 @@ class StatusResult:
     complete: bool
     #: In their order; none of a job that is complete.
     passes: tuple[StatusPass, ...]
+    warnings: tuple[Finding, ...]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 

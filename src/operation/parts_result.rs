@@ -83,7 +83,7 @@ pub struct PartResult {
 }
 
 /// What is done of a job, and what is missing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StatusResult {
     /// SOURCE, as the user named it.
@@ -94,6 +94,8 @@ pub struct StatusResult {
     pub complete: bool,
     /// The passes, in their order.
     pub passes: Vec<PassStatus>,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl StatusResult {

@@ -35,6 +35,7 @@ mod memory;
 mod numcodecs;
 mod option_values;
 mod parts;
+mod parts_left;
 #[cfg(unix)]
 mod progress;
 mod quality;

@@ -6,7 +6,7 @@ use super::support::{CliTest, Run};
 use super::two_passes::{files, write_planes};
 
 /// A float32 array of 6 x 6 chunks of 8 x 8 elements, of which one in seven is absent and some hold the fill value alone.
-fn field(test: &CliTest, name: &str) {
+pub(super) fn field(test: &CliTest, name: &str) {
     test.write(
         &format!("{name}/zarr.json"),
         r#"{"zarr_format":3,"node_type":"array","shape":[47,45],"data_type":"float32",
@@ -28,7 +28,7 @@ fn field(test: &CliTest, name: &str) {
 }
 
 /// A job by its options, and how its parts are told apart.
-const JOBS: [&[&str]; 16] = [
+const JOBS: [&[&str]; 17] = [
     &[],
     &["--verify"],
     &["-s", "16,16", "--verify"],
@@ -36,6 +36,7 @@ const JOBS: [&[&str]; 16] = [
     &["--quantize", "int16", "-c", "5,9", "--verify"],
     &["--data-type", "float64", "-c", "5,9", "-s", "10,18", "--verify"],
     &["--compress", "zstd:3"],
+    &["--compress", "none"],
     &["-s", "16,16"],
     &["-c", "5,9", "-s", "10,18"],
     &["-c", "12,0", "--compress", "gzip:1"],
@@ -47,16 +48,16 @@ const JOBS: [&[&str]; 16] = [
     &["--max-error", "0.5", "--range=-1,150"],
 ];
 
-fn init(test: &CliTest, options: &[&str], partitions: &str, destination: &str) -> Value {
+pub(super) fn init(test: &CliTest, options: &[&str], partitions: &str, destination: &str) -> Value {
     let fixed = ["transcode", "--json", "a", destination, "--init", "--partitions", partitions];
     test.run(fixed.iter().chain(options)).succeeds().json()
 }
 
-fn part(test: &CliTest, destination: &str, index: u64) -> Run {
+pub(super) fn part(test: &CliTest, destination: &str, index: u64) -> Run {
     test.run(["transcode", "--json", "a", destination, "--partition", &index.to_string()])
 }
 
-fn command(test: &CliTest, destination: &str, command: &str) -> Run {
+pub(super) fn command(test: &CliTest, destination: &str, command: &str) -> Run {
     test.run(["transcode", "--json", "a", destination, command])
 }
 
@@ -367,6 +368,9 @@ fn what_is_no_job_or_no_part_of_it_is_refused() {
         (&["--init", "--partitions", "2", "--overwrite"], "cannot be used with"),
         (&["--init", "--partitions", "2", "--resume"], "cannot be used with"),
         (&["--partition", "0", "--finish"], "cannot be used with"),
+        (&["--partition", "0", "--partitions", "3"], "cannot be used with"),
+        (&["--status", "--partitions", "3"], "cannot be used with"),
+        (&["--finish", "--partitions", "3"], "cannot be used with"),
         (&["--partition", "x"], "give a number from 0, or `auto`"),
         (&["--pass", "write"], "--partition"),
         (&["--first-index", "1"], "--first-index needs --partition"),

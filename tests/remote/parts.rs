@@ -64,3 +64,38 @@ fn job_of_many_parts_is_looked_at_and_finished_by_few_requests() {
     assert!(server.objects().keys().all(|key| !key.contains(".zarrcast")));
     assert_eq!(server.objects().keys().filter(|key| key.starts_with("/bucket/b/c/")).count(), 60);
 }
+
+/// A part that was planned before DEST was removed and planned anew ends after that.
+#[test]
+fn part_of_a_job_that_was_removed_counts_for_nothing() {
+    let test = CliTest::new();
+    let fixed = ["transcode", "-q", "s3://bucket/a", "s3://bucket/b"];
+    let with = |options: &[&'static str]| fixed.iter().chain(options).copied().collect::<Vec<_>>();
+    let old = sound(array("/bucket/a"), Manner::Bucket { page: 1000 });
+    for options in [&["--compress", "zstd:1", "--init", "--partitions", "2"][..], &["--partition", "0"]] {
+        run(&test, &old, &with(options)).succeeds();
+    }
+    let new = sound(array("/bucket/a"), Manner::Bucket { page: 1000 });
+    run(&test, &new, &with(&["--compress", "gzip:9", "--init", "--partitions", "2"])).succeeds();
+    let mut objects = old.objects();
+    objects.extend(new.objects());
+    let server = sound(objects, Manner::Bucket { page: 1000 });
+    let loud = ["transcode", "s3://bucket/a", "s3://bucket/b", "--status", "--json"];
+    let status = run(&test, &server, &loud);
+    assert!(
+        status.error.contains("is of another job") && status.error.contains("--finish"),
+        "{}",
+        status.error
+    );
+    let status = status.json();
+    assert_eq!(status["passes"][0]["missing"], "0-1", "{status}");
+    assert_eq!(status["warnings"][0]["code"], "ZK202", "{status}");
+    for options in [["--partition", "0"], ["--partition", "1"]] {
+        let part = run(&test, &server, &[&with(&options)[..], &["--json"]].concat()).succeeds().json();
+        assert_eq!(part["was_done"], false, "{part}");
+    }
+    run(&test, &server, &with(&["--finish"])).succeeds();
+    run(&test, &server, &["transcode", "-q", "--compress", "gzip:9", "s3://bucket/a", "whole"]).succeeds();
+    let objects = server.objects();
+    assert!(is_copy(&test, "whole", &objects, "/bucket/b"), "{:?}", objects.keys());
+}

@@ -24,7 +24,8 @@ pub(super) struct PartsArguments {
     init: bool,
 
     /// In how many parts the job is cut; fewer where there are fewer stored objects
-    #[arg(long, value_name = "N", requires = "init", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "init", value_parser = clap::value_parser!(u64).range(1..),
+        conflicts_with_all = ["partition", "status", "finish", "print_script"])]
     partitions: Option<u64>,
 
     /// Do a part of the planned job: its number, from 0, or `auto` for that of a scheduler's array job
@@ -154,6 +155,7 @@ impl PartsArguments {
         } else {
             status(options)?
         };
+        session.warn(&found.warnings);
         let first = self.first_index.unwrap_or(0);
         let found = found.counted_from(first);
         session.report(("status", as_json), &found, parts_text::write_status)?;

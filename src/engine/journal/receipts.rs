@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::store::{Node, Part, StoreError};
 
-/// The folder of the destination in which they lie, by the names of the passes.
-const FOLDER: &str = ".zarrcast/done";
 /// Between the number of a part and its text.
 const MARK: char = '~';
 /// A name has no more bytes: file systems have room for 255, and there are object stores that keep whole keys, encoded, in one
@@ -26,18 +24,17 @@ pub struct Receipt {
 impl Receipt {
     /// Makes the receipt of a part, durable when this returns. Where the part was done twice, there may be two: one of them
     /// counts, for whoever asks the same.
-    pub fn make(node: &Node, pass: &str, part: u64, text: &str) -> Result<(), StoreError> {
+    pub fn make(node: &Node, folder: &str, part: u64, text: &str) -> Result<(), StoreError> {
         let name = format!("{part}{MARK}");
         let is_name = name.len() + text.len() <= MOST_BYTES && text.bytes().all(is_plain);
         let (end, held) = if is_name { (text, "") } else { ("", text) };
-        node.publish_new(&format!("{FOLDER}/{pass}/{name}{end}"), held.as_bytes()).map(drop)
+        node.publish_new(&format!("{folder}/{name}{end}"), held.as_bytes()).map(drop)
     }
 
-    /// All receipts of a pass by the numbers of their parts, by one listing.
-    pub fn all(node: &Node, pass: &str) -> Result<BTreeMap<u64, Receipt>, StoreError> {
+    /// All receipts in a folder by the numbers of their parts, by one listing.
+    pub fn all(node: &Node, folder: &str) -> Result<BTreeMap<u64, Receipt>, StoreError> {
         let mut all: BTreeMap<u64, Receipt> = BTreeMap::new();
-        let folder = format!("{FOLDER}/{pass}");
-        node.each_entry(&folder, |key, _, _| {
+        node.each_entry(folder, |key, _, _| {
             let Some((part, text)) = key[folder.len() + 1..].split_once(MARK) else { return };
             // What is not written so is no receipt.
             let Some(part) = part.parse().ok().filter(|number: &u64| number.to_string() == part) else {
@@ -54,10 +51,10 @@ impl Receipt {
     }
 
     /// Removes all receipts of a part: it counts as not done.
-    pub fn remove(node: &Node, pass: &str, part: u64) -> Result<(), StoreError> {
+    pub fn remove(node: &Node, folder: &str, part: u64) -> Result<(), StoreError> {
         let mut keys = Vec::new();
-        let first = format!("{FOLDER}/{pass}/{part}{MARK}");
-        node.each_entry(&format!("{FOLDER}/{pass}"), |key, _, _| {
+        let first = format!("{folder}/{part}{MARK}");
+        node.each_entry(folder, |key, _, _| {
             keys.extend(key.starts_with(&first).then(|| key.to_owned()));
         })?;
         keys.iter().try_for_each(|key| node.remove(key).map(drop))
@@ -113,7 +110,7 @@ mod tests {
                 Receipt::make(&node, "write", part, text).unwrap();
             }
             for name in ["x~1", "03~a", "~", ".9~a", "+4~a", "5"] {
-                node.write(&format!(".zarrcast/done/write/{name}"), b"").unwrap();
+                node.write(&format!("write/{name}"), b"").unwrap();
             }
             Receipt::make(&node, "range", 5, "b").unwrap();
             let all = Receipt::all(&node, "write").unwrap();

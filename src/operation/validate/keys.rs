@@ -178,8 +178,10 @@ fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: &dyn Sizes) -> Op
             )
         }
         StrayKind::Folder if is_temporary(key) => {
-            Diagnostic::new(code::KEY_TEMPORARY, "a folder that an unfinished run of zarrcast left")
-                .with_help("finish the run with `transcode --resume`, or remove what it has written")
+            Diagnostic::new(code::KEY_TEMPORARY, "a folder that a run of zarrcast left: no reader looks at it")
+                .with_help(
+                    "its command with `--resume`, or `--finish` of a job in parts, removes it; or remove it by hand when nobody writes there",
+                )
         }
         StrayKind::Folder => {
             Diagnostic::new(code::FOLDER_UNKNOWN, "a folder in which neither nodes nor chunks lie")

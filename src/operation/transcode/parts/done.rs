@@ -19,46 +19,54 @@ const NOTHING: &str = "none";
 /// What the parts of a pass noted, by their numbers: for each array that they did anything of, by its number.
 pub(super) type Noted<T> = BTreeMap<u64, Vec<(u64, T)>>;
 
-/// Notes that a part is done, and what of each array, in words of letters, digits, `_` and single `-`; durable when this
+/// The folder of the receipts of a pass, in that of the job.
+pub(super) fn folder(job: &str, pass: PassName) -> String {
+    format!("{job}/done/{pass}")
+}
+
+/// Notes that a part is done, with what it did of each array, in words of letters, digits, `_` and single `-`; durable when this
 /// returns.
 pub(super) fn note(
     place: &Node,
-    pass: PassName,
+    receipts: &str,
     part: u64,
     arrays: impl IntoIterator<Item = (u64, String)>,
 ) -> Result<(), OperationError> {
     let texts: Vec<String> = arrays.into_iter().map(|(array, text)| format!("{array}-{text}")).collect();
     let text = if texts.is_empty() { NOTHING.to_owned() } else { texts.join("--") };
-    Receipt::make(place, pass.name(), part, &text).map_err(cannot_write)
+    Receipt::make(place, receipts, part, &text).map_err(cannot_write)
 }
 
 /// Takes back that a part is done: it is done anew.
-pub(super) fn forget(place: &Node, pass: PassName, part: u64) -> Result<(), OperationError> {
-    Receipt::remove(place, pass.name(), part).map_err(cannot_write)
+pub(super) fn forget(place: &Node, receipts: &str, part: u64) -> Result<(), OperationError> {
+    Receipt::remove(place, receipts, part).map_err(cannot_write)
 }
 
 /// Whether a part is done by now.
-pub(super) fn is_done(place: &Node, pass: PassName, part: u64) -> Result<bool, OperationError> {
-    Ok(Receipt::all(place, pass.name()).map_err(cannot_write)?.contains_key(&part))
+pub(super) fn is_done(place: &Node, receipts: &str, part: u64) -> Result<bool, OperationError> {
+    Ok(Receipt::all(place, receipts).map_err(cannot_write)?.contains_key(&part))
 }
 
 /// The receipts of a job, each pass listed once.
 pub(super) struct Receipts<'a> {
     place: &'a Node,
+    /// The folder of the job.
+    folder: String,
     passes: BTreeMap<&'static str, BTreeMap<u64, Receipt>>,
 }
 
 impl<'a> Receipts<'a> {
-    /// Those that lie in DEST's place. A pass is listed when it is asked for first.
-    pub(super) fn at(place: &'a Node) -> Self {
-        Receipts { place, passes: BTreeMap::new() }
+    /// Those of a job that lie in DEST's place. A pass is listed when it is asked for first.
+    pub(super) fn at(place: &'a Node, plan: &PartsPlan) -> Self {
+        Receipts { place, folder: plan.folder(), passes: BTreeMap::new() }
     }
 
     fn of(&mut self, pass: PassName) -> Result<&BTreeMap<u64, Receipt>, OperationError> {
         match self.passes.entry(pass.name()) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(unknown) => {
-                Ok(unknown.insert(Receipt::all(self.place, pass.name()).map_err(cannot_write)?))
+                let folder = folder(&self.folder, pass);
+                Ok(unknown.insert(Receipt::all(self.place, &folder).map_err(cannot_write)?))
             }
         }
     }

@@ -8,14 +8,13 @@ use super::part_report::PartReport;
 use super::pass::PassName;
 use super::plan_file::{PartsPlan, PassPlan};
 use super::settle::settled;
-use super::{Standing, partition, standing, status, status_of};
+use super::{Standing, left_by_others, standing, status, status_of};
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::engine::driver::Driver;
 use crate::engine::journal::{Assignment, Journal, JournalError};
-use crate::engine::listing;
 use crate::engine::progress::Progress;
-use crate::engine::report::{ObjectReport, digest_of};
+use crate::engine::report::ObjectReport;
 use crate::engine::unfinished::bytes_of;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
@@ -23,8 +22,9 @@ use crate::operation::parts_result::StatusResult;
 use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::run::{Done, Prepared, Whole};
 use crate::operation::transcode::site::{cannot_write, clear_folder};
+use crate::operation::transcode::writing::stored;
 use crate::operation::transcode_result::TranscodeResult;
-use crate::store::Key;
+use crate::store::{Key, Node};
 
 /// How finishing came out.
 #[derive(Debug)]
@@ -53,17 +53,21 @@ pub fn finish(
 ) -> Result<Finished, OperationError> {
     let begun = Instant::now();
     let (place, standing) = standing(options)?;
-    let plan = match standing {
-        Standing::UnderWay(plan) => plan,
-        Standing::Published => {
+    let others = left_by_others(&place, &standing)?;
+    let Standing::UnderWay(plan) = standing else {
+        // What a finish that was killed has left, or a part that came late. A plain run has a journal.
+        if !Journal::is_begun_at(&place) {
             clear_folder(&place).map_err(cannot_write)?;
-            return Ok(Finished::Before(status(options)?));
         }
-        Standing::Complete => return Ok(Finished::Before(status(options)?)),
+        return Ok(Finished::Before(StatusResult {
+            warnings: others,
+            ..status_of(options, true, Vec::new())
+        }));
     };
-    let mut receipts = Receipts::at(&place);
+    let mut receipts = Receipts::at(&place, &plan);
     let plan = settled(*plan, (&place, &mut receipts), options, progress, interrupt)?;
-    let found = status_of(options, false, receipts.status(&plan)?);
+    let found =
+        StatusResult { warnings: others.clone(), ..status_of(options, false, receipts.status(&plan)?) };
     if found.is_missing_any() {
         return Ok(Finished::Missing(found));
     }
@@ -74,15 +78,14 @@ pub fn finish(
     let Prepared { driver, source, site, arrays, .. } = prepared;
     let counted = receipts.noted(PassName::Write, PartReport::read)?;
     let mut reports = sums(&counted, arrays.len());
-    let lost = lost(&plan, &arrays, &reports, &counted, &driver)?;
+    let lost = lost((&plan, &place), &arrays, &reports, &counted, &driver)?;
     if !lost.is_empty() {
         for part in lost {
             // By its log the part knows that there may be objects to remove.
-            let folder =
-                Key::new(&partition::folder(PassName::Write, part)).map_err(cannot_write)?.into_owned();
+            let folder = Key::new(&plan.log(PassName::Write, part)).map_err(cannot_write)?.into_owned();
             let begun = Journal::open_part(&place, &folder, &plan.fingerprint(), Assignment::new());
             drop(begun.map_err(|error| cannot_begin(part, error))?);
-            done::forget(&place, PassName::Write, part)?;
+            done::forget(&place, &plan.receipts(PassName::Write), part)?;
         }
         return Ok(Finished::Missing(status(&options)?));
     }
@@ -93,7 +96,8 @@ pub fn finish(
             report.counted.add(&ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });
         }
     }
-    let claim = site.claim_part(".zarrcast/finish", &plan.fingerprint(), Assignment::new())?;
+    let claim =
+        site.claim_part(&format!("{}/finish", plan.folder()), &plan.fingerprint(), Assignment::new())?;
     let whole = Whole { options: &options, source: &source, arrays: &arrays };
     let left = "DEST is not published: `--finish` again does it";
     let copied = whole.copy_other_keys(&claim, &driver).and_then(|()| claim.checkpoint());
@@ -107,7 +111,9 @@ pub fn finish(
         quality: None,
     };
     let outcomes = reports.into_iter().zip(&arrays).map(outcome).collect();
-    Ok(Finished::Now(Box::new(whole.result(Some(outcomes), begun))))
+    let mut result = whole.result(Some(outcomes), begun);
+    result.warnings.extend(others);
+    Ok(Finished::Now(Box::new(result)))
 }
 
 fn cannot_begin(part: u64, error: JournalError) -> OperationError {
@@ -127,7 +133,7 @@ fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
 
 /// The parts whose objects are not all there, or of another length, by a listing of DEST.
 fn lost(
-    plan: &PartsPlan,
+    (plan, place): (&PartsPlan, &Node),
     arrays: &[PlannedArray],
     reports: &[PartReport],
     counted: &Noted<PartReport>,
@@ -137,15 +143,12 @@ fn lost(
         return Ok(Vec::new());
     };
     let mut lost = Vec::new();
-    for ((array, report), number) in arrays.iter().zip(reports).zip(0..) {
-        let (node, metadata) = (&array.plan.target, &array.plan.destination.metadata);
-        let listing = listing::list_with_sizes(node, metadata, driver).map_err(cannot_write)?;
-        if !are_all(&listing.present, &report.counted)
-            || listing.present_bytes != report.counted.bytes_written
-        {
-            let parts = parts_without(pass, (array, number), &listing.present, counted, driver)?;
+    let stored = stored(place, arrays, driver)?;
+    for (((array, report), (present, bytes)), number) in arrays.iter().zip(reports).zip(stored).zip(0..) {
+        if !report.counted.is_of(&present) || bytes != report.counted.bytes_written {
+            let parts = parts_without(pass, (array, number), &present, counted, driver)?;
             if parts.is_empty() {
-                let place = node.name();
+                let place = array.plan.target.name();
                 return Err(OperationError::environment(format!(
                     "`{place}` holds chunks that no part wrote"
                 ))
@@ -181,14 +184,9 @@ fn parts_without(
             written.add(&report.counted);
         }
         let bytes = bytes_of(node, metadata, &found, driver).map_err(cannot_write)?;
-        if !are_all(&found, &written) || bytes != written.bytes_written {
+        if !written.is_of(&found) || bytes != written.bytes_written {
             parts.push(part);
         }
     }
     Ok(parts)
-}
-
-/// Whether objects are those that were written.
-fn are_all(objects: &ChunkSet, written: &ObjectReport) -> bool {
-    objects.len() == written.written && digest_of(objects) == written.written_digest
 }

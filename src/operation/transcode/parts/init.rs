@@ -16,7 +16,7 @@ use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::run::Prepared;
 use crate::operation::transcode::sealed::SealedPlan;
 use crate::operation::transcode::site::cannot_write;
-use crate::store::Spot;
+use crate::store::{Spot, machine};
 
 /// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans
 /// it.
@@ -63,6 +63,7 @@ pub fn init(
     let Prepared { source, site, arrays, documents, .. } = prepared;
     let sealed = SealedPlan::seal(&options, &source, &arrays, documents);
     let plan = PartsPlan {
+        id: machine::unique_name(),
         verifies: options.run.verify,
         passes: passes(&arrays, &sealed.open_arrays(), partitions),
         partitions,
@@ -118,8 +119,10 @@ pub(super) fn passes(arrays: &[PlannedArray], open: &[u64], partitions: u64) -> 
     let passes =
         [(PassName::Range, !open.is_empty()), (PassName::Staging, is_staged), (PassName::Write, true)];
     let passes = passes.into_iter().filter(|(_, is_there)| *is_there);
+    let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
+    let at_most = |name| if name == PassName::Range { partitions } else { partitions.min(objects.max(1)) };
     passes
-        .map(|(name, _)| PassPlan { name, boundaries: cut(&work(arrays, open, name), partitions) })
+        .map(|(name, _)| PassPlan { name, boundaries: cut(&work(arrays, open, name), at_most(name)) })
         .collect()
 }
 

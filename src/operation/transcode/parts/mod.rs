@@ -29,11 +29,13 @@ use plan_file::PartsPlan;
 use script::{ScriptedJob, script};
 
 use super::site::{cannot_write, is_node};
+use crate::diagnostic::{Diagnostic, code};
+use crate::engine::journal::FOLDER;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::{PassStatus, StatusResult};
 use crate::operation::place::Place;
-use crate::store::{Location, Node, Spot};
+use crate::store::{EntryKind, Location, Node, Spot};
 
 /// What stands in DEST of a job in parts.
 enum Standing {
@@ -87,7 +89,7 @@ pub fn print_script(
         let shown = options.destination.display();
         return Err(OperationError::environment(format!("`{shown}` is complete: nothing is left to do")));
     };
-    let plan = PartsPlan::find_settled(&place)?.unwrap_or(*plan);
+    let plan = plan.find_settled(&place)?.unwrap_or(*plan);
     // Scripts run in other folders.
     let named = |location: &Location| {
         let node = location.node();
@@ -123,14 +125,38 @@ pub fn print_script(
 /// Where no job was begun in DEST, or its plan cannot be read.
 pub fn status(options: &TranscodeOptions) -> Result<StatusResult, OperationError> {
     let (place, standing) = standing(options)?;
+    let warnings = left_by_others(&place, &standing)?;
     let (complete, passes) = match standing {
         Standing::UnderWay(plan) => {
-            let plan = PartsPlan::find_settled(&place)?.unwrap_or(*plan);
-            (false, Receipts::at(&place).status(&plan)?)
+            let plan = plan.find_settled(&place)?.unwrap_or(*plan);
+            (false, Receipts::at(&place, &plan).status(&plan)?)
         }
         Standing::Published | Standing::Complete => (true, Vec::new()),
     };
-    Ok(status_of(options, complete, passes))
+    Ok(StatusResult { warnings, ..status_of(options, complete, passes) })
+}
+
+/// A warning where DEST has notes of another job than that which is under way there: they count for nothing.
+fn left_by_others(place: &Node, standing: &Standing) -> Result<Vec<Diagnostic>, OperationError> {
+    let own = match standing {
+        Standing::UnderWay(plan) => Some(plan.id.as_str()),
+        Standing::Published | Standing::Complete => None,
+    };
+    let mut left = Vec::new();
+    let each = |key: &str, kind, _: Option<u64>| {
+        // Intermediate data are told apart by their document.
+        let is_others = kind == EntryKind::Folder && key != "staging" && Some(key) != own;
+        left.extend(is_others.then(|| key.to_owned()));
+    };
+    place.below(&FOLDER).each_entry("", each).map_err(cannot_write)?;
+    let warning = |job: String| {
+        let message = format!(
+            "`.zarrcast/{job}` is of another job than the one that is planned here, and counts for nothing"
+        );
+        let help = "see to it that nothing of the other job still runs; `--finish` removes the folder";
+        Diagnostic::new(code::KEY_TEMPORARY, message).with_help(help)
+    };
+    Ok(left.into_iter().map(warning).collect())
 }
 
 fn status_of(options: &TranscodeOptions, complete: bool, passes: Vec<PassStatus>) -> StatusResult {
@@ -139,5 +165,6 @@ fn status_of(options: &TranscodeOptions, complete: bool, passes: Vec<PassStatus>
         destination: options.destination.display().to_string(),
         complete,
         passes,
+        warnings: Vec::new(),
     }
 }

@@ -81,7 +81,7 @@ pub fn partition(
         warnings: Vec::new(),
     };
     let Standing::UnderWay(plan) = standing else { return Ok(result) };
-    let mut receipts = Receipts::at(&place);
+    let mut receipts = Receipts::at(&place, &plan);
     let plan = settled(*plan, (&place, &mut receipts), options, progress, interrupt)?;
     check_index(&plan, wanted)?;
     let pass = pass_of(&mut receipts, &plan, wanted)?;
@@ -99,7 +99,7 @@ pub fn partition(
         result.bytes_read = bytes_read;
         done::note(
             &place,
-            pass.name,
+            &plan.receipts(pass.name),
             wanted.index,
             found.iter().map(|(array, found)| (*array, survey::write(found))),
         )?;
@@ -111,7 +111,7 @@ pub fn partition(
         return Ok(PartResult { was_done: true, ..result });
     };
     let texts = counted.iter().map(|(array, report)| (*array, report.write()));
-    done::note(&place, pass.name, wanted.index, texts)?;
+    done::note(&place, &plan.receipts(pass.name), wanted.index, texts)?;
     part.clear(&place)?;
     let mut all = ObjectReport::default();
     for (_, report) in &counted {
@@ -170,11 +170,6 @@ fn pass_of<'p>(
     Ok(last)
 }
 
-/// Where the log of a part lies.
-pub(super) fn folder(pass: PassName, part: u64) -> String {
-    format!(".zarrcast/parts/{pass}/{part}")
-}
-
 /// A part that is being done.
 struct Part<'a> {
     plan: &'a PartsPlan,
@@ -186,7 +181,7 @@ struct Part<'a> {
 impl Part<'_> {
     /// Where its log lies.
     fn folder(&self) -> String {
-        folder(self.pass, self.index)
+        self.plan.log(self.pass, self.index)
     }
 
     /// Surveys its chunks of SOURCE: what was found, by the numbers of the arrays, and the encoded bytes that were read.
@@ -246,7 +241,7 @@ impl Part<'_> {
         unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());
         // Another run of the same part may have ended just before.
-        if done::is_done(claim.place(), self.pass, self.index)? {
+        if done::is_done(claim.place(), &self.plan.receipts(self.pass), self.index)? {
             return Ok(None);
         }
         let verifies = self.plan.verifies;
@@ -292,7 +287,7 @@ impl Part<'_> {
         if self.pass == PassName::Staging {
             return Ok(Extent::FirstPasses);
         }
-        let between = Receipts::at(place).between(self.plan)?;
+        let between = Receipts::at(place, self.plan).between(self.plan)?;
         let all = arrays
             .map(|(number, array)| (array.path.clone(), between.get(&number).copied().unwrap_or_default()));
         Ok(Extent::AfterThem(all.collect()))

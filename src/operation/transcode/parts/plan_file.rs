@@ -26,12 +26,11 @@ const KEY: &str = ".zarrcast/plan.json";
 
 const SCHEMA: &str = "zarrcast.parts/1";
 
-/// The key of the plan with what its first pass found.
-const SETTLED: &str = ".zarrcast/settled.json";
-
 /// A job in parts.
 #[derive(Debug, Clone)]
 pub(super) struct PartsPlan {
+    /// Tells the job from any other that is planned in the same place, before or after it.
+    pub id: String,
     /// Whether each part reads its own objects back.
     pub verifies: bool,
     /// What is done one after the other.
@@ -140,6 +139,26 @@ impl PartsPlan {
         self.passes.iter().map(PassPlan::partitions).max().unwrap_or(0)
     }
 
+    /// The folder of all that the job notes: nothing of another job is read or written there.
+    pub(super) fn folder(&self) -> String {
+        format!(".zarrcast/{}", self.id)
+    }
+
+    /// The folder of the receipts of a pass.
+    pub(super) fn receipts(&self, pass: PassName) -> String {
+        super::done::folder(&self.folder(), pass)
+    }
+
+    /// Where the log of a part lies.
+    pub(super) fn log(&self, pass: PassName, part: u64) -> String {
+        format!("{}/parts/{pass}/{part}", self.folder())
+    }
+
+    /// The key of the plan with what its first pass found.
+    fn settled(&self) -> String {
+        format!("{}/settled.json", self.folder())
+    }
+
     /// What the logs of the parts are told apart by.
     pub(super) fn fingerprint(&self) -> Fingerprint {
         self.sealed.fingerprint()
@@ -156,7 +175,7 @@ impl PartsPlan {
     fn to_document(&self) -> Result<Vec<u8>, OperationError> {
         let sealed = Json::parse_str(&String::from_utf8_lossy(&self.sealed.to_document()))
             .map_err(|error| OperationError::environment("the plan cannot be written down").because(error))?;
-        let mut to = Object::new().with("schema", SCHEMA);
+        let mut to = Object::new().with("schema", SCHEMA).with("id", self.id.as_str());
         put_switch(&mut to, "verify", self.verifies);
         to.insert("partitions", Json::from(self.partitions));
         to.insert("budget_bytes", Json::from(self.budget_bytes));
@@ -182,7 +201,7 @@ impl PartsPlan {
 
     /// Writes the plan down in a node, with what its first pass found. Whoever comes second has the same, and leaves it.
     pub(super) fn settle_in(&self, place: &Node) -> Result<(), OperationError> {
-        place.publish_new(SETTLED, &self.to_document()?).map(drop).map_err(cannot_write)
+        place.publish_new(&self.settled(), &self.to_document()?).map(drop).map_err(cannot_write)
     }
 
     /// The plan that lies in a node; `None` where none does.
@@ -190,9 +209,9 @@ impl PartsPlan {
         Self::find_at(place, KEY)
     }
 
-    /// The plan that lies in a node with what its first pass found; `None` where none does.
-    pub(super) fn find_settled(place: &Node) -> Result<Option<Self>, OperationError> {
-        Self::find_at(place, SETTLED)
+    /// This plan with what its first pass found; `None` where that is not there yet.
+    pub(super) fn find_settled(&self, place: &Node) -> Result<Option<Self>, OperationError> {
+        Self::find_at(place, &self.settled())
     }
 
     fn find_at(place: &Node, key: &str) -> Result<Option<Self>, OperationError> {
@@ -210,7 +229,9 @@ impl PartsPlan {
         required(from, "schema", SCHEMA, |json| (json.as_str() == Some(SCHEMA)).then_some(()))?;
         let is_sealed = |json: &Json| (Some(read_text(json)?) == from.as_object().map(seal_of)).then_some(());
         required(from, "seal", "the digest of all other members: it was changed", is_sealed)?;
+        let is_name = |id: &String| !id.is_empty() && id.bytes().all(|letter| letter.is_ascii_alphanumeric());
         Ok(PartsPlan {
+            id: required(from, "id", "letters and digits", |json| read_text(json).filter(is_name))?,
             verifies: switch(from, "verify")?,
             passes: required(from, "passes", "names with ascending boundaries", |json| {
                 read_list(json, PassPlan::read).filter(|passes| !passes.is_empty())

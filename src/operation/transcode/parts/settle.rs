@@ -26,7 +26,7 @@ pub(super) fn settled(
     interrupt: &Interrupt,
 ) -> Result<PartsPlan, OperationError> {
     let Some(range) = plan.passes.iter().find(|pass| pass.name == PassName::Range) else { return Ok(plan) };
-    if let Some(settled) = PartsPlan::find_settled(place)? {
+    if let Some(settled) = plan.find_settled(place)? {
         return Ok(settled);
     }
     if (receipts.parts(range)?.len() as u64) < range.partitions() {
