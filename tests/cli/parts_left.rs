@@ -80,7 +80,7 @@ fn what_is_left_in_a_complete_destination_is_explained_and_removed() {
 fn pass_for_intermediate_data_has_no_more_parts_than_there_are_stored_objects() {
     let test = CliTest::new();
     write_planes(&test, "a", false);
-    let planned = init(&test, &["-c", "0,10,6", "-s", "none", "--max-memory", "600000"], "100", "b");
+    let planned = init(&test, &["-c", "0,5,6", "-s", "0,20,24", "--max-memory", "560000"], "100", "b");
     let partitions = |pass: usize| planned["passes"][pass]["partitions"].as_u64().unwrap();
     assert_eq!(planned["passes"][0]["name"], "staging", "{planned}");
     assert!(partitions(0) <= planned["objects"].as_u64().unwrap(), "{planned}");
