@@ -39,7 +39,7 @@ impl FromStr for PartNumber {
 
 impl PartNumber {
     /// The number from 0; the scheduler or the user counts from `first_index`.
-    pub(super) fn from_zero(self, first_index: Option<u64>) -> Result<u64, OperationError> {
+    pub(super) fn counted_from_zero(self, first_index: Option<u64>) -> Result<u64, OperationError> {
         let (given, first, of) = match self {
             PartNumber::Number(number) => (number, first_index.unwrap_or(0), "--partition"),
             PartNumber::Auto => {

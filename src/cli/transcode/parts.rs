@@ -134,7 +134,7 @@ impl PartsArguments {
             return Ok(ExitStatus::Done);
         }
         if let Some(index) = self.partition {
-            let wanted = Wanted { index: index.from_zero(self.first_index)?, pass: self.pass };
+            let wanted = Wanted { index: index.counted_from_zero(self.first_index)?, pass: self.pass };
             let result = partition(options, wanted, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);
             session.report(("partition", as_json), &result, parts_text::write_part)?;

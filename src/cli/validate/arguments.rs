@@ -190,7 +190,7 @@ impl Share {
                 OperationError::usage(message).with_help("add `--level data`, or leave --partition out")
             );
         }
-        let index = number.from_zero(first_index)?;
+        let index = number.counted_from_zero(first_index)?;
         Partition::new(index, count).ok_or_else(|| {
             OperationError::usage(format!("there is no share {index} of {count}: shares are counted from 0"))
                 .with_help(format!("give 0/{count} to {}/{count}", count - 1))

@@ -192,7 +192,7 @@ impl Planner<'_> {
         listing: Listing,
         quantization: Option<Quantization>,
     ) -> Result<Plan, OperationError> {
-        let mut warnings = self.known_warnings(&source, &listing);
+        let mut warnings = known_warnings(&source, &listing);
         let (mut draft, changed) = self.draft(&source, quantization, &mut warnings)?;
         let destination = check(self.options, &mut draft, &source, &mut warnings)?;
         if let Some(quantization) = &changed.quantization {
@@ -260,20 +260,6 @@ impl Planner<'_> {
             described,
             warnings,
         })
-    }
-
-    /// What is said of SOURCE, whatever becomes of it.
-    fn known_warnings(&self, source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
-        let mut warnings = source.warnings.clone();
-        let num_chunks = num_elements(&source.metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
-        if listing.present.len() >= num_chunks {
-            // What absent chunks hold matters to none.
-            warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
-        }
-        warnings.extend(unknown_keys(source, listing));
-        let of_names = [dangling_links(listing), not_keys(&listing.not_keys())];
-        warnings.extend(of_names.into_iter().flatten().map(|found| found.in_store(source.store.as_str())));
-        warnings
     }
 
     /// DEST's metadata before they are proved, and what changes in the values. The order of the steps matters: values
@@ -434,6 +420,20 @@ fn document(source: &OpenedArray, destination: &Planned) -> (String, NodeDocumen
         NodeDocument::new(planned.clone())
     };
     ("zarr.json".to_owned(), document)
+}
+
+/// What is said of SOURCE, whatever becomes of it.
+fn known_warnings(source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
+    let mut warnings = source.warnings.clone();
+    let num_chunks = num_elements(&source.metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
+    if listing.present.len() >= num_chunks {
+        // What absent chunks hold matters to none.
+        warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
+    }
+    warnings.extend(unknown_keys(source, listing));
+    let of_names = [dangling_links(listing), not_keys(&listing.not_keys())];
+    warnings.extend(of_names.into_iter().flatten().map(|found| found.in_store(source.store.as_str())));
+    warnings
 }
 
 fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Option<Diagnostic> {
