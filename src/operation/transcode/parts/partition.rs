@@ -240,6 +240,13 @@ impl Part<'_> {
         let claim = site.claim_part(&self.folder(), &self.plan.fingerprint(), assigned.collect())?;
         unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());
+        // It may have been removed while this process did not run, and planned anew.
+        if PartsPlan::find(claim.place())?.is_none_or(|now| now.id != self.plan.id) {
+            self.clear(claim.place())?;
+            let message = format!("the job of part {} is not planned in DEST any more", self.index);
+            return Err(OperationError::environment(message)
+                .with_help("run the part again where it is of the job that is planned there now"));
+        }
         // Another run of the same part may have ended just before.
         if done::is_done(claim.place(), &self.plan.receipts(self.pass), self.index)? {
             return Ok(None);
