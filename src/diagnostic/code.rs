@@ -155,6 +155,12 @@ codes! {
     ZC305 QUANTIZE_READERS Warning;
     /// `--keep-bits auto` found no information to go by, and all bits are kept.
     ZC306 KEEP_BITS_NO_INFORMATION Warning;
+    /// The step of a quantisation leaves few codes in use.
+    ZC307 QUANTIZE_FEW_CODES Warning;
+    /// A change of data type rounded most values to integers.
+    ZC308 DATA_TYPE_ROUNDED Warning;
+    /// Attributes that mask values follow the codes of a quantisation.
+    ZC309 QUANTIZE_ATTRIBUTES Info;
 
     // ZD: data types and fill values
     /// The data type's name is in no registry: few readers know it.

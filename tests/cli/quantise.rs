@@ -185,12 +185,22 @@ fn max_error_near_the_last_place_of_the_values_takes_a_step_that_is_exact() {
 }
 
 #[test]
-fn max_error_beyond_the_range_takes_one_code() {
+fn step_that_leaves_nothing_of_an_array_is_refused_and_few_codes_are_a_warning() {
     let test = CliTest::new();
-    write_temperatures(&test, "a", "float32");
-    let result = quantise(&test, &["--max-error", "1000", "--verify", "a", "b"]);
-    let found = quantization(&result);
-    assert_eq!((&found["codes"], &found["distinct_codes"]), (&json!([1, 1]), &json!(1)));
+    write_values(&test, "a", "\"NaN\"", &[0.0, 1.0, 2.0, 4.0]);
+    for form in ["codecs", "cf", "plain"] {
+        let run = test.run(["transcode", "--max-error", "2", "--as", form, "a", "b"]);
+        run.fails(1, &["--max-error would leave nothing of `a`", "no wider than twice the error"]);
+    }
+    test.run(["transcode", "--max-error", "2", "--range", "0,3", "a", "b"]).fails(1, &["leave nothing"]);
+    assert!(!test.exists("b"));
+    let result = quantise(&test, &["--max-error", "1", "--verify", "a", "b"]);
+    assert_eq!((codes(&result), quantization(&result)["distinct_codes"].as_u64()), (vec!["ZC307"], Some(3)));
+    assert_eq!(codes(&quantise(&test, &["--max-error", "0.1", "a", "c"])), [""; 0]);
+    assert_eq!(codes(&quantise(&test, &["--step", "1", "a", "d"])), ["ZC307"]);
+    assert_eq!(codes(&quantise(&test, &["--step", "9", "a", "f"])), ["ZC307"]);
+    write_values(&test, "constant", "\"NaN\"", &[2.5, 2.5]);
+    assert_eq!(codes(&quantise(&test, &["--max-error", "2", "constant", "e"])), [""; 0]);
 }
 
 #[test]

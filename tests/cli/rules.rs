@@ -14,11 +14,27 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give of a store alone, each with the test that another command gives it in.
-const OF_OTHERS: [(Code, &str, &str); 13] = [
+const OF_OTHERS: [(Code, &str, &str); 17] = [
     (
         code::KEEP_BITS_NO_INFORMATION,
         include_str!("keep_bits.rs"),
         "constant_arrays_keep_all_bits_and_say_so",
+    ),
+    (
+        code::QUANTIZE_FEW_CODES,
+        include_str!("quantise.rs"),
+        "step_that_leaves_nothing_of_an_array_is_refused_and_few_codes_are_a_warning",
+    ),
+    (
+        code::DATA_TYPE_ROUNDED,
+        include_str!("transcode_options.rs"),
+        "data_type_that_rounds_most_values_to_integers_is_a_warning_with_their_number",
+    ),
+    (code::QUANTIZE_ATTRIBUTES, include_str!("quantise.rs"), "attributes_that_mask_values_follow_the_codes"),
+    (
+        code::OME_METADATA_OLD,
+        include_str!("version_2_and_3.rs"),
+        "ome_zarr_of_0_4_in_version_3_is_a_warning_that_names_what_readers_miss",
     ),
     (
         code::ZFP_LOSSY,

@@ -4,7 +4,8 @@ use super::range::{Codes, FloatType, RangeFinder, Scaling};
 use crate::codec::kinds::cast_value::BoundCastValue;
 use crate::codec::kinds::scale_offset::BoundScaleOffset;
 use crate::data_type::{DataType, FillValue, value_to_json};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::quantity::counted;
+use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
@@ -108,6 +109,28 @@ impl Quantization {
     pub(in crate::operation) fn are_codes_settled(&self) -> bool {
         let is_whole_type = self.codes.nan.is_some() && self.max_error.is_none() && self.grid_step.is_none();
         self.is_target_settled && (!self.is_open || is_whole_type)
+    }
+
+    /// Whether nothing would be left of values that differ: their range is no wider than twice `--max-error`.
+    pub(in crate::operation) fn eats_range(&self) -> bool {
+        let Some((lo, hi)) = self.range.filter(|(lo, hi)| lo < hi && !self.is_open) else { return false };
+        // Halves: the difference of two float64 may overflow.
+        self.max_error.is_some_and(|error| hi / 2.0 - lo / 2.0 <= error)
+    }
+
+    /// A warning where a step leaves few codes in use.
+    pub(in crate::operation) fn few_codes_warning(&self) -> Option<Diagnostic> {
+        const FEW: i64 = 8;
+        let has_step = self.max_error.is_some() || self.grid_step.is_some();
+        let differs = self.range.is_some_and(|(lo, hi)| lo < hi) && has_step && !self.is_open;
+        let codes = self.codes.last.abs_diff(self.codes.first).saturating_add(1);
+        (differs && codes < FEW.unsigned_abs()).then(|| {
+            Diagnostic::new(
+                code::QUANTIZE_FEW_CODES,
+                format!("a step of {} leaves {} in use", self.step(), counted(codes, "code")),
+            )
+            .with_help("give the array a smaller error by `--rule`, or copy it as it is by `--exclude`")
+        })
     }
 
     /// The kernel's options.

@@ -18,6 +18,7 @@ use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, Compression, KeepBits, RunOptions};
+use crate::operation::quantize::quantization::Quantization;
 use crate::operation::sample_result::CompressionResult;
 use crate::store::Node;
 
@@ -97,7 +98,9 @@ impl Planning<'_> {
             }
         }
         self.progress.finish();
-        all.into_iter().collect()
+        let all: Vec<PlannedArray> = all.into_iter().collect::<Result<_, _>>()?;
+        refuse_eaten(&all)?;
+        Ok(all)
     }
 
     /// Settles an array; of several, an error says which it is about.
@@ -170,6 +173,30 @@ impl Planning<'_> {
         let memory = plan.allot(budget, self.run.verify)?;
         Ok(PlannedArray { path, change, plan, memory, is_small })
     }
+}
+
+/// An error where `--max-error` is so wide that nothing would be left of arrays whose values differ.
+fn refuse_eaten(arrays: &[PlannedArray]) -> Result<(), OperationError> {
+    let is_eaten =
+        |array: &&PlannedArray| array.plan.quantization.as_ref().is_some_and(Quantization::eats_range);
+    let eaten: Vec<&PlannedArray> = arrays.iter().filter(is_eaten).collect();
+    let Some(first) = eaten.first() else { return Ok(()) };
+    let path = |array: &PlannedArray| array.path.trim_start_matches('/').to_owned();
+    let (names, help) = if arrays.len() == 1 {
+        (format!("`{}`", first.plan.source.store), "give a smaller error".to_owned())
+    } else {
+        let names: Vec<String> = eaten.iter().map(|array| format!("`{}`", path(array))).collect();
+        let one = path(first);
+        let rule = format!("--rule '{one}: --max-error NUMBER'");
+        (
+            names.join(", "),
+            format!("give a smaller error by `{rule}`, or copy it as it is by `--exclude '{one}'`"),
+        )
+    };
+    let message = format!(
+        "--max-error would leave nothing of {names}: the range of the values is no wider than twice the error"
+    );
+    Err(OperationError::data(message).with_help(help))
 }
 
 /// Bytes that the first passes of an array read, and how many passes there are; under `--max-error` at least one more.

@@ -202,6 +202,9 @@ impl Planner<'_> {
             if let Some(packed) = packed_warning(quantization) {
                 // It says of the codes' type what is said of any.
                 warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
+            warnings.extend(quantization.few_codes_warning());
+            let [before, after] = [&source.metadata, &destination.metadata].map(|side| &side.attributes);
+            warnings.extend(changed_masks(before, after));
                 warnings.push(packed);
             }
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
