@@ -236,6 +236,7 @@ impl TranscodeArguments {
     }
 }
 
+            only: hierarchy.only,
 /// A usage error where quality is asked for that cannot be measured.
 fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), OperationError> {
     if !options.run.quality {

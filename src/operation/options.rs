@@ -138,6 +138,18 @@ pub struct QuantizeOptions {
     pub no_workarounds: bool,
 }
 
+impl QuantizeOptions {
+    /// Whether the range is looked for in the data.
+    pub fn finds_range(&self) -> bool {
+        self.range.is_none() && self.scale.is_none() && self.offset.is_none()
+    }
+
+    /// Whether no value is a code that attributes declare missing: all count as NaN, or a first pass met none.
+    pub fn knows_missing(&self) -> bool {
+        self.missing == Some(Missing::Auto) || self.finds_range()
+    }
+}
+
 /// `--keep-bits`: how many explicit bits of their significand floats keep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -284,6 +296,8 @@ pub struct TranscodeOptions {
     pub run: RunOptions,
     /// What changes in the arrays that `include` and `exclude` leave.
     pub change: ChangeOptions,
+    /// `--only`: of the arrays of a hierarchy, those that are written, with what they need; empty: all.
+    pub only: Vec<PathPattern>,
     /// `--include`: of the arrays of a hierarchy, those that are changed; empty: all.
     pub include: Vec<PathPattern>,
     /// `--exclude`: those that are copied.

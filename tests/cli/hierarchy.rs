@@ -331,3 +331,88 @@ fn names_with_control_characters_are_no_keys() {
         test.run(["inspect", "--node", node, "a"]).fails(2, &["--node: `", "is not the name of a node"]);
     }
 }
+
+#[test]
+fn error_that_leaves_nothing_of_some_arrays_names_them_and_the_way_out() {
+    let test = tree();
+    let small = [Some([0.0, 1e-6, 1e-5, 5e-6]); 2];
+    test.write_float32("a/flux", "\"NaN\"", &small).write_float32("a/deep/flux", "\"NaN\"", &small);
+    let run = |options: &[&str]| test.run(["transcode", "--max-error", "0.05"].iter().chain(options));
+    let said = ["`deep/flux`, `flux`", "--rule 'deep/flux: --max-error NUMBER'", "--exclude 'deep/flux'"];
+    run(&["--as", "cf", "a", "b"]).fails(1, &said);
+    assert!(!test.exists("b"));
+    run(&["--rule", "**/flux: --max-error 1e-8", "a", "b"]).succeeds();
+    run(&["--exclude", "**/flux", "a", "c"]).succeeds();
+}
+
+/// An image of two levels in the group `/image`, as OME-Zarr 0.5 or GeoZarr has it.
+fn image(multiscales: Value) -> CliTest {
+    let test = tree();
+    let group = json!({"zarr_format": 3, "node_type": "group", "attributes": multiscales});
+    test.write("a/image/zarr.json", group.to_string());
+    for level in ["0", "1"] {
+        test.write_float32(&format!("a/image/{level}"), "\"NaN\"", &FLOATS);
+        let document = String::from_utf8(test.read(&format!("a/image/{level}/zarr.json"))).unwrap();
+        let named = document.replace("\"attributes\"", "\"dimension_names\":[\"x\"],\"attributes\"");
+        test.write(&format!("a/image/{level}/zarr.json"), named);
+    }
+    test
+}
+
+#[test]
+fn levels_of_one_image_are_not_cut_by_one_index_and_share_a_range() {
+    let datasets = json!([{"path": "0"}, {"path": "1"}]);
+    for multiscales in [
+        json!({"ome": {"version": "0.5", "multiscales": [{"datasets": datasets}]}}),
+        json!({"multiscales": [{"version": "0.4", "datasets": datasets}]}),
+        json!({"multiscales": {"layout": [{"asset": "0"}, {"asset": "1", "derived_from": "0"}]}}),
+        json!({"multiscales": {"tile_matrix_limits": {"0": {}, "1": {}}}}),
+    ] {
+        let test = image(multiscales);
+        let run = |options: &[&str]| test.run(["transcode"].iter().chain(options));
+        let said = ["`image/0`, `image/1` are levels of one image", "--only 'image/0'"];
+        run(&["--select", "x=0:2", "a", "b"]).fails(1, &said);
+        let plain = ["--quantize", "uint8", "--as", "plain", "--include", "image/*", "a", "b"];
+        run(&plain).fails(1, &["`image/0`, `image/1` are levels", "--range LO,HI or --scale"]);
+        assert!(!test.exists("b"));
+        run(&[&["--range", "0,255"], &plain[..]].concat()).succeeds();
+        run(&["--select", "x=0:2", "--only", "image/0", "a", "c"]).succeeds();
+        assert!(test.exists("c/image/0/zarr.json") && !test.exists("c/image/1"));
+        run(&["--select", "x=0:2", "a/image/0", "d"]).succeeds();
+        run(&["--quantize", "uint8", "a", "e"]).succeeds();
+    }
+}
+
+#[test]
+fn only_some_arrays_are_written_with_what_they_need() {
+    let test = tree();
+    let attributes = r#""attributes":{"ancillary_variables":"../count count"}"#;
+    let document = String::from_utf8(test.read("a/deep/salt/zarr.json")).unwrap();
+    test.write("a/deep/salt/zarr.json", document.replace(r#""attributes":{"units":"K"}"#, attributes));
+    let found = routes(test.run(["transcode", "--json", "--verify", "--only", "deep/s*", "a", "b"]));
+    let expected = [
+        ("/", "metadata"),
+        ("/deep", "metadata"),
+        ("/deep/count", "copy"),
+        ("/deep/salt", "copy"),
+        ("/x", "copy"),
+    ];
+    expect(&found, &expected);
+    assert!(!test.exists("b/README") && !test.exists("b/temperature"));
+    let both = ["--only", "deep/count", "--only", "temperature", "--max-error", "0.5"];
+    let found = routes(test.run(["transcode", "--json"].iter().chain(&both).chain(&["a", "c"])));
+    assert!(
+        found.contains(&("/temperature".to_owned(), "recode".to_owned())) && found.len() == 5,
+        "{found:?}"
+    );
+    let run = |options: &[&str]| test.run(["transcode"].iter().chain(options).chain(&["a", "d"]));
+    run(&["--only", "temperature", "--only", "tmp"]).fails(1, &["--only `tmp` matches no array"]);
+    run(&["--include", "temperature,x"]).fails(1, &["give the option once for each, or `{a,b}`"]);
+    let parts = ["transcode", "a", "p"];
+    let run = |options: &[&str]| test.run(parts.iter().chain(options));
+    run(&["--init", "--partitions", "2", "--only", "deep/salt"]).succeeds();
+    run(&["--partition", "0"]).succeeds();
+    run(&["--partition", "1"]).succeeds();
+    run(&["--finish"]).succeeds();
+    assert_eq!(test.all_files("p"), test.all_files("b"));
+}

@@ -99,9 +99,17 @@ pub(super) struct ChangeArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Hierarchies")]
 pub(super) struct HierarchyArguments {
+    /// Write only the arrays whose path matches
+    ///
+    /// Their coordinates, the variables that CF attributes of theirs name and the groups above them go along. Patterns are as
+    /// for --include.
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
+    pub(super) only: Vec<PathPattern>,
+
     /// Change only the arrays whose path matches; the others are copied
     ///
-    /// Paths are without the leading slash. `*` stays within a name, `**/` stands for any number of groups.
+    /// Paths are without the leading slash. `*` stays within a name, `**/` stands for any number of groups, `{a,b}` for
+    /// either. The option may be repeated.
     #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
     pub(super) include: Vec<PathPattern>,
 

@@ -61,7 +61,7 @@ impl<'a> Request<'a> {
 
     /// Whether the range must be looked for in the data.
     pub(in crate::operation) fn needs_first_pass(&self) -> bool {
-        self.quantize.range.is_none() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
+        self.quantize.finds_range()
     }
 
     /// Whether chunks must be read before anything can be settled.

@@ -8,6 +8,8 @@ mod compressor;
 mod container;
 mod estimate;
 mod format;
+mod images;
+mod only;
 mod many_objects;
 mod outcome;
 pub mod parts;

@@ -39,9 +39,7 @@ pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), Op
     let others = others.iter().flat_map(|(option, list)| list.iter().map(|pattern| (*option, pattern)));
     for (option, pattern) in others.chain(rules) {
         if !paths.iter().any(|path| pattern.matches(path)) {
-            return Err(OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(
-                "patterns are of paths without the leading slash; `*` stays within a name, `**/` does not",
-            ));
+            return Err(no_match(option, pattern));
         }
     }
     if !paths.is_empty() && !paths.iter().any(|path| is_left(options, path)) {
@@ -53,6 +51,16 @@ pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), Op
 /// What was asked for applies to some array; else what was meant is not there.
 pub(super) fn check_applied(
     options: &TranscodeOptions,
+/// The error of a pattern that takes no array.
+pub(super) fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
+    let help = if pattern.to_string().contains(',') {
+        "a comma is part of the pattern: give the option once for each, or `{a,b}` for either"
+    } else {
+        "patterns are of paths without the leading slash; `*` stays within a name, `**/` does not"
+    };
+    OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(help)
+}
+
     arrays: &[SourceArray],
     store: &str,
 ) -> Result<(), OperationError> {

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use super::container;
 use super::format::as_source::as_source;
-use super::format::from_v2::tell_of_members;
+use super::format::from_v2::{tell_of_members, tell_of_ome};
+use super::images;
+use super::only;
 use super::selection::{self, SourceArray};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;
@@ -163,7 +165,15 @@ impl Source {
         let paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
         let open = |reading| opened(reading).map(as_source);
-        let arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
+        let mut arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
+        if !options.only.is_empty() {
+            let kept = only::kept(&options.only, paths.iter().map(String::as_str).zip(&arrays))?;
+            let pairs = paths.into_iter().zip(arrays).filter(|(path, _)| kept.contains(path));
+            (paths, arrays) = pairs.unzip();
+            groups.retain(|group| kept.contains(&group.place.path));
+            other_keys.clear();
+        }
+        selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
         let coordinates = coordinates(&paths, &arrays, &groups);
         let mut arrays: Vec<SourceArray> = paths
             .into_iter()
@@ -185,6 +195,7 @@ impl Source {
 
 fn format_of(content: &NodeContent) -> Option<u64> {
     match content {
+        images::check(&arrays, &groups)?;
         NodeContent::Array(array) => Some(array.zarr_format),
         NodeContent::Group(group) => Some(group.zarr_format),
         NodeContent::Implicit | NodeContent::Broken => None,

@@ -22,6 +22,7 @@ use crate::engine::plan::StagingShape;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ChangeOptions, TranscodeOptions};
+use crate::operation::pattern::PathPattern;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::survey::Survey;
 use crate::store::Node;
@@ -39,6 +40,8 @@ pub struct SealedPlan {
     source: BTreeMap<String, String>,
     /// `--zarr-format`.
     zarr_format: Option<u64>,
+    /// `--only`.
+    only: Vec<PathPattern>,
     /// `--no-consolidate`.
     no_consolidate: bool,
     /// DEST's documents as they will be published, the one that makes it a node last.
@@ -78,6 +81,7 @@ impl SealedPlan {
             store: name_of_store(&source.node),
             source: of_source.collect(),
             zarr_format: options.change.zarr_format,
+            only: options.only.clone(),
             no_consolidate: options.no_consolidate,
             documents,
             arrays: arrays.iter().map(SealedArray::of).collect(),
@@ -94,8 +98,8 @@ impl SealedPlan {
         let source = self.source.iter().filter(|(key, _)| is_of_them(key));
         let source = source.map(|(key, digest)| (key.clone(), digest.clone())).collect();
         let documents = self.documents.iter().filter(|(key, _)| is_of_them(key)).cloned().collect();
-        let (program, store) = (self.program.clone(), self.store.clone());
-        SealedPlan { program, store, source, documents, arrays, ..*self }
+        let (program, store, only) = (self.program.clone(), self.store.clone(), self.only.clone());
+        SealedPlan { program, store, source, only, documents, arrays, ..*self }
     }
 
     /// How many arrays there are.
@@ -146,6 +150,10 @@ impl SealedPlan {
             .with("program", self.program.as_str())
             .with("source", Object::new().with("store", self.store.as_str()).with("documents", source));
         put(&mut to, "zarr_format", self.zarr_format.as_ref(), |format| Json::from(*format));
+        if !self.only.is_empty() {
+            let patterns = self.only.iter().map(|pattern| Json::from(pattern.to_string()));
+            to.insert("only", Json::Array(patterns.collect()));
+        }
         put_switch(&mut to, "no_consolidate", self.no_consolidate);
         to.insert("documents", Json::Array(documents.collect()));
         to.insert("arrays", Json::Array(self.arrays.iter().map(SealedArray::write).collect()));
@@ -188,6 +196,10 @@ impl SealedPlan {
             source: required(source, "documents", "digests", texts)
                 .map_err(|fault| fault.inside("source"))?,
             zarr_format: optional(from, "zarr_format", "2 or 3", Json::as_u64)?,
+            only: optional(from, "only", "a list of patterns", |json| {
+                read_list(json, |json| PathPattern::new(json.as_str()?).ok())
+            })?
+            .unwrap_or_default(),
             no_consolidate: switch(from, "no_consolidate")?,
             documents: required(from, "documents", "pairs of a key and a text", |json| {
                 read_list(json, document)
@@ -203,6 +215,7 @@ impl SealedPlan {
         TranscodeOptions {
             change: ChangeOptions { zarr_format: self.zarr_format, ..ChangeOptions::default() },
             no_consolidate: self.no_consolidate,
+            only: self.only.clone(),
             include: Vec::new(),
             exclude: Vec::new(),
             rules: Vec::new(),

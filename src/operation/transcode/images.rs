@@ -1,0 +1,78 @@
+//! Images in several resolutions: arrays that the attribute `multiscales` of a group names (OME-Zarr, GeoZarr).
+
+use super::selection::SourceArray;
+use crate::metadata::json::{Json, Object};
+use crate::operation::error::OperationError;
+use crate::operation::group::GroupReading;
+use crate::operation::options::{ChangeOptions, QuantizeForm, QuantizeOptions};
+
+/// An error where an option would make levels of one image disagree.
+pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(), OperationError> {
+    let is_cut = |change: &ChangeOptions| !change.select.is_empty();
+    let has_own_range = |change: &ChangeOptions| {
+        let asked = change.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Plain);
+        asked.is_some_and(QuantizeOptions::finds_range)
+    };
+    for levels in images(arrays, groups) {
+        let is_any =
+            |applies: &dyn Fn(&ChangeOptions) -> bool| levels.iter().any(|level| applies(&level.change));
+        let paths: Vec<&str> = levels.iter().map(|level| level.path.trim_start_matches('/')).collect();
+        let names = paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+        if is_any(&is_cut) {
+            let message = format!("--select: {names} are levels of one image, which have no index in common");
+            let help = format!("take one level alone: --only '{}'", paths[0]);
+            return Err(OperationError::data(message).with_help(help));
+        }
+        if is_any(&has_own_range) {
+            let message =
+                format!("--as plain: {names} are levels of one image, and each would get a range of its own");
+            return Err(OperationError::data(message)
+                .with_help("give --quantize TYPE with --range LO,HI or --scale, the same for all levels"));
+        }
+    }
+    Ok(())
+}
+
+/// The arrays of each image that has several levels. A level is an array, or a group with an array for each variable.
+fn images<'a>(arrays: &'a [SourceArray], groups: &[GroupReading]) -> Vec<Vec<&'a SourceArray>> {
+    let mut images = Vec::new();
+    for group in groups {
+        for levels in levels(&group.attributes) {
+            let mut variables: Vec<(&str, Vec<&SourceArray>)> = Vec::new();
+            for array in arrays {
+                let variable = levels.iter().find_map(|level| {
+                    let level = format!("{}/{level}", group.place.path.trim_end_matches('/'));
+                    let rest = array.path.strip_prefix(level.as_str())?;
+                    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+                });
+                let Some(variable) = variable else { continue };
+                match variables.iter_mut().find(|(known, _)| *known == variable) {
+                    Some((_, image)) => image.push(array),
+                    None => variables.push((variable, vec![array])),
+                }
+            }
+            images.extend(variables.into_iter().map(|(_, image)| image).filter(|image| image.len() > 1));
+        }
+    }
+    images
+}
+
+/// The paths of the levels of each image that attributes tell of.
+fn levels(attributes: &Object) -> Vec<Vec<&str>> {
+    let inside = attributes.get("ome").and_then(|ome| ome.get("multiscales"));
+    match attributes.get("multiscales").or(inside) {
+        Some(Json::Array(images)) => images.iter().map(|image| listed(image.get("datasets"))).collect(),
+        Some(image @ Json::Object(_)) => match image.get("tile_matrix_limits").and_then(Json::as_object) {
+            Some(limits) => vec![limits.names().collect()],
+            None => vec![listed(image.get("layout"))],
+        },
+        _ => Vec::new(),
+    }
+}
+
+fn listed(levels: Option<&Json>) -> Vec<&str> {
+    let levels = levels.and_then(Json::as_array).unwrap_or_default();
+    let names = ["path", "asset", "group"];
+    let paths = levels.iter().filter_map(|level| names.iter().find_map(|name| level.get(name)?.as_str()));
+    paths.map(|path| path.trim_start_matches("./").trim_matches('/')).collect()
+}
