@@ -28,8 +28,10 @@ pub enum ValueStep {
     ScaleEncode(ScaleOffset),
     /// `scale_offset`, backward.
     ScaleDecode(ScaleOffset),
-    /// A cast, of either direction of `cast_value` or of a data type change.
+    /// A cast, of either direction of `cast_value`.
     Cast(Cast),
+    /// A change of the data type, with what it rounds to integers.
+    Convert(Box<Cast>),
     /// `scale_offset` and `cast_value` forward, with error figures.
     Quantize(Box<Quantize>),
     /// `bitround`, forward.
@@ -92,6 +94,7 @@ impl ValueStep {
             ValueStep::Check(cast) | ValueStep::Cast(cast) => {
                 Some((cast.options().source, cast.options().target))
             }
+            ValueStep::Convert(cast) => Some((cast.options().source, cast.options().target)),
             ValueStep::FilterEncode(filter) => Some(filter.types()),
             ValueStep::FilterDecode(filter) => {
                 let (decoded, encoded) = filter.types();
@@ -124,6 +127,12 @@ impl ValueStep {
                 Ok(())
             }
             ValueStep::Check(cast) | ValueStep::Cast(cast) => cast.convert(source, target),
+            ValueStep::Convert(cast) => {
+                if let Some(figures) = figures {
+                    cast.count_rounded(source, figures);
+                }
+                cast.convert(source, target)
+            }
             ValueStep::Unpack(unpack) => {
                 unpack.convert(source, target);
                 Ok(())

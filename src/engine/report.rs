@@ -43,7 +43,7 @@ impl ObjectReport {
         objects.len() == self.written && digest_of(objects) == self.written_digest
     }
 
-    /// As a text of at most 144 of the letters that names of objects and files may have anywhere (A-Z, a-z, 0-9 and `_`);
+    /// As a text of at most 168 of the letters that names of objects and files may have anywhere (A-Z, a-z, 0-9 and `_`);
     /// floats by their bits.
     pub fn to_text(&self) -> String {
         let figures = &self.figures;
@@ -60,6 +60,8 @@ impl ObjectReport {
             figures.max_abs_error_clamped.to_bits(),
             figures.sum_of_squares.to_bits(),
             figures.normalizer.to_bits(),
+            figures.infinite,
+            figures.rounded,
         ];
         let text = fields.map(digits).join("_");
         format!("{VERSION}{}", text.trim_end_matches('_'))
@@ -83,6 +85,8 @@ impl ObjectReport {
                 max_abs_error_clamped: f64::from_bits(next()?),
                 sum_of_squares: f64::from_bits(next()?),
                 normalizer: f64::from_bits(next()?),
+                infinite: next()?,
+                rounded: next()?,
             },
         };
         // No two texts are of one report.
@@ -138,18 +142,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn report_comes_back_from_its_text(numbers in prop::array::uniform12(number())) {
+        fn report_comes_back_from_its_text(numbers in prop::array::uniform14(number())) {
             let [written, written_digest, bytes_read, bytes_written, bytes_temporary, count, nan, clamped, ..] = numbers;
             let floats = [8, 9, 10, 11].map(|field: usize| f64::from_bits(numbers[field]));
             let [max_abs_error, max_abs_error_clamped, sum_of_squares, normalizer] = floats;
+            let [.., infinite, rounded] = numbers;
             let figures = QuantizeFigures {
-                count, nan, clamped, max_abs_error, max_abs_error_clamped, sum_of_squares, normalizer,
+                count, nan, clamped, max_abs_error, max_abs_error_clamped, sum_of_squares, normalizer, infinite,
+                rounded,
             };
             let report = ObjectReport {
                 written, written_digest, bytes_read, bytes_written, bytes_temporary, figures,
             };
             let text = report.to_text();
-            prop_assert!(text.len() <= 144);
+            prop_assert!(text.len() <= 168);
             prop_assert!(text.bytes().all(|letter| letter.is_ascii_alphanumeric() || letter == b'_'));
             // A NaN is not equal to itself, but its bits are.
             let read = ObjectReport::from_text(&text).unwrap();
@@ -175,7 +181,8 @@ mod tests {
     fn text_that_is_no_report_is_told() {
         assert_eq!(ObjectReport::default().to_text(), "a");
         assert_eq!(ObjectReport::from_text("a1__Z").unwrap().bytes_read, 35);
-        for text in ["", "b", "a_", "a01", "a-", "a1 ", "aé", "a1111111111111", "a1_1_1_1_1_1_1_1_1_1_1_1_1"]
+        for text in
+            ["", "b", "a_", "a01", "a-", "a1 ", "aé", "a1111111111111", "a1_1_1_1_1_1_1_1_1_1_1_1_1_1_1"]
         {
             assert_eq!(ObjectReport::from_text(text), None, "{text}");
         }

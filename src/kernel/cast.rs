@@ -7,14 +7,17 @@ mod loops;
 mod scalar_map;
 mod select;
 
+use half::f16;
+
 use self::loops::CastParameters;
 use self::scalar_map::Rules;
 use self::select::CastKernel;
 use super::byte_table::ByteTable;
 use super::exact::{Outside, Value, integer_bits, integer_of};
+use super::quantize::QuantizeFigures;
 use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
 use super::{ElementFault, FaultKind, InstructionSet, OutOfRange, Rounding};
-use crate::element::NumberType;
+use crate::element::{ElementType, NumberType};
 
 /// What one direction of `cast_value` does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +61,35 @@ struct CastLoop {
 }
 
 impl Cast {
+    /// Counts the floats that it rounds to integers, among all that are no NaN.
+    pub fn count_rounded(&self, source: &[u8], figures: &mut QuantizeFigures) {
+        let CastOptions { source: from, target, .. } = self.options;
+        if target.is_float() {
+            return;
+        }
+        let (mut nan, mut rounded) = (0_u64, 0_u64);
+        let mut count = |value: f64| {
+            nan += u64::from(value.is_nan());
+            // The difference of what is not finite is NaN.
+            rounded += u64::from((value - value.trunc()).abs() > 0.0);
+        };
+        match (from.small_float(), from.element()) {
+            (None, ElementType::Float16) => {
+                source.as_chunks().0.iter().for_each(|bytes| count(f16::from_ne_bytes(*bytes).to_f64()));
+            }
+            (None, ElementType::Float32) => {
+                source.as_chunks().0.iter().for_each(|bytes| count(f64::from(f32::from_ne_bytes(*bytes))));
+            }
+            (None, ElementType::Float64) => {
+                source.as_chunks().0.iter().for_each(|bytes| count(f64::from_ne_bytes(*bytes)));
+            }
+            _ => return,
+        }
+        figures.count += (source.len() / from.size()) as u64;
+        figures.nan += nan;
+        figures.rounded += rounded;
+    }
+
     /// Binds a cast to the best loop that this machine has.
     pub fn new(options: CastOptions) -> Self {
         Self::with_instruction_set(options, InstructionSet::detect())

@@ -27,6 +27,7 @@ pub struct KeepBits {
 #[derive(Debug, Clone, Copy, Default)]
 struct TileFigures {
     nan: usize,
+    infinite: usize,
     max_abs_error: f64,
     sum_of_squares: f64,
 }
@@ -74,11 +75,10 @@ impl KeepBits {
     /// Rounds `source` (native-endian floats) into `target`, and adds to `figures`.
     pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) {
         let (size, codec) = (self.number_type.size(), self.codec());
-        figures.normalizer = 1.0;
         let done = for_each_tile((source, size), (target, size), |source, target, _| {
             let count = source.len() / size;
             let mut tile = self.kernel.run(source, target, &codec);
-            let mut missing = 0;
+            let (mut missing, mut normalizer) = (0, normalizer_of(tile.max_abs_error));
             if !self.missing.is_empty() {
                 self.missing.each_missing(source, |index| {
                     let place = index * size..(index + 1) * size;
@@ -86,13 +86,22 @@ impl KeepBits {
                     missing += 1;
                 });
                 if missing > 0 {
-                    tile = self.measure(source, target);
+                    tile = self.measure(source, target, 1.0);
+                    normalizer = normalizer_of(tile.max_abs_error);
                 }
             }
-            figures.count += count as u64;
-            figures.nan += tile.nan as u64 + missing;
-            figures.max_abs_error = figures.max_abs_error.max(tile.max_abs_error);
-            figures.sum_of_squares += tile.sum_of_squares;
+            if normalizer != 1.0 {
+                tile = self.measure(source, target, normalizer);
+            }
+            figures.merge(&QuantizeFigures {
+                count: count as u64,
+                nan: tile.nan as u64 + missing,
+                infinite: tile.infinite as u64,
+                max_abs_error: tile.max_abs_error,
+                sum_of_squares: tile.sum_of_squares,
+                normalizer,
+                ..QuantizeFigures::default()
+            });
             Ok::<(), std::convert::Infallible>(())
         });
         match done {
@@ -107,10 +116,23 @@ impl KeepBits {
         BitRound { size: self.number_type.size(), component, keepbits: self.bits }
     }
 
-    /// The error of what was rounded, where some was put back.
-    fn measure(&self, source: &[u8], target: &[u8]) -> TileFigures {
-        with_float!(self.number_type.element(), T => measure::<T>(source, target), else TileFigures::default())
+    /// The error of what was rounded, where some was put back, or squares need a normalizer.
+    fn measure(&self, source: &[u8], target: &[u8], normalizer: f64) -> TileFigures {
+        with_float!(
+            self.number_type.element(),
+            T => measure::<T>(source, target, normalizer),
+            else TileFigures::default()
+        )
     }
+}
+
+/// The power of two that keeps the squares of errors up to this one in the range of float64.
+fn normalizer_of(greatest: f64) -> f64 {
+    if greatest == 0.0 || (1e-130..1e130).contains(&greatest) {
+        return 1.0;
+    }
+    let exponent = i32::try_from(greatest.to_bits() >> 52).unwrap_or(0) - 1023;
+    2_f64.powi((-exponent).clamp(-1000, 1000))
 }
 
 /// A float that is rounded.
@@ -145,17 +167,18 @@ fn round<T: Rounded>(bits: u64, codec: BitRound) -> u64 {
     if T::from_bits64(rounded).to_float64().is_infinite() { bits } else { rounded }
 }
 
-fn measure<T: Rounded>(source: &[u8], target: &[u8]) -> TileFigures {
+fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> TileFigures {
     let mut figures = TileFigures::default();
     for (source, target) in source.chunks_exact(size_of::<T>()).zip(target.chunks_exact(size_of::<T>())) {
         let [value, rounded] =
             [source, target].map(|element| bytemuck::pod_read_unaligned::<T>(element).to_float64());
         let error = (rounded - value).abs();
         figures.nan += usize::from(value.is_nan());
+        figures.infinite += usize::from(value.is_infinite());
         // The difference of what is not finite is NaN.
         if error > 0.0 {
             figures.max_abs_error = figures.max_abs_error.max(error);
-            figures.sum_of_squares += error * error;
+            figures.sum_of_squares += (error * normalizer).powi(2);
         }
     }
     figures
@@ -177,7 +200,8 @@ impl<T: Rounded> TileLoop for RoundLoop<T> {
         // Half of the last bit that is kept, less one; with that bit itself, ties go to even.
         let below_half = if dropped > 0 { (1_u64 << (dropped - 1)) - 1 } else { 0 };
         let kept = !((1_u64 << dropped) - 1);
-        let (mut greatest, mut squares, mut nan) = ([0.0_f64; LANES], [0.0_f64; LANES], 0_u32);
+        let (mut greatest, mut squares) = ([0.0_f64; LANES], [0.0_f64; LANES]);
+        let (mut nan, mut infinite) = (0_u32, 0_u32);
         let (source_lanes, source_rest) = source.as_chunks::<LANES>();
         let (target_lanes, target_rest) = target.as_chunks_mut::<LANES>();
         let one = |value: T| {
@@ -188,26 +212,29 @@ impl<T: Rounded> TileLoop for RoundLoop<T> {
             let is_kept = from.is_nan() | to.is_infinite() | to.is_nan();
             let rounded = if is_kept { value } else { rounded };
             let error = if is_kept { 0.0 } else { (to - from).abs() };
-            (rounded, error, from.is_nan())
+            (rounded, error, [from.is_nan(), from.is_infinite()])
         };
         for (source, target) in source_lanes.iter().zip(target_lanes) {
             for lane in 0..LANES {
-                let (rounded, error, is_nan) = one(source[lane]);
+                let (rounded, error, [is_nan, is_infinite]) = one(source[lane]);
                 target[lane] = rounded;
                 greatest[lane] = if error > greatest[lane] { error } else { greatest[lane] };
                 squares[lane] += error * error;
                 nan += u32::from(is_nan);
+                infinite += u32::from(is_infinite);
             }
         }
         for (source, target) in source_rest.iter().zip(target_rest) {
-            let (rounded, error, is_nan) = one(*source);
+            let (rounded, error, [is_nan, is_infinite]) = one(*source);
             *target = rounded;
             greatest[0] = greatest[0].max(error);
             squares[0] += error * error;
             nan += u32::from(is_nan);
+            infinite += u32::from(is_infinite);
         }
         TileFigures {
             nan: nan as usize,
+            infinite: infinite as usize,
             max_abs_error: greatest.into_iter().fold(0.0, f64::max),
             sum_of_squares: squares.into_iter().sum(),
         }

@@ -192,3 +192,20 @@ fn data_type_refuses_what_it_cannot_do() {
     assert!(!refused.error.contains("codec -"), "{}", refused.error);
     assert!(!test.exists("b"));
 }
+
+#[test]
+fn data_type_that_rounds_most_values_to_integers_is_a_warning_with_their_number() {
+    let test = CliTest::new();
+    let warnings = |options: &[&str]| {
+        let run = test.run(["transcode", "--json", "--overwrite"].iter().chain(options).chain(&["a", "b"]));
+        let warnings = run.json()["warnings"].as_array().unwrap().clone();
+        warnings.iter().map(|found| format!("{} {}", found["code"], found["message"])).collect::<Vec<_>>()
+    };
+    test.write_float32("a", "0.0", &[Some([0.1, 0.9, 1.0, 2.5]), Some([0.5, 0.5, 3.0, 4.0])]);
+    let said = r#""ZC308" "5 of 8 stored values were rounded to integers of uint8""#;
+    assert_eq!(warnings(&["-d", "uint8"]), [said]);
+    assert_eq!(warnings(&["-d", "uint8", "-c", "3"]), [said], "in another grid, too");
+    assert_eq!(warnings(&["-d", "float16"]), [""; 0]);
+    test.write_float32("a", "0.0", &[Some([0.1, 0.9, 1.0, 2.5]), Some([0.5, 1.0, 3.0, 4.0])]);
+    assert_eq!(warnings(&["-d", "uint8"]), [""; 0], "half of them");
+}

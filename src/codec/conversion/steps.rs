@@ -15,7 +15,7 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
         ValueChange::None => {}
         ValueChange::DataType(cast) => {
             let size = cast.options().target.size();
-            program.push(ValueStep::Cast((**cast).clone()), StepOrigin::DataType, size);
+            program.push(ValueStep::Convert(cast.clone()), StepOrigin::DataType, size);
         }
         ValueChange::Quantize { kernel, .. } => {
             let size = kernel.options().target.size();

@@ -51,6 +51,10 @@ pub(super) struct Counted {
     pub(super) count: u64,
     pub(super) nan: u64,
     pub(super) clamped: u64,
+    #[serde(default)]
+    pub(super) infinite: u64,
+    #[serde(default)]
+    pub(super) rounded: u64,
     pub(super) float_bits: [u64; 4],
 }
 
@@ -78,6 +82,8 @@ impl Counted {
             count: figures.count,
             nan: figures.nan,
             clamped: figures.clamped,
+            infinite: figures.infinite,
+            rounded: figures.rounded,
             float_bits: floats.map(f64::to_bits),
         }
     }
@@ -93,6 +99,8 @@ impl Counted {
             max_abs_error_clamped,
             sum_of_squares,
             normalizer,
+            infinite: self.infinite,
+            rounded: self.rounded,
         };
         let Counted { written, written_digest, bytes_read, bytes_written, .. } = *self;
         ObjectReport { written, written_digest, bytes_read, bytes_written, bytes_temporary: 0, figures }

@@ -15,8 +15,12 @@ pub struct QuantizeFigures {
     pub max_abs_error_clamped: f64,
     /// Sum over finite values in range of `(error * normalizer)^2`.
     pub sum_of_squares: f64,
-    /// Power of two near 1/step that keeps the squares in range; the same for all figures of a job (0 before any).
+    /// Power of two near 1/error that keeps the squares in range (0 before any).
     pub normalizer: f64,
+    /// Infinities that stay as they are.
+    pub infinite: u64,
+    /// Values that a change of data type rounds to integers.
+    pub rounded: u64,
 }
 
 impl QuantizeFigures {
@@ -27,13 +31,28 @@ impl QuantizeFigures {
         self.clamped = self.clamped.saturating_add(other.clamped);
         self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
         self.max_abs_error_clamped = self.max_abs_error_clamped.max(other.max_abs_error_clamped);
-        self.sum_of_squares += other.sum_of_squares;
-        self.normalizer = self.normalizer.max(other.normalizer);
+        let normalizers = [&*self, other].into_iter().filter(|figures| figures.sum_of_squares > 0.0);
+        let least = normalizers.map(|figures| figures.normalizer).reduce(f64::min);
+        let normalizer = least.unwrap_or(self.normalizer.max(other.normalizer));
+        self.sum_of_squares = self.squares_in(normalizer) + other.squares_in(normalizer);
+        self.normalizer = normalizer;
+        self.infinite = self.infinite.saturating_add(other.infinite);
+        self.rounded = self.rounded.saturating_add(other.rounded);
+    }
+
+    /// The sum of squares by another normalizer. What underflows is nothing beside the greater errors.
+    fn squares_in(&self, normalizer: f64) -> f64 {
+        if self.normalizer == normalizer || self.sum_of_squares <= 0.0 {
+            return self.sum_of_squares;
+        }
+        let ratio = normalizer / self.normalizer;
+        self.sum_of_squares * ratio * ratio
     }
 
     /// Root of the mean square error over finite values in range; 0 where there are none.
     pub fn rms_error(&self) -> f64 {
-        let num_valid = self.count.saturating_sub(self.nan).saturating_sub(self.clamped);
+        let others = [self.nan, self.clamped, self.infinite];
+        let num_valid = others.into_iter().fold(self.count, u64::saturating_sub);
         if num_valid == 0 || self.sum_of_squares <= 0.0 {
             return 0.0;
         }

@@ -138,6 +138,7 @@ pub(super) fn quantization_of(
     let absent = elements.unwrap_or(figures.count).saturating_sub(figures.count);
     figures.count += absent;
     figures.nan += if rounding.fill_is_nan { absent } else { 0 };
+    figures.infinite += if rounding.fill_is_infinite { absent } else { 0 };
     Some(rounding_result(rounding, &figures, ran))
 }
 
@@ -235,6 +236,17 @@ pub(super) fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> 
     );
     let help = "if they matter, widen or leave out `--range`, or give a `--quantize` type with more codes";
     Some(Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help).at_node(path))
+}
+
+/// A warning where a change of data type rounded most values to integers.
+pub(super) fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
+    let QuantizeFigures { count, nan, rounded, .. } = tally.figures;
+    let (values, name) = (count.saturating_sub(nan), plan.destination.pipeline.input.data_type.to_string());
+    (rounded > values / 2).then(|| {
+        let message = format!("{rounded} of {values} stored values were rounded to integers of {name}");
+        let help = format!("`--quantize {name}` keeps what lies between integers");
+        Diagnostic::new(code::DATA_TYPE_ROUNDED, message).with_help(help).at_node(path)
+    })
 }
 
 /// What `--keep-bits` does.

@@ -9,7 +9,9 @@ use super::container;
 use super::estimate::with_estimates;
 use super::format::consolidate::{NodeDocuments, with_copies};
 use super::many_objects::{many_objects, planned_objects};
-use super::outcome::{Outcome, array_result, clamped_warning, dry_tally, group_result, quantization_of};
+use super::outcome::{
+    Outcome, array_result, clamped_warning, dry_tally, group_result, quantization_of, rounded_warning,
+};
 use super::plan::planner::ahead_bytes;
 use super::planning::{PlannedArray, Planning, bytes_of};
 use super::quality::{check_room as check_room_for_quality, is_lossy};
@@ -382,6 +384,7 @@ impl Whole<'_> {
                 };
             warnings.extend(plan.warnings.iter().cloned());
             warnings.extend(clamped_warning(path, plan, &tally));
+            warnings.extend(rounded_warning(path, plan, &tally));
             warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
             let outcome = Outcome { tally, bytes_written, memory: *memory, verified, quality };
             nodes.push(array_result(path, plan, outcome, ran));

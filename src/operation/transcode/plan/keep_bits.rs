@@ -47,6 +47,8 @@ pub(in crate::operation) struct BitRounding {
     /// Whether absent elements are NaN.
     pub fill_is_nan: bool,
     /// The name of the variable that tells how, in the array's group.
+    /// Whether they are infinite.
+    pub fill_is_infinite: bool,
     pub container: String,
 }
 
@@ -88,8 +90,11 @@ pub(super) fn apply(
     refuse_packed(&draft.codecs, &source.store)?;
     let all = all_bits(number_type);
     let fill = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
-    let fill_is_nan = fill.is_some_and(|fill| FloatType(number_type).value(fill).is_nan());
-    let rounding = BitRounding { keep, number_type, fill_is_nan, container: container.to_owned() };
+    let fill_value = FloatType(number_type).value(fill.unwrap_or(0));
+    let (fill_is_nan, fill_is_infinite) = (fill_value.is_nan(), fill_value.is_infinite());
+    let container_name = container.to_owned();
+    let rounding =
+        BitRounding { keep, number_type, fill_is_nan, fill_is_infinite, container: container_name };
     let bits = rounding.bits().unwrap_or(all);
     if bits > all {
         return Err(OperationError::data(format!(
