@@ -60,6 +60,12 @@ impl Measure {
         };
         let quality = result.quality.as_ref().ok_or("it was not measured")?;
         let (value, reason) = match own {
+            Measure::Psnr
+                if quality.psnr == Some(f64::INFINITY)
+                    && result.max_abs_error.is_some_and(|error| error > 0.0) =>
+            {
+                (None, "the squares of the errors are too small for float64")
+            }
             Measure::Psnr => (quality.psnr, "the values of the source are constant"),
             Measure::Pearson => {
                 (quality.pearson, "the values of the source, or what becomes of them, are constant")

@@ -277,3 +277,51 @@ fn quality_of_nothing_is_refused() {
         .fails(3, &["for measuring the quality", "give `--max-memory "]);
     assert_eq!(test.names(), ["a"]);
 }
+
+#[test]
+fn infinities_count_in_no_measure() {
+    let test = CliTest::new();
+    let infinity = f32::INFINITY;
+    test.write_float32("a", "\"Infinity\"", &[Some([infinity, infinity, -infinity, 17.0]), None]);
+    let run = test.run(["transcode", "--json", "--keep-bits", "3", "--quality", "a", "b"]).succeeds().json();
+    let found = &run["nodes"][0]["quantization"];
+    assert_eq!((&found["rms_error"], &found["quality"]["points"]), (&json!(1.0), &json!(1)), "{found}");
+    test.run(["transcode", "--keep-bits", "3", "--require", "rms_error<=0.9", "a", "c"])
+        .fails(1, &["rms_error is 1"]);
+}
+
+#[test]
+fn measures_of_very_small_and_very_great_numbers_are_those_of_others() {
+    let test = CliTest::new();
+    let levels = |factor: f64| {
+        let mut rows = level(1).into_iter().map(|value| value * factor).collect::<Vec<_>>();
+        rows[..COLUMNS].fill(0.0);
+        vec![rows]
+    };
+    write(&test, "plain", &levels(1.0));
+    let figures = |name: &str, destination: &str| {
+        let arguments = ["transcode", "--json", "--keep-bits", "5", "--quality", name, destination];
+        test.run(arguments).succeeds().json()["nodes"][0]["quantization"].clone()
+    };
+    let plain = figures("plain", "b");
+    for (name, exponent) in [("small", -1000), ("tiny", -1015), ("great", 1018)] {
+        let factor = 2_f64.powi(exponent);
+        write(&test, name, &levels(factor));
+        let found = figures(name, &format!("{name} b"));
+        for measure in ["psnr", "pearson", "relative_error_share", "dssim", "ks_p", "zeros_kept"] {
+            let (found, expected) = (&found["quality"][measure], &plain["quality"][measure]);
+            assert!(near(found, expected.as_f64().unwrap()), "{name} {measure}: {found} {expected}");
+        }
+        for measure in ["/rms_error", "/max_abs_error", "/quality/bias"] {
+            let [found, plain] =
+                [&found, &plain].map(|json| json.pointer(measure).unwrap().as_f64().unwrap());
+            let (value, expected) = (found / factor, plain);
+            assert!(
+                (value - expected).abs() <= expected.abs() * 1e-6,
+                "{name} {measure}: {value} {expected}"
+            );
+        }
+        let contract = ["transcode", "--keep-bits", "5", "--require", "psnr>=100", name, "c"];
+        test.run(contract).fails(1, &["psnr>=100: psnr is "]);
+    }
+}

@@ -49,6 +49,12 @@ impl Band {
     pub fn append(&mut self, scan: &SimilarityScan, source: &[f64], destination: &[f64], range: LevelRange) {
         let first = self.counts.len();
         let end = first + source.len().min(destination.len());
+        if !(range.greatest - range.least).is_finite() {
+            // The range is no float64: quarters of all values have one.
+            let quarters = |values: &[f64]| values.iter().map(|value| value * 0.25).collect::<Vec<_>>();
+            let range = LevelRange { least: range.least * 0.25, greatest: range.greatest * 0.25 };
+            return self.append(scan, &quarters(source), &quarters(destination), range);
+        }
         let [x, y] = &mut self.values;
         x.resize(end, 0);
         y.resize(end, 0);

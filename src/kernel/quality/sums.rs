@@ -33,6 +33,9 @@ pub struct PairSums {
     pub source: (f64, f64),
     /// The least and the greatest value of DEST.
     pub destination: (f64, f64),
+    /// The exponent of the power of two that all below are counted in, so that squares stay in the range of float64; of
+    /// no points and of zeros alone, the least.
+    unit: i32,
     /// The errors, DEST less SOURCE.
     errors: Double,
     /// Their squares.
@@ -54,6 +57,7 @@ impl Default for PairSums {
             signs_kept: 0,
             source: empty,
             destination: empty,
+            unit: LEAST_UNIT,
             errors: Double::default(),
             squares: Double::default(),
             means: (0.0, 0.0),
@@ -63,10 +67,26 @@ impl Default for PairSums {
 }
 
 impl PairSums {
+    /// Counts in a greater unit. What underflows is nothing beside the values that need it.
+    fn convert(&mut self, unit: i32) {
+        let factor = 2_f64.powi(self.unit - unit);
+        self.unit = unit;
+        self.errors = self.errors.times(factor);
+        self.squares = self.squares.times(factor).times(factor);
+        self.means = (self.means.0 * factor, self.means.1 * factor);
+        self.moments = self.moments.map(|moment| moment * factor * factor);
+    }
+
     /// Adds the figures of the points that follow.
     pub fn merge(&mut self, other: &PairSums) {
         if other.points == 0 {
             return;
+        }
+        let mut other = *other;
+        if self.unit != other.unit {
+            let unit = self.unit.max(other.unit);
+            self.convert(unit);
+            other.convert(unit);
         }
         let (mine, others) = (as_float(self.points), as_float(other.points));
         let (distance, error) = (other.means.0 - self.means.0, other.means.1 - self.means.1);
@@ -102,10 +122,13 @@ impl PairSums {
 
     /// The mean of the errors, DEST less SOURCE; `None` of no points.
     pub fn bias(&self) -> Option<f64> {
-        self.mean_of(self.errors)
+        // Two halves: the power itself may be no float64.
+        let half = self.unit / 2;
+        let mean = self.mean_of(self.errors)?;
+        Some(mean * 2_f64.powi(half) * 2_f64.powi(self.unit - half))
     }
 
-    /// The mean of the squares of the errors.
+    /// The mean of the squares of the errors, in the unit.
     fn mean_square(&self) -> Option<f64> {
         self.mean_of(self.squares)
     }
@@ -117,7 +140,8 @@ impl PairSums {
     /// The peak signal-to-noise ratio in dB, `20 log10(range / rms error)`, the peak being the range of SOURCE; infinite
     /// where there are no errors, and `None` where SOURCE is constant.
     pub fn psnr(&self) -> Option<f64> {
-        let range = self.source.1 - self.source.0;
+        let unit = 2_f64.powi(-self.unit);
+        let range = self.source.1 * unit - self.source.0 * unit;
         let mean_square = self.mean_square()?;
         (range > 0.0).then(|| 20.0 * (range / mean_square.sqrt()).log10())
     }
@@ -193,10 +217,39 @@ impl PairScan {
     pub fn run(&self, source: &[f64], destination: &[f64]) -> PairSums {
         let mut all = PairSums::default();
         for block in source.chunks(BLOCK).zip(destination.chunks(BLOCK)) {
-            all.merge(&self.0.run(block));
+            let mut sums = self.0.run(block);
+            let (least, greatest) = sums.joint_range();
+            let magnitude = least.abs().max(greatest.abs());
+            if magnitude == 0.0 {
+                sums.unit = LEAST_UNIT;
+            } else if !PLAIN_MAGNITUDES.contains(&magnitude) && sums.points > 0 {
+                sums = self.in_unit(block, unit_of(magnitude), &sums);
+            }
+            all.merge(&sums);
         }
         all
     }
+
+    /// The figures of a block whose values are counted in a power of two. Counts and ranges are those of the values.
+    fn in_unit(&self, (source, destination): (&[f64], &[f64]), unit: i32, plain: &PairSums) -> PairSums {
+        let factor = 2_f64.powi(-unit);
+        let [source, destination] =
+            [source, destination].map(|side| side.iter().map(|value| value * factor).collect::<Vec<_>>());
+        let PairSums { errors, squares, means, moments, .. } = self.0.run((&source, &destination));
+        PairSums { unit, errors, squares, means, moments, ..*plain }
+    }
+}
+
+/// Greatest values of blocks whose squares, and those of their errors, are far inside the range of float64.
+const PLAIN_MAGNITUDES: std::ops::Range<f64> = 1e-100..1e100;
+
+/// The least exponent of a unit: that of the least float64 that is normal.
+const LEAST_UNIT: i32 = -1022;
+
+/// The exponent of the power of two at or below a magnitude.
+fn unit_of(magnitude: f64) -> i32 {
+    let exponent = i32::try_from(magnitude.to_bits() >> 52).unwrap_or(0) - 1023;
+    exponent.max(LEAST_UNIT)
 }
 
 /// The loop over a block.
@@ -381,6 +434,7 @@ impl Lanes {
             signs_kept: total(&self.signs_kept),
             source: (least(0), greatest(0)),
             destination: (least(1), greatest(1)),
+            unit: 0,
             errors: error_sum,
             squares: error_squares,
             means: (pivots.0 + distances / count, pivots.1 + errors / count),
