@@ -263,6 +263,7 @@ fn kept_bits_of_a_hierarchy_leave_its_domain_alone_and_are_told_of_in_each_group
         );
         let elements = 4_u16.pow(u32::try_from(shape.len()).unwrap());
         let values = (0..elements).flat_map(|place| (1.0_f32 + f32::from(place) / 7.0).to_le_bytes());
+        let size = if data_type == "float16" { 2 } else { 4 };
         let bytes: Vec<u8> =
             if data_type == "float32" { values.collect() } else { vec![1; 4 * usize::from(elements)] };
         test.write(&format!("s/{name}/c{}", "/0".repeat(shape.len())), bytes);
@@ -275,6 +276,7 @@ fn kept_bits_of_a_hierarchy_leave_its_domain_alone_and_are_told_of_in_each_group
     array("cells", json!(["y", "x"]), "float32", json!({}));
     array("hyam", json!(["z"]), "float32", json!({}));
     array("x", json!(["x"]), "float32", json!({}));
+    array("half", json!(["y", "x"]), "float16", json!({}));
     array("n", json!(["y", "x"]), "int32", json!({}));
     array(
         "g/u",
@@ -290,7 +292,15 @@ fn kept_bits_of_a_hierarchy_leave_its_domain_alone_and_are_told_of_in_each_group
         .filter(|node| !node["quantization"].is_null())
         .map(|node| node["path"].as_str().unwrap())
         .collect();
-    assert_eq!(rounded, ["/g/u", "/t"]);
+    assert_eq!(rounded, ["/g/u", "/half", "/t"]);
+    assert_eq!(result["spared"], json!(["/cells", "/hyam", "/lon", "/x"]));
+    // Names without a wildcard take what is spared, others do not.
+    for option in ["--keep-bits 5", "--max-error 0.01"] {
+        let named = ["--include", "*", "--include", "cells", "--rule", &format!("hyam: {option}")];
+        let run = ["transcode", "--json", "--dry-run", "s", "d2", "--rule", &format!("x*: {option}")];
+        let run = run.iter().copied().chain(option.split(' ')).chain(named);
+        assert_eq!(test.run(run).done().json()["spared"], json!(["/lon", "/x"]), "{option}");
+    }
     let read =
         |key: &str| -> Value { serde_json::from_slice(&test.read(&format!("d/{key}/zarr.json"))).unwrap() };
     let container = read("quantization_info");
@@ -301,6 +311,8 @@ fn kept_bits_of_a_hierarchy_leave_its_domain_alone_and_are_told_of_in_each_group
         (&container["shape"], &read("t")["attributes"]["quantization"]),
         (&json!([]), &json!("quantization_info"))
     );
+    let of_half = json!({"quantization": "quantization_info", "quantization_nsb": 5});
+    assert_eq!(read("half")["attributes"], of_half);
     // Another algorithm's variable stays what it is.
     assert_eq!(read("g/quantization_info")["attributes"], json!({"algorithm": "granular_bitround"}));
     let attributes = json!({"quantization": "quantization_info_2", "quantization_nsb": 5});
@@ -345,6 +357,20 @@ fn kept_bits_go_first_in_shards_and_in_version_2() {
     let document: Value = serde_json::from_slice(&test.read("v2/.zarray")).unwrap();
     assert_eq!(document["filters"], json!([{"id": "bitround", "keepbits": 7}]));
     assert_eq!(elements(&test, "v2"), expected);
+    // Behind the transposition that the order of v2 is, in front of other filters.
+    let array = json!({
+        "zarr_format": 2, "shape": [2, 4], "chunks": [2, 4], "dtype": "<f4", "fill_value": 0.0, "order": "F",
+        "filters": [{"id": "shuffle", "elementsize": 4}], "compressor": null,
+    });
+    let values = [1.1_f32, 5.5, 2.2, 6.6, 3.3, 7.7, 4.4, 8.8].map(f32::to_le_bytes);
+    let shuffled: Vec<u8> = (0..4).flat_map(|place| values.map(|bytes| bytes[place])).collect();
+    test.write("f/.zarray", array.to_string()).write("f/0.0", shuffled);
+    test.run(["transcode", "--keep-bits", "5", "--verify", "f", "g"]).done();
+    let document: Value = serde_json::from_slice(&test.read("g/.zarray")).unwrap();
+    let filters = json!([{"id": "bitround", "keepbits": 5}, {"id": "shuffle", "elementsize": 4}]);
+    assert_eq!((&document["filters"], &document["order"]), (&filters, &json!("F")));
+    test.run(["transcode", "--keep-bits", "5", "--zarr-format", "3", "f", "h"]).done();
+    test.run(["validate", "--level", "data", "g", "--against", "h"]).done();
     // What is rounded already is rounded again, by one codec.
     test.run(["transcode", "--keep-bits", "4", "s", "t"]).done();
     let document: Value = serde_json::from_slice(&test.read("t/zarr.json")).unwrap();

@@ -24,6 +24,7 @@ use crate::operation::options::KeepBits;
 use crate::operation::quantize::range::FloatType;
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::stored::side;
+use crate::pipeline::{Completeness, Pipeline};
 
 /// The attributes of a rounded array: the variable that tells how, and the bits (CF conventions 8.4.2).
 const NAME: &str = "quantization";
@@ -80,7 +81,7 @@ pub(super) fn is_about_name(found: &Diagnostic) -> bool {
 }
 
 /// Writes the rounding into DEST's metadata: the codec goes first in the innermost chain, in the place of one that there
-/// is.
+/// is. v2 has no place for it in front of a transposition, which its `order` is: there it goes behind.
 pub(super) fn apply(
     source: &OpenedArray,
     (keep, container): (KeepBits, &str),
@@ -101,6 +102,7 @@ pub(super) fn apply(
             "--keep-bits {bits} is more than the {all} explicit bits that the significand of {number_type} has"
         )));
     }
+    let has_order = draft.zarr_format == 2;
     draft.edit_innermost(|chain| {
         let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
         // A name that is there stays.
@@ -108,7 +110,9 @@ pub(super) fn apply(
         chain.retain(|codec| !is_bitround(codec));
         let configuration = Object::new().with("keepbits", u64::from(bits));
         let name = name.unwrap_or_else(|| CODEC.to_owned());
-        chain.insert(0, CodecMetadata::new(&name, Some(configuration)));
+        let is_order = |codec: &&CodecMetadata| has_order && codec.name == "transpose";
+        let place = chain.iter().take_while(is_order).count();
+        chain.insert(place, CodecMetadata::new(&name, Some(configuration)));
     });
     let mut attributes = draft.attributes();
     let stale: Vec<String> = attributes
@@ -120,10 +124,7 @@ pub(super) fn apply(
         attributes.remove(&name);
     }
     attributes.insert(NAME, container);
-    // The conventions have no number of bits for other types.
-    if all >= 23 {
-        attributes.insert(BITS, u64::from(bits));
-    }
+    attributes.insert(BITS, u64::from(bits));
     draft.set_attributes(attributes);
     // What marks the missing, or is what absent chunks hold, has to be known again.
     let alone = Kernel::new(number_type, bits, &[]);
@@ -131,6 +132,15 @@ pub(super) fn apply(
     let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
     let kernel = Box::new(Kernel::new(number_type, bits, &kept));
     Ok((ValueChange::KeepBits(kernel), rounding))
+}
+
+/// The pipeline by which rounded values are written: with the codec in front of a transposition, where the kernel takes its
+/// place. It works on each value by itself.
+pub(super) fn rounding_first(pipeline: &Pipeline) -> Pipeline {
+    let codecs = || pipeline.stages.iter().map(|stage| stage.metadata.clone());
+    let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
+    let codecs: Vec<_> = codecs().filter(is_bitround).chain(codecs().filter(|c| !is_bitround(c))).collect();
+    Pipeline::build(pipeline.input.clone(), &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
 }
 
 /// The chunks that are looked at.

@@ -1,6 +1,9 @@
 //! The work on the stored chunks of an array: their route, and how it is compared.
 
+use std::borrow::Cow;
+
 use super::change::Changed;
+use super::keep_bits::rounding_first;
 use super::lossy_filter::kept;
 use super::route::Choice;
 use super::staging::misfit;
@@ -156,8 +159,13 @@ impl Ends<'_> {
         let mut from =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
         let (metadata, empty) = (destination.metadata.clone(), self.options.write_empty_chunks);
-        let mut to =
-            side(self.target.clone(), metadata, &destination.pipeline, &source.store, hoisted, empty)?;
+        let pipeline = match changed.change {
+            ValueChange::KeepBits(_) if destination.zarr_format == 2 => {
+                Cow::Owned(rounding_first(&destination.pipeline))
+            }
+            _ => Cow::Borrowed(&destination.pipeline),
+        };
+        let mut to = side(self.target.clone(), metadata, &pipeline, &source.store, hoisted, empty)?;
         let unchanged = matches!(changed.change, ValueChange::None);
         if unchanged && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // What the same codes stood for before gets the same codes again.
