@@ -28,9 +28,17 @@ impl CfView {
         options: &CfOptions,
     ) -> Result<Self, OperationError> {
         let missing = missing::values(source, stored, options.missing.as_ref())?;
-        let unpack = if options.unpacks { unpacking(source, stored)? } else { None };
+        let floats = NumberType::of(ElementType::Float64);
+        let unpack = if options.unpacks { unpacking(source, stored, floats)? } else { None };
         Ok(CfView { missing, unpack })
     }
+}
+
+/// The type of an array of float32 or float64: what is compared with it is unpacked to the same.
+pub(super) fn float_type(array: &OpenedArray) -> Option<NumberType> {
+    let is_wide =
+        |number: &NumberType| matches!(number.element(), ElementType::Float32 | ElementType::Float64);
+    array.data_type.number().filter(is_wide)
 }
 
 /// Makes floats of stored numbers, with NaN for what is missing, as xarray does.
@@ -43,17 +51,23 @@ pub(super) struct CfDecoding {
 impl CfDecoding {
     /// The decoding that the attributes of an array ask for; `None` where its values are what is stored.
     ///
-    /// What is only to be masked keeps float32 and float64; integers of up to 16 bits become float32, others float64.
-    pub(super) fn of(source: &OpenedArray) -> Result<Option<Self>, OperationError> {
+    /// What is only to be masked keeps float32 and float64. Integers become `floats`, where that is given; else float32 for
+    /// those of up to 16 bits, and float64, as `--unpack` writes them.
+    pub(super) fn of(
+        source: &OpenedArray,
+        floats: Option<NumberType>,
+    ) -> Result<Option<Self>, OperationError> {
         let Some(stored) = source.data_type.real_number() else { return Ok(None) };
-        let options = CfOptions { missing: Some(Missing::Auto), unpacks: true };
-        let CfView { missing, unpack } = CfView::of(source, stored, &options)?;
+        let missing = missing::values(source, stored, Some(&Missing::Auto))?;
+        let is_narrow = if stored.is_float() { stored.bits() <= 32 } else { stored.bits() <= 16 };
+        let by_width = if is_narrow { ElementType::Float32 } else { ElementType::Float64 };
+        let floats = floats.filter(|_| !stored.is_float()).unwrap_or(NumberType::of(by_width));
+        let wide = NumberType::of(ElementType::Float64);
+        let unpack = unpacking(source, stored, if stored.is_float() { wide } else { floats })?;
         if missing.is_empty() && unpack.is_none() {
             return Ok(None);
         }
-        let is_narrow = if stored.is_float() { stored.bits() <= 32 } else { stored.bits() <= 16 };
-        let floats = if is_narrow { ElementType::Float32 } else { ElementType::Float64 };
-        let masked = || Unpack::new(stored, NumberType::of(floats), 1.0, 0.0, Vec::new());
+        let masked = || Unpack::new(stored, floats, 1.0, 0.0, Vec::new());
         let missing = MissingFilter::new(stored, &missing);
         Ok(Some(CfDecoding { missing, unpack: unpack.unwrap_or_else(masked) }))
     }
@@ -84,14 +98,17 @@ impl CfDecoding {
 ///
 /// xarray 2026 takes the float type of `scale_factor` and `add_offset`, and JSON has no other than float64; it takes
 /// float64 also where only one of them is given. `_Unsigned` alone changes integers into those of the other signedness.
-fn unpacking(source: &OpenedArray, stored: NumberType) -> Result<Option<Unpack>, OperationError> {
+fn unpacking(
+    source: &OpenedArray,
+    stored: NumberType,
+    floats: NumberType,
+) -> Result<Option<Unpack>, OperationError> {
     let attributes = &source.metadata.attributes;
     let (scale_factor, add_offset) = (factor("scale_factor", attributes)?, factor("add_offset", attributes)?);
     let codes = missing::declared_type(stored, attributes);
     if scale_factor.is_none() && add_offset.is_none() && codes == stored {
         return Ok(None);
     }
-    let floats = NumberType::of(ElementType::Float64);
     let (scale_factor, add_offset) = (scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0));
     Ok(Some(Unpack::new(codes, floats, scale_factor, add_offset, Vec::new())))
 }

@@ -224,6 +224,20 @@ fn against_with_cf_compares_what_readers_see() {
 }
 
 #[test]
+fn what_is_unpacked_equals_the_packed_array_with_cf() {
+    let test = CliTest::new();
+    let codes: Vec<u8> = (0..256_u16).flat_map(|code| (code * 97).to_le_bytes()).collect();
+    write_v3(&test, "packed", "int16", 256, r#"{"scale_factor":0.01,"add_offset":273.15}"#, &codes);
+    for (options, plain) in [(&["--unpack"][..], "narrow"), (&["--unpack", "-d", "float64"], "wide")] {
+        test.run([&["transcode"], options, &["packed", plain]].concat()).succeeds();
+        for (a, b) in [(plain, "packed"), ("packed", plain)] {
+            let run = test.run(["validate", "--json", "--cf", a, "--against", b]);
+            assert_eq!((run.status, &run.json()["against"]["equal"]), (0, &json!(true)), "{a} {b}");
+        }
+    }
+}
+
+#[test]
 fn difference_of_stored_values_names_cf_where_attributes_pack_them() {
     let test = CliTest::new();
     write_v3(&test, "plain", "float32", 2, "{}", &float32(&[1.0, 2.0]));

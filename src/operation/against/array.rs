@@ -8,6 +8,7 @@ use crate::array::fault::Fault;
 use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
 use crate::data_type::{DataType, FillValue};
+use crate::element::NumberType;
 use crate::engine::ahead::Reads;
 use crate::engine::driver::Driver;
 use crate::engine::listing::list;
@@ -61,14 +62,19 @@ struct Place {
 }
 
 impl Readable {
-    /// Binds and lists an array, whose values are compared as they are stored or as CF readers see them.
-    pub(super) fn new(array: OpenedArray, cf: bool, driver: &Driver) -> Result<Self, OperationError> {
+    /// Binds and lists an array, whose values are compared as they are stored or, with `cf`, as CF readers see them: as floats
+    /// of that type where one is given.
+    pub(super) fn new(
+        array: OpenedArray,
+        cf: Option<Option<NumberType>>,
+        driver: &Driver,
+    ) -> Result<Self, OperationError> {
         let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
             OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
         })?;
-        let decoding = if cf { CfDecoding::of(&array)? } else { None };
+        let decoding = cf.map(|floats| CfDecoding::of(&array, floats)).transpose()?.flatten();
         let has = |name| array.metadata.attributes.contains(name);
-        let is_packed = !cf && (has("scale_factor") || has("add_offset"));
+        let is_packed = cf.is_none() && (has("scale_factor") || has("add_offset"));
         let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
         let data_type = data_type.unwrap_or(array.data_type);
         let side = side(array.node, array.metadata, &array.pipeline, &array.store, 0, false)?;

@@ -10,6 +10,7 @@ use crate::store::Location;
 use std::collections::BTreeMap;
 
 use super::budget::Budget;
+use super::cf::float_type;
 use super::error::{FaultClass, OperationError};
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::open::{OpenedArray, open_array};
@@ -136,7 +137,9 @@ impl Comparison<'_> {
                 });
             }
             opened => {
-                opened.map(|opened| opened.and_then(|array| Readable::new(array, self.against.cf, driver)))
+                let floats = opened.iter().flatten().find_map(float_type);
+                let cf = self.against.cf.then_some(floats);
+                opened.map(|opened| opened.and_then(|array| Readable::new(array, cf, driver)))
             }
         };
         let (a, b) = match sides {
