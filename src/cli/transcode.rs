@@ -220,6 +220,7 @@ impl TranscodeArguments {
                 verify: self.verify,
                 quality: self.quality || !self.require.is_empty(),
                 requirements: self.require,
+        value::refuse_format("DEST", &self.destination)?;
                 dry_run: self.dry_run,
                 estimate: self.estimate,
                 overwrite: self.overwrite,

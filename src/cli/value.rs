@@ -337,6 +337,23 @@ pub(super) fn refuse_archive(argument: &str, text: &Path) -> Result<(), Operatio
         .with_help(format!("name a folder ({stem}), or a zip file ({stem}.zip)")))
 }
 
+/// An error where a store that is to be written has the name of a file of another format.
+pub(super) fn refuse_format(argument: &str, text: &Path) -> Result<(), OperationError> {
+    const ENDINGS: [&str; 12] = [
+        ".json", ".nc", ".nc4", ".h5", ".hdf5", ".tif", ".tiff", ".grib", ".grib2", ".npy", ".csv",
+        ".parquet",
+    ];
+    let shown = without_secrets(&text.to_string_lossy());
+    let stem = shown.trim_end_matches('/');
+    let name = stem.to_ascii_lowercase();
+    let Some(ending) = ENDINGS.into_iter().find(|ending| name.ends_with(ending)) else { return Ok(()) };
+    let stem = stem.get(..stem.len().saturating_sub(ending.len())).unwrap_or_default();
+    Err(OperationError::usage(format!(
+        "{argument} `{shown}`: only Zarr is written, and `{ending}` is no name for it"
+    ))
+    .with_help(format!("name a folder ({stem}.zarr), or a zip file ({stem}.zip)")))
+}
+
 /// A store, or the node of `--node` in it.
 pub(super) fn node_of(store: Location, node: Option<&str>) -> Result<Location, OperationError> {
     let place = Place::new(&store, node)?;

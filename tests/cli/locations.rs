@@ -200,3 +200,14 @@ fn group_in_place_of_an_array_and_file_above_the_destination_are_named() {
     test.run(["transcode", "a.zarr", "file/b"])
         .fails(3, &["`file/b` cannot be made: file is a file, not a folder"]);
 }
+
+#[test]
+fn destination_with_the_name_of_another_format_is_refused() {
+    let test = with_array();
+    let names =
+        ["x.nc", "x.json", "X.TIF", "x.npy", "x.h5/", "x.parquet", "file:///tmp/x.grib2", "a.zarr/x.csv"];
+    for name in names {
+        test.run(["transcode", "a.zarr", name]).fails(2, &["only Zarr is written", ".zarr), or a zip file"]);
+    }
+    test.run(["transcode", "a.zarr", "x.nc.zarr"]).succeeds();
+}
