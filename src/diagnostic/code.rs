@@ -228,6 +228,8 @@ codes! {
     ZH112 ARRAY_AND_GROUP Error;
     /// A node of one format lies in a group of the other, whose readers do not see it.
     ZH113 FORMATS_MIXED Warning;
+    /// Metadata of OME-Zarr 0.4 stand in a group of v3, where readers of 0.5 miss them.
+    ZH114 OME_METADATA_OLD Warning;
     /// Consolidated metadata are not of the form that their readers expect.
     ZH201 CONSOLIDATED_FORM Error (Source = Warning);
     /// A copy in consolidated metadata is not what the document says now: who reads the copy reads something else.

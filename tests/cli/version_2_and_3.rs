@@ -309,3 +309,22 @@ fn run_over_v2_is_resumed_only_by_the_same_attributes() {
     transcode(&test, &["--overwrite"]);
     assert_eq!(test.read("b/.zattrs"), ZATTRS.as_bytes());
 }
+
+#[test]
+fn ome_zarr_of_0_4_in_version_3_is_a_warning_that_names_what_readers_miss() {
+    let test = CliTest::new();
+    let attributes = json!({"multiscales": [{"version": "0.4", "datasets": [{"path": "0"}]}], "omero": {}});
+    test.write("g/.zgroup", r#"{"zarr_format":2}"#).write("g/.zattrs", attributes.to_string());
+    test.write("g/0/.zarray", ZARRAY);
+    let run = |format: &str, name: &str| {
+        let run = test.run(["transcode", "--json", "--zarr-format", format, "g", name]);
+        assert_eq!(run.status, 0, "{}", run.error);
+        run.json()
+    };
+    let result = run("3", "h");
+    let found = result["warnings"].as_array().unwrap().iter().find(|found| found["code"] == "ZH114").unwrap();
+    let message = found["message"].as_str().unwrap();
+    assert!(message.starts_with("`multiscales`, `omero` stay as OME-Zarr 0.4 has them"), "{message}");
+    assert_eq!(document(&test, "h/zarr.json")["attributes"], attributes);
+    assert!(!codes(&run("2", "i")).contains(&"ZH114"));
+}

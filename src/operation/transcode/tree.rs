@@ -121,6 +121,9 @@ impl Source {
                     }
                 }
                 NodeContent::Implicit | NodeContent::Broken => {}
+                        let mut old: Vec<_> = tell_of_ome(&group.attributes).into_iter().collect();
+                        group.place.locate(&mut old, ".zattrs");
+                        group.diagnostics.extend(old);
             }
             if options.change.zarr_format == Some(3) && format_of(&node.content) == Some(2) {
                 let found = check_name(&node.place, Some(3));

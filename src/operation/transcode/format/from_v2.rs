@@ -43,6 +43,24 @@ pub(in crate::operation) fn tell_of_members(
     diagnostics.extend(found);
 }
 
+/// Attributes of OME-Zarr 0.4 by which its readers find images, plates and labels.
+const OME: [&str; 6] = ["multiscales", "omero", "plate", "well", "image-label", "bioformats2raw.layout"];
+
+/// A warning where a group's metadata of OME-Zarr 0.4, which is of v2, come to stand in v3.
+pub(in crate::operation) fn tell_of_ome(attributes: &Object) -> Option<Diagnostic> {
+    let is_image = attributes.get("multiscales").and_then(Json::as_array).is_some();
+    let is_other = ["plate", "well", "bioformats2raw.layout"].iter().any(|name| attributes.contains(name));
+    let names = OME.iter().filter(|name| attributes.contains(name)).map(|name| format!("`{name}`"));
+    let message = format!(
+        "{} stay as OME-Zarr 0.4 has them; readers of 0.5, the version for Zarr v3, look in `ome` and miss them",
+        names.collect::<Vec<_>>().join(", ")
+    );
+    (is_image || is_other).then(|| {
+        Diagnostic::new(code::OME_METADATA_OLD, message)
+            .with_help("keep Zarr v2, or have a tool for OME-Zarr write the metadata of 0.5")
+    })
+}
+
 /// Takes out a `quantize` that also changes the type, which no zarr-python decodes in v3: decoded values stay as they are
 /// without it (SEMANTICS D12). Where another filter follows, which goes by that type, `astype` changes the type alone.
 pub(in crate::operation) fn leave_quantize(draft: &mut Draft) {
