@@ -19,6 +19,7 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{
     ChangeOptions, QuantizeForm, QuantizeOptions, Rule, RunOptions, TranscodeOptions,
 };
+use crate::operation::pattern::PathPattern;
 use crate::operation::requirement::Requirement;
 use crate::operation::transcode::{comparisons, transcode};
 use crate::operation::transcode_result::TranscodeResult;
@@ -209,9 +210,17 @@ impl TranscodeArguments {
     }
 
     fn into_options(self) -> anyhow::Result<(TranscodeOptions, parts::PartsArguments)> {
-        let change = self.changes.into_options()?;
         let hierarchy = self.hierarchy;
+        let mut rules: Vec<(PathPattern, Changes)> =
+            hierarchy.rule.iter().map(|text| rule(text)).collect::<Result<_, _>>()?;
+        rules.iter_mut().for_each(|(_, changes)| changes.inherit(&self.changes));
+        self.changes.check_dependent_options(rules.iter().map(|(_, changes)| changes))?;
+        let change = self.changes.into_options()?;
+        let rule = |(pattern, changes): (PathPattern, Changes)| -> anyhow::Result<Rule> {
+            Ok(Rule { pattern, change: changes.into_options()? })
+        };
         value::refuse_archive("DEST", &self.destination)?;
+        value::refuse_format("DEST", &self.destination)?;
         let options = TranscodeOptions {
             source: value::node_of(self.common.location("SOURCE", self.source)?, self.node.as_deref())?,
             destination: self.common.location("DEST", self.destination)?,
@@ -220,7 +229,6 @@ impl TranscodeArguments {
                 verify: self.verify,
                 quality: self.quality || !self.require.is_empty(),
                 requirements: self.require,
-        value::refuse_format("DEST", &self.destination)?;
                 dry_run: self.dry_run,
                 estimate: self.estimate,
                 overwrite: self.overwrite,
@@ -228,16 +236,16 @@ impl TranscodeArguments {
                 partitions: None,
             },
             change,
+            only: hierarchy.only,
             include: hierarchy.include,
             exclude: hierarchy.exclude,
-            rules: hierarchy.rule.iter().map(|text| rule(text)).collect::<Result<_, _>>()?,
+            rules: rules.into_iter().map(rule).collect::<Result<_, _>>()?,
             no_consolidate: hierarchy.no_consolidate,
         };
         Ok((options, self.parts))
     }
 }
 
-            only: hierarchy.only,
 /// A usage error where quality is asked for that cannot be measured.
 fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), OperationError> {
     if !options.run.quality {
@@ -291,7 +299,6 @@ struct Changes {
 
 impl Changes {
     fn into_options(self) -> anyhow::Result<ChangeOptions> {
-        self.check_dependent_options()?;
         let Changes { change, quantize, conversion } = self;
         let quantizes = quantize.is_asked_for();
         let nan_value = conversion.nan_value;
@@ -323,18 +330,34 @@ impl Changes {
         })
     }
 
-    /// Options that say how something is done, without the option that does it, are a mistake.
-    fn check_dependent_options(&self) -> anyhow::Result<()> {
+    /// Takes, for a rule that quantises, how it is done from the options of all arrays where the rule does not say.
+    fn inherit(&mut self, all: &Changes) {
+        if self.quantize.is_asked_for() {
+            self.quantize.form = self.quantize.form.or(all.quantize.form);
+            self.quantize.missing = self.quantize.missing.take().or(all.quantize.missing.clone());
+            self.quantize.no_workarounds |= all.quantize.no_workarounds;
+            self.conversion.nan_value = self.conversion.nan_value.take().or(all.conversion.nan_value.clone());
+        }
+    }
+
+    /// Options that say how something is done, without the option that does it here or in a rule, are a mistake.
+    fn check_dependent_options<'a>(&self, rules: impl Iterator<Item = &'a Changes>) -> anyhow::Result<()> {
         let Changes { change, quantize, conversion } = self;
-        let quantizes = quantize.is_asked_for();
-        let converts = quantizes || change.data_type.is_some();
+        let (mut quantizes, mut converts) = (quantize.is_asked_for(), change.data_type.is_some());
+        for rule in rules {
+            quantizes |= rule.quantize.is_asked_for();
+            converts |= rule.change.data_type.is_some();
+        }
+        converts |= quantizes;
         let for_quantize = [
             ("as", quantize.form.is_some()),
+            ("missing", quantize.missing.is_some()),
+            ("no-workarounds", quantize.no_workarounds),
+        ];
+        let for_own_quantize = [
             ("range", quantize.range.is_some()),
             ("scale", quantize.scale.is_some()),
             ("offset", quantize.offset.is_some()),
-            ("missing", quantize.missing.is_some()),
-            ("no-workarounds", quantize.no_workarounds),
         ];
         let for_conversion = [
             ("nan-value", conversion.nan_value.is_some()),
@@ -342,6 +365,7 @@ impl Changes {
             ("out-of-range", conversion.out_of_range.is_some()),
         ];
         super::require(quantizes, &for_quantize, "--quantize, --max-error or --step")?;
+        super::require(quantize.is_asked_for(), &for_own_quantize, "--quantize, --max-error or --step")?;
         super::require(converts, &for_conversion, "--quantize, --max-error, --step or --data-type")
     }
 }
@@ -355,7 +379,7 @@ struct RuleArguments {
 }
 
 /// Reads `GLOB: OPTIONS`, the options as a shell would split them.
-fn rule(text: &str) -> anyhow::Result<Rule> {
+fn rule(text: &str) -> anyhow::Result<(PathPattern, Changes)> {
     let usage = |reason: String| {
         OperationError::usage(format!("--rule `{text}`: {reason}"))
             .with_help("give a pattern, a colon and options: '**/temperature: --quantize uint8'")
@@ -376,7 +400,8 @@ fn rule(text: &str) -> anyhow::Result<Rule> {
         let reason = format!("--{option} is for the whole of DEST, not for some of its arrays");
         return Err(usage(reason).into());
     }
-    Ok(Rule { pattern, change: changes.into_options()? })
+    changes.check_dependent_options([].into_iter())?;
+    Ok((pattern, changes))
 }
 
 impl QuantizeArguments {
