@@ -1,4 +1,4 @@
-//! Which arrays of a hierarchy say where the others lie, and with what they are computed.
+//! Arrays of a hierarchy that say where the others lie, or are computed with them.
 
 use std::collections::HashSet;
 
@@ -15,52 +15,52 @@ pub(super) struct Member<'a> {
     pub attributes: &'a Object,
 }
 
-/// Arrays that say where the others lie, by their paths.
-pub(super) struct Coordinates {
-    /// Arrays of one dimension of their own name, and what the attributes `coordinates`, `bounds`, `climatology` and
-    /// `grid_mapping` of a group and its arrays name (CF conventions 5 and 7.1).
-    located: HashSet<String>,
-    /// What `formula_terms` and `cell_measures` name: with the others, what must not be rounded (CF conventions 8.4).
-    computed_with: HashSet<String>,
-}
+/// Attributes that name other variables (CF conventions 3.4, 5 and 7).
+const NAMING: [&str; 7] = [
+    "coordinates",
+    "bounds",
+    "climatology",
+    "cell_measures",
+    "ancillary_variables",
+    "grid_mapping",
+    "formula_terms",
+];
+
+/// Of these each name comes behind a key, which is none.
+const WITH_KEYS: [&str; 2] = ["cell_measures", "formula_terms"];
+
+/// Arrays that say where others lie or are computed with them, by their paths: they are not quantised or rounded unasked.
+pub(super) struct Coordinates(HashSet<String>);
 
 impl Coordinates {
-    /// Those of a hierarchy.
+    /// Those of a hierarchy: arrays of one dimension of their own name, and what attributes name.
     pub(super) fn of(members: &[Member<'_>]) -> Self {
-        let mut located = named(members, &["coordinates", "bounds", "climatology", "grid_mapping"]);
+        let mut found: HashSet<String> = members.iter().flat_map(named).collect();
         let own = members.iter().filter(|member| {
             let name = member.path.rsplit_once('/').map_or(member.path, |(_, name)| name);
             member.array.is_some_and(|array| is_of_its_own_dimension(array, member.attributes, name))
         });
-        located.extend(own.map(|member| member.path.to_owned()));
-        Coordinates { located, computed_with: named(members, &["formula_terms", "cell_measures"]) }
+        found.extend(own.map(|member| member.path.to_owned()));
+        Coordinates(found)
     }
 
-    /// Whether an array says where others lie.
-    pub(super) fn locates(&self, path: &str) -> bool {
-        self.located.contains(path)
-    }
-
-    /// Whether the domain is described or computed with an array.
-    pub(super) fn of_domain(&self, path: &str) -> bool {
-        self.located.contains(path) || self.computed_with.contains(path)
+    /// Whether an array is one of them.
+    pub(super) fn contains(&self, path: &str) -> bool {
+        self.0.contains(path)
     }
 }
 
-/// What attributes name in the group that they stand in.
-fn named(members: &[Member<'_>], attributes: &[&str]) -> HashSet<String> {
-    let mut found = HashSet::new();
-    for member in members {
-        let parent = member.path.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let group = if member.array.is_some() { parent } else { member.path.trim_end_matches('/') };
-        for attribute in attributes {
-            let named = member.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
-            found.extend(
-                named.split_whitespace().map(|name| format!("{group}/{}", name.trim_end_matches(':'))),
-            );
-        }
-    }
-    found
+/// The paths that a member's attributes name, in the group that it stands in.
+pub(super) fn named(member: &Member<'_>) -> Vec<String> {
+    let parent = member.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let group = if member.array.is_some() { parent } else { member.path.trim_end_matches('/') };
+    let of = |attribute: &&str| {
+        let names = member.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
+        let has_keys = WITH_KEYS.contains(attribute);
+        let names = names.split_whitespace().filter(move |name| !(has_keys && name.ends_with(':')));
+        names.map(|name| format!("{group}/{}", name.trim_end_matches(':'))).collect::<Vec<_>>()
+    };
+    NAMING.iter().flat_map(of).collect()
 }
 
 fn is_of_its_own_dimension(array: &ArrayMetadata, attributes: &Object, name: &str) -> bool {

@@ -30,6 +30,8 @@ pub struct TranscodeResult {
     pub totals: Totals,
     /// With `--dry-run`, the objects that would be made.
     pub plan: Option<PlannedObjects>,
+    /// Paths of arrays that are not quantised or rounded as others are: coordinates, and what CF attributes name.
+    pub spared: Vec<String>,
     /// Findings that did not stop the run.
     pub warnings: Vec<Diagnostic>,
 }

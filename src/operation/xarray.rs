@@ -48,6 +48,20 @@ pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
     }
 }
 
+/// NaN in the form of a masked value: base64 of as many bytes, or JSON's word for it.
+pub(super) fn nan_like(masked: &Json) -> Json {
+    if let Some([only]) = masked.as_array() {
+        return Json::Array(vec![nan_like(only)]);
+    }
+    let bytes = masked.as_str().and_then(base64::decode);
+    Json::from(match bytes.map(|bytes| bytes.len()) {
+        Some(2) => base64::encode(&half::f16::NAN.to_le_bytes()),
+        Some(4) => base64::encode(&f32::NAN.to_le_bytes()),
+        Some(8) => base64::encode(&f64::NAN.to_le_bytes()),
+        _ => "NaN".to_owned(),
+    })
+}
+
 /// A masked value as the attribute of v3 has it; `None` for types that xarray does not decode there.
 pub(super) fn encode(data_type: &DataType, value: &FillValue) -> Option<Json> {
     let double = |component: crate::element::NumberType, bytes: &[u8]| {

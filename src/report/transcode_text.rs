@@ -141,6 +141,10 @@ pub(super) fn sums(result: &TranscodeResult) -> Vec<(&'static str, String)> {
     if result.totals.other_keys > 0 {
         members.push(("other keys", format!("{}, copied", count(result.totals.other_keys))));
     }
+    if !result.spared.is_empty() {
+        let names: Vec<&str> = result.spared.iter().map(|path| path.trim_start_matches('/')).collect();
+        members.push(("spared", format!("{} (`--include NAME` takes one)", names.join(", "))));
+    }
     if let Some(dropped) = dropped_of_all(&arrays) {
         members.push(("dropped", dropped));
     }

@@ -265,7 +265,7 @@ fn kept_bits_of_a_hierarchy_leave_its_domain_alone_and_are_told_of_in_each_group
         let values = (0..elements).flat_map(|place| (1.0_f32 + f32::from(place) / 7.0).to_le_bytes());
         let size = if data_type == "float16" { 2 } else { 4 };
         let bytes: Vec<u8> =
-            if data_type == "float32" { values.collect() } else { vec![1; 4 * usize::from(elements)] };
+            if data_type == "float32" { values.collect() } else { vec![1; size * usize::from(elements)] };
         test.write(&format!("s/{name}/c{}", "/0".repeat(shape.len())), bytes);
     };
     test.write("s/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);

@@ -570,3 +570,39 @@ fn absent_chunks_that_are_written_out_are_verified_by_what_their_code_is_decoded
     }
     assert!(written_out > 0, "no fill value was lost: nothing was tried");
 }
+
+#[test]
+fn attributes_that_mask_values_follow_the_codes() {
+    let test = CliTest::new();
+    let attributes = |name: &str| -> Value {
+        serde_json::from_slice::<Value>(&test.read(&format!("{name}/zarr.json"))).unwrap()["attributes"]
+            .take()
+    };
+    let write = |attributes: &str| {
+        write_values(&test, "a", "\"NaN\"", &[0.0, 1.0, 2.0, 1e20]);
+        let document = String::from_utf8(test.read("a/zarr.json")).unwrap();
+        test.write(
+            "a/zarr.json",
+            document.replace("\"attributes\":{}", &format!("\"attributes\":{attributes}")),
+        );
+    };
+    // 1e20 as xarray writes it: a float64 in base64.
+    for (value, nan) in [("\"QIy1eB2vFUQ=\"", "AAAAAAAA+H8="), ("1e20", "NaN")] {
+        write(&format!(r#"{{"_FillValue":{value},"missing_value":1e20,"valid_max":9,"units":"K"}}"#));
+        let arguments = ["--quantize", "uint8", "--missing", "auto", "--overwrite", "a"];
+        let result = quantise(&test, &[&arguments[..], &["b"]].concat());
+        assert_eq!(codes(&result), ["ZC309"]);
+        assert_eq!(attributes("b"), json!({"_FillValue": nan, "valid_max": 9, "units": "K"}));
+        let result = quantise(&test, &[&arguments[..], &["--as", "cf", "c"]].concat());
+        let message = &result["warnings"][0]["message"];
+        let said =
+            "attributes follow the codes: `_FillValue` becomes 0, `missing_value` goes, `valid_max` goes";
+        assert_eq!(message, said);
+        assert_eq!(attributes("c").get("valid_max"), None);
+    }
+    // A value that is within a given range may be in the data: who masks it must know it.
+    write(r#"{"_FillValue":1}"#);
+    let given = ["--quantize", "uint8", "--range", "0,2", "--out-of-range", "clamp", "a", "d"];
+    assert_eq!(codes(&quantise(&test, &given)), ["ZC303"]);
+    assert_eq!(attributes("d"), json!({"_FillValue": 1}));
+}

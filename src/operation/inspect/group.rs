@@ -144,7 +144,7 @@ fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
 fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
     let is_float = matches!(&array.data_type, Some(DataType::Number(number)) if number.is_float());
     let is_packed = array.metadata.as_ref().is_some_and(|own| is_packed(&own.codecs));
-    is_float && !is_packed && !coordinates.locates(&array.place.path)
+    is_float && !is_packed && !coordinates.contains(&array.place.path)
 }
 
 /// What was found in the chunks of one array, and the findings about its chunks.

@@ -3,6 +3,7 @@
 pub(super) mod first_pass;
 mod fit;
 mod grid;
+pub(super) mod masking;
 pub(super) mod measure;
 pub(super) mod quantization;
 pub(super) mod range;

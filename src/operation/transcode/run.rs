@@ -399,6 +399,7 @@ impl Whole<'_> {
             totals: Totals::of(&nodes, self.source.other_keys.len() as u64),
             nodes,
             plan: None,
+            spared: self.source.spared.clone(),
             warnings,
         }
     }

@@ -13,6 +13,9 @@ use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest, Slice
 use crate::operation::pattern::PathPattern;
 use crate::operation::quantize::survey::Survey;
 
+const SPARED: &str = "coordinates and what CF attributes of others name are changed where `--include` or `--rule` \
+                      names them without `*`";
+
 /// An array of SOURCE.
 #[derive(Debug)]
 pub(super) struct SourceArray {
@@ -48,9 +51,6 @@ pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), Op
     Ok(())
 }
 
-/// What was asked for applies to some array; else what was meant is not there.
-pub(super) fn check_applied(
-    options: &TranscodeOptions,
 /// The error of a pattern that takes no array.
 pub(super) fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
     let help = if pattern.to_string().contains(',') {
@@ -61,17 +61,21 @@ pub(super) fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
     OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(help)
 }
 
+/// What was asked for applies to some array; else what was meant is not there.
+pub(super) fn check_applied(
+    options: &TranscodeOptions,
     arrays: &[SourceArray],
     store: &str,
 ) -> Result<(), OperationError> {
     let any = |applies: &dyn Fn(&ChangeOptions) -> bool| arrays.iter().any(|array| applies(&array.change));
     if options.change.quantize.is_some() && !any(&|chosen| chosen.quantize.is_some()) {
-        return Err(OperationError::data(format!("`{store}` has no float array to quantise"))
-            .with_help("coordinates are quantised where `--include` names them"));
+        return Err(
+            OperationError::data(format!("`{store}` has no float array to quantise")).with_help(SPARED)
+        );
     }
     if options.change.keep_bits.is_some() && !any(&|chosen| chosen.keep_bits.is_some()) {
         return Err(OperationError::data(format!("`{store}` has no float array whose bits can be rounded"))
-            .with_help("coordinates, bounds and what formula_terms or cell_measures name stay as they are"));
+            .with_help(SPARED));
     }
     if options.change.unpack && !any(&|chosen| chosen.unpack) {
         return Err(OperationError::data(format!("`{store}` has no array to unpack"))
@@ -174,13 +178,14 @@ fn is_left(options: &TranscodeOptions, path: &str) -> bool {
     (options.include.is_empty() || any(&options.include)) && !any(&options.exclude)
 }
 
-/// What changes in an array: the options of the command line if it is left, with those of each rule that takes it over them.
+/// What changes in an array: the options of the command line if it is left, with those of each rule that takes it over them;
+/// and whether it is spared values that are quantised or rounded, since others need it as it is.
 pub(super) fn change_of(
     options: &TranscodeOptions,
     path: &str,
     source: &OpenedArray,
     coordinates: &Coordinates,
-) -> ChangeOptions {
+) -> (ChangeOptions, bool) {
     let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
     let is_excluded = options.exclude.iter().any(|pattern| pattern.matches(path));
     let mut chosen =
@@ -188,8 +193,8 @@ pub(super) fn change_of(
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
-    if !is_float || (coordinates.locates(path) && !is_named) {
-        chosen.quantize = None;
+    if !is_float {
+        (chosen.quantize, chosen.keep_bits) = (None, None);
     }
     if chosen.unpack && !unpack::applies(source) {
         chosen.unpack = false;
@@ -203,14 +208,16 @@ pub(super) fn change_of(
             chosen.override_by(&rule.change);
         }
     }
-    if !is_float || coordinates.of_domain(path) {
-        chosen.keep_bits = None;
+    let is_spared =
+        coordinates.contains(path) && !is_named && (chosen.quantize.is_some() || chosen.keep_bits.is_some());
+    if is_spared {
+        (chosen.quantize, chosen.keep_bits) = (None, None);
     }
     // What says how values are converted, where none are.
     if chosen.quantize.is_none() && chosen.data_type.is_none() && !chosen.unpack {
         (chosen.rounding, chosen.out_of_range, chosen.nan_value) = (None, None, None);
     }
-    chosen
+    (chosen, is_spared)
 }
 
 /// Of lengths by the names of dimensions those of the array's own.

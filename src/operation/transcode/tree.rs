@@ -41,6 +41,8 @@ pub(super) struct Source {
     pub groups: Vec<GroupReading>,
     /// Keys that belong to no node.
     pub other_keys: Vec<String>,
+    /// Arrays that are not quantised or rounded as others are, since these need them as they are.
+    pub spared: Vec<String>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -87,6 +89,7 @@ impl Source {
             arrays: vec![array],
             groups: Vec::new(),
             other_keys: Vec::new(),
+            spared: Vec::new(),
             warnings: Vec::new(),
         })
     }
@@ -118,12 +121,12 @@ impl Source {
                             members,
                             &mut group.diagnostics,
                         );
-                    }
-                }
-                NodeContent::Implicit | NodeContent::Broken => {}
                         let mut old: Vec<_> = tell_of_ome(&group.attributes).into_iter().collect();
                         group.place.locate(&mut old, ".zattrs");
                         group.diagnostics.extend(old);
+                    }
+                }
+                NodeContent::Implicit | NodeContent::Broken => {}
             }
             if options.change.zarr_format == Some(3) && format_of(&node.content) == Some(2) {
                 let found = check_name(&node.place, Some(3));
@@ -165,8 +168,7 @@ impl Source {
         }
         warnings.extend(uncopied_links(&store, &links));
         warnings.extend(not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
-        let paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
-        selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let mut paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
         let open = |reading| opened(reading).map(as_source);
         let mut arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
         if !options.only.is_empty() {
@@ -178,11 +180,13 @@ impl Source {
         }
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
         let coordinates = coordinates(&paths, &arrays, &groups);
+        let mut spared = Vec::new();
         let mut arrays: Vec<SourceArray> = paths
             .into_iter()
             .zip(arrays)
             .map(|(path, opened)| {
-                let change = selection::change_of(options, &path, &opened, &coordinates);
+                let (change, is_spared) = selection::change_of(options, &path, &opened, &coordinates);
+                spared.extend(is_spared.then(|| path.clone()));
                 let container = container::default_name();
                 SourceArray { path, opened, change, container, settled: None, surveyed: None, present: None }
             })
@@ -191,14 +195,14 @@ impl Source {
         let of_groups: Vec<String> = groups.iter().map(|group| group.place.path.clone()).collect();
         container::name(&mut arrays, &of_groups);
         selection::check_applied(options, &arrays, &store)?;
+        images::check(&arrays, &groups)?;
         other_keys.sort_unstable();
-        Ok(Source { node, document_key, arrays, groups, other_keys, warnings })
+        Ok(Source { node, document_key, arrays, groups, other_keys, spared, warnings })
     }
 }
 
 fn format_of(content: &NodeContent) -> Option<u64> {
     match content {
-        images::check(&arrays, &groups)?;
         NodeContent::Array(array) => Some(array.zarr_format),
         NodeContent::Group(group) => Some(group.zarr_format),
         NodeContent::Implicit | NodeContent::Broken => None,

@@ -47,9 +47,9 @@ pub(in crate::operation) struct BitRounding {
     pub number_type: NumberType,
     /// Whether absent elements are NaN.
     pub fill_is_nan: bool,
-    /// The name of the variable that tells how, in the array's group.
     /// Whether they are infinite.
     pub fill_is_infinite: bool,
+    /// The name of the variable that tells how, in the array's group.
     pub container: String,
 }
 

@@ -26,8 +26,11 @@ use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{Draft, Planned, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, Compression, KeepBits, QuantizeForm, RunOptions};
+use crate::operation::options::{
+    ChangeOptions, Compression, KeepBits, QuantizeForm, QuantizeOptions, RunOptions,
+};
 use crate::operation::quantize::first_pass::FirstPass;
+use crate::operation::quantize::masking::{changed_masks, mask_by_nan};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::{Request, refuse_packed};
@@ -199,12 +202,12 @@ impl Planner<'_> {
             // Of a type that may not be taken nothing is said.
             warnings.retain(|known| quantization.is_target_settled || !known.is(code::CAST_VALUE_LOSSY));
             warnings.extend(quantization.warnings.iter().cloned());
-            if let Some(packed) = packed_warning(quantization) {
-                // It says of the codes' type what is said of any.
-                warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
             warnings.extend(quantization.few_codes_warning());
             let [before, after] = [&source.metadata, &destination.metadata].map(|side| &side.attributes);
             warnings.extend(changed_masks(before, after));
+            if let Some(packed) = packed_warning(quantization) {
+                // It says of the codes' type what is said of any.
+                warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
                 warnings.push(packed);
             }
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
@@ -365,6 +368,10 @@ impl Planner<'_> {
                 refuse_packed(&draft.codecs, "--codecs")?;
             }
             change::refuse_bound_codecs(self.options, draft, (quantization.source, quantization.target))?;
+            let asked = self.options.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Codecs);
+            if asked.is_some_and(QuantizeOptions::knows_missing) {
+                mask_by_nan(draft);
+            }
             return quantized(quantization, draft);
         }
         if let Some(keep) = self.options.keep_bits {
