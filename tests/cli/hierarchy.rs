@@ -416,3 +416,22 @@ fn only_some_arrays_are_written_with_what_they_need() {
     run(&["--finish"]).succeeds();
     assert_eq!(test.all_files("p"), test.all_files("b"));
 }
+
+#[test]
+fn what_holds_for_all_arrays_holds_for_those_of_rules() {
+    let test = tree();
+    let run = |options: &[&str], name: &str| {
+        test.run(["transcode", "--json"].iter().chain(options).chain(&["a", name])).succeeds().json()
+    };
+    let rule = ["--rule", "temperature: --max-error 0.1"];
+    let result =
+        run(&[&rule[..], &["--as", "cf", "--missing", "255", "--rounding", "towards-zero"]].concat(), "b");
+    let found = &node(&result, "/temperature")["quantization"];
+    assert_eq!((&found["as"], &found["nan"]), (&json!("cf"), &json!(1)));
+    assert_eq!(node(&result, "/deep/salt")["route"], "copy");
+    let own = ["--as", "cf", "--rule", "temperature: --max-error 0.1 --as plain"];
+    let result = run(&own, "c");
+    assert_eq!(node(&result, "/temperature")["quantization"]["as"], "plain");
+    test.run(["transcode", "--as", "cf", "--rule", "x: --compress none", "a", "d"]).fails(2, &["--as needs"]);
+    test.run(["transcode", "--range", "0,1", "a", "d"].iter().chain(&rule)).fails(2, &["--range needs"]);
+}
