@@ -592,6 +592,8 @@ fn attributes_that_mask_values_follow_the_codes() {
         let arguments = ["--quantize", "uint8", "--missing", "auto", "--overwrite", "a"];
         let result = quantise(&test, &[&arguments[..], &["b"]].concat());
         assert_eq!(codes(&result), ["ZC309"]);
+        let message = "attributes follow the codes: `_FillValue` becomes NaN, `missing_value` goes";
+        assert_eq!(result["warnings"][0]["message"], message);
         assert_eq!(attributes("b"), json!({"_FillValue": nan, "valid_max": 9, "units": "K"}));
         let result = quantise(&test, &[&arguments[..], &["--as", "cf", "c"]].concat());
         let message = &result["warnings"][0]["message"];

@@ -27,7 +27,8 @@ pub(in crate::operation) fn changed_masks(source: &Object, destination: &Object)
         match (source.get(name), destination.get(name)) {
             (Some(_), None) => said.push(format!("`{name}` goes")),
             (Some(before), Some(after)) if !before.same_value(after) => {
-                said.push(format!("`{name}` becomes {}", after.to_string_compact()));
+                let shown = if *after == nan_like(before) { "NaN" } else { &after.to_string_compact() };
+                said.push(format!("`{name}` becomes {shown}"));
             }
             _ => {}
         }
