@@ -39,8 +39,8 @@ pub enum ValueChange {
     },
     /// `bitround`, which leads the destination, is replaced by one kernel with error figures.
     KeepBits(Box<KeepBits>),
-    /// Packed integers become floats by CF attributes.
-    Unpack(Box<Unpack>),
+    /// Packed integers become floats by CF attributes, and what more is done to those.
+    Unpack(Box<Unpack>, Box<ValueChange>),
 }
 
 impl ValueChange {
@@ -49,7 +49,33 @@ impl ValueChange {
         match self {
             ValueChange::Quantize { codecs, .. } => *codecs,
             ValueChange::KeepBits(_) => 1,
-            ValueChange::None | ValueChange::DataType(_) | ValueChange::Unpack(_) => 0,
+            ValueChange::Unpack(_, then) => then.num_codecs(),
+            ValueChange::None | ValueChange::DataType(_) => 0,
+        }
+    }
+
+    /// What is done to floats, once they are unpacked.
+    pub fn of_floats(&self) -> &ValueChange {
+        match self {
+            ValueChange::Unpack(_, then) => then,
+            own => own,
+        }
+    }
+
+    /// This, and then another.
+    #[must_use]
+    pub fn then(self, next: ValueChange) -> ValueChange {
+        match self {
+            ValueChange::Unpack(unpack, _) => ValueChange::Unpack(unpack, Box::new(next)),
+            _ => next,
+        }
+    }
+
+    /// How integers become floats, where they do.
+    pub fn unpacking(&self) -> Option<&Unpack> {
+        match self {
+            ValueChange::Unpack(unpack, _) => Some(unpack),
+            _ => None,
         }
     }
 }
@@ -359,7 +385,7 @@ pub struct ConversionBuffers {
 /// Proves that the codecs that lead a chain are those that the kernel of a change stands for.
 fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindError> {
     let mut places = (0..change.num_codecs()).map(|place| (place, chain.codecs().get(place)));
-    let rounds = matches!(change, ValueChange::KeepBits(_));
+    let rounds = matches!(change.of_floats(), ValueChange::KeepBits(_));
     let is_other = |(_, codec): &(usize, Option<&super::BoundCodec>)| {
         let is_one = match codec.map(|codec| codec.codec.role()) {
             Some(Role::ScaleOffset(_) | Role::Cast { .. }) => !rounds,

@@ -4,7 +4,10 @@ use super::error::OperationError;
 use super::missing;
 use super::open::OpenedArray;
 use super::options::{CfOptions, Missing};
+use super::quantize::range::FloatType;
+use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
+use crate::kernel::Rounding;
 use crate::kernel::missing::MissingFilter;
 use crate::kernel::unpack::Unpack;
 use crate::metadata::json::{Json, Number, Object};
@@ -111,6 +114,59 @@ fn unpacking(
     }
     let (scale_factor, add_offset) = (scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0));
     Ok(Some(Unpack::new(codes, floats, scale_factor, add_offset, Vec::new())))
+}
+
+/// How the integers of an array become floats by its attributes, those that they declare missing NaN; `None` where it is not
+/// packed. The type is that asked for, or float32 for codes of up to 16 bits and float64 for wider ones.
+pub(super) fn packing(
+    source: &OpenedArray,
+    floats: Option<&DataType>,
+) -> Result<Option<Unpack>, OperationError> {
+    let attributes = &source.metadata.attributes;
+    let (scale_factor, add_offset) = (factor("scale_factor", attributes)?, factor("add_offset", attributes)?);
+    let codes = source.data_type.number().filter(|number_type| !number_type.is_float());
+    let (Some(codes), true) = (codes, scale_factor.is_some() || add_offset.is_some()) else {
+        return Ok(None);
+    };
+    let floats = unpacked_type(codes, floats)?;
+    let declared = missing::declared_type(codes, attributes);
+    let missing: Vec<i128> = ["_FillValue", "missing_value"]
+        .into_iter()
+        .filter_map(|name| attributes.get(name))
+        .flat_map(|json| json.as_array().map_or_else(|| vec![json.clone()], <[Json]>::to_vec))
+        .filter_map(|json| json.as_number()?.as_integral_i128())
+        .map(|code| if declared == codes { code } else { wrapped(code, declared) })
+        .collect();
+    let (scale_factor, add_offset) = (scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0));
+    Ok(Some(Unpack::new(declared, floats, scale_factor, add_offset, missing)))
+}
+
+/// The bits of the float that absent elements are.
+pub(super) fn unpacked_fill(source: &OpenedArray, unpack: &Unpack) -> u64 {
+    let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
+    let float = FloatType(unpack.target());
+    float.bits(float.round(unpack.value_of_bits(bits), Rounding::NearestEven))
+}
+
+/// The type of the values: what is asked for, or float32 for codes of up to 16 bits and float64 for wider ones.
+fn unpacked_type(codes: NumberType, asked: Option<&DataType>) -> Result<NumberType, OperationError> {
+    let by_width = if codes.bits() <= 16 { ElementType::Float32 } else { ElementType::Float64 };
+    let Some(asked) = asked else { return Ok(NumberType::of(by_width)) };
+    let wide = |float: &NumberType| matches!(float.element(), ElementType::Float32 | ElementType::Float64);
+    asked.number().filter(wide).ok_or_else(|| {
+        OperationError::data(format!("CF attributes unpack to float32 or float64, not to {asked}"))
+            .with_help("leave --data-type out, and change the type of the result in a second run")
+    })
+}
+
+/// A code as its type holds it: -1 is 255 where bytes are declared unsigned.
+fn wrapped(code: i128, codes: NumberType) -> i128 {
+    match codes.integer_bounds() {
+        Some((least, greatest)) if !(least..=greatest).contains(&code) => {
+            (code - least).rem_euclid(greatest - least + 1) + least
+        }
+        _ => code,
+    }
 }
 
 /// The attribute of this name as a number; an error of the data where it is something else.

@@ -4,12 +4,14 @@ use crate::codec::element_bits;
 use crate::codec::fault::number_value;
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
+use crate::kernel::Rounding;
 use crate::kernel::missing::{MissingCount, MissingFilter};
 use crate::kernel::unpack::Unpack;
 use crate::operation::cf::CfView;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::CfOptions;
+use crate::operation::quantize::range::FloatType;
 
 /// Elements that are looked up at a time: some tiles of the kernels.
 const LOOKED_UP: usize = 1 << 13;
@@ -81,15 +83,21 @@ impl CfNumbers {
     }
 
     fn unpacked(&self, numbers: &[u8], visit: &mut impl FnMut(&[u8])) {
-        let Some(unpack) = &self.unpack else { return visit(numbers) };
-        let (size, target_size) = (unpack.source().size(), unpack.target().size());
-        let mut values = vec![0.0_f64; (numbers.len() / size).min(LOOKED_UP)];
-        for piece in numbers.chunks(LOOKED_UP * size) {
-            let values = bytemuck::cast_slice_mut::<f64, u8>(&mut values);
-            let length = piece.len() / size * target_size;
-            unpack.convert(piece, &mut values[..length]);
-            visit(&values[..length]);
+        match &self.unpack {
+            Some(unpack) => unpacked(unpack, numbers, visit),
+            None => visit(numbers),
         }
+    }
+}
+
+fn unpacked(unpack: &Unpack, numbers: &[u8], visit: &mut impl FnMut(&[u8])) {
+    let (size, target_size) = (unpack.source().size(), unpack.target().size());
+    let mut values = vec![0.0_f64; (numbers.len() / size).min(LOOKED_UP)];
+    for piece in numbers.chunks(LOOKED_UP * size) {
+        let values = bytemuck::cast_slice_mut::<f64, u8>(&mut values);
+        let length = piece.len() / size * target_size;
+        unpack.convert(piece, &mut values[..length]);
+        visit(&values[..length]);
     }
 }
 
@@ -98,6 +106,8 @@ impl CfNumbers {
 pub(super) enum Numbers {
     /// As they are.
     Own(NumberType),
+    /// As the floats that CF attributes make of them.
+    Unpacked(Box<Unpack>),
     /// By a table of float32, which holds every value of the type: an entry for each pattern of this many bytes.
     Table(usize, Vec<f32>),
 }
@@ -125,6 +135,7 @@ impl Numbers {
     pub(super) fn number_type(&self) -> NumberType {
         match self {
             Numbers::Own(number_type) => *number_type,
+            Numbers::Unpacked(unpack) => unpack.target(),
             Numbers::Table(..) => NumberType::of(ElementType::Float32),
         }
     }
@@ -133,6 +144,7 @@ impl Numbers {
     pub(super) fn size(&self) -> usize {
         match self {
             Numbers::Own(number_type) => number_type.size(),
+            Numbers::Unpacked(unpack) => unpack.source().size(),
             Numbers::Table(size, _) => *size,
         }
     }
@@ -142,13 +154,21 @@ impl Numbers {
         let bits = element_bits(element);
         match self {
             Numbers::Own(_) => bits,
+            Numbers::Unpacked(unpack) => {
+                let float = FloatType(unpack.target());
+                float.bits(float.round(unpack.value_of_bits(bits), Rounding::NearestEven))
+            }
             Numbers::Table(_, values) => u64::from(look_up(values, bits).to_bits()),
         }
     }
 
     /// Gives elements to `visit` as numbers, piece by piece.
     pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) {
-        let Numbers::Table(size, values) = self else { return visit(elements) };
+        let (size, values) = match self {
+            Numbers::Own(_) => return visit(elements),
+            Numbers::Unpacked(unpack) => return unpacked(unpack, elements, &mut visit),
+            Numbers::Table(size, values) => (size, values),
+        };
         let mut numbers = Vec::with_capacity(LOOKED_UP.min(elements.len() / size));
         for piece in elements.chunks(LOOKED_UP * size) {
             numbers.clear();

@@ -324,8 +324,11 @@ impl TranscodeOptions {
 impl ChangeOptions {
     /// Takes what a rule says instead of what was said before; what contradicts it goes.
     pub fn override_by(&mut self, rule: &ChangeOptions) {
-        if rule.quantize.is_some() || rule.keep_bits.is_some() || rule.data_type.is_some() || rule.unpack {
-            (self.quantize, self.keep_bits, self.data_type, self.unpack) = (None, None, None, false);
+        let is_of_floats = rule.quantize.is_some() || rule.keep_bits.is_some();
+        if is_of_floats || rule.data_type.is_some() || rule.unpack {
+            (self.quantize, self.keep_bits, self.data_type) = (None, None, None);
+            // What is unpacked may be quantised or rounded.
+            self.unpack &= is_of_floats;
         }
         if rule.codecs.is_some() {
             self.compress = None;

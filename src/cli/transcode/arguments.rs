@@ -87,7 +87,9 @@ pub(super) struct ChangeArguments {
     pub(super) dimension_names: Option<Vec<String>>,
 
     /// Plain floats: drop scale_offset and cast_value, or apply the CF attributes
-    #[arg(long, conflicts_with_all = ["quantize", "max_error", "step"])]
+    ///
+    /// With --quantize, --max-error, --step or --keep-bits, values are unpacked first, in the same pass.
+    #[arg(long)]
     pub(super) unpack: bool,
 
     /// Write chunks that hold only the fill value
@@ -154,7 +156,7 @@ pub(super) struct QuantizeArguments {
     /// The codec bitround, which compressors thank for, and the attributes of CF 8.4. `auto` reads all values first and
     /// takes the bits that keep the share P of the bitwise real information along every dimension (Klöwer et al. 2021).
     #[arg(long, value_name = "N|auto[:P]", value_parser = value::keep_bits,
-          conflicts_with_all = ["data_type", "quantize", "max_error", "step", "unpack"])]
+          conflicts_with_all = ["data_type", "quantize", "max_error", "step"])]
     pub(super) keep_bits: Option<KeepBits>,
 
     /// How the codes are written

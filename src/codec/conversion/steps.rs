@@ -25,8 +25,9 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
             let size = kernel.number_type().size();
             program.push(ValueStep::KeepBits(kernel.clone()), StepOrigin::DataType, size);
         }
-        ValueChange::Unpack(unpack) => {
+        ValueChange::Unpack(unpack, then) => {
             program.push(ValueStep::Unpack(unpack.clone()), StepOrigin::DataType, unpack.target().size());
+            push_change(program, then);
         }
     }
 }

@@ -66,7 +66,7 @@ impl Suggesting<'_> {
         };
         let quantization = pass.settle(&request)?;
         progress.start("measuring", Some(present.len().saturating_mul(side.chunk_bytes())));
-        let figures = measure::figures(side, &quantization, driver, progress);
+        let figures = measure::figures(side, (None, &quantization), driver, progress);
         progress.finish();
         let figures = figures
             .map_err(|found| fault::explain(found, &side.metadata, &source.store, Some(&quantization)))?;

@@ -54,7 +54,7 @@ impl FirstPass<'_> {
                 if quantization.is_proved {
                     return Ok(absent);
                 }
-                let stored = self.measure(&side, quantization, &driver)?;
+                let stored = self.measure(&side, request, quantization, &driver)?;
                 Ok(absent.max(stored + quantization.cf_rounding()))
             };
             keep(max_error, fit, |fit| request.settle(target, &survey, fit), error)
@@ -82,14 +82,17 @@ impl FirstPass<'_> {
         driver: &Driver,
     ) -> Result<(Survey, u64), OperationError> {
         let source = request.source;
-        let declared = missing::declared(source, request.number_type);
+        let declared = match request.unpack {
+            Some(_) => Vec::new(),
+            None => missing::declared(source, request.number_type),
+        };
         let (scan, declared) = scans(request.number_type, &request.missing, &declared);
         let reads_values = request.needs_first_pass();
         if !reads_values && request.fill_is_nan() {
             return Ok((Survey::default(), 0));
         }
-        let surveyor =
-            Surveyor { source: side, lacks_chunks: self.lacks_chunks, reads_values, scan, declared };
+        let (lacks_chunks, numbers) = (self.lacks_chunks, request.numbers());
+        let surveyor = Surveyor { source: side, numbers, lacks_chunks, reads_values, scan, declared };
         self.progress.start("first pass", Some(self.present.len().saturating_mul(side.chunk_bytes())));
         let survey = surveyor.run(driver, self.progress);
         self.progress.finish();
@@ -100,11 +103,12 @@ impl FirstPass<'_> {
     fn measure(
         &self,
         side: &StoredArray,
+        request: &Request<'_>,
         quantization: &Quantization,
         driver: &Driver,
     ) -> Result<f64, OperationError> {
         self.progress.start("measuring", Some(self.present.len().saturating_mul(side.chunk_bytes())));
-        let figures = measure::figures(side, quantization, driver, self.progress);
+        let figures = measure::figures(side, (request.unpack.as_ref(), quantization), driver, self.progress);
         self.progress.finish();
         let store = side.node.name();
         figures

@@ -7,18 +7,20 @@ use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
 use crate::kernel::quantize::QuantizeFigures;
+use crate::kernel::unpack::Unpack;
 
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
 struct Buffers {
     read: ReadBuffers,
+    floats: Vec<u8>,
     codes: Vec<u8>,
 }
 
-/// The figures of all elements that are stored.
+/// The figures of all elements that are stored, once they are unpacked.
 pub(in crate::operation) fn figures(
     side: &StoredArray,
-    quantization: &Quantization,
+    (unpack, quantization): (Option<&Unpack>, &Quantization),
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<QuantizeFigures, ChunkFault> {
@@ -30,9 +32,14 @@ pub(in crate::operation) fn figures(
         &[side],
         |buffers, index| {
             let mut figures = QuantizeFigures::default();
-            let Buffers { read, codes } = buffers;
+            let Buffers { read, floats, codes } = buffers;
             side.each(index, read, |subchunk, elements| {
-                let Some(elements) = elements else { return Ok(()) };
+                let Some(mut elements) = elements else { return Ok(()) };
+                if let Some(unpack) = unpack {
+                    floats.resize(elements.len() / unpack.source().size() * source_size, 0);
+                    unpack.convert(elements, floats);
+                    elements = floats;
+                }
                 codes.resize(elements.len() / source_size * target_size, 0);
                 kernel.convert(elements, codes, &mut figures).map_err(|fault| {
                     element_fault(subchunk, fault, elements, quantization.source, quantization.target)

@@ -3,12 +3,15 @@
 use super::range::{FloatType, RangeFinder, Scaling};
 use crate::data_type::{DataType, value_from_json};
 use crate::element::NumberType;
+use crate::kernel::unpack::Unpack;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::operation::draft::codec_names;
 use crate::operation::error::OperationError;
+use crate::operation::numbers::Numbers;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, QuantizeForm, QuantizeOptions};
+use crate::operation::options::{ChangeOptions, Missing, QuantizeForm, QuantizeOptions};
+use crate::operation::{cf, missing};
 
 /// What is asked for, before the range is known.
 #[derive(Debug)]
@@ -19,7 +22,9 @@ pub(in crate::operation) struct Request<'a> {
     pub options: &'a ChangeOptions,
     /// Those of the quantisation.
     pub quantize: &'a QuantizeOptions,
-    /// The array's float type.
+    /// How its integers become floats first, where they are unpacked.
+    pub unpack: Option<Unpack>,
+    /// The float type of its values.
     pub number_type: NumberType,
     /// Values that count as NaN.
     pub missing: Vec<u64>,
@@ -34,8 +39,10 @@ impl<'a> Request<'a> {
         options: &'a ChangeOptions,
         quantize: &'a QuantizeOptions,
     ) -> Result<Self, OperationError> {
-        let number_type = match source.data_type {
-            DataType::Number(number_type) if number_type.is_float() => number_type,
+        let unpack = if options.unpack { cf::packing(source, None)? } else { None };
+        let number_type = match (&unpack, &source.data_type) {
+            (Some(unpack), _) => unpack.target(),
+            (None, DataType::Number(number_type)) if number_type.is_float() => *number_type,
             _ => {
                 return Err(OperationError::data(format!(
                     "quantising applies to float arrays; `{}` holds {}",
@@ -44,14 +51,29 @@ impl<'a> Request<'a> {
                 .with_help("change the type of other arrays with --data-type"));
             }
         };
-        refuse_packed(&source.metadata.codecs, &source.store)?;
-        if quantize.form == QuantizeForm::Cf {
-            check_cf(source, quantize.data_type)?;
+        if !options.unpack {
+            refuse_packed(&source.metadata.codecs, &source.store)?;
         }
-        let fill_bits =
-            source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
-        let missing = crate::operation::missing::values(source, number_type, quantize.missing.as_ref())?;
-        Ok(Request { source, options, quantize, number_type, missing, fill_bits })
+        if quantize.form == QuantizeForm::Cf {
+            check_cf(source, options.unpack, quantize.data_type)?;
+        }
+        let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
+        let fill_bits = match &unpack {
+            Some(unpack) => cf::unpacked_fill(source, unpack),
+            None => own_fill().unwrap_or(0),
+        };
+        // What is unpacked has NaN for what attributes declare missing.
+        let named = quantize.missing.as_ref().filter(|named| unpack.is_none() || **named != Missing::Auto);
+        let missing = missing::values(source, number_type, named)?;
+        Ok(Request { source, options, quantize, unpack, number_type, missing, fill_bits })
+    }
+
+    /// Stored elements as the floats that are quantised.
+    pub(in crate::operation) fn numbers(&self) -> Numbers {
+        match &self.unpack {
+            Some(unpack) => Numbers::Unpacked(Box::new(unpack.clone())),
+            None => Numbers::Own(self.number_type),
+        }
     }
 
     /// The array's arithmetic.
@@ -124,7 +146,7 @@ pub(in crate::operation) fn refuse_packed(
         return Ok(());
     }
     let message = format!("`{whose}` has `scale_offset` or `cast_value` in its chain already");
-    let help = "run `zarrcast transcode --unpack` first, then quantise the result";
+    let help = "add --unpack, which goes first";
     Err(OperationError::data(message).with_help(help))
 }
 
@@ -134,12 +156,12 @@ pub(in crate::operation) fn is_packed(codecs: &[CodecMetadata]) -> bool {
 }
 
 /// What CF attributes can express.
-fn check_cf(source: &OpenedArray, target: Option<NumberType>) -> Result<(), OperationError> {
+fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> Result<(), OperationError> {
     let packed =
         ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
-    if let Some(name) = packed {
+    if let Some(name) = packed.filter(|_| !unpacks) {
         return Err(OperationError::data(format!("`{}` has the attribute `{name}` already", source.store))
-            .with_help("run `zarrcast transcode --unpack` first, then quantise the result"));
+            .with_help("add --unpack, which goes first"));
     }
     let fits = |t: NumberType| t.is_whole() && (t.bits() < 64);
     if target.is_some_and(|target| !fits(target)) {

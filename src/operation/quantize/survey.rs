@@ -7,6 +7,7 @@ use crate::element::NumberType;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
 use crate::kernel::statistics::{Extent, ExtentScan};
+use crate::operation::numbers::Numbers;
 
 /// What a first pass over the data found.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -24,6 +25,8 @@ pub(in crate::operation) struct Survey {
 pub(in crate::operation) struct Surveyor<'a> {
     /// The array.
     pub source: &'a StoredArray,
+    /// Its elements as the floats that are quantised.
+    pub numbers: Numbers,
     /// Whether chunks are known to be absent.
     pub lacks_chunks: bool,
     /// Whether the values are read, or only what is there.
@@ -88,10 +91,12 @@ impl Surveyor<'_> {
     fn scanned(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Found, Fault> {
         let mut found = self.nothing();
         let scan = |elements: &[u8], found: &mut Found| {
-            self.scan.scan(elements, &mut found.extent);
-            if let Some(declared) = &self.declared {
-                declared.scan(elements, &mut found.declared);
-            }
+            self.numbers.each_piece(elements, |values| {
+                self.scan.scan(values, &mut found.extent);
+                if let Some(declared) = &self.declared {
+                    declared.scan(values, &mut found.declared);
+                }
+            });
         };
         if self.reads_values && self.source.each_piece(index, buffers, |piece| scan(piece, &mut found))? {
             return Ok(found);

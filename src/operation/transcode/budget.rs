@@ -5,6 +5,7 @@ use crate::array::stored::MOST_OPEN_SHARDS;
 use crate::array::stored::StoredArray;
 use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
+use crate::data_type::DataType;
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
 use crate::operation::budget::BASE_BYTES;
@@ -76,7 +77,10 @@ pub(super) fn first_pass_bytes(
     let surveying = reading_bytes(source, source.has_edges());
     // Measuring makes codes of all that was read; they are no larger than the chunk.
     let codes = quantization.max_error.map_or(0, |_| destination.chain.decoded_bytes());
-    surveying.saturating_add(codes)
+    // What is unpacked first is four times as large at most: floats of 32 bits from bytes.
+    let is_packed = source.chain.decoded().data_type != DataType::Number(quantization.source);
+    let floats = if is_packed { source.chain.decoded_bytes().saturating_mul(4) } else { 0 };
+    surveying.saturating_add(codes).saturating_add(floats)
 }
 
 fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u64 {

@@ -86,9 +86,15 @@ impl Comparing<'_> {
         quantization: &QuantizationResult,
     ) -> Result<Comparison, OperationError> {
         let whole = CfOptions::default();
-        let source = Readable::open(&self.stores[0], &node.path, node.selection.as_deref(), &whole)?;
+        let as_cf = CfOptions { missing: Some(Missing::Auto), unpacks: true };
+        let mut source = Readable::open(&self.stores[0], &node.path, node.selection.as_deref(), &whole)?;
+        let number = source.opened.data_type.number();
+        if number.is_some_and(|number| !number.is_float()) {
+            // It was unpacked.
+            source.numbers = Readable::numbers(&source.opened, &as_cf)?;
+        }
         let as_read = match quantization.form {
-            "cf" => CfOptions { missing: Some(Missing::Auto), unpacks: true },
+            "cf" => as_cf,
             _ => CfOptions::default(),
         };
         let destination = Readable::open(&self.stores[1], &node.path, None, &as_read)?;
@@ -151,9 +157,13 @@ impl Readable {
         }
         let node = opened.node.clone();
         let array = side(node, opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)?;
-        let numbers = CfNumbers::of(&opened, options)?
-            .ok_or_else(|| OperationError::data("its values are not real numbers"))?;
+        let numbers = Self::numbers(&opened, options)?;
         Ok(Readable { opened, array, numbers })
+    }
+
+    fn numbers(opened: &OpenedArray, options: &CfOptions) -> Result<CfNumbers, OperationError> {
+        let numbers = CfNumbers::of(opened, options)?;
+        numbers.ok_or_else(|| OperationError::data("its values are not real numbers"))
     }
 }
 

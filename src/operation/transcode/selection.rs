@@ -192,12 +192,10 @@ pub(super) fn change_of(
         if is_left(options, path) { options.change.clone() } else { options.change_of_a_copied_array() };
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
-    let is_float = source.data_type.number().is_some_and(NumberType::is_float);
+    chosen.unpack &= unpack::applies(source);
+    let is_float = chosen.unpack || source.data_type.number().is_some_and(NumberType::is_float);
     if !is_float {
         (chosen.quantize, chosen.keep_bits) = (None, None);
-    }
-    if chosen.unpack && !unpack::applies(source) {
-        chosen.unpack = false;
     }
     if is_excluded {
         chosen.select.clear();

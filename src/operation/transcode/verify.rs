@@ -322,7 +322,7 @@ impl<'a> Comparison<'a> {
         let mut change = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
         push_change(&mut change, &plan.change);
         let chain = destination.layout.as_ref().map_or(&destination.chain, |layout| &layout.subchunk);
-        let (read_back, quantizes) = match (&plan.change, &plan.quantization) {
+        let (read_back, quantizes) = match (plan.change.of_floats(), &plan.quantization) {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
             (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => {
                 (ValueProgram::new(change.sizes().1), true)
@@ -459,7 +459,7 @@ impl<'a> Comparison<'a> {
 /// What any reader gets of an absent element that is written out.
 fn read_absent(plan: &Plan, chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
     let as_given = || absent.to_vec();
-    match (&plan.change, &plan.quantization) {
+    match (plan.change.of_floats(), &plan.quantization) {
         (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) if quantization.writes_absent => {
             quantization.absent_read_back().map_or_else(as_given, |value| value.0)
         }

@@ -3,7 +3,7 @@
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::codec::conversion::ValueChange;
-use crate::data_type::DataType;
+use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::progress::Progress;
@@ -16,7 +16,6 @@ use crate::operation::draft::Draft;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::information::BitSurvey;
-use crate::operation::missing;
 use crate::operation::new_driver;
 use crate::operation::numbers::Numbers;
 use crate::operation::open::OpenedArray;
@@ -24,6 +23,7 @@ use crate::operation::options::KeepBits;
 use crate::operation::quantize::range::FloatType;
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::stored::side;
+use crate::operation::{cf, missing};
 use crate::pipeline::{Completeness, Pipeline};
 
 /// The attributes of a rounded array: the variable that tells how, and the bits (CF conventions 8.4.2).
@@ -84,13 +84,14 @@ pub(super) fn is_about_name(found: &Diagnostic) -> bool {
 /// is. v2 has no place for it in front of a transposition, which its `order` is: there it goes behind.
 pub(super) fn apply(
     source: &OpenedArray,
+    absent: Option<&FillValue>,
     (keep, container): (KeepBits, &str),
     draft: &mut Draft,
 ) -> Result<(ValueChange, BitRounding), OperationError> {
-    let number_type = float_type(source)?;
+    let number_type = float_type(&draft.data_type, &source.store)?;
     refuse_packed(&draft.codecs, &source.store)?;
     let all = all_bits(number_type);
-    let fill = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
+    let fill = absent.and_then(|fill| fill.to_bits(&draft.data_type));
     let fill_value = FloatType(number_type).value(fill.unwrap_or(0));
     let (fill_is_nan, fill_is_infinite) = (fill_value.is_nan(), fill_value.is_infinite());
     let container_name = container.to_owned();
@@ -114,6 +115,20 @@ pub(super) fn apply(
         let place = chain.iter().take_while(is_order).count();
         chain.insert(place, CodecMetadata::new(&name, Some(configuration)));
     });
+    describe(container, bits, draft);
+    // What marks the missing, or is what absent chunks hold, has to be known again.
+    let alone = Kernel::new(number_type, bits, &[]);
+    let is_unpacked = draft.data_type != source.data_type;
+    let declared = if is_unpacked { Vec::new() } else { missing::declared(source, number_type) };
+    let written = draft.fill_value.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
+    let values = declared.into_iter().chain(written);
+    let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
+    let kernel = Box::new(Kernel::new(number_type, bits, &kept));
+    Ok((ValueChange::KeepBits(kernel), rounding))
+}
+
+/// Writes the attributes of a rounding, in the place of those of one before.
+fn describe(container: &str, bits: u32, draft: &mut Draft) {
     let mut attributes = draft.attributes();
     let stale: Vec<String> = attributes
         .names()
@@ -126,12 +141,6 @@ pub(super) fn apply(
     attributes.insert(NAME, container);
     attributes.insert(BITS, u64::from(bits));
     draft.set_attributes(attributes);
-    // What marks the missing, or is what absent chunks hold, has to be known again.
-    let alone = Kernel::new(number_type, bits, &[]);
-    let values = missing::declared(source, number_type).into_iter().chain(fill);
-    let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
-    let kernel = Box::new(Kernel::new(number_type, bits, &kept));
-    Ok((ValueChange::KeepBits(kernel), rounding))
 }
 
 /// The pipeline by which rounded values are written: with the codec in front of a transposition, where the kernel takes its
@@ -154,24 +163,30 @@ pub(in crate::operation::transcode) struct Chunks<'a> {
 
 /// The fewest bits that keep a share of the information along every dimension, at least one; all where none is found.
 pub(in crate::operation::transcode) fn find(
-    source: &OpenedArray,
+    (source, unpacks): (&OpenedArray, bool),
     Chunks { present, are_all }: Chunks<'_>,
     share: f64,
     (budget, interrupt): (Budget, &Interrupt),
     progress: &dyn Progress,
 ) -> Result<KeepBits, OperationError> {
-    let number_type = float_type(source)?;
+    let unpack = if unpacks { cf::packing(source, None)? } else { None };
+    let data_type = unpack.as_ref().map(|unpack| DataType::Number(unpack.target()));
+    let number_type = float_type(data_type.as_ref().unwrap_or(&source.data_type), &source.store)?;
     let all = all_bits(number_type);
     let mut array =
         side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
     array.present = Some(present.clone());
     let threads = BitSurvey::threads_of(&array, number_type.size(), budget)?;
     let driver = new_driver(threads, interrupt)?;
-    let missing = missing::declared(source, number_type);
-    let fill = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
+    let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
+    let (missing, fill) = match &unpack {
+        Some(unpack) => (Vec::new(), Some(cf::unpacked_fill(source, unpack))),
+        None => (missing::declared(source, number_type), own_fill()),
+    };
+    let numbers = unpack.map_or(Numbers::Own(number_type), |unpack| Numbers::Unpacked(Box::new(unpack)));
     let survey = BitSurvey {
         side: &array,
-        numbers: &Numbers::Own(number_type),
+        numbers: &numbers,
         patterns: &BitPatterns::new(number_type, &missing),
         fill_bits: fill.unwrap_or(0),
         is_sample: !are_all,
@@ -192,13 +207,12 @@ fn all_bits(number_type: NumberType) -> u32 {
     number_type.fraction_bits().unwrap_or(52)
 }
 
-/// The array's type, a float whose bits can be rounded.
-fn float_type(source: &OpenedArray) -> Result<NumberType, OperationError> {
-    match source.data_type {
-        DataType::Number(number_type) if number_type.is_float() => Ok(number_type),
+/// A type of floats whose bits can be rounded.
+fn float_type(data_type: &DataType, store: &str) -> Result<NumberType, OperationError> {
+    match data_type {
+        DataType::Number(number_type) if number_type.is_float() => Ok(*number_type),
         _ => Err(OperationError::data(format!(
-            "--keep-bits applies to float arrays; `{}` holds {}",
-            source.store, source.data_type
+            "--keep-bits applies to float arrays; `{store}` holds {data_type}"
         ))),
     }
 }

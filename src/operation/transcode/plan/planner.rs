@@ -181,10 +181,13 @@ impl Planner<'_> {
         progress: &dyn Progress,
     ) -> Result<KeepBits, OperationError> {
         // What cannot be rounded at all is found out before anything is read.
-        keep_bits::apply(source, (KeepBits::Auto(share), self.container), &mut Draft::of(source))?;
+        let mut draft = Draft::of(source);
+        let unpacks = self.options.unpack;
+        let absent = if unpacks { unpack::apply(source, self.options, &mut draft)?.1 } else { None };
+        keep_bits::apply(source, absent.as_ref(), (KeepBits::Auto(share), self.container), &mut draft)?;
         let (budget, interrupt) = (self.budget, self.interrupt);
         let chunks = Chunks { present: &listing.present, are_all: true };
-        keep_bits::find(source, chunks, share, (budget, interrupt), progress)
+        keep_bits::find((source, unpacks), chunks, share, (budget, interrupt), progress)
     }
 
     /// Puts a plan together, and proves it.
@@ -204,7 +207,7 @@ impl Planner<'_> {
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(quantization.few_codes_warning());
             let [before, after] = [&source.metadata, &destination.metadata].map(|side| &side.attributes);
-            warnings.extend(changed_masks(before, after));
+            warnings.extend(changed_masks(before, after).filter(|_| !self.options.unpack));
             if let Some(packed) = packed_warning(quantization) {
                 // It says of the codes' type what is said of any.
                 warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
@@ -362,6 +365,12 @@ impl Planner<'_> {
             rounding: None,
             absent: source.fill_value.clone(),
         };
+        // First: all else is done to the floats.
+        let (unpacked, absent) = if self.options.unpack {
+            unpack::apply(source, self.options, draft)?
+        } else {
+            (ValueChange::None, source.fill_value.clone())
+        };
         if let Some(quantization) = quantization {
             if let Some(codecs) = &self.options.codecs {
                 draft.set_codecs(read_chain(codecs, "--codecs")?);
@@ -372,18 +381,20 @@ impl Planner<'_> {
             if asked.is_some_and(QuantizeOptions::knows_missing) {
                 mask_by_nan(draft);
             }
-            return quantized(quantization, draft);
+            let changed = quantized(quantization, draft)?;
+            return Ok(Changed { change: unpacked.then(changed.change), ..changed });
         }
         if let Some(keep) = self.options.keep_bits {
             if let Some(codecs) = &self.options.codecs {
                 draft.set_codecs(read_chain(codecs, "--codecs")?);
             }
-            let (change, rounding) = keep_bits::apply(source, (keep, self.container), draft)?;
-            return Ok(Changed { rounding: Some(rounding), ..plain(change) });
+            let (change, rounding) =
+                keep_bits::apply(source, absent.as_ref(), (keep, self.container), draft)?;
+            let change = unpacked.then(change);
+            return Ok(Changed { change, quantization: None, rounding: Some(rounding), absent });
         }
         if self.options.unpack {
-            let (change, absent) = unpack::apply(source, self.options, draft)?;
-            return Ok(Changed { change, quantization: None, rounding: None, absent });
+            return Ok(Changed { change: unpacked, quantization: None, rounding: None, absent });
         }
         let mut changed = plain(ValueChange::None);
         if let Some(data_type) = &self.options.data_type {

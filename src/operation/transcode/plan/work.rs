@@ -159,7 +159,7 @@ impl Ends<'_> {
         let mut from =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
         let (metadata, empty) = (destination.metadata.clone(), self.options.write_empty_chunks);
-        let pipeline = match changed.change {
+        let pipeline = match changed.change.of_floats() {
             ValueChange::KeepBits(_) if destination.zarr_format == 2 => {
                 Cow::Owned(rounding_first(&destination.pipeline))
             }

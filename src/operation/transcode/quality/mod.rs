@@ -19,6 +19,7 @@ use self::values::{ValueBuffers, Values};
 use super::plan::Plan;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::stored::StoredArray;
+use crate::codec::conversion::ValueChange;
 use crate::engine::driver::Driver;
 use crate::engine::job::ObjectJob;
 use crate::engine::progress::Progress;
@@ -65,7 +66,7 @@ pub(super) fn measure(
     // What any reader gets: by the chain of DEST's own documents, not by that of the plan.
     let described = plan.described.as_ref().map(|described| described.job(job, &plan.source.store));
     let described = described.transpose()?;
-    let sides = Sides::new(described.as_ref().unwrap_or(job), quantization, budget)?;
+    let sides = Sides::new(described.as_ref().unwrap_or(job), &plan.change, quantization, budget)?;
     let narrower = (sides.geometry.threads < driver.num_threads())
         .then(|| new_driver(sides.geometry.threads, driver.interrupt()))
         .transpose()?;
@@ -86,13 +87,14 @@ pub(super) fn measure(
 impl Sides {
     fn new(
         job: &ObjectJob,
+        change: &ValueChange,
         quantization: Option<&Quantization>,
         budget: Budget,
     ) -> Result<Self, OperationError> {
         let source = job.transfer.source.clone();
         let destination = job.transfer.destination.clone();
         let geometry = Geometry::of([&source, &destination], &destination.metadata.shape, budget)?;
-        let values = [Values::of(&source, None), Values::of(&destination, quantization)];
+        let values = [Values::of_source(&source, change), Values::of(&destination, quantization)];
         Ok(Sides { source, destination, values, geometry })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
+use crate::codec::conversion::{ValueChange, push_change};
 use crate::codec::element_bits;
 use crate::codec::fault::number_value;
 use crate::codec::value_program::ValueProgram;
@@ -14,7 +15,7 @@ use crate::operation::transcode::verify::decode;
 /// How a side's elements become numbers.
 #[derive(Debug)]
 pub(super) struct Values {
-    /// From codes that DEST holds as integers.
+    /// From integers that are packed.
     decoding: Option<ValueProgram>,
     number_type: Option<NumberType>,
 }
@@ -27,7 +28,15 @@ pub(super) struct ValueBuffers {
 }
 
 impl Values {
-    /// Of SOURCE, or of DEST under a quantisation.
+    /// Of SOURCE, by the change of its values.
+    pub(super) fn of_source(side: &StoredArray, change: &ValueChange) -> Self {
+        let Some(unpack) = change.unpacking() else { return Self::of(side, None) };
+        let mut decoding = ValueProgram::new(unpack.source().size());
+        push_change(&mut decoding, &ValueChange::Unpack(Box::new(unpack.clone()), Box::default()));
+        Values { decoding: Some(decoding), number_type: Some(unpack.target()) }
+    }
+
+    /// Of DEST, under a quantisation or without.
     pub(super) fn of(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
         let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
         Values {

@@ -192,7 +192,8 @@ impl Sampler<'_> {
             let using = (self.budget, self.interrupt);
             let chunks = Chunks { present: &there, are_all: sample.is_whole() };
             let begun = Instant::now();
-            options.keep_bits = Some(keep_bits::find(&sample.array, chunks, share, using, &Silent)?);
+            options.keep_bits =
+                Some(keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent)?);
             growing += begun.elapsed();
         }
         let settled = Settled { quantization: quantization.clone(), blocks: None };
