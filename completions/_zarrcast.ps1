@@ -138,6 +138,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--nan-value', '--nan-value', [CompletionResultType]::ParameterName, 'What NaN becomes: the code that stands for it (with --quantize), or a value (with --data-type)')
             [CompletionResult]::new('--rounding', '--rounding', [CompletionResultType]::ParameterName, 'How a value between two representable ones is rounded; default: nearest-even')
             [CompletionResult]::new('--out-of-range', '--out-of-range', [CompletionResultType]::ParameterName, 'What becomes of a value out of range; default: an error')
+            [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'Write only the arrays whose path matches')
             [CompletionResult]::new('--include', '--include', [CompletionResultType]::ParameterName, 'Change only the arrays whose path matches; the others are copied')
             [CompletionResult]::new('--exclude', '--exclude', [CompletionResultType]::ParameterName, 'Copy the arrays whose path matches')
             [CompletionResult]::new('--rule', '--rule', [CompletionResultType]::ParameterName, 'Options for the arrays whose path matches; of several rules the later ones win')

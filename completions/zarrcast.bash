@@ -398,7 +398,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-c -s -d -f -q -v -h -V --node --codecs --compress --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --include --exclude --rule --no-consolidate --verify --quality --require --dry-run --estimate --overwrite --resume --init --partitions --partition --pass --first-index --status --finish --print-script --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
+            opts="-c -s -d -f -q -v -h -V --node --codecs --compress --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --only --include --exclude --rule --no-consolidate --verify --quality --require --dry-run --estimate --overwrite --resume --scratch --init --partitions --partition --pass --first-index --status --finish --print-script --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -520,6 +520,10 @@ _zarrcast() {
                     COMPREPLY=($(compgen -W "clamp wrap" -- "${cur}"))
                     return 0
                     ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --include)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -534,6 +538,13 @@ _zarrcast() {
                     ;;
                 --require)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scratch)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --partitions)
@@ -607,7 +618,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__validate)
-            opts="-q -v -h -V --node --level --deny --allow --max-findings --format --partition --first-index --against --rtol --atol --cf --expect --write-expect --explain --list-rules --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
+            opts="-q -v -h -V --node --level --deny --allow --max-findings --format --against --rtol --atol --cf --expect --write-expect --explain --list-rules --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -622,11 +633,11 @@ _zarrcast() {
                     return 0
                     ;;
                 --deny)
-                    COMPREPLY=($(compgen -W "warnings ZC101 ZC102 ZC103 ZC104 ZC105 ZC106 ZC107 ZC111 ZC112 ZC113 ZC114 ZC115 ZC116 ZC201 ZC202 ZC211 ZC212 ZC213 ZC214 ZC215 ZC216 ZC221 ZC222 ZC223 ZC224 ZC225 ZC231 ZC232 ZC233 ZC234 ZC235 ZC236 ZC237 ZC241 ZC242 ZC251 ZC302 ZC303 ZC304 ZC305 ZC306 ZD101 ZD102 ZD103 ZD104 ZD105 ZD106 ZD107 ZD108 ZD201 ZD202 ZD203 ZD204 ZD205 ZD206 ZD207 ZG101 ZG102 ZG103 ZG104 ZG105 ZG106 ZG107 ZG108 ZH101 ZH102 ZH103 ZH104 ZH111 ZH112 ZH113 ZH201 ZH202 ZH203 ZH204 ZH205 ZK101 ZK102 ZK103 ZK104 ZK105 ZK201 ZK202 ZK203 ZK204 ZK205 ZK206 ZK207 ZK208 ZK209 ZK211 ZK212 ZK213 ZK221 ZK222 ZM001 ZM002 ZM003 ZM011 ZM012 ZM101 ZM102 ZM103 ZM104 ZM105 ZM106 ZM107 ZM108 ZM109 ZM110 ZM111 ZM112 ZM201 ZM202 ZM211 ZM212 ZM213 ZM221 ZM222 ZM223 ZM231 ZM240 ZM301 ZM302 ZM303 ZS101 ZS102 ZS103 ZS104 ZS105 ZS106 ZS107 ZX101 ZX102 ZX103 ZX104 ZX105 ZX201" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "warnings ZC101 ZC102 ZC103 ZC104 ZC105 ZC106 ZC107 ZC111 ZC112 ZC113 ZC114 ZC115 ZC116 ZC201 ZC202 ZC211 ZC212 ZC213 ZC214 ZC215 ZC216 ZC221 ZC222 ZC223 ZC224 ZC225 ZC231 ZC232 ZC233 ZC234 ZC235 ZC236 ZC237 ZC241 ZC242 ZC251 ZC302 ZC303 ZC304 ZC305 ZC306 ZC307 ZC308 ZC309 ZD101 ZD102 ZD103 ZD104 ZD105 ZD106 ZD107 ZD108 ZD201 ZD202 ZD203 ZD204 ZD205 ZD206 ZD207 ZG101 ZG102 ZG103 ZG104 ZG105 ZG106 ZG107 ZG108 ZH101 ZH102 ZH103 ZH104 ZH111 ZH112 ZH113 ZH114 ZH201 ZH202 ZH203 ZH204 ZH205 ZK101 ZK102 ZK103 ZK104 ZK105 ZK201 ZK202 ZK203 ZK204 ZK205 ZK206 ZK207 ZK208 ZK209 ZK211 ZK212 ZK213 ZK221 ZK222 ZM001 ZM002 ZM003 ZM011 ZM012 ZM101 ZM102 ZM103 ZM104 ZM105 ZM106 ZM107 ZM108 ZM109 ZM110 ZM111 ZM112 ZM201 ZM202 ZM211 ZM212 ZM213 ZM221 ZM222 ZM223 ZM231 ZM240 ZM301 ZM302 ZM303 ZS101 ZS102 ZS103 ZS104 ZS105 ZS106 ZS107 ZX101 ZX102 ZX103 ZX104 ZX105 ZX201" -- "${cur}"))
                     return 0
                     ;;
                 --allow)
-                    COMPREPLY=($(compgen -W "ZC101 ZC102 ZC103 ZC104 ZC105 ZC106 ZC107 ZC111 ZC112 ZC113 ZC114 ZC115 ZC116 ZC201 ZC202 ZC211 ZC212 ZC213 ZC214 ZC215 ZC216 ZC221 ZC222 ZC223 ZC224 ZC225 ZC231 ZC232 ZC233 ZC234 ZC235 ZC236 ZC237 ZC241 ZC242 ZC251 ZC302 ZC303 ZC304 ZC305 ZC306 ZD101 ZD102 ZD103 ZD104 ZD105 ZD106 ZD107 ZD108 ZD201 ZD202 ZD203 ZD204 ZD205 ZD206 ZD207 ZG101 ZG102 ZG103 ZG104 ZG105 ZG106 ZG107 ZG108 ZH101 ZH102 ZH103 ZH104 ZH111 ZH112 ZH113 ZH201 ZH202 ZH203 ZH204 ZH205 ZK101 ZK102 ZK103 ZK104 ZK105 ZK201 ZK202 ZK203 ZK204 ZK205 ZK206 ZK207 ZK208 ZK209 ZK211 ZK212 ZK213 ZK221 ZK222 ZM001 ZM002 ZM003 ZM011 ZM012 ZM101 ZM102 ZM103 ZM104 ZM105 ZM106 ZM107 ZM108 ZM109 ZM110 ZM111 ZM112 ZM201 ZM202 ZM211 ZM212 ZM213 ZM221 ZM222 ZM223 ZM231 ZM240 ZM301 ZM302 ZM303 ZS101 ZS102 ZS103 ZS104 ZS105 ZS106 ZS107 ZX101 ZX102 ZX103 ZX104 ZX105 ZX201" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ZC101 ZC102 ZC103 ZC104 ZC105 ZC106 ZC107 ZC111 ZC112 ZC113 ZC114 ZC115 ZC116 ZC201 ZC202 ZC211 ZC212 ZC213 ZC214 ZC215 ZC216 ZC221 ZC222 ZC223 ZC224 ZC225 ZC231 ZC232 ZC233 ZC234 ZC235 ZC236 ZC237 ZC241 ZC242 ZC251 ZC302 ZC303 ZC304 ZC305 ZC306 ZC307 ZC308 ZC309 ZD101 ZD102 ZD103 ZD104 ZD105 ZD106 ZD107 ZD108 ZD201 ZD202 ZD203 ZD204 ZD205 ZD206 ZD207 ZG101 ZG102 ZG103 ZG104 ZG105 ZG106 ZG107 ZG108 ZH101 ZH102 ZH103 ZH104 ZH111 ZH112 ZH113 ZH114 ZH201 ZH202 ZH203 ZH204 ZH205 ZK101 ZK102 ZK103 ZK104 ZK105 ZK201 ZK202 ZK203 ZK204 ZK205 ZK206 ZK207 ZK208 ZK209 ZK211 ZK212 ZK213 ZK221 ZK222 ZM001 ZM002 ZM003 ZM011 ZM012 ZM101 ZM102 ZM103 ZM104 ZM105 ZM106 ZM107 ZM108 ZM109 ZM110 ZM111 ZM112 ZM201 ZM202 ZM211 ZM212 ZM213 ZM221 ZM222 ZM223 ZM231 ZM240 ZM301 ZM302 ZM303 ZS101 ZS102 ZS103 ZS104 ZS105 ZS106 ZS107 ZX101 ZX102 ZX103 ZX104 ZX105 ZX201" -- "${cur}"))
                     return 0
                     ;;
                 --max-findings)
@@ -635,14 +646,6 @@ _zarrcast() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json github junit sarif" -- "${cur}"))
-                    return 0
-                    ;;
-                --partition)
-                    COMPREPLY=($(compgen -W "auto" -- "${cur}"))
-                    return 0
-                    ;;
-                --first-index)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --against)
@@ -666,7 +669,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --explain)
-                    COMPREPLY=($(compgen -W "ZC101 ZC102 ZC103 ZC104 ZC105 ZC106 ZC107 ZC111 ZC112 ZC113 ZC114 ZC115 ZC116 ZC201 ZC202 ZC211 ZC212 ZC213 ZC214 ZC215 ZC216 ZC221 ZC222 ZC223 ZC224 ZC225 ZC231 ZC232 ZC233 ZC234 ZC235 ZC236 ZC237 ZC241 ZC242 ZC251 ZC302 ZC303 ZC304 ZC305 ZC306 ZD101 ZD102 ZD103 ZD104 ZD105 ZD106 ZD107 ZD108 ZD201 ZD202 ZD203 ZD204 ZD205 ZD206 ZD207 ZG101 ZG102 ZG103 ZG104 ZG105 ZG106 ZG107 ZG108 ZH101 ZH102 ZH103 ZH104 ZH111 ZH112 ZH113 ZH201 ZH202 ZH203 ZH204 ZH205 ZK101 ZK102 ZK103 ZK104 ZK105 ZK201 ZK202 ZK203 ZK204 ZK205 ZK206 ZK207 ZK208 ZK209 ZK211 ZK212 ZK213 ZK221 ZK222 ZM001 ZM002 ZM003 ZM011 ZM012 ZM101 ZM102 ZM103 ZM104 ZM105 ZM106 ZM107 ZM108 ZM109 ZM110 ZM111 ZM112 ZM201 ZM202 ZM211 ZM212 ZM213 ZM221 ZM222 ZM223 ZM231 ZM240 ZM301 ZM302 ZM303 ZS101 ZS102 ZS103 ZS104 ZS105 ZS106 ZS107 ZX101 ZX102 ZX103 ZX104 ZX105 ZX201" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ZC101 ZC102 ZC103 ZC104 ZC105 ZC106 ZC107 ZC111 ZC112 ZC113 ZC114 ZC115 ZC116 ZC201 ZC202 ZC211 ZC212 ZC213 ZC214 ZC215 ZC216 ZC221 ZC222 ZC223 ZC224 ZC225 ZC231 ZC232 ZC233 ZC234 ZC235 ZC236 ZC237 ZC241 ZC242 ZC251 ZC302 ZC303 ZC304 ZC305 ZC306 ZC307 ZC308 ZC309 ZD101 ZD102 ZD103 ZD104 ZD105 ZD106 ZD107 ZD108 ZD201 ZD202 ZD203 ZD204 ZD205 ZD206 ZD207 ZG101 ZG102 ZG103 ZG104 ZG105 ZG106 ZG107 ZG108 ZH101 ZH102 ZH103 ZH104 ZH111 ZH112 ZH113 ZH114 ZH201 ZH202 ZH203 ZH204 ZH205 ZK101 ZK102 ZK103 ZK104 ZK105 ZK201 ZK202 ZK203 ZK204 ZK205 ZK206 ZK207 ZK208 ZK209 ZK211 ZK212 ZK213 ZK221 ZK222 ZM001 ZM002 ZM003 ZM011 ZM012 ZM101 ZM102 ZM103 ZM104 ZM105 ZM106 ZM107 ZM108 ZM109 ZM110 ZM111 ZM112 ZM201 ZM202 ZM211 ZM212 ZM213 ZM221 ZM222 ZM223 ZM231 ZM240 ZM301 ZM302 ZM303 ZS101 ZS102 ZS103 ZS104 ZS105 ZS106 ZS107 ZX101 ZX102 ZX103 ZX104 ZX105 ZX201" -- "${cur}"))
                     return 0
                     ;;
                 --report)

@@ -132,6 +132,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --nan-value 'What NaN becomes: the code that stands for it (with --quantize), or a value (with --data-type)'
             cand --rounding 'How a value between two representable ones is rounded; default: nearest-even'
             cand --out-of-range 'What becomes of a value out of range; default: an error'
+            cand --only 'Write only the arrays whose path matches'
             cand --include 'Change only the arrays whose path matches; the others are copied'
             cand --exclude 'Copy the arrays whose path matches'
             cand --rule 'Options for the arrays whose path matches; of several rules the later ones win'
