@@ -407,6 +407,7 @@ fn only_some_arrays_are_written_with_what_they_need() {
     );
     let run = |options: &[&str]| test.run(["transcode"].iter().chain(options).chain(&["a", "d"]));
     run(&["--only", "temperature", "--only", "tmp"]).fails(1, &["--only `tmp` matches no array"]);
+    test.run(["transcode", "--only", "x", "a/x", "d"]).fails(1, &["--only `x` matches no array"]);
     run(&["--include", "temperature,x"]).fails(1, &["give the option once for each, or `{a,b}`"]);
     let parts = ["transcode", "a", "p"];
     let run = |options: &[&str]| test.run(parts.iter().chain(options));

@@ -2,23 +2,17 @@
 
 use std::collections::HashSet;
 
-use super::selection::no_match;
 use crate::operation::coordinates::{Member, named};
-use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::pattern::PathPattern;
 
 /// The paths of the arrays that patterns take, of their coordinates, of what their CF attributes name, and of the groups
-/// above; an error where a pattern takes none.
+/// above.
 pub(super) fn kept<'a>(
     patterns: &[PathPattern],
     arrays: impl Iterator<Item = (&'a str, &'a OpenedArray)>,
-) -> Result<HashSet<String>, OperationError> {
+) -> HashSet<String> {
     let arrays: Vec<(&str, &OpenedArray)> = arrays.collect();
-    let is_taken = |pattern: &PathPattern| arrays.iter().any(|(path, _)| pattern.matches(path));
-    if let Some(pattern) = patterns.iter().find(|pattern| !is_taken(pattern)) {
-        return Err(no_match("--only", pattern));
-    }
     let is_asked = |path: &str| patterns.iter().any(|pattern| pattern.matches(path));
     let mut waiting: Vec<&(&str, &OpenedArray)> = arrays.iter().filter(|(path, _)| is_asked(path)).collect();
     let mut kept = HashSet::from(["/".to_owned()]);
@@ -30,7 +24,7 @@ pub(super) fn kept<'a>(
         let needed = needed(path, array);
         waiting.extend(arrays.iter().filter(|(path, _)| needed.contains(*path)));
     }
-    Ok(kept)
+    kept
 }
 
 /// The paths that an array's attributes name, and those that coordinates of its dimensions may have: beside it, or in a

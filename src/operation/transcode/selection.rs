@@ -38,7 +38,8 @@ pub(super) struct SourceArray {
 /// Every pattern takes an array, and an array is left; else what was meant is not there.
 pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), OperationError> {
     let rules = options.rules.iter().map(|rule| ("--rule", &rule.pattern));
-    let others = [("--include", &options.include), ("--exclude", &options.exclude)];
+    let others =
+        [("--only", &options.only), ("--include", &options.include), ("--exclude", &options.exclude)];
     let others = others.iter().flat_map(|(option, list)| list.iter().map(|pattern| (*option, pattern)));
     for (option, pattern) in others.chain(rules) {
         if !paths.iter().any(|path| pattern.matches(path)) {
@@ -52,7 +53,7 @@ pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), Op
 }
 
 /// The error of a pattern that takes no array.
-pub(super) fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
+fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
     let help = if pattern.to_string().contains(',') {
         "a comma is part of the pattern: give the option once for each, or `{a,b}` for either"
     } else {
