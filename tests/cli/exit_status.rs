@@ -58,8 +58,6 @@ fn contradictory_options_are_2() {
     };
     transcode(&["--quantize", "uint8", "--data-type", "uint8"]);
     transcode(&["--max-error", "1", "--data-type", "uint8"]);
-    transcode(&["--unpack", "--quantize", "uint8"]);
-    transcode(&["--unpack", "--max-error", "1"]);
     transcode(&["--quantize", "uint8", "--range", "0,1", "--scale", "2"]);
     transcode(&["--quantize", "uint8", "--range", "0,1", "--offset", "2"]);
     transcode(&["--codecs", "[]", "--compress", "none"]);
