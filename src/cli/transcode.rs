@@ -213,7 +213,9 @@ impl TranscodeArguments {
         let hierarchy = self.hierarchy;
         let mut rules: Vec<(PathPattern, Changes)> =
             hierarchy.rule.iter().map(|text| rule(text)).collect::<Result<_, _>>()?;
-        rules.iter_mut().for_each(|(_, changes)| changes.inherit(&self.changes));
+        for (_, changes) in &mut rules {
+            changes.inherit(&self.changes);
+        }
         self.changes.check_dependent_options(rules.iter().map(|(_, changes)| changes))?;
         let change = self.changes.into_options()?;
         let rule = |(pattern, changes): (PathPattern, Changes)| -> anyhow::Result<Rule> {

@@ -66,15 +66,15 @@ impl Readable {
     /// of that type where one is given.
     pub(super) fn new(
         array: OpenedArray,
-        cf: Option<Option<NumberType>>,
+        (cf, floats): (bool, Option<NumberType>),
         driver: &Driver,
     ) -> Result<Self, OperationError> {
         let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
             OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
         })?;
-        let decoding = cf.map(|floats| CfDecoding::of(&array, floats)).transpose()?.flatten();
+        let decoding = if cf { CfDecoding::of(&array, floats)? } else { None };
         let has = |name| array.metadata.attributes.contains(name);
-        let is_packed = cf.is_none() && (has("scale_factor") || has("add_offset"));
+        let is_packed = !cf && (has("scale_factor") || has("add_offset"));
         let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
         let data_type = data_type.unwrap_or(array.data_type);
         let side = side(array.node, array.metadata, &array.pipeline, &array.store, 0, false)?;

@@ -138,7 +138,7 @@ impl Comparison<'_> {
             }
             opened => {
                 let floats = opened.iter().flatten().find_map(float_type);
-                let cf = self.against.cf.then_some(floats);
+                let cf = (self.against.cf, floats);
                 opened.map(|opened| opened.and_then(|array| Readable::new(array, cf, driver)))
             }
         };

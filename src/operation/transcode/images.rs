@@ -1,4 +1,4 @@
-//! Images in several resolutions: arrays that the attribute `multiscales` of a group names (OME-Zarr, GeoZarr).
+//! Images in several resolutions: arrays that the attribute `multiscales` of a group names (OME-Zarr, `GeoZarr`).
 
 use super::selection::SourceArray;
 use crate::metadata::json::{Json, Object};

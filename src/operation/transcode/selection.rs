@@ -194,9 +194,9 @@ pub(super) fn change_of(
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
     chosen.unpack &= unpack::applies(source);
-    let is_float = chosen.unpack || source.data_type.number().is_some_and(NumberType::is_float);
-    if !is_float {
-        (chosen.quantize, chosen.keep_bits) = (None, None);
+    let is_float = source.data_type.number().is_some_and(NumberType::is_float);
+    if !is_float && !chosen.unpack {
+        chosen.quantize = None;
     }
     if is_excluded {
         chosen.select.clear();
@@ -206,6 +206,9 @@ pub(super) fn change_of(
         for rule in rules {
             chosen.override_by(&rule.change);
         }
+    }
+    if !is_float && !chosen.unpack {
+        chosen.keep_bits = None;
     }
     let is_spared =
         coordinates.contains(path) && !is_named && (chosen.quantize.is_some() || chosen.keep_bits.is_some());
