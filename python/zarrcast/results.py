@@ -122,22 +122,6 @@ class TranscodeSample:
 
 
 @dataclass(frozen=True)
-class InspectSkew:
-    """How the values of the sample are spread over the codes of uint8, that of NaN left out."""
-
-    #: The codes that most values have: so many of them.
-    codes: int
-    #: Codes that there are.
-    of: int
-    #: Of the values that have one of these codes.
-    share: Optional[float]
-    #: Whether that is more than half.
-    is_skewed: bool
-    #: Members that this version of the module does not know.
-    extra: dict[str, Any] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True)
 class InspectWay:
     """Where a way cannot be gone, all is null but its name and the reason."""
 
@@ -154,9 +138,6 @@ class InspectWay:
     rms_error: Optional[float]
     #: Of the whole array, estimated, with the indexes of shards.
     bytes_stored: Optional[int]
-    #: Half the width of the interval that holds the true bytes 19 times of 20, as a share of bytes_stored;
-    #: null also where the sample is too small to tell, 0 where it is the whole.
-    uncertainty: Optional[float]
     #: How many times smaller than as it is.
     ratio: Optional[float]
     #: Wall time of the whole array on this machine, estimated.
@@ -180,7 +161,6 @@ class InspectWays:
     bytes_stored: int
     #: What every way adds by --compress, where the array is not compressed.
     compress: Optional[str]
-    skew: Optional[InspectSkew]
     ways: tuple[InspectWay, ...]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -341,7 +321,7 @@ class Finding:
 class InspectArray:
     """Of `array` in `zarrcast inspect --json`."""
 
-    schema: Literal["zarrcast.inspect/1"]
+    schema: Literal["zarrcast.inspect/2"]
     #: As it was named.
     store: str
     node_type: Literal["array"]
@@ -424,7 +404,7 @@ class InspectNode:
 class InspectGroup:
     """Of `group` in `zarrcast inspect --json`."""
 
-    schema: Literal["zarrcast.inspect/1"]
+    schema: Literal["zarrcast.inspect/2"]
     #: As it was named.
     store: str
     node_type: Literal["group"]
@@ -459,13 +439,23 @@ class ValidateFailure:
 class InspectSeveral:
     """Of several STOREs."""
 
-    schema: Literal["zarrcast.inspect/1"]
+    schema: Literal["zarrcast.inspect/2"]
     #: The documents of those that could be looked at, in the order in which they were given.
     stores: tuple[Union[InspectArray, InspectGroup], ...]
     #: The stores that could not be read.
     failures: tuple[ValidateFailure, ...]
     #: Of all stores.
     warnings: tuple[Finding, ...]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class ValidatePartition:
+    """Of `1` in `zarrcast validate --json`."""
+
+    index: int
+    partitions: int
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -540,6 +530,8 @@ class ValidateResult:
     #: `valid` alone where every chunk was decoded; `differs` where OTHER of `--against` does; `not valid`;
     #: else what was found right, and what was not looked at.
     verdict: str
+    #: The share of the stored objects that was looked at; absent where all were.
+    partition: Optional[ValidatePartition]
     #: Findings at error level, also those not shown.
     errors: int
     warnings: int
@@ -713,9 +705,6 @@ class TranscodeEstimate:
 
     #: Of the stored chunks, with the indexes of shards.
     bytes_stored: int
-    #: Half the width of the interval that holds the true bytes 19 times of 20, as a share of bytes_stored;
-    #: null where the sample is too small to tell, 0 where it is the whole.
-    uncertainty: Optional[float]
     #: Wall time on this machine.
     seconds: Optional[float]
     sample: TranscodeSample
@@ -792,12 +781,30 @@ class TranscodeTotals:
 
 
 @dataclass(frozen=True)
+class TranscodePlan:
+    """Of `plan` in `zarrcast transcode --json`."""
+
+    #: Keys of DEST.
+    keys: int
+    #: Null in an object store.
+    files: Optional[int]
+    #: With DEST's own; null in an object store.
+    folders: Optional[int]
+    #: At least; null where SOURCE is local.
+    requests_read: Optional[int]
+    #: About; null where DEST is local.
+    requests_write: Optional[int]
+    #: Members that this version of the module does not know.
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class TranscodeResult:
     """`zarrcast transcode --json`: What was written, or with `--dry-run` would be. Members may be added within
-    version 1; none is renamed, removed or given another meaning.
+    version 2; none is renamed, removed or given another meaning.
     """
 
-    schema: Literal["zarrcast.transcode/1"]
+    schema: Literal["zarrcast.transcode/2"]
     #: SOURCE, as it was named.
     source: str
     #: DEST, as it was named.
@@ -810,6 +817,8 @@ class TranscodeResult:
     #: By path.
     nodes: tuple[TranscodeNode, ...]
     totals: TranscodeTotals
+    #: The objects that a plan makes at most, documents included; null of what is done.
+    plan: Optional[TranscodePlan]
     #: Paths of arrays that are not quantised or rounded as others are: coordinates, and what CF attributes
     #: name.
     spared: tuple[str, ...]
@@ -933,6 +942,7 @@ class StatusResult:
     complete: bool
     #: In their order; none of a job that is complete.
     passes: tuple[StatusPass, ...]
+    warnings: tuple[Finding, ...]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -1014,9 +1024,9 @@ InspectResult = Union[InspectArray, InspectGroup, InspectSeveral]
 
 #: The class of a document, by its member `schema`.
 RESULTS: dict[str, Any] = {
-    "zarrcast.inspect/1": InspectResult,
+    "zarrcast.inspect/2": InspectResult,
     "zarrcast.validate/1": ValidateResult,
-    "zarrcast.transcode/1": TranscodeResult,
+    "zarrcast.transcode/2": TranscodeResult,
     "zarrcast.init/1": InitResult,
     "zarrcast.partition/1": PartitionResult,
     "zarrcast.status/1": StatusResult,
