@@ -185,6 +185,8 @@ pub mod grid;
 #[doc(hidden)]
 pub mod kernel;
 #[doc(hidden)]
+pub mod memory;
+#[doc(hidden)]
 pub mod metadata;
 #[doc(hidden)]
 pub mod operation;

@@ -184,9 +184,14 @@ pub fn index_part(sharding: &BoundSharding) -> Part {
 
 /// Gives what is read first of the objects of a job's source that overlap an object of its destination.
 pub fn reads_under(transfer: &Transfer, object: u64, each: &mut dyn FnMut(&str, Part)) {
-    let Transfer { source, destination, .. } = transfer;
+    let destination = &transfer.destination;
     let shape = destination.shape_of(object).into_owned();
-    let region = transfer.in_source(Region { start: destination.start_of(object), shape });
+    reads_in(transfer, Region { start: destination.start_of(object), shape }, each);
+}
+
+/// The same of a box of its destination.
+pub fn reads_in(transfer: &Transfer, region: Region, each: &mut dyn FnMut(&str, Part)) {
+    let (source, region) = (&transfer.source, transfer.in_source(region));
     let (start, end) = (&region.start, region.end());
     each_object(source, start, &end, |object| {
         let extent = if stays_open(source) { Extent::Whole } else { extent_of(source, object, start, &end) };

@@ -1,5 +1,7 @@
 //! What was done with the objects (chunks or shards) of an array, counted.
 
+use std::ops::AddAssign;
+
 use crate::array::chunk_set::ChunkSet;
 use crate::kernel::quantize::QuantizeFigures;
 
@@ -91,6 +93,12 @@ impl ObjectReport {
         };
         // No two texts are of one report.
         (report.to_text() == text).then_some(report)
+    }
+}
+
+impl AddAssign for ObjectReport {
+    fn add_assign(&mut self, other: Self) {
+        self.add(&other);
     }
 }
 

@@ -115,12 +115,24 @@ impl Transfer {
                 .zip(&side.skipped)
                 .map(|(start, skipped)| start.saturating_sub(*skipped))
                 .collect();
-            let (first, extent) = grid.chunks_in(&start, &end);
+            let (first, mut extent) = grid.chunks_in(&start, &end);
+            if extent.contains(&0) {
+                continue;
+            }
+            // What lies side by side is added at once: an object may claim more elements than can be counted one by one.
+            let mut run = 1;
+            for dimension in (0..extent.len()).rev() {
+                run *= std::mem::replace(&mut extent[dimension], 1);
+                if run < counts[dimension..].iter().fold(1, |all, length| all.saturating_mul(*length)) {
+                    break;
+                }
+            }
             let mut place = vec![0; extent.len()];
             loop {
                 let position: Vec<u64> =
                     place.iter().zip(&first).map(|(index, first)| index + first).collect();
-                overlapped.insert(ravel(&position, &counts));
+                let first = ravel(&position, &counts);
+                overlapped.insert_run(first..first.saturating_add(run));
                 if !advance(&mut place, &extent) {
                     break;
                 }

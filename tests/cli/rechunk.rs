@@ -229,3 +229,51 @@ fn damaged_chunk_is_named_and_nothing_is_left() {
     test.run(["transcode", "-c", "6,1", "a", "b"]).fails(1, &["chunk [1, 0] (`c/1/0`) of `a`", "bytes"]);
     assert_eq!(test.names(), ["a"]);
 }
+
+/// Text in one chunk of an array of this shape.
+fn text(test: &CliTest, name: &str, (shape, chunk): (u64, u64), words: &[String]) {
+    test.write(
+        &format!("{name}/zarr.json"),
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[{shape}],"data_type":"string","fill_value":"",
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{chunk}]}}}},
+            "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},
+            "codecs":[{{"name":"vlen-utf8"}}]}}"#
+        ),
+    );
+    let mut bytes = u32::try_from(words.len()).unwrap().to_le_bytes().to_vec();
+    for word in words {
+        bytes.extend(u32::try_from(word.len()).unwrap().to_le_bytes());
+        bytes.extend(word.as_bytes());
+    }
+    test.write(&format!("{name}/c/0"), bytes);
+}
+
+#[test]
+fn shape_that_claims_more_text_than_a_chunk_can_hold_is_refused() {
+    let test = CliTest::new();
+    text(&test, "a", (2_000_000_000_000, 1_000_000_000_000), &["word".to_owned()]);
+    test.run(["transcode", "-c", "1000", "a", "b"]).fails(1, &["of `a` would have 1000000000000 elements"]);
+    text(&test, "c", (1_000_000_000_000, 1), &["word".to_owned()]);
+    test.run(["transcode", "-c", "0", "c", "d"]).fails(1, &["1000000000000 elements", "--chunk-shape"]);
+    // What is not there takes no time.
+    test.run(["transcode", "-c", "1000", "c", "e"]).succeeds();
+    assert_eq!(test.all_files("e").len(), 2);
+}
+
+#[test]
+fn text_of_one_chunk_is_read_once_for_all_that_it_is_cut_into() {
+    let test = CliTest::new();
+    let words: Vec<String> = (0..5000).map(|number| format!("word {number}")).collect();
+    text(&test, "a", (5000, 5000), &words);
+    let result = test.run(["transcode", "--json", "--verify", "-c", "7", "a", "b"]).succeeds().json();
+    let node = &result["nodes"][0];
+    assert_eq!(node["bytes_read"], test.read("a/c/0").len(), "{node}");
+    assert_eq!(
+        (&node["read_amplification"], &node["verify"]["equal"]),
+        (&1.0.into(), &true.into()),
+        "{node}"
+    );
+    test.run(["transcode", "--json", "-c", "5000", "b", "c"]).succeeds();
+    assert_eq!(test.read("c/c/0"), test.read("a/c/0"));
+}

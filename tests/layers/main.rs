@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The rows, from the top. `metadata::json` is a row of its own: data types are read from it, and documents hold types.
 /// So are the codecs and the list of them: documents of v2 and pipelines ask them, while a chain that
 /// runs stands above both. `metadata::extension` is what a codec is read from.
-const ROWS: [&str; 18] = [
+const ROWS: [&str; 19] = [
     "cli",
     "report",
     "operation",
@@ -32,6 +32,7 @@ const ROWS: [&str; 18] = [
     "kernel",
     "grid",
     "element",
+    "memory",
     "diagnostic",
 ];
 

@@ -169,3 +169,23 @@ fn command_asks_for_little_beside_chunks() {
         assert!(beside <= 6, "{lines:?}");
     }
 }
+
+/// A chunk of text that is larger than what a thread keeps between two chunks that it writes.
+#[test]
+fn chunk_of_text_is_fetched_once_for_all_chunks_that_are_made_of_it() {
+    const WORDS: u32 = 50_000;
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[{WORDS}],"data_type":"string","fill_value":"",
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{WORDS}]}}}},
+        "chunk_key_encoding":{{"name":"default"}},"codecs":[{{"name":"vlen-utf8"}}]}}"#
+    );
+    let words = (0..WORDS).flat_map(|_| [4_u32.to_le_bytes(), *b"word"].concat());
+    let chunk: Vec<u8> = WORDS.to_le_bytes().into_iter().chain(words).collect();
+    let objects = [("zarr.json", document.into_bytes()), ("c/0", chunk)]
+        .map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes));
+    let (test, (server, _)) = (CliTest::new(), slow(objects.into_iter().collect()));
+    let arguments =
+        ["transcode", "-c", "1000", "--threads", "1", "--max-memory", "4MiB", "s3://bucket/a", "b"];
+    run(&test, &server, &arguments).succeeds();
+    assert_eq!((asked(&server), test.all_files("b").len()), ((1, 1), 51));
+}

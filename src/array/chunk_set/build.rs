@@ -9,6 +9,9 @@ const MOST_RUNS: usize = 21;
 /// Indices that are gathered before they are sorted.
 const GATHERED: usize = 1 << 16;
 
+/// Members of a range up to which they are added one by one.
+const FEW: u64 = 64;
+
 /// A set to which indices are added in any order.
 #[derive(Debug, Default)]
 pub struct ChunkSetBuilder {
@@ -24,6 +27,14 @@ impl ChunkSetBuilder {
         if self.gathered.len() >= GATHERED {
             let set = take_sorted(&mut self.gathered);
             self.insert_all(set);
+        }
+    }
+
+    /// Adds the members of a range.
+    pub fn insert_run(&mut self, run: std::ops::Range<u64>) {
+        match run.end.saturating_sub(run.start) {
+            length @ 0..=FEW => (0..length).for_each(|index| self.insert(run.start + index)),
+            _ => self.insert_all(ChunkSet::of_range(run)),
         }
     }
 

@@ -3,9 +3,13 @@
 //! is; those that do not fit a thread's share are done at the end, one after the other, with all of it.
 
 mod elements;
+mod groups;
+mod kept;
 mod room;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
 use std::sync::{Mutex, PoisonError};
 
 use crate::array::chunk_set::ChunkSet;
@@ -17,7 +21,7 @@ use crate::codec::Recoding;
 use crate::codec::chain::OfShape;
 use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::region::advance;
-use crate::engine::ahead::{Reads, reads_under};
+use crate::engine::ahead::{Reads, reads_in};
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
 use crate::engine::plan::Block;
@@ -30,6 +34,7 @@ use crate::grid::{Region, lcm};
 use crate::store::{self, Node};
 
 pub use elements::ElementReader;
+pub use groups::Groups;
 pub use room::{BETWEEN_SUBCHUNKS, MeasuredBuffers};
 
 /// How the subchunks of an array are made.
@@ -51,13 +56,14 @@ impl Measured {
         matches!(&self.way, SubchunkWay::Recode(recoding) if recoding.is_copy())
     }
 
-    /// How often subchunks of the source are needed, in the mean.
+    /// How often subchunks of the source are read, in the mean: once for the objects that lie in the same ones.
     pub fn read_amplification(&self, source: &StoredArray, destination: &StoredArray) -> f64 {
         let shape = &destination.metadata.shape;
         if shape.contains(&0) {
             return 1.0;
         }
-        let subchunks = source.subchunk_shape().iter().zip(destination.subchunk_shape());
+        let lengths = Groups::new(destination, source).lengths();
+        let subchunks = source.subchunk_shape().iter().zip(&lengths);
         let axes = shape.iter().zip(subchunks).filter(|_| matches!(self.way, SubchunkWay::Elements));
         axes.map(|(length, (from, to))| axis_amplification(*length, *from, *to)).product()
     }
@@ -97,47 +103,79 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Does `work` for each object with what a thread may hold; the results, in no order.
-    pub fn run<R: Send>(
+    /// Does `work` for each object with what a thread may hold, group by group; the results, in no order.
+    pub fn run<R: Default + AddAssign + Send>(
         self,
         driver: &Driver,
-        objects: &ChunkSet,
+        (groups, objects): (&Groups, &ChunkSet),
         work: impl Fn(&mut MeasuredBuffers, u64) -> Result<R, Fault> + Sync,
         fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
-        self.run_ahead(driver, objects, &[], work, fold)
+        self.run_ahead(driver, (groups, objects, &[]), work, fold)
     }
 
     /// The same, telling the store ahead of the work what it will read.
-    fn run_ahead<R: Send>(
+    fn run_ahead<R: Default + AddAssign + Send>(
         self,
         driver: &Driver,
-        objects: &ChunkSet,
-        reads: &[&dyn Reads],
+        (groups, objects, reads): (&Groups, &ChunkSet, &[&dyn Reads]),
         work: impl Fn(&mut MeasuredBuffers, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
         let too_large = Mutex::new(Vec::new());
-        let in_share = |buffers: &mut MeasuredBuffers, index| {
+        let in_share = |buffers: &mut MeasuredBuffers, object| {
             buffers.begin(self.share, self.beside);
-            match work(buffers, index) {
-                Err(fault) if fault.is_of_memory() && self.share < self.whole => {
-                    too_large.lock().unwrap_or_else(PoisonError::into_inner).push(index);
-                    Ok(None)
-                }
+            match work(buffers, object) {
+                Err(fault) if fault.is_of_memory() && self.share < self.whole => Ok(None),
                 done => done.map(Some),
             }
         };
-        driver.run_ahead::<MeasuredBuffers, Option<R>>(objects, reads, in_share, |_, done| {
-            done.into_iter().for_each(&mut fold);
-        })?;
-        let too_large = too_large.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let alone = |buffers: &mut MeasuredBuffers, index| {
-            buffers.begin(self.whole, self.beside);
-            work(buffers, index)
+        let leave = |left: &mut dyn Iterator<Item = u64>| {
+            too_large.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
         };
-        let too_large = ChunkSet::from_indices(too_large);
-        driver.alone().run::<MeasuredBuffers, R>(&too_large, alone, |_, done| fold(done))
+        groups.run(driver, (objects, reads), in_share, leave, &mut fold)?;
+        let too_large = too_large.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let alone = |buffers: &mut MeasuredBuffers, object| {
+            buffers.begin(self.whole, self.beside);
+            work(buffers, object).map(Some)
+        };
+        groups.run(&driver.alone(), (&ChunkSet::from_indices(too_large), &[]), alone, |_| {}, &mut fold)
+    }
+}
+
+impl Groups {
+    /// Does `work` for objects, group by group. Where it gives nothing, what is left of the group, the object itself
+    /// included, goes to `leave`.
+    fn run<R: Default + AddAssign + Send>(
+        &self,
+        driver: &Driver,
+        (objects, reads): (&ChunkSet, &[&dyn Reads]),
+        work: impl Fn(&mut MeasuredBuffers, u64) -> Result<Option<R>, Fault> + Sync,
+        leave: impl Fn(&mut dyn Iterator<Item = u64>) + Sync,
+        fold: &mut impl FnMut(R),
+    ) -> Result<(), ChunkFault> {
+        let failed = Mutex::new(BTreeMap::new());
+        let held = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_group = |buffers: &mut MeasuredBuffers, group| {
+            let mut all = R::default();
+            let mut own = self.objects(group).filter(|object| objects.contains(*object));
+            while let Some(object) = own.next() {
+                match work(buffers, object) {
+                    Ok(Some(done)) => all += done,
+                    Ok(None) => leave(&mut std::iter::once(object).chain(&mut own)),
+                    Err(fault) => {
+                        held().insert(group, object);
+                        return Err(fault);
+                    }
+                }
+            }
+            Ok(all)
+        };
+        let done = driver.run_ahead(&self.of(objects), reads, of_group, |_, all| fold(all));
+        done.map_err(|ChunkFault { index, fault }| {
+            let object = held().get(&index).copied().or_else(|| self.objects(index).next());
+            ChunkFault { index: object.unwrap_or(index), fault }
+        })
     }
 }
 
@@ -153,19 +191,27 @@ pub(in crate::engine) struct MeasuredRun<'a> {
     pub(in crate::engine) progress: &'a dyn Progress,
 }
 
-impl Reads for MeasuredRun<'_> {
+/// What is read for each group of a run.
+struct GroupReads<'a> {
+    transfer: &'a Transfer,
+    part: &'a Part<'a>,
+    groups: &'a Groups,
+    /// As much as a thread may hold: elements tell nothing of the bytes of an object.
+    object_bytes: u64,
+}
+
+impl Reads for GroupReads<'_> {
     fn source(&self) -> &Node {
         &self.transfer.source.node
     }
 
-    /// As much as a thread may hold: elements tell nothing.
     fn object_bytes(&self) -> u64 {
-        self.measured.allowance.share
+        self.object_bytes
     }
 
-    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.part.is_done(object) {
-            reads_under(self.transfer, object, each);
+    fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
+        if !self.groups.objects(group).all(|object| self.part.is_done(object)) {
+            reads_in(self.transfer, self.groups.region(group), each);
         }
     }
 }
@@ -179,23 +225,28 @@ impl MeasuredRun<'_> {
     ) -> Result<(), ChunkFault> {
         let grid = &self.transfer.destination.metadata.grid;
         let objects = self.transfer.overlapped_among(grid, self.part.assigned());
+        let groups = Groups::new(&self.transfer.destination, &self.transfer.source);
         let reader = ElementReader::new(self.source, 0);
         let reader = reader.as_ref();
         let work = |buffers: &mut MeasuredBuffers, object| {
             self.part.do_once(object, || {
-                let report = self.object(object, reader, buffers, driver.interrupt())?;
+                let at = (object, &*groups.start_beside(object));
+                let report = self.object(at, reader, buffers, driver.interrupt())?;
                 self.progress.advance(report.bytes_read);
                 Ok(report)
             })
         };
         // What happened to no object in particular happened to the one that was written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
-        self.measured.allowance.run_ahead(driver, &objects, &[self], work, fold).map_err(located)
+        let MeasuredRun { transfer, part, measured: Measured { allowance, .. }, .. } = self;
+        let reads = GroupReads { transfer, part, groups: &groups, object_bytes: allowance.share };
+        allowance.run_ahead(driver, (&groups, &objects, &[&reads]), work, fold).map_err(located)
     }
 
+    /// Writes an object. What it reads is counted from an element on, as [`ElementReader::read`] has it.
     fn object(
         &self,
-        object: u64,
+        (object, counted): (u64, &[u64]),
         reader: Option<&ElementReader<'_>>,
         buffers: &mut MeasuredBuffers,
         interrupt: &Interrupt,
@@ -211,7 +262,7 @@ impl MeasuredRun<'_> {
                     self.recode(recoding, subchunk, buffers, &mut report)?
                 }
                 (SubchunkWay::Elements, Some(reader)) => {
-                    self.compose(reader, subchunk, buffers, &mut report)?
+                    self.compose(reader, (subchunk, counted), buffers, &mut report)?
                 }
                 (SubchunkWay::Elements, None) => return Err(not_taken_apart()),
             };
@@ -263,13 +314,13 @@ impl MeasuredRun<'_> {
     fn compose<'b>(
         &self,
         reader: &ElementReader<'_>,
-        subchunk: &[u64],
+        (subchunk, counted): (&[u64], &[u64]),
         buffers: &'b mut MeasuredBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>, Fault> {
         let chain = &*self.destination_chain(subchunk)?;
         let block = block_of(&self.transfer.destination, subchunk);
-        let (elements, bytes) = reader.read(&block, buffers)?;
+        let (elements, bytes) = reader.read(&block, counted, buffers)?;
         report.bytes_read += bytes;
         if !self.measured.write_empty && elements.are_all(chain.fill_value()) {
             return Ok(None);
@@ -336,6 +387,7 @@ pub fn each_subchunk(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::Grid;
 
     #[test]
     fn amplification_counts_the_parts_that_subchunks_are_cut_into() {
@@ -360,14 +412,16 @@ mod tests {
             move |buffers: &mut MeasuredBuffers, index: u64| {
                 buffers.next();
                 let bytes = if index % 7 == 3 { needs } else { 90 };
-                buffers.take(bytes, 0).map(|()| index)
+                buffers.take(bytes, 0).map(|()| index + 1)
             }
         };
-        let mut done = Vec::new();
-        allowance.run(&driver, &ChunkSet::full(50), work(290), |index| done.push(index)).unwrap();
-        done.sort_unstable();
-        assert_eq!(done, (0..50).collect::<Vec<_>>());
-        let fault = allowance.run(&driver, &ChunkSet::full(50), work(291), |_| {}).unwrap_err();
-        assert!(fault.index == 3 && matches!(fault.fault, Fault::Memory { needed: 301 }), "{fault:?}");
+        for subchunk in [1, 9] {
+            let groups = Groups::of_grid(Grid::regular(&[50], &[1]), &[subchunk]);
+            let (objects, mut sum) = (ChunkSet::full(50), 0);
+            allowance.run(&driver, (&groups, &objects), work(290), |done: u64| sum += done).unwrap();
+            assert_eq!(sum, (1..=50).sum::<u64>());
+            let fault = allowance.run(&driver, (&groups, &objects), work(291), |_: u64| {}).unwrap_err();
+            assert!(fault.index == 3 && matches!(fault.fault, Fault::Memory { needed: 301 }), "{fault:?}");
+        }
     }
 }

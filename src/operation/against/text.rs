@@ -1,5 +1,7 @@
 //! Two arrays of elements of any length: each is equal to the other's, or not.
 
+use std::ops::AddAssign;
+
 use super::super::budget::{BASE_BYTES, Budget};
 use super::super::fault::explain;
 use super::super::options::CommonOptions;
@@ -14,7 +16,7 @@ use crate::data_type::{DataType, FillValue};
 use crate::engine::driver::Driver;
 use crate::engine::listing::list;
 use crate::engine::route::measured::{
-    BETWEEN_SUBCHUNKS, ElementReader, MeasuredBuffers, block_of, each_subchunk,
+    BETWEEN_SUBCHUNKS, ElementReader, Groups, MeasuredBuffers, block_of, each_subchunk,
 };
 use crate::engine::transfer::Transfer;
 use crate::metadata::array::num_elements;
@@ -89,7 +91,8 @@ pub(super) fn compare(
         })?;
         Ok(tally)
     };
-    match allowance.run(driver, &objects, work, |tally| all.add(tally)) {
+    let groups = Groups::new(&from, &to);
+    match allowance.run(driver, (&groups, &objects), work, |tally| all += tally) {
         Ok(()) => {}
         Err(ChunkFault { index, fault }) => {
             let (array, index, fault) = match fault {
@@ -111,7 +114,7 @@ pub(super) fn compare(
     if rest > 0 && fills[0] != fills[1] {
         let absent = (0..from.metadata.num_chunks()).find(|index| !objects.contains(*index));
         if let Some(at) = absent.map(|index| from.start_of(index)) {
-            all.add(Tally { elements: 0, differing: rest, first: Some(Place { at, values: fills }) });
+            all += Tally { elements: 0, differing: rest, first: Some(Place { at, values: fills }) };
         }
     }
     Ok(all.result(elements, &a.data_type))
@@ -126,6 +129,17 @@ fn touched(a: &StoredArray, b: &StoredArray) -> ChunkSet {
     all.finish()
 }
 
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.elements += other.elements;
+        self.differing += other.differing;
+        self.first = match (self.first.take(), other.first) {
+            (Some(a), Some(b)) => Some(if b.at < a.at { b } else { a }),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
 impl Tally {
     fn subchunk(
         &mut self,
@@ -137,7 +151,8 @@ impl Tally {
         buffers.next();
         let block = block_of(side, subchunk);
         let [a, b] = readers;
-        let ((a, _), (b, _)) = (a.read(&block, buffers)?, b.read(&block, buffers)?);
+        let (a, _) = a.read(&block, &block.start, buffers)?;
+        let (b, _) = b.read(&block, &block.start, buffers)?;
         self.elements += a.places.len() as u64;
         for index in (0..a.places.len()).filter(|index| a.element(*index) != b.element(*index)) {
             self.differing += 1;
@@ -148,15 +163,6 @@ impl Tally {
             }
         }
         Ok(())
-    }
-
-    fn add(&mut self, other: Tally) {
-        self.elements += other.elements;
-        self.differing += other.differing;
-        self.first = match (self.first.take(), other.first) {
-            (Some(a), Some(b)) => Some(if b.at < a.at { b } else { a }),
-            (a, b) => a.or(b),
-        };
     }
 
     fn result(self, elements: u64, data_type: &DataType) -> AgainstNode {

@@ -9,6 +9,7 @@ mod blocks;
 mod measured;
 mod subchunks;
 
+use std::ops::AddAssign;
 use std::sync::{Mutex, PoisonError};
 
 use self::blocks::staged_values;
@@ -81,8 +82,8 @@ struct Scratch {
     workspace: Workspace,
 }
 
-impl Compared {
-    fn add(&mut self, other: Compared) {
+impl AddAssign for Compared {
+    fn add_assign(&mut self, other: Compared) {
         self.elements += other.elements;
         self.differing += other.differing;
         self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
@@ -366,7 +367,7 @@ impl<'a> Comparison<'a> {
                 progress.advance(self.source.chunk_bytes());
                 Ok(compared)
             },
-            |_, compared| all.add(compared),
+            |_, compared| all += compared,
         )?;
         Ok(all)
     }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::room::{DecodedSubchunk, MeasuredBuffers};
+use super::kept::DecodedSubchunk;
+use super::room::MeasuredBuffers;
+use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::OfShape;
@@ -10,6 +12,7 @@ use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::region::{advance, as_index, ravel};
 use crate::engine::plan::Block;
 use crate::grid::Region;
+use crate::memory::fallibly;
 
 /// Reads boxes of elements of an array.
 #[derive(Debug)]
@@ -29,10 +32,22 @@ impl<'a> ElementReader<'a> {
         Some(ElementReader { source, chain, strides, number })
     }
 
-    /// Reads a box that lies inside what is taken of the array; also the bytes of all subchunks that hold a part of it,
-    /// encoded.
-    pub fn read(&self, block: &Block, buffers: &mut MeasuredBuffers) -> Result<(VlenElements, u64), Fault> {
-        let block = &block.moved_by(&self.source.side().metadata.skipped);
+    /// Reads a box that lies inside what is taken of the array; also the bytes of subchunks that hold a part of it,
+    /// encoded. Of boxes that lie in the same subchunks, from the element `counted` on, only the one counts a subchunk
+    /// that holds its first element.
+    pub fn read(
+        &self,
+        block: &Block,
+        counted: &[u64],
+        buffers: &mut MeasuredBuffers,
+    ) -> Result<(VlenElements, u64), Fault> {
+        let (side, skipped) = (self.source.side(), &self.source.side().metadata.skipped);
+        let block = &block.moved_by(skipped);
+        let counts_it = |subchunk: &[u64]| {
+            let first = side.region_of_subchunk(subchunk).start.into_iter().zip(counted.iter().zip(skipped));
+            let first = first.map(|(start, (counted, skipped))| start.max(counted.saturating_add(*skipped)));
+            first.zip(&block.start).all(|(first, start)| *start <= first)
+        };
         let shape: Vec<u64> = block.start.iter().zip(&block.end).map(|(start, end)| end - start).collect();
         let count = shape.iter().fold(1_u64, |product, length| product.saturating_mul(*length));
         let fill = self.chain.fill_value();
@@ -45,18 +60,47 @@ impl<'a> ElementReader<'a> {
             return Err(fault);
         }
         let mut elements = VlenElements { bytes: fill.to_vec(), places: Vec::new() };
-        let reserved = elements.places.try_reserve_exact(as_index(count));
+        let reserved = fallibly(|| elements.places.try_reserve_exact(as_index(count)));
         reserved.map_err(|_| Fault::Memory { needed: count.saturating_mul(PLACE_BYTES) })?;
         elements.places.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
-        let (mut place, mut bytes) = (vec![0; counts.len()], 0_u64);
-        loop {
-            let subchunk: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if let Some(length) = self.load(&subchunk, buffers)? {
-                bytes = bytes.saturating_add(length);
-                self.gather(&subchunk, block, &shape, buffers, &mut elements)?;
+        let mut bytes = 0_u64;
+        self.each_within((&first, &counts), |subchunk| {
+            if let Some(length) = self.load(subchunk, buffers)? {
+                bytes = bytes.saturating_add(if counts_it(subchunk) { length } else { 0 });
+                self.gather(subchunk, block, &shape, buffers, &mut elements)?;
             }
-            if !advance(&mut place, &counts) {
-                return Ok((elements, bytes));
+            Ok(())
+        })?;
+        Ok((elements, bytes))
+    }
+
+    /// Visits the subchunks of a box that may be there. A box may claim far more of them than are stored: then these are
+    /// walked.
+    fn each_within(
+        &self,
+        (first, counts): (&[u64], &[u64]),
+        mut visit: impl FnMut(&[u64]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let side = self.source.side();
+        let count = counts.iter().fold(1_u64, |all, count| all.saturating_mul(*count));
+        if let Some(present) = side.present.as_ref().filter(|_| side.layout.is_none())
+            && present.len() < count
+        {
+            let is_within = |subchunk: &[u64]| {
+                let mut box_of = first.iter().zip(counts).zip(subchunk);
+                box_of.all(|((first, count), index)| (*first..first.saturating_add(*count)).contains(index))
+            };
+            let subchunks = present.iter().map(|object| position(object, &side.metadata));
+            return subchunks
+                .filter(|subchunk| is_within(subchunk))
+                .try_for_each(|subchunk| visit(&subchunk));
+        }
+        let mut place = vec![0; counts.len()];
+        loop {
+            let subchunk: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
+            visit(&subchunk)?;
+            if !advance(&mut place, counts) {
+                return Ok(());
             }
         }
     }
@@ -74,8 +118,9 @@ impl<'a> ElementReader<'a> {
 
     /// Makes a subchunk the last of those that are kept; its encoded bytes, or `None` where it is absent.
     fn load(&self, subchunk: &[u64], buffers: &mut MeasuredBuffers) -> Result<Option<u64>, Fault> {
-        if let Some(encoded) = buffers.recall(self.number, subchunk) {
-            return Ok(Some(encoded));
+        let key = (self.number, subchunk.to_vec());
+        if let Some(kept) = buffers.subchunks.recall(&key) {
+            return Ok(Some(kept.encoded));
         }
         if !buffers.read(self.source, subchunk)? {
             return Ok(None);
@@ -88,10 +133,11 @@ impl<'a> ElementReader<'a> {
         let mut places = Vec::new();
         let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(PLACE_BYTES);
         buffers.take(needed, 0)?;
-        places.try_reserve_exact(as_index(needed / PLACE_BYTES)).map_err(|_| Fault::Memory { needed })?;
+        fallibly(|| places.try_reserve_exact(as_index(needed / PLACE_BYTES)))
+            .map_err(|_| Fault::Memory { needed })?;
         chain.places(&bytes, &mut places).map_err(|fault| located(Fault::Chain(fault)))?;
         let elements = VlenElements { bytes, places };
-        buffers.keep(DecodedSubchunk { number: self.number, subchunk: subchunk.to_vec(), elements, encoded });
+        buffers.subchunks.keep(DecodedSubchunk { key, elements, encoded });
         Ok(Some(encoded))
     }
 
@@ -137,21 +183,19 @@ impl<'a> ElementReader<'a> {
             }
         };
         let mut length = 0_u64;
-        let loaded =
-            |buffers: &MeasuredBuffers, position: &[u64]| buffers.last_element(from(position)).len() as u64;
-        each(&mut |position| length = length.saturating_add(loaded(buffers, position)));
+        let Some(loaded) = buffers.subchunks.last().map(|last| &last.elements) else { return Ok(()) };
+        each(&mut |position| length = length.saturating_add(loaded.element(from(position)).len() as u64));
         // A buffer that grows has room for twice what is in it.
         buffers.take(length.saturating_mul(2), 1)?;
-        let reserved = elements.bytes.try_reserve(as_index(length));
+        let reserved = fallibly(|| elements.bytes.try_reserve(as_index(length)));
         reserved.map_err(|_| Fault::Memory { needed: length })?;
+        let Some(loaded) = buffers.subchunks.last().map(|last| &last.elements) else { return Ok(()) };
+        let mut to = vec![0; shape.len()];
         each(&mut |position| {
-            let element = buffers.last_element(from(position));
-            let to: Vec<u64> = position
-                .iter()
-                .zip(&start)
-                .zip(&block.start)
-                .map(|((i, start), block)| i + start - block)
-                .collect();
+            let element = loaded.element(from(position));
+            for (dimension, to) in to.iter_mut().enumerate() {
+                *to = position[dimension] + start[dimension] - block.start[dimension];
+            }
             let place = (elements.bytes.len(), u32::try_from(element.len()).unwrap_or(u32::MAX));
             elements.places[as_index(ravel(&to, shape))] = place;
             elements.bytes.extend_from_slice(element);

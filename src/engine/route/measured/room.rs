@@ -1,22 +1,21 @@
 //! What a thread holds while it does subchunks whose size only reading tells, counted as it grows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
+use super::kept::KeptSubchunks;
 use crate::array::fault::Fault;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::Workspace;
-use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
+use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::kinds::Contexts;
 use crate::codec::{ChainFault, ChainFaultKind, Recoding};
+use crate::memory::fallibly;
 
 /// Buffers that are larger are not kept from one subchunk to the next.
 const KEPT: usize = 128 << 10;
 
 /// The same of what all compressors hold.
 const KEPT_CONTEXTS: u64 = 512 << 10;
-
-/// Subchunks that a thread keeps taken apart, at most: they are looked for one by one.
-const MOST_SUBCHUNKS: usize = 256;
 
 /// What a thread may hold beside the subchunk that it does.
 pub const BETWEEN_SUBCHUNKS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
@@ -49,24 +48,6 @@ impl Room {
     }
 }
 
-/// A subchunk that was taken apart.
-#[derive(Debug)]
-pub(super) struct DecodedSubchunk {
-    /// Whose it is.
-    pub(super) number: usize,
-    /// Its position.
-    pub(super) subchunk: Vec<u64>,
-    pub(super) elements: VlenElements,
-    /// Its encoded bytes.
-    pub(super) encoded: u64,
-}
-
-impl DecodedSubchunk {
-    fn bytes(&self) -> u64 {
-        self.elements.bytes.capacity() as u64 + self.elements.places.capacity() as u64 * PLACE_BYTES
-    }
-}
-
 /// What a thread keeps from subchunk to subchunk.
 #[derive(Debug, Default)]
 pub struct MeasuredBuffers {
@@ -77,8 +58,8 @@ pub struct MeasuredBuffers {
     held_contexts: u64,
     /// What they hold for chunks of up to 2^n bytes, by the number of what is done.
     known_contexts: BTreeMap<(usize, u32), u64>,
-    /// Subchunks that were taken apart, the latest last.
-    subchunks: VecDeque<DecodedSubchunk>,
+    /// Subchunks that were taken apart.
+    pub(super) subchunks: KeptSubchunks,
     /// An encoded subchunk of the source.
     pub encoded: Vec<u8>,
     /// The same without the codecs that differ.
@@ -108,15 +89,11 @@ impl MeasuredBuffers {
             self.workspace.contexts = Contexts::new();
             self.held_contexts = 0;
         }
-        // Subchunks that are kept leave most of the room to the others.
-        while self.subchunks_bytes() > self.room.bytes / 4 {
-            self.subchunks.pop_front();
+        // Subchunks that are kept leave some room to the others, so that these are not read in vain at first.
+        while self.subchunks.bytes() > self.room.bytes / 4 * 3 {
+            self.subchunks.drop_first();
         }
-        self.room.held = self.beside.saturating_add(self.subchunks_bytes());
-    }
-
-    fn subchunks_bytes(&self) -> u64 {
-        self.subchunks.iter().map(DecodedSubchunk::bytes).sum()
+        self.room.held = self.beside.saturating_add(self.subchunks.bytes());
     }
 
     /// Takes so many bytes, if they are free, or would be without subchunks that are only kept: all but the last few.
@@ -128,31 +105,7 @@ impl MeasuredBuffers {
     }
 
     fn drop_subchunk(&mut self) {
-        let dropped = self.subchunks.pop_front().map_or(0, |subchunk| subchunk.bytes());
-        self.room.held = self.room.held.saturating_sub(dropped);
-    }
-
-    /// Makes a subchunk the last, if it is kept; its encoded bytes.
-    pub(super) fn recall(&mut self, number: usize, subchunk: &[u64]) -> Option<u64> {
-        let place =
-            self.subchunks.iter().position(|kept| kept.number == number && kept.subchunk == subchunk)?;
-        let kept = self.subchunks.remove(place)?;
-        let encoded = kept.encoded;
-        self.subchunks.push_back(kept);
-        Some(encoded)
-    }
-
-    /// Keeps a subchunk, whose bytes are taken, as the last.
-    pub(super) fn keep(&mut self, subchunk: DecodedSubchunk) {
-        if self.subchunks.len() >= MOST_SUBCHUNKS {
-            self.drop_subchunk();
-        }
-        self.subchunks.push_back(subchunk);
-    }
-
-    /// An element of the last subchunk.
-    pub(super) fn last_element(&self, index: usize) -> &[u8] {
-        self.subchunks.back().map_or(&[], |subchunk| subchunk.elements.element(index))
+        self.room.held = self.room.held.saturating_sub(self.subchunks.drop_first());
     }
 
     /// Undoes the codecs of the encoded subchunk that turn bytes into bytes. Of what it takes only that is held which
@@ -164,7 +117,7 @@ impl MeasuredBuffers {
             self.workspace.room = Some(self.room.left() / buffers);
             match chain.undo(&self.encoded, &mut framed, &mut self.workspace) {
                 Err(fault)
-                    if !self.subchunks.is_empty() && matches!(fault.kind, ChainFaultKind::Room { .. }) =>
+                    if self.subchunks.len() > 0 && matches!(fault.kind, ChainFaultKind::Room { .. }) =>
                 {
                     self.drop_subchunk();
                 }
@@ -201,7 +154,7 @@ impl MeasuredBuffers {
         self.take(cost, 0)?;
         self.kept.clear();
         let size = usize::try_from(bytes).unwrap_or(usize::MAX);
-        self.kept.try_reserve_exact(size).map_err(|_| Fault::Memory { needed: bytes })?;
+        fallibly(|| self.kept.try_reserve_exact(size)).map_err(|_| Fault::Memory { needed: bytes })?;
         chain.frame(elements, valid, fill, &mut self.kept)?;
         Ok(chain.redo(&self.kept, &mut self.written, &mut self.workspace)?)
     }
@@ -211,7 +164,7 @@ impl MeasuredBuffers {
         loop {
             self.workspace.room = Some(self.room.left());
             match source.read(subchunk, &mut self.encoded, &mut self.workspace) {
-                Err(fault) if !self.subchunks.is_empty() && fault.is_of_memory() => self.drop_subchunk(),
+                Err(fault) if self.subchunks.len() > 0 && fault.is_of_memory() => self.drop_subchunk(),
                 Err(fault) => return Err(self.with_held(fault)),
                 Ok(false) => return Ok(false),
                 Ok(true) => {

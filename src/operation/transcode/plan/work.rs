@@ -14,8 +14,10 @@ use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::engine::job::{Job, ObjectJob};
 use crate::engine::route::Route;
 use crate::engine::route::copy::CopyJob;
+use crate::engine::route::measured::SubchunkWay;
 use crate::engine::route::rechunk::Rechunk;
 use crate::engine::transfer::Transfer;
+use crate::grid::num_elements;
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
@@ -178,6 +180,24 @@ impl Ends<'_> {
         Ok((from, to))
     }
 
+    /// Chunks of elements of any length begin with their number, in 32 bits: none that is stored can hold more, whatever a
+    /// shape claims, and none can be written.
+    fn check_counts(&self, sides: [&StoredArray; 2]) -> Result<(), OperationError> {
+        let counts = sides.map(|side| num_elements(side.subchunk_shape()).unwrap_or(u64::MAX));
+        let store = &self.source.store;
+        let is_too_many = |count: &u64| *count > u64::from(u32::MAX) && !self.present.is_empty();
+        let Some(side) = counts.iter().position(is_too_many) else { return Ok(()) };
+        let (whose, help) = match side {
+            0 => ("of", "a chunk that is stored has fewer: correct its chunk shape"),
+            _ => ("to be written of", "give a smaller --chunk-shape"),
+        };
+        let message = format!(
+            "the chunks {whose} `{store}` would have {} elements, but elements of any length are counted in 32 bits: 4294967295 at most",
+            counts[side]
+        );
+        Err(OperationError::data(message).with_help(help))
+    }
+
     fn choice<'c>(&'c self, changed: &'c Changed, elsewhere: u64) -> Choice<'c> {
         Choice {
             change: &changed.change,
@@ -201,6 +221,9 @@ impl Ends<'_> {
         let (node, metadata) = (self.target.clone(), destination.metadata.clone());
         let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
         let Some(route) = self.choice(&changed, 0).opaque_route(&from, &to)? else { return Err(refusal) };
+        if matches!(&route, Route::Measured(measured) if matches!(measured.way, SubchunkWay::Elements)) {
+            self.check_counts([&from, &to])?;
+        }
         let fill = &destination.pipeline.input.fill_value;
         let absent_element = changed.absent.filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
         let is_whole = self.present.len() == from.metadata.num_chunks() && from.layout.is_none();

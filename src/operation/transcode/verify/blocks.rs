@@ -69,7 +69,7 @@ impl<'a> Comparison<'a> {
         };
         let mut all = Compared::default();
         let is_wanted = |object| self.scope.contains(object);
-        visit_subchunks(transfer, rechunk, driver, (&is_wanted, &visit), |compared| all.add(compared))?;
+        visit_subchunks(transfer, rechunk, driver, (&is_wanted, &visit), |compared| all += compared)?;
         Ok(all)
     }
 }

@@ -7,7 +7,7 @@ use crate::codec::Recoding;
 use crate::engine::driver::Driver;
 use crate::engine::plan::Block;
 use crate::engine::route::measured::{
-    ElementReader, Measured, MeasuredBuffers, SubchunkWay, block_of, each_subchunk, recoding_of,
+    ElementReader, Groups, Measured, MeasuredBuffers, SubchunkWay, block_of, each_subchunk, recoding_of,
 };
 use crate::engine::transfer::Transfer;
 
@@ -43,7 +43,8 @@ pub(super) fn measured_values(
         })?;
         Ok(compared)
     };
-    measured.allowance.run(driver, &objects, work, |compared| all.add(compared))?;
+    let groups = Groups::new(&transfer.destination, &transfer.source);
+    measured.allowance.run(driver, (&groups, &objects), work, |compared| all += compared)?;
     Ok(all)
 }
 
@@ -54,8 +55,8 @@ fn differing(
     block: &Block,
     buffers: &mut MeasuredBuffers,
 ) -> Result<u64, Fault> {
-    let (expected, _) = from.read(block, buffers)?;
-    let (found, _) = to.read(block, buffers)?;
+    let (expected, _) = from.read(block, &block.start, buffers)?;
+    let (found, _) = to.read(block, &block.start, buffers)?;
     let count = expected.places.len();
     Ok((0..count).filter(|index| expected.element(*index) != found.element(*index)).count() as u64)
 }

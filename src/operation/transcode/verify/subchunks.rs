@@ -55,11 +55,11 @@ impl Comparison<'_> {
                 let (stored, mut compared) = (subchunks.stored(&object, buffers)?, Compared::default());
                 for number in stored.iter() {
                     driver.interrupt().check()?;
-                    compared.add(subchunks.compare(&object, number, buffers)?);
+                    compared += subchunks.compare(&object, number, buffers)?;
                 }
                 Ok(compared)
             };
-            driver.run::<Buffers, Compared>(&objects, work, |_, compared| all.add(compared))?;
+            driver.run::<Buffers, Compared>(&objects, work, |_, compared| all += compared)?;
             return Ok(all);
         }
         // Too few objects to go round: the threads share the subchunks of each.
@@ -69,7 +69,7 @@ impl Comparison<'_> {
             let stored = subchunks.stored(&object, &mut Buffers::default()).map_err(located)?;
             let work = |buffers: &mut Buffers, number| subchunks.compare(&object, number, buffers);
             driver
-                .run::<Buffers, Compared>(&stored, work, |_, compared| all.add(compared))
+                .run::<Buffers, Compared>(&stored, work, |_, compared| all += compared)
                 .map_err(|fault| located(fault.fault))?;
         }
         Ok(all)

@@ -1,0 +1,169 @@
+//! Objects in groups that need the same subchunks: a thread does the objects of a group one after the other, and takes
+//! each of these subchunks apart once.
+
+use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
+use crate::array::stored::StoredArray;
+use crate::codec::region::{advance, ravel, unravel};
+use crate::grid::{Grid, Region};
+
+/// Objects of a group at most, so that no thread is at one group for too long.
+const MOST_OBJECTS: u64 = 1 << 16;
+
+/// Groups of an array at least, where it has as many objects: threads share them out.
+const LEAST_GROUPS: u64 = 16;
+
+/// The objects of an array in boxes.
+#[derive(Debug)]
+pub struct Groups {
+    grid: Grid,
+    /// Objects of the array along each dimension.
+    objects: Vec<u64>,
+    /// Objects along each dimension that lie in one subchunk of what is read.
+    under: Vec<u64>,
+    /// Objects of a group along each dimension: these, or fewer.
+    shape: Vec<u64>,
+}
+
+impl Groups {
+    /// The objects of `array`, each of which needs the subchunks of `read` that it overlaps.
+    pub fn new(array: &StoredArray, read: &StoredArray) -> Self {
+        Self::of_grid(array.metadata.grid.clone(), read.subchunk_shape())
+    }
+
+    pub(super) fn of_grid(grid: Grid, subchunk: &[u64]) -> Self {
+        let objects = grid.counts();
+        let under: Vec<u64> = subchunk
+            .iter()
+            .zip(grid.largest())
+            .map(|(subchunk, object)| subchunk.div_ceil((*object).max(1)).max(1))
+            .collect();
+        let mut left = (product(&objects) / LEAST_GROUPS).clamp(1, MOST_OBJECTS);
+        let mut shape = under.clone();
+        for length in shape.iter_mut().rev() {
+            *length = left.min(*length);
+            left /= *length;
+        }
+        Groups { grid, objects, under, shape }
+    }
+
+    /// The groups that hold some of these objects.
+    pub(super) fn of(&self, objects: &ChunkSet) -> ChunkSet {
+        let grid = self.counts();
+        if self.shape.iter().all(|length| *length == 1) {
+            return objects.clone();
+        }
+        if objects.len() == product(&self.objects) {
+            return ChunkSet::full(product(&grid));
+        }
+        let (row, step) = (self.objects.last().unwrap_or(&1), self.shape.last().unwrap_or(&1));
+        let mut found = ChunkSetBuilder::default();
+        for (mut object, end) in objects.runs() {
+            while object < end {
+                let position = unravel(object, &self.objects);
+                let group: Vec<u64> =
+                    position.iter().zip(&self.shape).map(|(at, length)| at / length).collect();
+                found.insert(ravel(&group, &grid));
+                // What follows in the row lies in the same group up to its edge.
+                let at = position.last().unwrap_or(&0);
+                object += (at - at % step + step).min(*row) - at;
+            }
+        }
+        found.finish()
+    }
+
+    /// The objects of a group, in C order.
+    pub(super) fn objects(&self, group: u64) -> impl Iterator<Item = u64> + '_ {
+        let (first, counts) = self.extent(group);
+        let mut place = (!counts.contains(&0)).then(|| vec![0; counts.len()]);
+        std::iter::from_fn(move || {
+            let current = place.as_mut()?;
+            let position: Vec<u64> = current.iter().zip(&first).map(|(index, first)| index + first).collect();
+            if !advance(current, &counts) {
+                place = None;
+            }
+            Some(ravel(&position, &self.objects))
+        })
+    }
+
+    /// The box of a group, in elements.
+    pub(super) fn region(&self, group: u64) -> Region {
+        let (first, counts) = self.extent(group);
+        let grid = &self.grid;
+        let last: Vec<u64> =
+            first.iter().zip(&counts).map(|(first, count)| first + count.max(&1) - 1).collect();
+        let (start, end) = (grid.start_of(&first), grid.region_of(&last).end());
+        let shape = start.iter().zip(&end).map(|(start, end)| end - start).collect();
+        Region { start, shape }
+    }
+
+    /// The first element of the objects that lie in the same subchunks as this one. It does not depend on how many
+    /// objects a group has.
+    pub(super) fn start_beside(&self, object: u64) -> Vec<u64> {
+        let position = unravel(object, &self.objects);
+        let first: Vec<u64> = position.iter().zip(&self.under).map(|(at, under)| at - at % under).collect();
+        self.grid.start_of(&first)
+    }
+
+    /// Elements along each dimension of the objects that lie in the same subchunks.
+    pub(super) fn lengths(&self) -> Vec<u64> {
+        let object = self.grid.largest();
+        self.under.iter().zip(object).map(|(count, length)| count.saturating_mul(*length)).collect()
+    }
+
+    /// The first object of a group, and how many it has along each dimension.
+    fn extent(&self, group: u64) -> (Vec<u64>, Vec<u64>) {
+        let place = unravel(group, &self.counts());
+        let first: Vec<u64> = place.iter().zip(&self.shape).map(|(index, length)| index * length).collect();
+        let counts = self.objects.iter().zip(&first).zip(&self.shape);
+        let counts = counts.map(|((all, first), length)| all.saturating_sub(*first).min(*length)).collect();
+        (first, counts)
+    }
+
+    /// Groups along each dimension.
+    fn counts(&self) -> Vec<u64> {
+        self.objects.iter().zip(&self.shape).map(|(objects, length)| objects.div_ceil(*length)).collect()
+    }
+}
+
+fn product(lengths: &[u64]) -> u64 {
+    lengths.iter().fold(1, |all, length| all.saturating_mul(*length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_hold_each_object_once_and_those_of_one_subchunk_together() {
+        for (shape, object, subchunk) in [
+            ([40, 60], [1, 60], [10, 7]),
+            ([40, 60], [3, 4], [40, 60]),
+            ([41, 61], [10, 10], [2, 50]),
+            ([5, 6], [5, 6], [1, 1]),
+            ([0, 6], [5, 6], [1, 1]),
+        ] {
+            let groups = Groups::of_grid(Grid::regular(&shape, &object), &subchunk);
+            let total = product(&groups.objects);
+            let some: ChunkSet = (0..total).filter(|object| object % 7 < 4).collect();
+            for objects in [ChunkSet::full(total), some] {
+                let of_groups = groups.of(&objects);
+                let mut found: Vec<u64> = of_groups.iter().flat_map(|group| groups.objects(group)).collect();
+                assert!(
+                    of_groups
+                        .iter()
+                        .all(|group| groups.objects(group).any(|object| objects.contains(object)))
+                );
+                found.retain(|object| objects.contains(*object));
+                found.sort_unstable();
+                assert!(found.iter().copied().eq(objects.iter()), "{shape:?} {object:?} {subchunk:?}");
+            }
+        }
+        let groups = Groups::of_grid(Grid::regular(&[4000, 4000], &[1, 10]), &[100, 100]);
+        assert_eq!(groups.shape, [100, 10]);
+        assert_eq!((groups.lengths(), groups.start_beside(400 * 150 + 37)), (vec![100, 100], vec![100, 300]));
+        assert_eq!(groups.region(41), Region { start: vec![100, 100], shape: vec![100, 100] });
+        // What a shape claims is not walked.
+        let groups = Groups::of_grid(Grid::regular(&[1 << 50], &[1]), &[1 << 40]);
+        assert_eq!(groups.of(&ChunkSet::full(1 << 50)).len(), (1 << 50) / MOST_OBJECTS);
+    }
+}
