@@ -58,6 +58,10 @@ impl Axis {
 
     /// Some chunks of the axis, as the axis of `length` elements from the first of them on.
     pub(super) fn part(&self, first: u64, count: u64, length: u64) -> Self {
+        if length == 0 {
+            // There is no chunk, but the length that one would have stays.
+            return Self::new(0, self.runs.iter().map(|run| (run.chunk, 1)));
+        }
         let (mut index, end) = (0_u64, first.saturating_add(count));
         let runs = self.runs_of_chunks().map(|(chunk, count)| {
             let own = index.max(first)..index.saturating_add(count).min(end);

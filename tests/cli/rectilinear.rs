@@ -311,3 +311,15 @@ fn grid_that_claims_a_million_million_chunks_costs_what_it_holds() {
         done(test.run(arguments));
     }
 }
+
+#[test]
+fn array_without_elements_is_copied() {
+    let test = CliTest::new();
+    test.write("a/zarr.json", document(&json!([0, 10]), &json!([[3, 4], [4, 6]]), &little()));
+    done(test.run(["transcode", "a", "b"]));
+    done(test.run(["transcode", "--compress", "zstd:1", "a", "c"]));
+    for copy in ["b", "c"] {
+        let result = done(test.run(["validate", "--json", copy, "--against", "a"])).json();
+        assert_eq!(result["valid"], true, "{result}");
+    }
+}
