@@ -328,3 +328,27 @@ fn ome_zarr_of_0_4_in_version_3_is_a_warning_that_names_what_readers_miss() {
     assert_eq!(document(&test, "h/zarr.json")["attributes"], attributes);
     assert!(!codes(&run("2", "i")).contains(&"ZH114"));
 }
+
+#[test]
+fn order_of_single_bytes_says_nothing_in_version_2() {
+    let test = CliTest::new();
+    for endian in ["little", "big"] {
+        let (source, copy) = (format!("{endian}.zarr"), format!("{endian}-2.zarr"));
+        test.write(
+            &format!("{source}/zarr.json"),
+            format!(
+                r#"{{"zarr_format":3,"node_type":"array","shape":[4,6],"data_type":"uint8","fill_value":0,
+                "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2,3]}}}},
+                "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},
+                "codecs":[{{"name":"transpose","configuration":{{"order":[1,0]}}}},
+                {{"name":"bytes","configuration":{{"endian":"{endian}"}}}}]}}"#
+            ),
+        );
+        test.write(&format!("{source}/c/0/0"), [0, 1, 2, 3, 4, 5]);
+        test.run(["transcode", "--zarr-format", "2", &source, &copy]).succeeds();
+        let document: Value = serde_json::from_slice(&test.read(&format!("{copy}/.zarray"))).unwrap();
+        assert_eq!((&document["dtype"], &document["order"]), (&Value::from("|u1"), &Value::from("F")));
+        let result = test.run(["validate", "--json", &copy, "--against", &source]).json();
+        assert_eq!(result["valid"], true, "{result}");
+    }
+}

@@ -60,7 +60,8 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
         }
     }
     if !matches!(order, V2ByteOrder::Fields(_)) {
-        order = V2ByteOrder::whole(order_types(&mut converted, order.is_big()));
+        // Elements of one byte have no order, whatever `endian` says.
+        order = V2ByteOrder::whole(order_types(&mut converted, order.is_big()) && data_type.has_byte_order());
     }
     let is_compressor = |codec: &Object| codec.get("id").and_then(Json::as_str).is_some_and(is_compressor);
     let compressor = converted.pop_if(|codec| is_compressor(codec)).map_or(Json::Null, Json::from);
