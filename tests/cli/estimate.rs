@@ -372,3 +372,26 @@ fn estimate_counts_no_shard_that_has_no_chunk_left() {
     let (found, written) = estimated_and_written(&test, &["--compress", "zstd:1", "shards", "b"]);
     assert_eq!(found["bytes_stored"], written);
 }
+
+#[test]
+fn copy_of_shards_is_estimated_without_memory_to_decode_them() {
+    let test = CliTest::new();
+    write_field(&test, "field", &json!("NaN"), false);
+    test.run([
+        "transcode",
+        "-q",
+        "-c",
+        "96,70,90",
+        "-s",
+        "96,70,90",
+        "--compress",
+        "zstd:1",
+        "field",
+        "shards",
+    ])
+    .succeeds();
+    let arguments = ["--max-memory", "1MiB", "shards", "copy"];
+    test.run(["transcode", "--compress", "gzip:1"].iter().chain(&arguments)).fails(3, &["--max-memory"]);
+    let (found, written) = estimated_and_written(&test, &arguments);
+    assert_eq!((&found["bytes_stored"], &found["uncertainty"]), (&json!(written), &json!(0.0)), "{found}");
+}

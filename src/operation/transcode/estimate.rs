@@ -9,6 +9,7 @@ use crate::diagnostic::quantity::approximate;
 use crate::engine::job::Job;
 use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
+use crate::operation::options::ChangeOptions;
 use crate::operation::sample_result::EstimateResult;
 use crate::operation::transcode_result::TranscodeResult;
 
@@ -36,6 +37,8 @@ impl Sampler<'_> {
     /// What the plan of an array comes to.
     fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult, OperationError> {
         let PlannedArray { change, plan, .. } = array;
+        let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
+        let change = if is_copy { &plain } else { change };
         let mut drawing = Drawing::of(plan, change);
         let mut sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
         let mut trial = self.try_way(&sample, change, None)?;
@@ -47,16 +50,18 @@ impl Sampler<'_> {
         }
         let estimate = trial.estimate;
         let destination = &plan.destination;
-        let shards = if destination.pipeline.sharding().is_some() {
+        let shards = if destination.pipeline.sharding().is_some() && !is_copy {
             sample.shards_held_by(&trial.array, &destination.metadata.grid)?
         } else {
             None
         };
         // What is copied is known.
-        let known = matches!(plan.job, Job::Copy(_)).then_some(plan.listing.present_bytes);
+        let known = is_copy.then_some(plan.listing.present_bytes);
         let (bytes_stored, is_exact) = known.filter(|bytes| *bytes > 0).map_or_else(
             || {
+                // A shard that is copied has its index in it.
                 let objects = shards.unwrap_or_else(|| plan.job.num_written());
+                let objects = if is_copy { 0 } else { objects };
                 (estimate.bytes_stored(&destination.pipeline, objects), estimate.is_exact())
             },
             |bytes| (bytes, true),

@@ -159,7 +159,8 @@ impl Sampler<'_> {
         drawing: &Drawing,
     ) -> Result<(Plan, Option<Vec<u64>>), OperationError> {
         let shape = drawing.cut.clone().map(ShapeRequest::Lengths);
-        let shard_shape = source.pipeline.sharding().map(|_| ShardRequest::None);
+        let shard_shape =
+            source.pipeline.sharding().filter(|_| !drawing.keeps_shards).map(|_| ShardRequest::None);
         let options = ChangeOptions {
             chunk_shape: shape,
             shard_shape,
@@ -269,6 +270,8 @@ pub(in crate::operation) struct Drawing {
     writes_empty: bool,
     /// Whether absent chunks are written, too.
     pub(super) fills: bool,
+    /// Whether shards are copied as they are: then nothing is decoded, and no memory is needed for that.
+    keeps_shards: bool,
 }
 
 impl Drawing {
@@ -283,6 +286,7 @@ impl Drawing {
             // What holds nothing but the old fill value is as other chunks where that changes.
             writes_empty: options.write_empty_chunks || !keeps_fill,
             fills: plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some()),
+            keeps_shards: plan.job.objects().is_none(),
         }
     }
 }
