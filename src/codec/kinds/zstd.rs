@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
+use ::zstd::zstd_safe::zstd_sys::{self, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::error::{Fault, reserve};
@@ -141,22 +141,15 @@ fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add((decoded >> 8) + 68)
 }
 
-/// What both contexts hold: the library tells it of a context that is set up for so many bytes.
+/// What both contexts hold, by the library's own reckoning: nothing is allocated for it.
 pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
     const DECODER: u64 = 192 << 10;
-    // The tables of the highest level, should a context not be had.
-    const GREATEST: u64 = 1 << 30;
-    let set_up = || {
-        let mut context = CCtx::try_create()?;
-        context.set_parameter(CParameter::CompressionLevel(level)).ok()?;
-        context.set_pledged_src_size(Some(decoded)).ok()?;
-        let (mut sink, mut source) = ([0_u8; 64], zstd_safe::InBuffer::around(&[]));
-        let mut sink = zstd_safe::OutBuffer::around(&mut sink[..]);
-        let begin = zstd_safe::zstd_sys::ZSTD_EndDirective::ZSTD_e_continue;
-        context.compress_stream2(&mut sink, &mut source, begin).ok()?;
-        Some(context.sizeof() as u64)
+    // SAFETY: both functions are pure arithmetic over their arguments, and take any.
+    let encoder = unsafe {
+        let parameters = zstd_sys::ZSTD_getCParams(level, decoded.max(1), 0);
+        zstd_sys::ZSTD_estimateCCtxSize_usingCParams(parameters)
     };
-    set_up().unwrap_or(GREATEST) + DECODER
+    encoder as u64 + DECODER
 }
 
 impl ZstdContexts {
@@ -242,4 +235,21 @@ fn content_bound(encoded: &[u8], bound: DecodedSize) -> Result<usize, Fault> {
 
 fn encode_fault(code: usize) -> Fault {
     Fault::Encode { reason: zstd_safe::get_error_name(code).to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn context_holds_no_more_than_was_reckoned() {
+        for level in [-5, 1, 3, 9, 15, 19, 22] {
+            for size in [1_usize, 5000, 1 << 18, 3 << 20] {
+                let (mut contexts, mut encoded) = (ZstdContexts::default(), Vec::new());
+                contexts.encode(Zstd { level, checksum: false }, &vec![7; size], &mut encoded).unwrap();
+                let held = contexts.encode.unwrap().1.sizeof() as u64;
+                assert!(held <= context_bytes(level, size as u64), "{level} {size}: {held}");
+            }
+        }
+    }
 }
