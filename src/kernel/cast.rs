@@ -7,14 +7,16 @@ mod loops;
 mod scalar_map;
 mod select;
 
+use std::sync::Arc;
+
 use half::f16;
 
 use self::loops::CastParameters;
-use self::scalar_map::Rules;
+use self::scalar_map::{MOST_TESTED, Replacing, Rules, ScalarMap};
 use self::select::CastKernel;
-use super::byte_table::ByteTable;
 use super::exact::{Outside, Value, integer_bits, integer_of};
 use super::quantize::QuantizeFigures;
+use super::result_table::ResultTable;
 use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
 use super::{ElementFault, FaultKind, InstructionSet, OutOfRange, Rounding};
 use crate::element::{ElementType, NumberType};
@@ -38,14 +40,15 @@ pub struct CastOptions {
 #[derive(Debug, Clone)]
 pub struct Cast {
     options: CastOptions,
+    map: Arc<ScalarMap>,
     fast: Option<FastCast>,
 }
 
 /// What converts a tile that needs no exact path.
 #[derive(Debug, Clone)]
 enum FastCast {
-    /// Of one byte from or to a small float, the scalar map included.
-    Table(ByteTable),
+    /// Of one byte from or to a small float, or of one or two with a long scalar map, which is included.
+    Table(ResultTable),
     Loop(Box<CastLoop>),
 }
 
@@ -55,7 +58,9 @@ struct CastLoop {
     kernel: CastKernel,
     parameters: CastParameters,
     /// What of the scalar map the loop does not do itself.
-    rules: Option<Rules>,
+    replacing: Option<Replacing>,
+    /// Bytes of an element of both types.
+    sizes: (usize, usize),
     /// Makes `float32`, which the loop then starts from, of `bfloat16`.
     widen: Option<CastKernel>,
 }
@@ -97,8 +102,9 @@ impl Cast {
 
     /// Binds a cast to the loop of one instruction set (falls back to the baseline where the machine lacks it).
     pub fn with_instruction_set(options: CastOptions, instruction_set: InstructionSet) -> Self {
-        let mut cast = Cast { options, fast: None };
-        cast.fast = FastCast::new(&cast, instruction_set);
+        let map = Arc::new(ScalarMap::new(&options.scalar_map, options.source.float_format()));
+        let mut cast = Cast { options, map, fast: None };
+        cast.fast = Some(FastCast::new(&cast, instruction_set));
         cast
     }
 
@@ -146,7 +152,7 @@ impl Cast {
     /// Converts one value by the exact path; bits are zero-extended to 64.
     pub fn convert_one(&self, bits: u64) -> Result<u64, FaultKind> {
         let CastOptions { source, target, rounding, out_of_range, .. } = self.options;
-        if let Some(mapped) = self.mapped(bits) {
+        if let Some(mapped) = self.map.get(bits) {
             return Ok(mapped);
         }
         if !is_of_type(bits, source) {
@@ -188,41 +194,19 @@ impl Cast {
             OutOfRange::Wrap => Ok(wrapped(rounded.low, target)),
         }
     }
-
-    /// The target bits of the first entry of the scalar map that matches.
-    ///
-    /// An entry with exactly these bits goes first; then the canonical NaN stands for every NaN, and a zero for both.
-    fn mapped(&self, bits: u64) -> Option<u64> {
-        let map = &self.options.scalar_map;
-        let found =
-            |matches: &dyn Fn(u64) -> bool| map.iter().find(|entry| matches(entry.0)).map(|entry| entry.1);
-        if map.is_empty() {
-            return None;
-        }
-        if let Some(exact) = found(&|key| key == bits) {
-            return Some(exact);
-        }
-        let format = self.options.source.float_format()?;
-        if format.is_nan(bits) {
-            found(&|key| Some(key) == format.canonical_nan())
-        } else if format.is_zero(bits) {
-            found(&|key| format.is_zero(key))
-        } else {
-            None
-        }
-    }
 }
 
 impl FastCast {
-    /// `None` where the scalar map is too long for a loop.
-    fn new(cast: &Cast, instruction_set: InstructionSet) -> Option<Self> {
+    fn new(cast: &Cast, instruction_set: InstructionSet) -> Self {
         let options = &cast.options;
         let is_small = |number_type: NumberType| number_type.small_float().is_some();
-        if options.source.size() == 1 && (is_small(options.source) || is_small(options.target)) {
-            let table = ByteTable::new(options.target.size(), |bits| cast.convert_one(bits));
-            return Some(FastCast::Table(table));
+        let (source_size, is_long) = (options.source.size(), options.scalar_map.len() > MOST_TESTED);
+        let is_tabled = is_long && source_size <= 2;
+        if is_tabled || (source_size == 1 && (is_small(options.source) || is_small(options.target))) {
+            let sizes = (source_size, options.target.size());
+            return FastCast::Table(ResultTable::new(sizes, |bits| cast.convert_one(bits)));
         }
-        CastLoop::new(options, instruction_set).map(Box::new).map(FastCast::Loop)
+        FastCast::Loop(Box::new(CastLoop::new(options, &cast.map, instruction_set)))
     }
 
     /// Converts a tile; `false` where it holds what the loop does not know.
@@ -235,7 +219,7 @@ impl FastCast {
 }
 
 impl CastLoop {
-    fn new(options: &CastOptions, instruction_set: InstructionSet) -> Option<Self> {
+    fn new(options: &CastOptions, map: &Arc<ScalarMap>, instruction_set: InstructionSet) -> Self {
         let format = options.source.float_format();
         let nan_bits = match (options.scalar_map.as_slice(), format) {
             ([(key, value)], Some(format))
@@ -245,26 +229,28 @@ impl CastLoop {
             }
             _ => None,
         };
-        let rules = if options.scalar_map.is_empty() || nan_bits.is_some() {
-            None
-        } else {
-            let sizes = (options.source.size(), options.target.size());
-            Some(Rules::new(&options.scalar_map, format, sizes, instruction_set)?)
+        let sizes = (options.source.size(), options.target.size());
+        let replacing = match options.scalar_map.len() {
+            0 => None,
+            _ if nan_bits.is_some() => None,
+            ..=MOST_TESTED => {
+                Some(Replacing::Rules(Rules::new(&options.scalar_map, format, sizes, instruction_set)))
+            }
+            _ => Some(Replacing::Lookup(map.clone())),
         };
         let widen = select::widening(options, instruction_set);
         let (kernel, parameters) = select::select(options, nan_bits, instruction_set);
-        Some(CastLoop { kernel, parameters, rules, widen })
+        CastLoop { kernel, parameters, replacing, sizes, widen }
     }
 
     /// Converts a tile; `false` where it holds what the loop does not know.
     fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
-        let Some(rules) = &self.rules else { return self.convert_values(source, target) };
+        let Some(replacing) = &self.replacing else { return self.convert_values(source, target) };
         let mut buffer = TileBuffer::new();
         let harmless = buffer.bytes_mut(source.len());
-        rules.disarm(source, harmless);
-        let is_known = self.convert_values(harmless, target);
-        rules.replace(source, target);
-        is_known
+        replacing.around((source, harmless), target, self.sizes, |source, target| {
+            self.convert_values(source, target)
+        })
     }
 
     /// The same without the scalar map.

@@ -18,7 +18,6 @@
 
 pub mod bit_pairs;
 pub mod bit_round;
-mod byte_table;
 pub mod cast;
 mod dispatch;
 mod double;
@@ -30,6 +29,7 @@ mod narrow;
 pub mod numcodecs;
 pub mod quality;
 pub mod quantize;
+mod result_table;
 mod round;
 pub mod scale_offset;
 mod small_float;

@@ -7,9 +7,9 @@ mod loops;
 
 use half::f16;
 
-use super::byte_table::ByteTable;
 use super::cast::{is_of_type, low_bits};
 use super::exact::{Value, integer_of};
+use super::result_table::ResultTable;
 use super::tile::{for_each_tile, read_bits, write_bits};
 use super::{ElementFault, FaultKind, InstructionSet, Rounding};
 use crate::element::{ElementType, FloatFormat, NumberType};
@@ -28,7 +28,7 @@ pub struct ScaleOffset {
 #[derive(Debug, Clone)]
 enum Fast {
     /// Of small floats of one byte.
-    Table(ByteTable),
+    Table(ResultTable),
     Loop(loops::Kernel),
 }
 
@@ -106,7 +106,7 @@ impl ScaleOffset {
     /// The fastest way of a direction.
     fn select(&self, direction: Direction, instruction_set: InstructionSet) -> Option<Fast> {
         if self.number_type.small_float().is_some() && self.number_type.size() == 1 {
-            return Some(Fast::Table(ByteTable::new(1, |bits| self.convert_one(direction, bits))));
+            return Some(Fast::Table(ResultTable::new((1, 1), |bits| self.convert_one(direction, bits))));
         }
         let parameters = (self.offset, self.scale);
         loops::select(self.number_type, parameters, direction, instruction_set).map(Fast::Loop)

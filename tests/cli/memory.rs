@@ -262,3 +262,43 @@ fn pcodec_takes_no_more_than_the_least_that_is_named() {
     }
     assert!(std::fs::read(test.path("again/c/0")).unwrap() == std::fs::read(test.path("plain/c/0")).unwrap());
 }
+
+#[test]
+fn compressor_of_a_plan_takes_no_memory_before_it_runs() {
+    let test = CliTest::new();
+    let shape = r#"[8192,8192],"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[8192,8192]}}"#;
+    test.write(
+        "a/zarr.json",
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":{shape},"chunk_key_encoding":{{"name":"default"}},
+            "fill_value":0,"codecs":[{{"name":"bytes"}}]}}"#
+        ),
+    );
+    let (_, kibibytes) =
+        measured(&test, &["transcode", "--json", "--dry-run", "--compress", "zstd:22", "a", "b"]);
+    assert!(kibibytes <= BESIDE, "a peak of {kibibytes} KiB");
+}
+
+#[test]
+fn long_scalar_map_counts() {
+    let test = CliTest::new();
+    let map: Vec<[u32; 2]> = (0..20_000).map(|number| [number, number]).collect();
+    let codecs = serde_json::json!([
+        {"name": "cast_value", "configuration": {"data_type": "uint32", "scalar_map": {"encode": map}}},
+        {"name": "bytes", "configuration": {"endian": "little"}}
+    ]);
+    test.write(
+        "a/zarr.json",
+        serde_json::json!({
+            "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32", "fill_value": 0,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+            "chunk_key_encoding": {"name": "default"}, "codecs": codecs
+        })
+        .to_string(),
+    );
+    test.write("a/c/0", [5_u32, 6, 7, 8].map(u32::to_le_bytes).concat());
+    let arguments = ["transcode", "-q", "--compress", "crc32c", "a", "b", "--max-memory"];
+    test.run(arguments.iter().chain(&["6MiB"])).fails(3, &["is too small", "--max-memory "]);
+    test.run(arguments.iter().chain(&["32MiB"])).succeeds();
+    assert_eq!(test.read("b/c/0")[..16], test.read("a/c/0")[..]);
+}

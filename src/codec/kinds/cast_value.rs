@@ -270,6 +270,12 @@ impl ArrayCodec for BothCasts {
         cast(&self.decode, encoded, decoded)
     }
 
+    /// Not a buffer, but it grows with the document: what an entry of a map takes in its table, and as it was read.
+    fn context_bytes(&self, _: u64) -> u64 {
+        const ENTRY: u64 = 384;
+        ((self.bound.encode.len() + self.bound.decode.len()) as u64).saturating_mul(ENTRY)
+    }
+
     fn role(&self) -> Role<'_> {
         Role::Cast { encode: &self.encode, decode: &self.decode }
     }

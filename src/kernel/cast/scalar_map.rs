@@ -1,13 +1,158 @@
-//! A scalar map in the fast path: matching elements are made harmless before the loop, and replaced after it.
+//! Scalar maps: one value looked up, and in the fast path, where matching elements are made harmless before the loop
+//! and replaced after it.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use crate::element::{Element, FloatFormat};
 use crate::kernel::InstructionSet;
 use crate::kernel::dispatch::{TileKernel, TileLoop};
+use crate::kernel::tile::{TILE, read_bits, write_bits};
 
-/// Entries up to which testing all of them is faster than the exact path.
-const MOST_ENTRIES: usize = 8;
+/// Entries up to which testing all of them, many elements at a time, is faster than looking each element up.
+pub(super) const MOST_TESTED: usize = 24;
+
+/// A scalar map as a hash table: any number of entries takes one look.
+#[derive(Debug)]
+pub(super) struct ScalarMap {
+    entries: Vec<(u64, u64)>,
+    /// One more than the index of an entry; 0 where there is none. At most a quarter of them is taken.
+    slots: Vec<u32>,
+    /// Of the hash of a key, all but these bits are its slot.
+    shift: u32,
+    format: Option<FloatFormat>,
+    /// What the canonical NaN becomes, which stands for every other NaN.
+    nan: Option<u64>,
+    /// What a zero becomes, which stands for the other one.
+    zero: Option<u64>,
+}
+
+impl ScalarMap {
+    pub(super) fn new(entries: &[(u64, u64)], format: Option<FloatFormat>) -> Self {
+        let value_of = |is_meant: &dyn Fn(FloatFormat, u64) -> bool| {
+            let of_kind = entries.iter().find(|entry| format.is_some_and(|format| is_meant(format, entry.0)));
+            of_kind.map(|entry| entry.1)
+        };
+        let nan = value_of(&|format, key| Some(key) == format.canonical_nan());
+        let zero = value_of(&|format, key| format.is_zero(key));
+        let bits = (4 * entries.len()).next_power_of_two().ilog2().max(1);
+        let mut map = ScalarMap {
+            entries: entries.to_vec(),
+            slots: vec![0; 1 << bits],
+            shift: u64::BITS - bits,
+            format,
+            nan,
+            zero,
+        };
+        for (number, (key, _)) in (1..).zip(entries) {
+            let mut slot = map.slot(*key);
+            while map.slots[slot] != 0 && map.entry(slot).0 != *key {
+                slot = map.next(slot);
+            }
+            // The first entry of a key counts.
+            if map.slots[slot] == 0 {
+                map.slots[slot] = number;
+            }
+        }
+        map
+    }
+
+    /// What bits become, if an entry matches: one of exactly these bits goes first.
+    #[inline]
+    pub(super) fn get(&self, bits: u64) -> Option<u64> {
+        let mut slot = self.slot(bits);
+        while self.slots[slot] != 0 {
+            let (key, value) = self.entry(slot);
+            if key == bits {
+                return Some(value);
+            }
+            slot = self.next(slot);
+        }
+        let format = self.format?;
+        if self.nan.is_some() && format.is_nan(bits) {
+            return self.nan;
+        }
+        self.zero.filter(|_| format.is_zero(bits))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the upper bits of the hash, as many as slots need")]
+    fn slot(&self, key: u64) -> usize {
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    fn next(&self, slot: usize) -> usize {
+        (slot + 1) & (self.slots.len() - 1)
+    }
+
+    fn entry(&self, slot: usize) -> (u64, u64) {
+        self.entries[self.slots[slot] as usize - 1]
+    }
+}
+
+/// A map of which a tile takes out the elements that match, and puts in what they become.
+#[derive(Debug, Clone)]
+pub(super) enum Replacing {
+    /// All entries are tested.
+    Rules(Rules),
+    /// Each element is looked up.
+    Lookup(Arc<ScalarMap>),
+}
+
+/// The elements of a tile that match, a bit each.
+type Matches = [u64; TILE / 64];
+
+impl Replacing {
+    /// Converts a tile of elements of these bytes: `convert` gets `copy`, where 0, which every type holds, stands for each
+    /// element that matches.
+    pub(super) fn around(
+        &self,
+        (source, copy): (&[u8], &mut [u8]),
+        target: &mut [u8],
+        (source_size, target_size): (usize, usize),
+        convert: impl FnOnce(&[u8], &mut [u8]) -> bool,
+    ) -> bool {
+        match self {
+            Replacing::Rules(rules) => {
+                rules.disarm(source, copy);
+                let is_known = convert(copy, target);
+                rules.replace(source, target);
+                is_known
+            }
+            Replacing::Lookup(map) => {
+                let matches = match source_size {
+                    4 => map.take_out::<u32>(source, copy),
+                    _ => map.take_out::<u64>(source, copy),
+                };
+                let is_known = convert(copy, target);
+                for (word, mut bits) in matches.into_iter().enumerate() {
+                    while bits != 0 {
+                        let index = 64 * word + bits.trailing_zeros() as usize;
+                        let value = map.get(read_bits(source, source_size, index)).unwrap_or_default();
+                        write_bits(target, target_size, index, value);
+                        bits &= bits - 1;
+                    }
+                }
+                is_known
+            }
+        }
+    }
+}
+
+impl ScalarMap {
+    fn take_out<S: Element + Into<u64>>(&self, source: &[u8], copy: &mut [u8]) -> Matches {
+        let mut matches = [0; TILE / 64];
+        let source: &[S] = bytemuck::try_cast_slice(source).unwrap_or_default();
+        let copy: &mut [S] = bytemuck::try_cast_slice_mut(copy).unwrap_or_default();
+        for ((source, copy), word) in source.chunks(64).zip(copy.chunks_mut(64)).zip(&mut matches) {
+            for (bit, (x, harmless)) in source.iter().zip(copy).enumerate() {
+                let is_match = self.get((*x).into()).is_some();
+                *harmless = if is_match { S::from_bits64(0) } else { *x };
+                *word |= u64::from(is_match) << bit;
+            }
+        }
+        matches
+    }
+}
 
 /// One test of an element's bits, and what it becomes.
 #[derive(Debug, Clone, Copy)]
@@ -29,16 +174,12 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// `None` where the map is too long.
     pub(super) fn new(
         map: &[(u64, u64)],
         format: Option<FloatFormat>,
         (source_size, target_size): (usize, usize),
         instruction_set: InstructionSet,
-    ) -> Option<Self> {
-        if map.len() > MOST_ENTRIES {
-            return None;
-        }
+    ) -> Self {
         let mut rules = Vec::with_capacity(2 * map.len());
         if let Some(format) = format {
             let magnitude = !format.sign();
@@ -63,17 +204,15 @@ impl Rules {
             4 => select::<u32>(target_size, instruction_set),
             _ => select::<u64>(target_size, instruction_set),
         };
-        Some(Rules { in_turn: rules, disarm, replace })
+        Rules { in_turn: rules, disarm, replace }
     }
 
-    /// Copies a tile with 0, which every type holds, for each element that matches.
-    pub(super) fn disarm(&self, source: &[u8], copy: &mut [u8]) {
+    fn disarm(&self, source: &[u8], copy: &mut [u8]) {
         copy.copy_from_slice(source);
         self.disarm.run(source, copy, &self.in_turn);
     }
 
-    /// Replaces the results of the elements that match.
-    pub(super) fn replace(&self, source: &[u8], target: &mut [u8]) {
+    fn replace(&self, source: &[u8], target: &mut [u8]) {
         self.replace.run(source, target, &self.in_turn);
     }
 }

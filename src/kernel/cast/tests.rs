@@ -109,3 +109,42 @@ fn a_fault_names_its_element() {
     let fault = cast.convert(bytemuck::cast_slice(&source), &mut target);
     assert_eq!(fault, Err(ElementFault { kind: FaultKind::OutOfRange, index: 4321 }));
 }
+
+/// Every way of a map: entries that are tested, a table, and single elements looked up.
+#[test]
+fn map_of_any_length_gives_what_the_exact_path_gives() {
+    fn check<S: Element, T: Element>(source: &[S], keys: &[S], out_of_range: OutOfRange) {
+        for length in [1, 8, 9, 24, 25, keys.len()] {
+            // The last entry repeats the first key, with another value: the first counts.
+            let values = (0..).map(|number: u64| 200 - number % 50);
+            let mut map: Vec<(u64, u64)> =
+                keys[..length].iter().map(|key| key.to_bits64()).zip(values).collect();
+            map.push((map[0].0, 7));
+            let cast = cast::<S, T>(Rounding::NearestEven, out_of_range, &map);
+            let mut target = vec![T::from_bits64(0); source.len()];
+            let done = cast.convert(bytemuck::cast_slice(source), bytemuck::cast_slice_mut(&mut target));
+            let expected: Vec<_> = source.iter().map(|x| cast.convert_one(x.to_bits64())).collect();
+            match expected.iter().position(Result::is_err) {
+                Some(index) => assert_eq!(done.map_err(|fault| fault.index), Err(index), "{length}"),
+                None => {
+                    assert_eq!(done, Ok(()), "{length}");
+                    let found = target.iter().map(|x| Ok(x.to_bits64()));
+                    assert!(found.eq(expected), "{length}");
+                }
+            }
+        }
+    }
+    let floats: Vec<f32> = (0..9000_u16).map(|number| f32::from(number) - 0.5).collect();
+    let special = [f32::NAN, -f32::NAN, 0.0, -0.0, f32::INFINITY, f32::MAX];
+    let keys: Vec<f32> = special.iter().copied().chain(floats.iter().copied().step_by(7)).collect();
+    let source: Vec<f32> = floats.iter().chain(&special).copied().collect();
+    check::<f32, u8>(&source, &keys, OutOfRange::Clamp);
+    check::<f32, u8>(&source, &keys, OutOfRange::Error);
+    check::<f32, f64>(&source, &keys, OutOfRange::Error);
+    let wide: Vec<i64> = (-3000..3000).map(|number| number * 1_000_003).collect();
+    check::<i64, u16>(&wide, &wide[100..400], OutOfRange::Wrap);
+    let pairs: Vec<i16> = (i16::MIN..=i16::MAX).collect();
+    check::<i16, u32>(&pairs, &pairs[..300], OutOfRange::Clamp);
+    let bytes: Vec<u8> = (0..=255).collect();
+    check::<u8, f32>(&bytes, &bytes[..40], OutOfRange::Error);
+}

@@ -1,0 +1,90 @@
+//! A conversion of elements of one or two bytes as a table of all results.
+
+use super::FaultKind;
+use crate::element::Element;
+
+/// What each element becomes.
+#[derive(Debug, Clone)]
+pub(crate) struct ResultTable {
+    /// The results, as long as one of them is; in words, so that they are aligned.
+    results: Vec<u64>,
+    is_fault: Vec<bool>,
+    has_faults: bool,
+    /// Bytes of an element and of a result.
+    sizes: (usize, usize),
+}
+
+const BYTES: usize = 1 << 8;
+const PAIRS: usize = 1 << 16;
+
+impl ResultTable {
+    /// Asks `convert` for every element of one or two bytes.
+    pub(crate) fn new(sizes: (usize, usize), convert: impl Fn(u64) -> Result<u64, FaultKind>) -> Self {
+        let count = if sizes.0 == 1 { BYTES } else { PAIRS };
+        let mut results = vec![0_u64; count * sizes.1 / 8];
+        let mut is_fault = vec![false; count];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut results);
+        for (index, is_fault) in is_fault.iter_mut().enumerate() {
+            let converted = convert(index as u64);
+            super::tile::write_bits(bytes, sizes.1, index, converted.unwrap_or_default());
+            *is_fault = converted.is_err();
+        }
+        let has_faults = is_fault.contains(&true);
+        ResultTable { results, is_fault, has_faults, sizes }
+    }
+
+    /// Looks each element up; `false` where one is a fault.
+    pub(crate) fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
+        match self.sizes {
+            (1, 1) => self.look_up::<u8, u8, BYTES>(source, target),
+            (1, 2) => self.look_up::<u8, u16, BYTES>(source, target),
+            (1, 4) => self.look_up::<u8, u32, BYTES>(source, target),
+            (1, _) => self.look_up::<u8, u64, BYTES>(source, target),
+            (_, 1) => self.look_up::<u16, u8, PAIRS>(source, target),
+            (_, 2) => self.look_up::<u16, u16, PAIRS>(source, target),
+            (_, 4) => self.look_up::<u16, u32, PAIRS>(source, target),
+            _ => self.look_up::<u16, u64, PAIRS>(source, target),
+        }
+    }
+
+    /// The length of the table is known to the compiler, which then tests no index.
+    fn look_up<S: Element + Into<usize>, T: Element, const COUNT: usize>(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+    ) -> bool {
+        let results = bytemuck::try_cast_slice::<u64, T>(&self.results).ok();
+        let results: Option<&[T; COUNT]> = results.and_then(|results| results.try_into().ok());
+        let is_fault: Option<&[bool; COUNT]> = self.is_fault.as_slice().try_into().ok();
+        let source: &[S] = bytemuck::try_cast_slice(source).unwrap_or_default();
+        let (Some(results), Some(faults), Ok(target)) =
+            (results, is_fault, bytemuck::try_cast_slice_mut::<u8, T>(target))
+        else {
+            return false;
+        };
+        for (x, result) in source.iter().zip(target) {
+            *result = results[(*x).into() % COUNT];
+        }
+        !self.has_faults || !source.iter().any(|x| faults[(*x).into() % COUNT])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_gives_every_result_and_tells_of_faults() {
+        let convert = |bits| if bits % 256 == 7 { Err(FaultKind::OutOfRange) } else { Ok(1000 + bits) };
+        let table = ResultTable::new((1, 2), convert);
+        let mut target = [0_u16; 3];
+        assert!(table.convert(&[0, 8, 255], bytemuck::cast_slice_mut(&mut target)));
+        assert_eq!(target, [1000, 1008, 1255]);
+        assert!(!table.convert(&[0, 7, 1], bytemuck::cast_slice_mut(&mut target)));
+        let (table, mut target) = (ResultTable::new((2, 4), convert), [0_u32; 2]);
+        let source: &[u8] = bytemuck::cast_slice(&[8_u16, 65_535]);
+        assert!(table.convert(source, bytemuck::cast_slice_mut(&mut target)));
+        assert_eq!(target, [1008, 66_535]);
+        assert!(!table.convert(bytemuck::cast_slice(&[8_u16, 263]), bytemuck::cast_slice_mut(&mut target)));
+    }
+}
