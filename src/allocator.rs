@@ -1,6 +1,7 @@
 //! The memory of the program: small pieces are mimalloc's, large buffers the system's own.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::io::Write;
 use std::ptr;
 
 use mimalloc::MiMalloc;
@@ -31,18 +32,18 @@ fn is_mapped(layout: Layout) -> bool {
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_mapped(layout) {
-            return map(layout.size());
+            return had(map(layout.size()), layout.size());
         }
         // SAFETY: what the caller holds to is the same for both.
-        unsafe { MiMalloc.alloc(layout) }
+        had(unsafe { MiMalloc.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if is_mapped(layout) {
-            return map(layout.size());
+            return had(map(layout.size()), layout.size());
         }
         // SAFETY: what the caller holds to is the same for both.
-        unsafe { MiMalloc.alloc_zeroed(layout) }
+        had(unsafe { MiMalloc.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn dealloc(&self, bytes: *mut u8, layout: Layout) {
@@ -62,7 +63,7 @@ unsafe impl GlobalAlloc for Allocator {
         let is_large = (is_mapped(layout), is_mapped(wanted));
         if is_large == (false, false) {
             // SAFETY: mimalloc has made it, of the same layout.
-            return unsafe { MiMalloc.realloc(bytes, layout, size) };
+            return had(unsafe { MiMalloc.realloc(bytes, layout, size) }, size);
         }
         if is_large == (true, true)
             // SAFETY: this is all of what was mapped, and the caller uses only what comes of it.
@@ -81,6 +82,34 @@ unsafe impl GlobalAlloc for Allocator {
         }
         moved
     }
+}
+
+/// Memory that was asked for. Where there is none and whoever asks is not prepared for that, the process ends here: Rust
+/// would abort it.
+fn had(memory: *mut u8, size: usize) -> *mut u8 {
+    if memory.is_null() && !zarrcast::memory::may_be_refused() {
+        end(size);
+    }
+    memory
+}
+
+/// Ends the process with the status of too little memory, without asking for any.
+#[cold]
+fn end(size: usize) -> ! {
+    const TOO_LITTLE: i32 = 3;
+    let (mut digits, mut place, mut rest) = ([b'0'; 20], 20, size);
+    while rest > 0 && place > 0 {
+        place -= 1;
+        digits[place] += u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+    }
+    let help: &[u8] = b" bytes more: the limit of the process is reached\n  \
+        help: raise the limit (`ulimit -v`), or give fewer `--threads`; `--resume` goes on with what is unfinished\n";
+    let mut stderr = std::io::stderr();
+    for text in [b"error: there is no memory for ".as_slice(), &digits[place..], help] {
+        let _ = stderr.write_all(text);
+    }
+    signal_hook::low_level::exit(TOO_LITTLE)
 }
 
 /// New memory of zeros; null where there is none. As with mimalloc, only what is touched counts.

@@ -47,7 +47,9 @@ pub(super) fn attend(
         let _ = sender.send(Event::Ended(status));
     });
     if let Err(error) = thread {
-        let error = OperationError::environment("the command's thread cannot be started").because(error);
+        let error = OperationError::environment("the memory for the command's thread cannot be had")
+            .with_help("raise the limit of the process (`ulimit -v`)")
+            .because(error);
         return session.report_error(&error.into());
     }
     match events.recv() {

@@ -14,6 +14,7 @@ use crate::kernel::cast::Cast;
 use crate::kernel::keep_bits::KeepBits;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::unpack::Unpack;
+use crate::memory::resize;
 use crate::metadata::json::Object;
 use crate::metadata::v2::with_little_endian_types;
 use fused::Fused;
@@ -306,7 +307,8 @@ impl Conversion {
         let (source_size, target_size) = self.change.sizes();
         let origin = vec![0; shape.len()];
         let elements: &[u8] = if let Some(valid) = valid {
-            third.resize(as_index(valid.iter().product::<u64>()) * source_size, 0);
+            let size = as_index(valid.iter().product::<u64>()).saturating_mul(source_size);
+            resize(third, size).map_err(ChainFault::memory)?;
             crop(shape, valid, &origin, source_size).run(first, third);
             third
         } else {
@@ -314,6 +316,7 @@ impl Conversion {
         };
         let present = valid.unwrap_or(shape);
         self.source.check_values(elements, present, present)?;
+        self.change.make_room(elements, second)?;
         self.change
             .run(elements, second, &mut workspace.tiles, Some(figures))
             .map_err(|fault| self.element_fault(&fault, present, None))?;

@@ -90,6 +90,11 @@ impl From<ArrayFault> for ChainFaultKind {
 }
 
 impl ChainFault {
+    /// There is no memory for so many bytes of values.
+    pub(super) fn memory(needed: u64) -> Self {
+        ChainFault { place: "-".into(), codec: "values".to_owned(), kind: ChainFaultKind::Memory { needed } }
+    }
+
     /// What went wrong, and in which codec; a chunk that is none has no codec at fault.
     fn sentence(&self) -> String {
         match &self.kind {

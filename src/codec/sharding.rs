@@ -7,6 +7,7 @@ use super::fault::ChainFaultKind;
 use super::is_filled_with;
 use super::kinds::array::zeroed;
 use super::region::{RegionCopy, advance, as_index};
+use crate::memory::fallibly;
 use crate::metadata::array::num_elements;
 use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representation, ShardingStage};
 
@@ -181,7 +182,8 @@ impl BoundSharding {
         encoded: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<(), ChainFaultKind> {
-        let mut decoded = Vec::with_capacity(entries.len() * 16);
+        let mut decoded = Vec::new();
+        room_for(&mut decoded, entries.len() * 16)?;
         for entry in entries {
             let (offset, length) = entry.unwrap_or((ABSENT, ABSENT));
             decoded.extend_from_slice(&offset.to_ne_bytes());
@@ -201,10 +203,11 @@ impl BoundSharding {
     ) -> Result<(), ChainFaultKind> {
         encoded.clear();
         if self.index_location == IndexLocation::Start {
-            encoded.resize(as_index(self.index_bytes), 0);
+            zeroed(encoded, as_index(self.index_bytes))?;
         }
         let (mut chunk, mut chunk_encoded) = (self.new_inner_chunk()?, Vec::new());
-        let mut entries = Vec::with_capacity(as_index(self.num_inner_chunks()));
+        let mut entries = Vec::new();
+        room_for(&mut entries, as_index(self.num_inner_chunks()))?;
         let mut position = vec![0; self.grid_shape.len()];
         // A shard without elements has no inner chunks.
         while self.num_inner_chunks() > 0 {
@@ -216,7 +219,7 @@ impl BoundSharding {
                 let result = self.inner.encode(&chunk, &mut chunk_encoded, workspace.inner());
                 result.map_err(|fault| Self::inner_fault(&position, &fault))?;
                 entries.push(Some((encoded.len() as u64, chunk_encoded.len() as u64)));
-                encoded.extend_from_slice(&chunk_encoded);
+                append(encoded, &chunk_encoded)?;
             }
             if !advance(&mut position, &self.grid_shape) {
                 break;
@@ -225,7 +228,7 @@ impl BoundSharding {
         self.encode_index(&entries, &mut chunk_encoded, workspace)?;
         match self.index_location {
             IndexLocation::Start => encoded[..chunk_encoded.len()].copy_from_slice(&chunk_encoded),
-            IndexLocation::End => encoded.extend_from_slice(&chunk_encoded),
+            IndexLocation::End => append(encoded, &chunk_encoded)?,
         }
         Ok(())
     }
@@ -328,4 +331,16 @@ fn checked_entry(
             "the shard index places inner chunk {number} at offset {offset} with {length} bytes, outside the shard of {shard_bytes} bytes"
         ))),
     }
+}
+/// Makes room for `more` items.
+fn room_for<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), ChainFaultKind> {
+    let needed = (more as u64).saturating_mul(size_of::<T>() as u64);
+    fallibly(|| buffer.try_reserve(more)).map_err(|_| ChainFaultKind::Memory { needed })
+}
+
+/// Appends bytes, if there is memory for them.
+fn append(buffer: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ChainFaultKind> {
+    room_for(buffer, bytes.len())?;
+    buffer.extend_from_slice(bytes);
+    Ok(())
 }

@@ -3,6 +3,7 @@
 //! The steps run over tiles that stay in the level 1 cache, from one scratch tile to the other, the first from the
 //! source and the last into the target: however many codecs there are, memory is read and written once.
 
+use super::fault::ChainFault;
 use crate::element::{NumberType, element_bits};
 use crate::kernel::ElementFault;
 use crate::kernel::bit_round::BitRound;
@@ -13,6 +14,7 @@ use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::swap::swap;
 use crate::kernel::unpack::Unpack;
+use crate::memory::resize;
 
 /// Elements of a tile: two tiles of 8-byte elements fill half of a level 1 cache of 48 KiB, or spill a little.
 const TILE: usize = 2048;
@@ -178,6 +180,11 @@ impl ValueProgram {
     /// Bytes of an element before and after.
     pub fn sizes(&self) -> (usize, usize) {
         (self.source_size, self.target_size)
+    }
+
+    /// Makes room in `target` for what comes of a buffer of elements, so that [`ValueProgram::run`] asks for none.
+    pub fn make_room(&self, source: &[u8], target: &mut Vec<u8>) -> Result<(), ChainFault> {
+        resize(target, source.len() / self.source_size * self.target_size).map_err(ChainFault::memory)
     }
 
     /// Runs over a buffer of elements into `target` (resized to fit). A trailing part of an element is ignored.

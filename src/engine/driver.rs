@@ -28,10 +28,17 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A pool of `threads`.
+    /// A pool of `threads`, or of fewer where the system does not give so many: each takes an address space of its own.
     pub fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build()?;
-        Ok(Driver { pool: Some(pool), interrupt: Interrupt::default() })
+        let mut threads = threads.max(1);
+        loop {
+            match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+                Err(_) if threads > 1 => threads /= 2,
+                built => {
+                    return built.map(|pool| Driver { pool: Some(pool), interrupt: Interrupt::default() });
+                }
+            }
+        }
     }
 
     /// A driver without threads of its own: for work that is itself one of many pieces of another driver's.

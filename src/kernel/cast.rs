@@ -233,7 +233,7 @@ impl CastLoop {
         let replacing = match options.scalar_map.len() {
             0 => None,
             _ if nan_bits.is_some() => None,
-            ..=MOST_TESTED => {
+            1..=MOST_TESTED => {
                 Some(Replacing::Rules(Rules::new(&options.scalar_map, format, sizes, instruction_set)))
             }
             _ => Some(Replacing::Lookup(map.clone())),

@@ -65,7 +65,7 @@ pub(crate) fn refuse_by_default(case: &Case) {
     for command in DECODERS {
         let arguments: Vec<&str> =
             command.iter().map(|argument| if *argument == CHUNK { case.chunk } else { argument }).collect();
-        let ended = run(folder.path(), &arguments);
+        let ended = run(folder.path(), &arguments, ADDRESS_BYTES);
         let error = beginning(&folder.path().join("streams/error"));
         let place = format!("{}: {}: {error}", case.name, arguments.join(" "));
         assert_eq!((ended.status, ended.signal), (Some(3), 0), "{place}");
@@ -79,6 +79,67 @@ pub(crate) fn refuse_by_default(case: &Case) {
             left.filter(|entry| entry.as_ref().unwrap().file_name().to_str().unwrap().starts_with("result"));
         assert_eq!(left.count(), 0, "{place}");
     }
+}
+
+/// What is run with few addresses on an array and on a document that takes more than there may be.
+const HUNGRY: [&[&str]; 8] = [
+    &["inspect", "--stats", STORE],
+    &["validate", "--level", "data", STORE],
+    &["transcode", STORE, "result.copy"],
+    &["transcode", "--compress", "zstd:19", STORE, "result.zstd"],
+    &["transcode", "-c", "100,100", "--compress", "blosc:zstd:9", STORE, "result.cut"],
+    &["transcode", "--max-error", "0.5", "--verify", STORE, "result.codes"],
+    &["apply-codec", "--like", STORE, "--chunk", "0,0", "result.raw"],
+    &["validate", "wordy.zarr"],
+];
+
+/// Whatever memory is refused to a command, it ends by itself, and says so.
+#[test]
+fn refused_memory_ends_no_command_by_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["streams", "store.zarr", "store.zarr/c", "store.zarr/c/0", "wordy.zarr"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    let document = |attributes: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[2048,1024],"data_type":"float32","fill_value":0,
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2048,1024]}}}},
+            "chunk_key_encoding":{{"name":"default"}},"attributes":{{{attributes}}},
+            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
+        )
+    };
+    fs::write(at("store.zarr/zarr.json"), document("")).unwrap();
+    fs::write(at("store.zarr/c/0/0"), 1.5_f32.to_le_bytes().repeat(2048 * 1024)).unwrap();
+    fs::write(at("wordy.zarr/zarr.json"), document(&format!(r#""a":"{}""#, "a".repeat(40 << 20)))).unwrap();
+    let mut refused = 0;
+    for (mebibytes, command) in
+        (150..=600).step_by(50).flat_map(|limit| HUNGRY.map(|command| (limit, command)))
+    {
+        let ended = run(folder.path(), command, mebibytes << 20);
+        let error = beginning(&at("streams/error"));
+        let place = format!(
+            "{mebibytes} MiB: {}: {:?}, signal {}: {error}",
+            command.join(" "),
+            ended.status,
+            ended.signal
+        );
+        assert!(matches!(ended.status, Some(0 | 3)), "{place}");
+        if ended.status == Some(3) {
+            refused += 1;
+            assert!(error.starts_with("error: ") && error.contains("memory"), "{place}");
+        }
+        for entry in fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with("result")) {
+                if entry.is_dir() {
+                    fs::remove_dir_all(entry).unwrap();
+                } else {
+                    fs::remove_file(entry).unwrap();
+                }
+            }
+        }
+    }
+    assert!(refused > 0, "there was memory for everything");
 }
 
 /// How a command ended.
@@ -114,7 +175,7 @@ fn survive_case(class: &str, case: &Case) -> Vec<String> {
         };
         let arguments: Vec<&str> = command.iter().map(|argument| named(argument)).collect();
         let limited: Vec<&str> = arguments.iter().copied().chain(["--max-memory", "128MiB"]).collect();
-        let ended = run(folder.path(), &limited);
+        let ended = run(folder.path(), &limited, ADDRESS_BYTES);
         // That a chunk is absent is said of any store.
         said_something |= command[0] != "apply-codec"
             && (ended.status != Some(0) || size(&folder.path().join("streams/error")) > 0);
@@ -136,7 +197,7 @@ fn survive_case(class: &str, case: &Case) -> Vec<String> {
 }
 
 /// Runs the program with few addresses; its streams go to files, which no pipe can make it wait for.
-fn run(folder: &Path, arguments: &[&str]) -> Ended {
+fn run(folder: &Path, arguments: &[&str], addresses: u64) -> Ended {
     let stream = |name: &str| Stdio::from(File::create(folder.join("streams").join(name)).unwrap());
     let mut command = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
     command
@@ -151,9 +212,8 @@ fn run(folder: &Path, arguments: &[&str]) -> Ended {
         .stderr(stream("error"));
     // SAFETY: between fork and exec this makes two system calls, with pointers to variables of its own.
     unsafe {
-        command.pre_exec(|| {
-            for (resource, most) in [(libc::RLIMIT_AS, ADDRESS_BYTES), (libc::RLIMIT_CPU, PROCESSOR_SECONDS)]
-            {
+        command.pre_exec(move || {
+            for (resource, most) in [(libc::RLIMIT_AS, addresses), (libc::RLIMIT_CPU, PROCESSOR_SECONDS)] {
                 let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
                 if libc::setrlimit(resource, &raw const limit) != 0 {
                     return Err(std::io::Error::last_os_error());

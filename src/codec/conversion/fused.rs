@@ -11,6 +11,7 @@ use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::kernel::transpose::Transpose;
+use crate::memory::resize;
 
 /// The pass, and where it stands in both chains.
 #[derive(Debug, Clone)]
@@ -185,6 +186,7 @@ impl Conversion {
         let done_from = pass_end(&self.destination, fused.destination_bytes);
         let is_last = done_from == self.destination.codecs().len();
         let values = if is_last && fused.transpose.is_none() { &mut *target } else { &mut *second };
+        fused.program.make_room(encoded, values)?;
         fused
             .program
             .run(encoded, values, &mut workspace.tiles, Some(figures))
@@ -195,7 +197,7 @@ impl Conversion {
         }
         if let Some(transpose) = &fused.transpose {
             let permuted = if is_last { &mut *target } else { &mut *third };
-            permuted.resize(second.len(), 0);
+            resize(permuted, second.len()).map_err(ChainFault::memory)?;
             transpose.encode(second, permuted).map_err(|error| ChainFault {
                 place: "0".into(),
                 codec: "transpose".to_owned(),

@@ -15,6 +15,7 @@ use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::{Delta, ElementFilter};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::swap::swap;
+use crate::memory::{fallibly, resize};
 use crate::metadata::extension::CodecMetadata;
 
 /// Everything that the program knows of a codec that takes an array.
@@ -273,9 +274,7 @@ impl ArrayFault {
 /// Makes a buffer so many bytes long; those that are new are zeros. What a document claims may be more than the machine
 /// has: then that is an error.
 pub(crate) fn zeroed(buffer: &mut Vec<u8>, size: usize) -> Result<(), ArrayFault> {
-    reserve(buffer, size.saturating_sub(buffer.len()))?;
-    buffer.resize(size, 0);
-    Ok(())
+    resize(buffer, size).map_err(|needed| ArrayFault::Memory { needed })
 }
 
 /// Copies elements, the bytes of each component of `width` swapped where there is one.
@@ -296,7 +295,7 @@ pub(super) fn copy_swapped(
 }
 
 fn reserve(buffer: &mut Vec<u8>, more: usize) -> Result<(), ArrayFault> {
-    buffer.try_reserve_exact(more).map_err(|_| ArrayFault::Memory { needed: more as u64 })
+    fallibly(|| buffer.try_reserve_exact(more)).map_err(|_| ArrayFault::Memory { needed: more as u64 })
 }
 
 /// Casts every element.

@@ -11,7 +11,6 @@ use super::members::Members;
 use super::{ArrayRepresentation, BytesSize, Parsed};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, code};
-use crate::element::NumberType;
 use crate::kernel::cast::Cast;
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Object;
@@ -104,10 +103,9 @@ impl ArrayConfiguration for BytesConfiguration {
     ) -> Option<BoundArray> {
         let data_type = &array.data_type;
         let size = array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
-        let number_type = data_type.number();
         if let Some(View::BigEndianFields(fields)) = &codec.view {
             let elements = Elements::Mixed(ElementBytes::of_fields(data_type, fields));
-            return Some(BoundArray::to_bytes(Bytes { elements, number_type, written: None }, size));
+            return Some(BoundArray::to_bytes(Bytes { elements, written: None }, size));
         }
         let (endian, faults) = self.bind_type(data_type, &codec.pointer);
         let is_faulty = faults.iter().any(|found| Profile::Read.forbids(found));
@@ -120,13 +118,13 @@ impl ArrayConfiguration for BytesConfiguration {
             Some(elements) => Elements::Mixed(elements),
             None => Elements::Plain {
                 swap: data_type.component_size().filter(|_| is_big_endian != cfg!(target_endian = "big")),
-                check: number_type.and_then(Cast::range_check),
+                check: data_type.number().and_then(Cast::range_check),
             },
         };
         let endian = if is_big_endian { Endian::Big } else { Endian::Little };
         let endian = data_type.has_byte_order().then(|| Object::new().with("endian", endian.name()));
         let written = Some(CodecMetadata::new("bytes", endian));
-        Some(BoundArray::to_bytes(Bytes { elements, number_type, written }, size))
+        Some(BoundArray::to_bytes(Bytes { elements, written }, size))
     }
 }
 
@@ -134,8 +132,6 @@ impl ArrayConfiguration for BytesConfiguration {
 #[derive(Debug, Clone)]
 struct Bytes {
     elements: Elements,
-    /// The type of the elements, where they are numbers.
-    number_type: Option<NumberType>,
     /// The metadata, without a byte order that says nothing.
     written: Option<CodecMetadata>,
 }
@@ -158,10 +154,7 @@ impl ArrayCodec for Bytes {
                 }
                 copy_swapped(decoded, encoded, *swap)
             }
-            Elements::Mixed(elements) => elements.encode(decoded, encoded).map_err(|fault| {
-                let types = self.number_type.map(|number_type| (number_type, number_type));
-                ArrayFault::element(fault, types, decoded)
-            }),
+            Elements::Mixed(elements) => elements.encode(decoded, encoded),
         }
     }
 
@@ -175,10 +168,7 @@ impl ArrayCodec for Bytes {
                 *decoded = elements;
                 checked
             }
-            Elements::Mixed(elements) => {
-                elements.decode(encoded, decoded);
-                Ok(())
-            }
+            Elements::Mixed(elements) => elements.decode(encoded, decoded),
         }
     }
 

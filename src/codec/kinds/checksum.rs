@@ -45,7 +45,7 @@ impl Checksum {
 impl BytesTransform for Checksum {
     fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, _: &mut Contexts) -> Result<(), Fault> {
         let sum = self.of(decoded).to_le_bytes();
-        encoded.reserve_exact(decoded.len() + SIZE);
+        reserve(encoded, decoded.len() + SIZE)?;
         if self.location == Location::Start {
             encoded.extend_from_slice(&sum);
         }

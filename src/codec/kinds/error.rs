@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::DecodedSize;
 use crate::diagnostic::quantity::bytes;
+use crate::memory::fallibly;
 
 /// Why bytes cannot be encoded or decoded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -166,5 +167,5 @@ impl Fault {
 
 /// Makes room for so many bytes in a cleared buffer.
 pub(super) fn reserve(buffer: &mut Vec<u8>, size: usize) -> Result<(), Fault> {
-    buffer.try_reserve_exact(size).map_err(|_| Fault::Memory { size })
+    fallibly(|| buffer.try_reserve_exact(size)).map_err(|_| Fault::Memory { size })
 }

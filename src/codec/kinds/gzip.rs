@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flate2::Crc;
 
 use super::deflate::{CONTEXT_BYTES, DeflateContexts, bound};
-use super::error::Fault;
+use super::error::{Fault, reserve};
 use super::members::Members;
 use super::numcodecs::{self, ZLIB_LEVEL};
 use super::{
@@ -83,6 +83,8 @@ impl BytesTransform for Gzip {
             0 | 1 => 4,
             _ => 0,
         };
+        let size = bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok());
+        reserve(encoded, size.unwrap_or(usize::MAX))?;
         encoded.extend_from_slice(&MAGIC);
         encoded.extend_from_slice(&[0, 0, 0, 0, 0, extra_flags, UNKNOWN_SYSTEM]);
         contexts

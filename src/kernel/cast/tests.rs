@@ -124,14 +124,10 @@ fn map_of_any_length_gives_what_the_exact_path_gives() {
             let mut target = vec![T::from_bits64(0); source.len()];
             let done = cast.convert(bytemuck::cast_slice(source), bytemuck::cast_slice_mut(&mut target));
             let expected: Vec<_> = source.iter().map(|x| cast.convert_one(x.to_bits64())).collect();
-            match expected.iter().position(Result::is_err) {
-                Some(index) => assert_eq!(done.map_err(|fault| fault.index), Err(index), "{length}"),
-                None => {
-                    assert_eq!(done, Ok(()), "{length}");
-                    let found = target.iter().map(|x| Ok(x.to_bits64()));
-                    assert!(found.eq(expected), "{length}");
-                }
-            }
+            let fault = expected.iter().position(Result::is_err);
+            assert_eq!(done.map_err(|fault| fault.index), fault.map_or(Ok(()), Err), "{length}");
+            let found = target.iter().map(|x| Ok(x.to_bits64()));
+            assert!(fault.is_some() || found.eq(expected), "{length}");
         }
     }
     let floats: Vec<f32> = (0..9000_u16).map(|number| f32::from(number) - 0.5).collect();

@@ -8,6 +8,7 @@
 use thiserror::Error;
 
 use super::{BoundPackBits, PaddingEncoding};
+use crate::memory::fallibly;
 
 /// Why elements cannot be packed or unpacked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -124,7 +125,7 @@ impl PackBits {
         }
         let layout = self.layout(num_elements).ok_or_else(too_large)?;
         encoded.clear();
-        encoded.try_reserve_exact(layout.packed + 1).map_err(|_| too_large())?;
+        fallibly(|| encoded.try_reserve_exact(layout.packed + 1)).map_err(|_| too_large())?;
         if padding_encoding == PaddingEncoding::FirstByte {
             encoded.push(layout.padding);
         }
@@ -175,7 +176,7 @@ impl PackBits {
         let packed = self.check(encoded, layout)?;
         let size = self.decoded_size(num_elements).ok_or_else(too_large)?;
         decoded.clear();
-        decoded.try_reserve_exact(size).map_err(|_| too_large())?;
+        fallibly(|| decoded.try_reserve_exact(size)).map_err(|_| too_large())?;
         decoded.resize(size, 0);
         match self.bound.component_size {
             1 => self.unpack::<1>(packed, decoded),

@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use super::{BoundPcodec, PcodecDelta};
 use crate::element::ElementType;
+use crate::memory::fallibly;
 
 /// Why numbers cannot be compressed or decompressed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -139,7 +140,7 @@ fn numbers<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
 /// Makes room for so many bytes at once: a buffer that grows is copied, and takes three times its length meanwhile.
 /// Room that is not used takes no memory.
 fn reserve(buffer: &mut Vec<u8>, size: usize) -> Result<(), PcodecError> {
-    buffer.try_reserve_exact(size).map_err(|_| PcodecError::Memory { size })
+    fallibly(|| buffer.try_reserve_exact(size)).map_err(|_| PcodecError::Memory { size })
 }
 
 /// Writes the same bytes as `pco::standalone::simple_compress` with equal pages, page by page into a buffer that is

@@ -15,6 +15,7 @@ use zfp_rs::{ZfpBitStream, ZfpConfig, ZfpField, ZfpFieldMut, ZfpHeaderMask, ZfpS
 
 use super::BoundZfp;
 use crate::element::ElementType;
+use crate::memory::fallibly;
 
 /// Bytes of a word of a stream.
 const WORD: usize = 8;
@@ -132,7 +133,7 @@ impl Zfp {
                 .map_err(library)?;
         }
         let written = stream.compress(&self.bound.config, &field).map_err(library)?;
-        encoded.try_reserve_exact(written).map_err(|_| ZfpError::Memory { size: written })?;
+        fallibly(|| encoded.try_reserve_exact(written)).map_err(|_| ZfpError::Memory { size: written })?;
         encoded.extend_from_slice(stream.as_bytes().get(..written).unwrap_or_default());
         Ok(())
     }
@@ -173,7 +174,7 @@ impl Zfp {
         let wide = self.decode_as::<i32>(encoded)?;
         let size = self.bound.element.size();
         let total = wide.len().saturating_mul(size);
-        decoded.try_reserve_exact(total).map_err(|_| ZfpError::Memory { size: total })?;
+        fallibly(|| decoded.try_reserve_exact(total)).map_err(|_| ZfpError::Memory { size: total })?;
         for value in wide {
             let bytes = narrow(value).to_ne_bytes();
             let low = if cfg!(target_endian = "big") { &bytes[4 - size..] } else { &bytes[..size] };
@@ -201,7 +202,7 @@ impl Zfp {
         };
         let mut numbers = Vec::new();
         let size = elements.saturating_mul(size_of::<T>());
-        numbers.try_reserve_exact(elements).map_err(|_| ZfpError::Memory { size })?;
+        fallibly(|| numbers.try_reserve_exact(elements)).map_err(|_| ZfpError::Memory { size })?;
         numbers.resize(elements, T::zeroed());
         let mut field = ZfpFieldMut::new(&mut numbers, lengths).map_err(library)?;
         let read = stream.decompress(&config, &mut field).map_err(library)?;
@@ -247,7 +248,8 @@ fn numbers<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
 
 fn append<T: Pod>(numbers: &[T], decoded: &mut Vec<u8>) -> Result<(), ZfpError> {
     let bytes: &[u8] = bytemuck::cast_slice(numbers);
-    decoded.try_reserve_exact(bytes.len()).map_err(|_| ZfpError::Memory { size: bytes.len() })?;
+    fallibly(|| decoded.try_reserve_exact(bytes.len()))
+        .map_err(|_| ZfpError::Memory { size: bytes.len() })?;
     decoded.extend_from_slice(bytes);
     Ok(())
 }
