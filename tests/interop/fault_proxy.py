@@ -69,6 +69,20 @@ class Hang:
     """Nothing is answered, ever."""
 
 
+class Late:
+    """Requests reach the server late, whatever has become of their sender: when the answer to another one, `Before(LATE)`, is asked for."""
+
+    def __init__(self):
+        self.opened, self.held = asyncio.Event(), 0
+
+
+@dataclass
+class Before:
+    """The server is asked after those that are late."""
+
+    late: Late
+
+
 class FaultProxy:
     def __init__(self, target, fault):
         parts = urlsplit(target)
@@ -76,6 +90,8 @@ class FaultProxy:
         self.requests, self.lock = [], threading.Lock()
         self.loop = asyncio.new_event_loop()
         self.tasks = set()
+        self.asking = 0
+        """How many answers the server has not yet given."""
 
     def __enter__(self):
         started = threading.Event()
@@ -128,7 +144,7 @@ class FaultProxy:
             writer.write(b"" if request.method == "HEAD" else fault.body)
             await writer.drain()
             return True
-        head, body = await self.ask(request)
+        head, body = await self.ask_in_time(request, fault)
         if isinstance(fault, Lost):
             return False
         if isinstance(fault, WrongRange):
@@ -149,9 +165,25 @@ class FaultProxy:
         await writer.drain()
         return not isinstance(fault, (Cut, Short))
 
+    async def ask_in_time(self, request, fault):
+        """The server's answer, which is asked for late, or after the late ones, where the fault is that."""
+        if isinstance(fault, Before):
+            fault.late.opened.set()
+            while fault.late.held:
+                await asyncio.sleep(0.002)
+        if not isinstance(fault, Late):
+            return await self.ask(request)
+        fault.held += 1
+        try:
+            await fault.opened.wait()
+            return await self.ask(request)
+        finally:
+            fault.held -= 1
+
     async def ask(self, request):
         """The lines of the head of the server's answer, and its body."""
         reader, writer = await asyncio.open_connection(self.host, self.port)
+        self.asking += 1
         try:
             lines = [line for line in request.head.split(b"\r\n") if not line.lower().startswith((b"connection:", b"expect:"))]
             writer.write(b"\r\n".join([*lines, b"connection: close"]) + b"\r\n\r\n" + request.body)
@@ -167,6 +199,7 @@ class FaultProxy:
             else:
                 body = await reader.read()
         finally:
+            self.asking -= 1
             writer.close()
         left_out = (b"connection:", b"transfer-encoding:", b"keep-alive:")
         head = [line for line in head if not line.lower().startswith(left_out)]

@@ -7,20 +7,11 @@ Of each combination DEST is read by zarr-python and held against what numpy make
 Environment: as interop_new.py.
 """
 
-import argparse
-import contextlib
-import hashlib
 import json
 import random
-import secrets
-import shutil
 import subprocess
-import sys
-import tempfile
-import time
 import warnings
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +20,10 @@ from program import MAX_SHOWN_FAILURES, Zarrcast, shown
 from random_expected import check_array
 from random_options import Asked, draw_options
 from random_sources import Source, draw_source
+from random_trial import checksum, described, first_errors, main
 
 warnings.filterwarnings("ignore")
 
-CASES_PER_SOURCE = 8
-PARALLEL = 2
 DOCUMENTS = ("zarr.json", ".zarray", ".zgroup")
 
 
@@ -62,6 +52,8 @@ class Case:
 
 class Trial:
     """A run of the test: what it draws, runs and finds."""
+
+    name = "random transcode"
 
     def __init__(self, program, seed, folder):
         self.program, self.seed, self.folder = Zarrcast(program), seed, folder
@@ -96,7 +88,7 @@ class Trial:
     def judge(self, cases, processes):
         """Hold all results of one source against what they must be."""
         done = [case for case, process in zip(cases, processes) if ended_well(process) and not case.asked.dry_run]
-        faults = self.validate([cases[0].source.path, *(case.destination for case in done)]) if done else {}
+        faults = first_errors(self.program, [cases[0].source.path, *(case.destination for case in done)]) if done else {}
         for case, process in zip(cases, processes):
             try:
                 found, present = (faults.get(str(path), {}) for path in (case.destination, case.source.path))
@@ -148,16 +140,6 @@ class Trial:
             lines = [line.strip() for line in process.stderr.split("\n") if line.strip() and not line.startswith(("warning", "  help"))]
             self.messages[" / ".join(lines[:2]).replace(str(case.source.path), "SOURCE")[:200]] += 1
 
-    def validate(self, stores):
-        """The first error of each code that `validate --level data` finds, by store."""
-        process = self.program.run("validate", "--level", "data", "--json", *stores)
-        if process.returncode == 0:
-            return {}
-        result, faults = json.loads(process.stdout), {}
-        for finding in [one for one in result["findings"] if one["severity"] == "error"] + result.get("failures", []):
-            faults.setdefault(finding["store"], {}).setdefault(finding.get("code", "failure"), finding["message"])
-        return faults
-
     def fail(self, case, error):
         """Say what failed, and how it is repeated."""
         self.failures += 1
@@ -165,16 +147,6 @@ class Trial:
             text = (str(error) or type(error).__name__).strip().replace("\n", "\n    ")
             again = f"--seed {self.seed} --only {case.number}"
             print(f"FAIL {again}: {text}\n    {shown([self.program.path, *case.arguments()])}\n    {described(case)}", flush=True)
-
-
-def described(case):
-    """SOURCE in a few words."""
-    words = [
-        f"{path or 'array'}: v{one.zarr_format} {one.values.dtype} {one.values.shape}, chunks {one.chunks}, shards {one.shards}, fill value "
-        f"{one.fill_value!r}{', absent chunks' * one.absent}{f', {one.lossy}' if one.lossy else ''}{', cast' * one.cast}, {one.attributes}"
-        for path, one in case.source.arrays.items()
-    ]
-    return "; ".join(words)
 
 
 def ended_well(process):
@@ -202,71 +174,5 @@ def check_estimates(case, result):
             assert estimate["bytes_stored"] == node["bytes_written"], f"{node['path']}: {estimate} of {node['bytes_written']}"
 
 
-def checksum(path):
-    """A digest of all files below a folder, with their paths."""
-    digest = hashlib.blake2b()
-    for one in sorted(path.rglob("*")):
-        digest.update(str(one.relative_to(path)).encode() + b"\0")
-        if one.is_file():
-            digest.update(one.read_bytes())
-    return digest.hexdigest()
-
-
-def run_trial(trial, options):
-    """Draw, run and judge until the count or the time is reached; how many cases there were."""
-    start, cases = time.monotonic(), 0
-    groups = range(-(-options.count // CASES_PER_SOURCE)) if options.only is None else [options.only // CASES_PER_SOURCE]
-    with ThreadPoolExecutor(PARALLEL) as pool:
-        waiting = None
-        for group in groups:
-            if time.monotonic() - start > options.seconds:
-                break
-            numbers = range(group * CASES_PER_SOURCE, min((group + 1) * CASES_PER_SOURCE, options.count))
-            drawn = list(trial.draw(group, [options.only] if options.only is not None else numbers))
-            running = [pool.submit(trial.run, case) for case in drawn]
-            if waiting:
-                conclude(trial, *waiting, options.keep)
-            waiting = group, drawn, running
-            cases += len(drawn)
-        if waiting:
-            conclude(trial, *waiting, options.keep)
-    return cases
-
-
-def conclude(trial, group, cases, running, keep):
-    """Judge the cases of one source and remove their files."""
-    trial.judge(cases, [one.result() for one in running])
-    if not keep:
-        shutil.rmtree(trial.folder / str(group))
-
-
-def main():
-    """Run one trial; status 1 if any case failed, or if hardly any combination was sensible."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program", help="the zarrcast to test")
-    parser.add_argument("--seed", default="fresh", help="what is drawn follows from it (default: fresh, a new one, which is printed)")
-    parser.add_argument("--count", type=int, default=2000, help="how many combinations (default: 2000)")
-    parser.add_argument("--seconds", type=float, default=600, help="draw no more after so many seconds (default: 600)")
-    parser.add_argument("--only", type=int, help="run only the combination of this number")
-    parser.add_argument("--keep", help="work in this new folder and leave everything there")
-    parser.add_argument("--messages", action="store_true", help="count the messages of refusals, too")
-    options = parser.parse_args()
-    seed = secrets.token_hex(4) if options.seed == "fresh" else options.seed
-    options.count = max(options.count, (options.only or 0) + 1)
-    start = time.monotonic()
-    with contextlib.ExitStack() as stack:
-        if options.keep:
-            Path(options.keep).mkdir(parents=True)
-        folder = options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="zarrcast-random-"))
-        trial = Trial(shutil.which(options.program), seed, Path(folder))
-        cases = run_trial(trial, options)
-    for message, count in trial.messages.most_common() if options.messages else []:
-        print(f"{count:5} {message}")
-    statuses = ", ".join(f"{count} ended with {status}" for status, count in sorted(trial.statuses.items(), key=str))
-    print(f"random transcode, seed {seed}: {cases} combinations, {statuses}; {trial.failures} failed, {time.monotonic() - start:.0f} s")
-    sensible = options.only is not None or trial.statuses[0] * 4 > cases
-    sys.exit(1 if trial.failures or not sensible else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main(Trial, __doc__.splitlines()[0])

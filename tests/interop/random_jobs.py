@@ -1,0 +1,303 @@
+"""Jobs of the random test over stores: whole, ended in the middle and resumed, refused, in parts; and what must come of them."""
+
+import json
+import random
+import signal
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fault_proxy import Answer, FaultProxy
+from random_places import Stop, is_document, read_folder
+from random_sources import Source
+from random_trial import first_errors
+from remote_servers import BUCKET
+
+SIGNALS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP]
+MAX_PARTS = 6
+
+
+@dataclass
+class Case:
+    """One job: what is drawn of it, and what it comes to."""
+
+    number: int
+    source: Source
+    checksum: str
+    folder: Path
+    cloud: object
+    random: random.Random
+    words: list = field(default_factory=list)
+    expected: dict | None = None
+    """What a plain run writes into a folder; None where it is refused."""
+    read: object = None
+    """SOURCE as the program is told it."""
+    place: object = None
+    way: str = ""
+    seconds: float = 0.1
+    """How long the plain run took."""
+
+    def prefix(self):
+        """A prefix of the bucket that no other case has."""
+        return f"{self.folder.parents[1].name}/{self.number}"
+
+    def chance(self, share):
+        """Whether something that comes about in a share of all cases does in this one."""
+        return self.random.random() < share
+
+
+def draw_stop(case):
+    """When and how a process is ended."""
+    number = case.random.choice(SIGNALS)
+    requests = case.random.choice(["answered", "lost", "late"]) if number == signal.SIGKILL else "answered"
+    return Stop(number, case.random.random() * 1.1, requests, case.random.randint(0, 3), case.chance(0.2))
+
+
+def check_done(case, left=True):
+    """Fail unless DEST is what a plain run makes of SOURCE, and valid; unless `left` is false, nothing else is there."""
+    found = case.place.found()
+    assert found is not None, "it ended with 0, and DEST does not open"
+    check_same(case, found)
+    errors = first_errors(case.place.direct, [case.source.path, case.place.name])
+    of_source = errors.get(str(case.source.path), {})
+    errors = {code: text for code, text in errors.get(str(case.place.name), {}).items() if code not in of_source}
+    assert not errors, f"validate: {errors}"
+    assert not left or not case.place.left(), f"left: {case.place.left()}"
+
+
+def check_same(case, found):
+    """Fail unless the keys and their bytes are those of the plain run."""
+    expected = case.expected
+    assert expected is not None, "a plain run is refused, and this is not"
+    lacking, more = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
+    differing = sorted(key for key in expected.keys() & found.keys() if expected[key] != found[key])
+    assert not lacking + more + differing, f"DEST opens and is not the plain run's: lacks {lacking[:5]}, has {more[:5]} beside, differs in {differing[:5]}"
+
+
+def check_undone(case, old=None):
+    """Whether a job that did not end with 0 is undone: nothing opens, or the old one; it may be complete, and ended before it could say so."""
+    found = case.place.found()
+    if found is None:
+        assert old is None or not case.place.keeps_old, "the old DEST is gone before there is a new one"
+        return True
+    if found == old:
+        return True
+    check_same(case, found)
+    return False
+
+
+def run_to_end(case, arguments, old=None):
+    """Run a job that nothing stops: it ends as the plain run did."""
+    ended = case.place.run(*arguments)
+    if case.expected is None:
+        assert ended.status != 0, "a plain run is refused, and this is not"
+        assert check_undone(case, old)
+        return
+    assert ended.status == 0, f"{ended}"
+    check_done(case)
+
+
+def put_old(case):
+    """Sometimes there is something at DEST, with keys such as there will be, which is to be replaced; it, and the option."""
+    if not case.chance(0.4):
+        return None, []
+    old = read_folder(case.source.path)
+    case.place.write(old)
+    return old, ["--overwrite"]
+
+
+def whole(case):
+    """A job that nothing stops."""
+    old, option = put_old(case)
+    run_to_end(case, ["transcode", *case.words, *option, case.read, case.place.name], old)
+
+
+def ended(case):
+    """A job that is ended once, twice or thrice, and resumed."""
+    old, option = put_old(case)
+    job = ["transcode", *case.words, *option]
+    for _ in range(case.random.choice([1, 1, 2, 3])):
+        stop = draw_stop(case)
+        found = case.place.run(*job, case.read, case.place.name, stop=stop)
+        if found.status == 0:
+            return check_done(case)
+        if not check_undone(case, old):
+            return resume_complete(case, job)
+        if not stop.fired.is_set():
+            assert case.expected is None, f"{found}"
+        job = ["transcode", *case.words, *option, "--resume"]
+    return run_to_end(case, [*job, case.read, case.place.name], old)
+
+
+def resume_complete(case, job):
+    """A run that was ended after DEST was complete is resumed: DEST stays as it is, and what the run needed goes, or that is refused."""
+    again = case.place.run(*job, *["--resume"] * ("--resume" not in job), case.read, case.place.name)
+    assert again.status in (0, 3), str(again)
+    check_done(case, left=again.status == 0)
+
+
+def refused(case):
+    """A bucket that takes no more from some request on: nothing opens; it is gone on with when it does."""
+    old, option = put_old(case)
+    place = case.place
+    place.refused_from = int(case.random.random() * 1.1 * len(case.expected or "x"))
+    found = place.run("transcode", *case.words, *option, case.read, place.name)
+    place.refused_from = None
+    if found.status == 0:
+        return check_done(case)
+    place.steps[-1] += ": a PUT was refused"
+    assert check_undone(case, old), "it opens, and a request was refused"
+    return run_to_end(case, ["transcode", *case.words, *option, "--resume", case.read, place.name], old)
+
+
+def upload(case):
+    """SOURCE is read from the bucket."""
+    prefix = f"{case.prefix()}-source"
+    store = case.cloud.obstore(prefix)
+    for key, content in read_folder(case.source.path).items():
+        store.put(key, content)
+    case.read = f"{case.cloud.scheme}://{BUCKET}/{prefix}"
+
+
+def lied_to(case):
+    """A chunk of SOURCE that is listed, and is not there when it is read, or comes as an answer without a body."""
+    place, keys = case.place, [key for key in read_folder(case.source.path) if not is_document(key)]
+    if case.chance(0.5):
+        case.words, copy = [], case.folder / "copy.zarr"
+        place.direct.ok("transcode", case.source.path, copy)
+        case.expected = read_folder(copy)
+    upload(case)
+    direct = place.program.within(**case.cloud.environment)
+    if not keys:
+        place.program = direct
+        return whole(case)
+    path, answer, lied = f"/{BUCKET}/{case.prefix()}-source/{case.random.choice(keys)}", Answer(case.random.choice([404, 204])), []
+
+    def fault(_, request):
+        if request.method == "GET" and request.path == path:
+            lied.append(path)
+            return answer
+        return None
+
+    with FaultProxy(case.cloud.endpoint, fault) as proxy:
+        place.program = direct.within(**case.cloud.at(proxy.address))
+        found = place.run("transcode", *case.words, case.read, place.name)
+    place.program = direct
+    if not lied:
+        return case.expected is None or check_done(case)
+    place.steps.append(f"    # GET {path} was answered {answer.status}")
+    assert found.status != 0, "a chunk that is listed was not there, and it ended with 0"
+    assert check_undone(case)
+    return run_to_end(case, ["transcode", *case.words, *["--resume"] * place.is_begun(), case.read, place.name])
+
+
+def parts(case):
+    """A job in parts, in random order, some of them twice, at once, or ended in the middle."""
+    place = case.place
+    init = ["transcode", *case.words, "--init", "--partitions", case.random.randint(1, MAX_PARTS), "--json", case.read, place.name]
+    if case.chance(0.15):
+        place.run(*init, stop=draw_stop(case))
+        assert check_undone(case) and not place.opens(), "it opens before there is any part"
+    planned = place.run(*init)
+    assert check_undone(case), "it opens before there is any part"
+    if planned.status != 0:
+        assert case.expected is None, f"{planned}"
+        return
+    do_parts(case, json.loads(planned.stdout)["passes"])
+    finish(case)
+
+
+def do_parts(case, passes):
+    """Do the parts of every pass."""
+    place = case.place
+    for index, one in enumerate(passes):
+        numbers = list(range(one["partitions"]))
+        numbers += case.random.sample(numbers, case.random.randint(0, len(numbers)))
+        case.random.shuffle(numbers)
+        if index + 1 < len(passes) and case.chance(0.3):
+            early = place.run(*part(case, 0, passes[index + 1]["name"]))
+            assert early.status == 4, f"a part that cannot run yet, not 4: {early}"
+        if numbers and case.chance(0.3):
+            done = place.run("transcode", "--finish", case.read, place.name)
+            assert done.status == 1, f"finished, and no part is done: {done}"
+        for number in numbers:
+            do_part(case, number, one["name"])
+        assert check_undone(case), "it opens before it is finished"
+        for _ in range(3):
+            status = json.loads(place.run("transcode", "--status", "--json", case.read, place.name).stdout)
+            missing = missing_numbers(next(found["missing"] for found in status["passes"] if found["name"] == one["name"]))
+            if not missing:
+                break
+            for number in missing:
+                ran = place.run(*part(case, number, one["name"]))
+                assert ran.status == 0 or case.expected is None, f"{ran}"
+
+
+def part(case, number, name):
+    """The words for one part."""
+    threads = case.random.choice([[], ["--threads", "1"]])
+    return ["transcode", "--partition", number, "--pass", name, *threads, case.read, case.place.name]
+
+
+def do_part(case, number, name):
+    """One part: to its end, beside itself, or until it is ended."""
+    place, kind = case.place, case.random.random()
+    if kind < 0.25:
+        place.run(*part(case, number, name), stop=draw_stop(case))
+    elif kind < 0.4:
+        both = [place.start(*part(case, number, name)) for _ in range(2)]
+        statuses = [place.end(process).status for process in both]
+        assert case.expected is None or (0 in statuses and set(statuses) <= {0, 3}), f"the same part twice at once ended with {statuses}"
+    else:
+        done = place.run(*part(case, number, name))
+        assert case.expected is None or done.status == 0, f"{done}"
+
+
+def finish(case, left=True):
+    """Finish a job in parts, sometimes after a finish that was ended."""
+    place, command = case.place, ["transcode", "--finish", case.read, case.place.name]
+    if case.chance(0.3) and place.run(*command, stop=draw_stop(case)).status != 0:
+        check_undone(case)
+    done = place.run(*command)
+    if case.expected is None:
+        assert done.status != 0, "a plain run is refused, and this is not"
+        assert check_undone(case)
+        return
+    assert done.status == 0, f"{done}"
+    check_done(case, left)
+    again = place.run(*command)
+    assert again.status == 0, f"a second finish: {again}"
+
+
+def straggler(case):
+    """A part of a job that was removed and planned anew goes on: what it writes is not taken for the new job's."""
+    place = case.place
+    other = ["--compress", case.random.choice(["gzip:1", "zstd:3", "none"])]
+    planned = place.run("transcode", *other, "--init", "--partitions", 2, "--json", case.read, place.name)
+    if planned.status != 0 or case.expected is None:
+        return
+    last = json.loads(planned.stdout)
+    number, name = case.random.randrange(last["passes"][-1]["partitions"]), last["passes"][-1]["name"]
+    stop = Stop(signal.SIGSTOP, case.random.random())
+    process = place.start(*part(case, number, name), stop=stop)
+    while not stop.fired.wait(0.005) and process.poll() is None:
+        pass
+    place.settle()
+    place.remove()
+    place.steps.append("    # DEST is removed, all keys")
+    again = place.run("transcode", *case.words, "--init", "--partitions", 2, "--json", case.read, place.name)
+    place.steps.append("    # the part of the first job goes on (SIGCONT)")
+    process.send_signal(signal.SIGCONT)
+    place.end(process)
+    assert again.status == 0, f"{again}"
+    assert check_undone(case), "it opens, and a part of another job alone was done"
+    do_parts(case, json.loads(again.stdout)["passes"])
+    finish(case, left=False)
+
+
+def missing_numbers(text):
+    """The numbers of a list such as 3,7-9."""
+    spans = [span.split("-") for span in text.split(",") if span] if text else []
+    return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
+
+
+WAYS = {"whole": whole, "ended": ended, "refused": refused, "lied to": lied_to, "parts": parts, "straggler": straggler}
