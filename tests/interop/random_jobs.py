@@ -47,9 +47,9 @@ class Case:
 
 def draw_stop(case):
     """When and how a process is ended."""
-    number = case.random.choice(SIGNALS)
-    requests = case.random.choice(["answered", "lost", "late"]) if number == signal.SIGKILL else "answered"
-    return Stop(number, case.random.random() * 1.1, requests, case.random.randint(0, 3), case.chance(0.2))
+    number, removing = case.random.choice(SIGNALS), case.chance(0.25)
+    requests = case.random.choice(["late"] if removing else ["answered", "lost", "late"]) if number == signal.SIGKILL else "answered"
+    return Stop(number, case.random.random() * 1.1, requests, case.random.randint(0, 3), removing)
 
 
 def check_done(case, left=True):

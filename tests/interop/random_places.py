@@ -69,6 +69,8 @@ class Place:
     def __init__(self, zarrcast, folder, name, seconds):
         self.program = self.direct = zarrcast
         self.folder, self.name, self.steps = folder, name, []
+        self.interrupted = 0
+        """How many runs a signal has ended."""
         self.seconds = seconds
         """How long a whole run takes, about."""
 
@@ -107,6 +109,7 @@ class Place:
         self.steps.append(f"    # ended with {process.returncode}")
         expected = [0, 1, 2, 3, 4]
         if stop:
+            self.interrupted += process.returncode not in expected
             expected += [-stop.signal if stop.signal == signal.SIGKILL else 128 + stop.signal]
         assert process.returncode in expected and "panicked at" not in stderr, f"status {process.returncode}: {stderr.strip()}"
         assert process.returncode <= 0 or stdout.strip() or stderr.strip(), "a failure without a message"
@@ -183,7 +186,7 @@ class Bucket(Place):
         self.requests_expected = 20
         self.stop = self.process = self.late = self.refused_from = None
         self.begun, self.count, self.puts = threading.Event(), 0, 0
-        self.late_since = self.late_after = 0
+        self.chunks = self.late_from = 0
         self.proxy = FaultProxy(cloud.endpoint, self.fault)
         self.proxy.__enter__()
         self.direct = zarrcast.within(**cloud.environment)
@@ -216,7 +219,8 @@ class Bucket(Place):
                 return Answer(403, DENIED)
             # What is late arrives before the last chunk does: a run can know of it.
             is_chunk = not is_own(request.path) and not is_document(request.path)
-            if self.late and is_chunk and self.puts - self.late_since > self.late_after:
+            self.chunks += is_chunk
+            if self.late and is_chunk and self.chunks > self.late_from:
                 return Before(self.late)
         return None
 
@@ -227,7 +231,7 @@ class Bucket(Place):
             stop.fire(self.process)
             self.steps.append(f"    # {signal.Signals(stop.signal).name} at request {self.count}, {request.method} {request.path}, which is {stop.requests}")
             if stop.requests == "late":
-                self.late, self.late_since, self.late_after = Late(), self.puts, stop.late_after
+                self.late, self.late_from = Late(), self.chunks + stop.late_after
         return {"answered": None, "lost": Hang(), "late": self.late}[stop.requests]
 
     def settle(self):

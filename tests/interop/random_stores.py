@@ -101,6 +101,7 @@ class Trial:
         """Count what came of the cases, and say what failed."""
         for case, error in zip(cases, found):
             self.statuses[1 if case.expected is None else 0] += 1
+            self.statuses["a signal"] += case.place.interrupted if case.place else 0
             if error is not None:
                 self.fail(case, error)
 
