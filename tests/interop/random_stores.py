@@ -70,12 +70,12 @@ class Trial:
         for attempt in range(4):
             _, words, _ = draw_options(case.random, case.source)
             case.words, case.expected = kept(words), None
-            destination = case.folder / f"plain{attempt}.zarr"
+            case.plain = case.folder / f"plain{attempt}.zarr"
             began = time.monotonic()
-            process = self.program.run("transcode", *case.words, case.source.path, destination)
+            process = self.program.run("transcode", *case.words, case.source.path, case.plain)
             case.seconds = time.monotonic() - began
             if process.returncode == 0:
-                case.expected = read_folder(destination)
+                case.expected = read_folder(case.plain)
                 return
 
     def settle_place(self, case):
