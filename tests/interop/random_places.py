@@ -69,13 +69,18 @@ class Place:
     def __init__(self, zarrcast, folder, name, seconds):
         self.program = self.direct = zarrcast
         self.folder, self.name, self.steps = folder, name, []
+        self.processes = []
         self.interrupted = 0
         """How many runs a signal has ended."""
         self.seconds = seconds
         """How long a whole run takes, about."""
 
     def close(self):
-        """Nothing is open."""
+        """End what still runs, or is paused."""
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     def run(self, *arguments, stop=None):
         """Run the program to its end, or until it is stopped."""
@@ -86,7 +91,8 @@ class Place:
         command = [self.program.path, *map(str, arguments)]
         self.steps.append(shown(command) + (f"    # {signal.Signals(stop.signal).name} at {stop.moment:.2f} of it" if stop else ""))
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return self.watched(lambda: subprocess.Popen(command, text=True, env=self.program.environment, **pipes), stop)
+        self.processes.append(self.watched(lambda: subprocess.Popen(command, text=True, env=self.program.environment, **pipes), stop))
+        return self.processes[-1]
 
     def watched(self, start, stop):
         """A process, which a timer stops."""
@@ -193,6 +199,7 @@ class Bucket(Place):
         self.program = self.direct.within(**cloud.at(self.proxy.address))
 
     def close(self):
+        super().close()
         self.proxy.__exit__()
 
     def watched(self, start, stop):
