@@ -53,11 +53,6 @@ pub enum ObjectOf {
 }
 
 impl Fault {
-    /// An object that was there has gone before it was read.
-    pub fn vanished(key: &str) -> Self {
-        Fault::Other(format!("the object {key} went away while it was read"))
-    }
-
     /// Whether a value of an intact chunk cannot be written as it was asked for.
     pub fn is_of_value(&self) -> bool {
         match self {

@@ -34,7 +34,7 @@ impl StoredArray {
         }
         let key = self.key(object);
         match self.node.open(&key)? {
-            None if !self.may_lack() => Err(Fault::vanished(&key)),
+            None if !self.may_lack() => Err(self.node.vanished(&key).into()),
             found => Ok(found),
         }
     }
@@ -57,7 +57,7 @@ impl StoredArray {
             StoreError::TooLarge { found, .. } if workspace.room.is_some() => Fault::Memory { needed: found },
             error => Fault::Store(error),
         })?;
-        if found || self.may_lack() { Ok(found) } else { Err(Fault::vanished(&key)) }
+        if found || self.may_lack() { Ok(found) } else { Err(self.node.vanished(&key).into()) }
     }
 
     /// Opens a shard, and reads its index, unless `reads_entries` one by one; `None` where the array has no shards that

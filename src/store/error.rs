@@ -32,6 +32,22 @@ pub enum StoreError {
         /// The bound in bytes.
         bound: u64,
     },
+    /// An object was there, and was not when it was read.
+    #[error("{object} went away while it was read")]
+    Vanished {
+        /// The object, as messages name it.
+        object: String,
+    },
+    /// An object ends before what is to be read of it.
+    #[error("{object} holds {found} bytes, {end} were expected")]
+    TooShort {
+        /// The object, as messages name it.
+        object: String,
+        /// Its size in bytes.
+        found: u64,
+        /// The bytes that it needs to have.
+        end: u64,
+    },
     /// What holds an object, or the object itself, is not as its format has it.
     #[error("{object} is damaged: {reason}")]
     Damaged {
@@ -70,7 +86,7 @@ pub struct RemoteError {
 impl StoreError {
     /// Whether the data are at fault (a folder where a chunk should be), not the machine.
     pub fn is_data_fault(&self) -> bool {
-        !matches!(self, StoreError::Io { .. } | StoreError::Remote(_))
+        !matches!(self, StoreError::Io { .. } | StoreError::Vanished { .. } | StoreError::Remote(_))
     }
 
     /// Whether the store refuses this object (403), and may give others.

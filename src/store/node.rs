@@ -177,6 +177,14 @@ impl Node {
         Ok(self.read_into(key, MAX_DOCUMENT_BYTES, &mut bytes)?.then_some(bytes))
     }
 
+    /// The error of an object that was there, and was not when it was read.
+    pub fn vanished(&self, key: &str) -> StoreError {
+        match self.prefix.join(key) {
+            Ok(key) => StoreError::Vanished { object: object_name(self.store.name(), &key) },
+            Err(error) => error,
+        }
+    }
+
     /// Opens an object for reading in parts; `None` where it is absent.
     pub fn open(&self, key: &str) -> Result<Option<ObjectReader>, StoreError> {
         self.store.open(&self.prefix.join(key)?)

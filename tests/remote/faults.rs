@@ -179,14 +179,6 @@ fn listing_that_is_none_is_an_error() {
     };
     let (test, server) = (CliTest::new(), faulty(Box::new(fault)));
     run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["no listing", "endpoint"]);
-    let fault = |_, request: &super::server::Request| {
-        request
-            .query
-            .contains("list-type")
-            .then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
-    };
-    let (test, server) = (CliTest::new(), faulty(Box::new(fault)));
-    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["cannot list", "AccessDenied"]);
 }
 
 #[test]
@@ -254,4 +246,66 @@ fn refused_consolidated_metadata_of_a_group_are_passed_over() {
             if arguments[0] == "transcode" { &["s3://bucket/a", "b"] } else { &["s3://bucket/a"] };
         run(&test, &server, &[arguments, place].concat()).succeeds();
     }
+}
+
+/// What is done with an array by each route, and between buckets.
+const COMMANDS: [&[&str]; 4] = [
+    &["transcode", "s3://bucket/a", "copy"],
+    &["transcode", "s3://bucket/a", "copy", "--compress", "gzip:1"],
+    &["transcode", "s3://bucket/a", "copy", "--chunk-shape", "12"],
+    &["transcode", "s3://bucket/a", "s3://bucket/copy"],
+];
+
+/// Whether a request reads the third chunk of the source.
+fn is_of_third(request: &super::server::Request) -> bool {
+    request.method == "GET" && request.path == "/bucket/a/c/2"
+}
+
+#[test]
+fn chunk_that_was_listed_and_is_gone_when_it_is_read_is_an_error() {
+    for command in COMMANDS {
+        let gone = |_, request: &super::server::Request| {
+            let is_copied =
+                request.headers.get("x-amz-copy-source").is_some_and(|from| from.ends_with("c/2"));
+            (is_of_third(request) || is_copied)
+                .then(|| Answer::new(404, "<Error><Code>NoSuchKey</Code></Error>"))
+        };
+        let (test, server) = (CliTest::new(), faulty(Box::new(gone)));
+        run(&test, &server, command).fails(3, &["a/c/2"]);
+        assert!(!test.exists("copy/zarr.json") && !server.objects().contains_key("/bucket/copy/zarr.json"));
+    }
+}
+
+#[test]
+fn success_without_content_is_no_chunk() {
+    for status in [202, 203, 204] {
+        for command in &COMMANDS[..3] {
+            let nothing = move |_, request: &super::server::Request| {
+                is_of_third(request).then(|| Answer::new(status, ""))
+            };
+            let (test, server) = (CliTest::new(), faulty(Box::new(nothing)));
+            run(&test, &server, command).fails(3, &["a/c/2", &status.to_string()]);
+            assert!(!test.exists("copy/zarr.json"));
+        }
+    }
+}
+
+#[test]
+fn chunk_that_comes_compressed_unasked_is_an_error() {
+    for command in &COMMANDS[..3] {
+        let compressed = |_, request: &super::server::Request| {
+            is_of_third(request).then(|| Answer::new(200, "gzip").with("content-encoding", "GZip"))
+        };
+        let (test, server) = (CliTest::new(), faulty(Box::new(compressed)));
+        run(&test, &server, command).fails(3, &["a/c/2", "Content-Encoding: GZip"]);
+        let mut reads = server.requests().into_iter().filter(|request| request.method == "GET");
+        assert!(reads.all(|request| request.headers["accept-encoding"] == "identity"));
+    }
+    // Some stores tell how the object once came to them.
+    let told = |_, request: &super::server::Request| {
+        is_of_third(request).then(|| Answer::new(200, [2; 4]).with("content-encoding", "aws-chunked"))
+    };
+    let (test, server) = (CliTest::new(), faulty(Box::new(told)));
+    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).succeeds();
+    assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
 }

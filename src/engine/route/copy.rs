@@ -48,8 +48,15 @@ impl CopyJob {
             part.do_once(index, || {
                 let [from, to] = self.keys(index);
                 let copied = destination.copy_from(source, (&from, &to), self.most_bytes)?;
-                // What was removed after it was listed is absent.
-                let Some(bytes) = copied else { return Ok(ObjectReport::default()) };
+                let Some(bytes) = copied else {
+                    // What the store refuses counts as absent where that is asked for.
+                    let is_absent = source.takes_refused_for_absent();
+                    return if is_absent {
+                        Ok(ObjectReport::default())
+                    } else {
+                        Err(source.vanished(&from).into())
+                    };
+                };
                 progress.advance(self.decoded_bytes.unwrap_or(bytes));
                 let mut report = ObjectReport { bytes_read: bytes, ..ObjectReport::default() };
                 report.wrote(index, bytes);
