@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::{Manner, Objects, Server, run};
+use super::{Answer, Manner, Objects, Server, run};
 use crate::support::CliTest;
 
 const CHUNKS: usize = 40;
@@ -188,4 +188,42 @@ fn chunk_of_text_is_fetched_once_for_all_chunks_that_are_made_of_it() {
         ["transcode", "-c", "1000", "--threads", "1", "--max-memory", "4MiB", "s3://bucket/a", "b"];
     run(&test, &server, &arguments).succeeds();
     assert_eq!((asked(&server), test.all_files("b").len()), ((1, 1), 51));
+}
+
+/// An answer with a part of an object that a request asks for.
+fn part_of(object: &[u8], request: &super::server::Request, tag: &str) -> Option<Answer> {
+    let range = request.headers.get("range")?.strip_prefix("bytes=")?;
+    let (first, last) = range.split_once('-')?;
+    let end = object.len() - 1;
+    let (first, last) = match (first.parse::<usize>(), last.parse::<usize>()) {
+        (Ok(first), Ok(last)) => (first, last.min(end)),
+        (_, Ok(count)) => (object.len() - count.min(object.len()), end),
+        _ => return None,
+    };
+    let part = Answer::new(206, &object[first..=last]).with("etag", tag);
+    Some(part.with("content-range", format!("bytes {first}-{last}/{}", object.len())))
+}
+
+#[test]
+fn parts_of_two_versions_of_a_shard_are_never_put_together() {
+    for (tag, new_tag) in [("\"old\"", "\"new\""), ("W/\"old\"", "W/\"new\"")] {
+        for more in [&[][..], &["--compress", "zstd:1"], &["--shard-shape", "none"]] {
+            let test = CliTest::new();
+            // More than comes by one request.
+            let objects = shards(&test, 1 << 17, 40, 40);
+            let shard = objects["/bucket/a/c/0"].clone();
+            // Each part is one of the newest version, whatever is asked for.
+            let reads = AtomicUsize::new(0);
+            let changing = move |_, request: &super::server::Request| {
+                let is_read = request.path == "/bucket/a/c/0" && request.headers.contains_key("range");
+                let tag = if is_read && reads.fetch_add(1, Ordering::SeqCst) > 0 { new_tag } else { tag };
+                is_read.then(|| part_of(&shard, request, tag)).flatten()
+            };
+            let server = Server::start(objects, Manner::Ranges, Box::new(changing));
+            let url = format!("{}/bucket/a", server.address);
+            run(&test, &server, &[&["transcode", &url, "made"][..], more].concat())
+                .fails(3, &["c/0", "changed while it was read"]);
+            assert!(!test.exists("made/zarr.json"));
+        }
+    }
 }

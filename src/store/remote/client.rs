@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Method;
-use reqwest::header::{CONTENT_LENGTH, ETAG};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG};
 
 use super::address::{Address, Service};
 use super::backend::Backend;
@@ -17,6 +17,9 @@ use super::listing::{self, Listed, MOST_PAGE_BYTES, Page};
 use super::reader::FIRST;
 use super::transport::{Answer, Failure, Request, Transport};
 use crate::store::{Part, RemoteOptions, StoreError};
+
+/// Encodings that change the bytes. Some stores keep names of others with their objects, such as `aws-chunked`.
+const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "compress", "br", "zstd"];
 
 /// A bucket or a web server.
 #[derive(Debug)]
@@ -113,9 +116,7 @@ impl Client {
         if let Some(range) = range {
             request = request.with_header("range", range);
         }
-        if let Some(version) = version {
-            request = request.with_header("if-match", version);
-        }
+        request = of_version(request, version);
         let attempt = Attempt { action: "read", object };
         let answer = match (self.transport.send(&self.backend, (&request, &[]), keep).await, part) {
             (Err(Failure::NotFromEnd), Part::Last(length)) => {
@@ -131,10 +132,8 @@ impl Client {
             return Ok(found);
         }
         match answer.status.as_u16() {
-            200..300 => {}
-            412 if version.is_some() => {
-                return Err(attempt.error("it changed while it was read", "run the command again"));
-            }
+            _ if answer.has_content() => check_content(attempt, &answer, version)?,
+            412 if version.is_some() => return Err(changed(attempt)),
             416 if matches!(part, Part::Last(_)) => match answer.object_bytes {
                 // Nothing is a part of an empty object.
                 Some(0) => return Ok(Some(empty(0))),
@@ -168,15 +167,11 @@ impl Client {
         let attempt = Attempt { action: "read", object: wanted.object };
         let mut request = Request::new(Method::GET, Some(wanted.key));
         request = request.with_header("range", format!("bytes=0-{}", first.saturating_sub(1)));
-        if let Some(version) = wanted.version {
-            request = request.with_header("if-match", version);
-        }
+        request = of_version(request, wanted.version);
         let answer = self.send(attempt, &request, Keep::Range { offset: 0, length: first }).await?;
         match answer.status.as_u16() {
-            200..300 => {}
-            412 if wanted.version.is_some() => {
-                return Err(attempt.error("it changed while it was read", "run the command again"));
-            }
+            _ if answer.has_content() => check_content(attempt, &answer, wanted.version)?,
+            412 if wanted.version.is_some() => return Err(changed(attempt)),
             // Nothing is a part of an empty object.
             416 => return Ok(Some(Fetched { offset: 0, bytes: Vec::new(), object_bytes: 0, version: None })),
             _ => return self.absent(wanted.key, attempt, &answer),
@@ -196,7 +191,7 @@ impl Client {
         let attempt = Attempt { action: "look at", object };
         let request = Request::new(Method::HEAD, Some(key));
         let answer = self.send(attempt, &request, Keep::All { most: u64::MAX }).await?;
-        if answer.status.is_success() && answer.headers.contains_key(CONTENT_LENGTH) {
+        if answer.has_content() && answer.headers.contains_key(CONTENT_LENGTH) {
             return Ok(answer.object_bytes);
         }
         if answer.status.is_success() || matches!(answer.status.as_u16(), 400 | 403 | 405 | 501) {
@@ -204,7 +199,7 @@ impl Client {
             let request = Request::new(Method::GET, Some(key)).with_header("range", "bytes=0-0");
             let answer = self.send(attempt, &request, Keep::Range { offset: 0, length: 1 }).await?;
             return match answer.status.as_u16() {
-                200..300 => Ok(answer.object_bytes),
+                _ if answer.has_content() => Ok(answer.object_bytes),
                 416 => Ok(Some(answer.object_bytes.unwrap_or(0))),
                 _ => self.absent(key, attempt, &answer),
             };
@@ -296,10 +291,37 @@ impl Client {
     }
 }
 
-/// Which version of an object an answer is about, where it says so for certain.
+/// Which version of an object an answer is about, where it says so.
 fn version_of(answer: &Answer) -> Option<String> {
-    let tag = header(&answer.headers, ETAG.as_str()).filter(|tag| !tag.starts_with("W/"));
-    tag.map(str::to_owned)
+    header(&answer.headers, ETAG.as_str()).map(str::to_owned)
+}
+
+/// The request for this version alone. A weak tag matches nothing, so it is compared with that of the answer.
+fn of_version(request: Request, version: Option<&str>) -> Request {
+    match version.filter(|version| !version.starts_with("W/")) {
+        Some(version) => request.with_header("if-match", version),
+        None => request,
+    }
+}
+
+/// Refuses bytes of another version than is being read, and bytes that are compressed for the way.
+fn check_content(attempt: Attempt<'_>, answer: &Answer, version: Option<&str>) -> Result<(), StoreError> {
+    // Servers that know no conditions give what they have.
+    if version.zip(version_of(answer).as_deref()).is_some_and(|(wanted, found)| wanted != found) {
+        return Err(changed(attempt));
+    }
+    let encoding = header(&answer.headers, CONTENT_ENCODING.as_str()).unwrap_or_default();
+    if encoding.split(',').any(|name| ENCODINGS.contains(&name.trim().to_ascii_lowercase().as_str())) {
+        return Err(attempt.error(
+            format!("it comes with `Content-Encoding: {encoding}`, which was not asked for"),
+            "have the server send it as it is stored, without that header",
+        ));
+    }
+    Ok(())
+}
+
+fn changed(attempt: Attempt<'_>) -> StoreError {
+    attempt.error("it changed while it was read", "run the command again")
 }
 
 fn ends_before(attempt: Attempt<'_>, part: Part, found: Option<u64>) -> StoreError {

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use object_store::client::{HttpRequest, HttpRequestBody};
-use reqwest::header::{AUTHORIZATION, DATE, HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, DATE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Method, StatusCode, Url};
 
 use super::backend::Backend;
@@ -103,6 +103,13 @@ pub(super) struct Answer {
     pub(super) object_bytes: Option<u64>,
     /// The server to which another one led, without the credentials, which were for that one.
     pub(super) led_to: Option<String>,
+}
+
+impl Answer {
+    /// Whether it brings an object, or a part of one. Other successes, such as 204, bring nothing.
+    pub(super) fn has_content(&self) -> bool {
+        matches!(self.status.as_u16(), 200 | 206)
+    }
 }
 
 /// Why there is no answer.
@@ -323,6 +330,10 @@ fn outgoing(signed: &HttpRequest, request: &Request) -> Result<reqwest::Request,
         *outgoing.body_mut() = Some(bytes.clone().into());
     }
     *outgoing.headers_mut() = signed.headers().clone();
+    if request.method == Method::GET {
+        // Not signed: servers on the way may change it.
+        outgoing.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
     Ok(outgoing)
 }
 
