@@ -147,6 +147,14 @@ impl Store for CopiedDocuments {
         self.inner.above()
     }
 
+    fn targets(&self) -> Result<Vec<Node>, StoreError> {
+        self.inner.targets()
+    }
+
+    fn container(&self) -> Option<&Node> {
+        self.inner.container()
+    }
+
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         self.inner.identity(below)
     }

@@ -213,6 +213,11 @@ pub trait Store: Debug + Send + Sync {
         None
     }
 
+    /// The objects elsewhere that its own are read from: what a reference file points at.
+    fn targets(&self) -> Result<Vec<Node>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// The object that the store is in, at the node's own place: a zip file, where the store is what it holds.
     fn container(&self) -> Option<&Node> {
         None

@@ -86,6 +86,11 @@ impl Node {
         }
     }
 
+    /// The objects elsewhere that its store is read from.
+    pub fn targets(&self) -> Result<Vec<Node>, StoreError> {
+        self.store.targets()
+    }
+
     /// Whether it lies in a local folder.
     pub fn is_local(&self) -> bool {
         self.store.as_local().is_some()

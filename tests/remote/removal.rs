@@ -86,3 +86,44 @@ fn object_that_cannot_be_removed_is_named() {
     assert!(!server.objects().contains_key("/bucket/b/zarr.json"));
     assert_eq!(of_one(&server.requests()), 1);
 }
+
+/// A reference file of an array whose chunks lie below a URL.
+fn references(chunks: &str) -> String {
+    let document = String::from_utf8(array("").remove("/zarr.json").unwrap()).unwrap();
+    let refs = (0..5).map(|chunk| (format!("c/{chunk}"), serde_json::json!([format!("{chunks}/c/{chunk}")])));
+    let refs: serde_json::Map<_, _> = refs.chain([("zarr.json".to_owned(), document.into())]).collect();
+    serde_json::json!({"version": 1, "refs": refs}).to_string()
+}
+
+#[test]
+fn source_is_not_removed_by_whatever_address_it_is_read() {
+    let objects: Objects = array("/bucket/b").into_iter().chain(array("/bucket/b/in/a")).collect();
+    let server = sound(objects.clone(), Manner::Bucket { page: 1000 });
+    let test = CliTest::new();
+    let web = format!("{}/bucket/b", server.address);
+    test.write("own.json", references("s3://bucket/b"));
+    test.write("deep.json", references("s3://bucket/b/in/a"));
+    test.write("web.json", references(&web));
+    let inner = format!("{web}/in/a");
+    for (source, destination) in [
+        ("own.json", "s3://bucket/b"),
+        ("deep.json", "s3://bucket/b"),
+        ("web.json", "s3://bucket/b"),
+        (&web, "s3://bucket/b"),
+        (&inner, "s3://bucket/b"),
+        (&web, "s3://bucket/b/in/a"),
+    ] {
+        let command = ["transcode", source, destination, "--overwrite"];
+        let other = run(&test, &server, &command);
+        assert!(other.status == 3, "{source} {destination}: {}", other.error);
+        assert!(other.error.contains("SOURCE"), "{}", other.error);
+        assert!(server.objects() == objects, "{source} {destination}");
+    }
+    // What is not the same object is read and written.
+    for source in ["own.json", &web] {
+        for _ in 0..2 {
+            let command = ["transcode", "-q", source, "s3://bucket/other/b", "--overwrite"];
+            run(&test, &server, &command).succeeds();
+        }
+    }
+}

@@ -109,6 +109,11 @@ impl Site {
         }
         let site = destination.site().map_err(|error| no_site(error, &shown))?;
         check_apart(site.relation(source).map_err(unreadable)?, &shown)?;
+        let removes = options.run.overwrite;
+        for target in removes.then(|| source.targets()).transpose().map_err(unreadable)?.into_iter().flatten()
+        {
+            check_apart(site.relation(&target).map_err(unreadable)?, &shown)?;
+        }
         let place = site.node(Spot::Place);
         let keeps_unfinished = site.keeps_unfinished();
         let standing = match standing(&place)? {

@@ -290,6 +290,10 @@ impl Store for ReferenceStore {
         [&self.file.identity()[..], b"|reference:", below.as_str().as_bytes()].concat()
     }
 
+    fn targets(&self) -> Result<Vec<Node>, StoreError> {
+        Ok(self.opened()?.map(|opened| opened.targets.all()).unwrap_or_default())
+    }
+
     fn container(&self) -> Option<&Node> {
         Some(&self.file)
     }

@@ -42,6 +42,12 @@ impl Targets {
         node.as_ref().map_err(|reason| refused(reason))
     }
 
+    /// The objects of all targets that may be read.
+    pub(super) fn all(&self) -> Vec<Node> {
+        let places = 0..u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        places.filter_map(|place| self.get(place, String::new).ok().cloned()).collect()
+    }
+
     /// The object of the first target; most files point at few stores.
     pub(super) fn first(&self) -> Option<&Node> {
         self.get(0, String::new).ok()

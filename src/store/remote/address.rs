@@ -162,7 +162,7 @@ impl Address {
 
 const BAD_PERCENT: &str = "% in a URL needs two hexadecimal digits, of UTF-8: write % itself as %25";
 
-fn percent_decoded(text: &str) -> Option<String> {
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(percent::decoded(text)?).ok()
 }
 

@@ -23,6 +23,7 @@ mod log;
 mod reader;
 mod remove;
 mod runtime;
+mod same;
 mod site;
 mod sizes;
 mod transport;

@@ -1,5 +1,6 @@
 //! Places of hierarchies in object stores, where nothing takes another's place at once.
 
+use super::same;
 use crate::store::{Node, Relation, Site, Spot, StoreError};
 
 /// A key, and names beside it at which nothing is written.
@@ -30,6 +31,9 @@ impl Site for RemoteSite {
             let (inner, outer) = (inner.identity(), outer.identity());
             inner.strip_prefix(&*outer).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
         };
+        if let Some(relation) = same::relation(&self.place, other)? {
+            return Ok(relation);
+        }
         let names = || (other.name(), self.place.name());
         Ok(Relation::of(lies_in(&self.place, other), lies_in(other, &self.place), names))
     }

@@ -1,0 +1,128 @@
+//! Whether a web address leads to what a bucket holds. Many addresses do, so the objects themselves are compared.
+
+use reqwest::Method;
+use reqwest::header::{ETAG, LAST_MODIFIED};
+
+use super::RemoteStore;
+use super::address::{Service, percent_decoded};
+use super::body::{Keep, header};
+use super::explain::Attempt;
+use super::transport::Request;
+use crate::store::{Key, Node, Relation, StoreError};
+
+/// The documents by which two nodes are compared.
+const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
+
+/// An object as its server describes it.
+#[derive(Debug)]
+struct Description {
+    bytes: Option<u64>,
+    tag: Option<String>,
+    modified: Option<String>,
+}
+
+impl Description {
+    /// Whether nothing tells it from another.
+    fn may_be(&self, other: &Description) -> bool {
+        let differ =
+            |own: &Option<String>, other: &Option<String>| own.is_some() && other.is_some() && own != other;
+        self.bytes == other.bytes
+            && !differ(&self.tag, &other.tag)
+            && !differ(&self.modified, &other.modified)
+    }
+}
+
+/// How a node or an object of a web server lies to a place in a bucket; `None` where both are of one kind.
+pub(super) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>, StoreError> {
+    let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
+    let (Some(bucket), Some(web)) = (place.store.as_remote(), file.store.as_remote()) else {
+        return Ok(None);
+    };
+    if web.address.service != Service::Http || bucket.address.service == Service::Http {
+        return Ok(None);
+    }
+    for (below_web, below_place) in pairs(&web.path_of(&file.prefix), place.prefix.as_str()) {
+        for name in DOCUMENTS.into_iter().chain([""]) {
+            let web_key = below(&file.prefix, [&below_web, name])?;
+            let own_key = below(&place.prefix, [&below_place, name])?;
+            let Some(found) = web.describe(&web_key)? else { continue };
+            if bucket.describe(&own_key)?.is_some_and(|own| own.may_be(&found)) {
+                let names = || (other.name(), place.name());
+                return Ok(Some(Relation::of(below_place.is_empty(), below_web.is_empty(), names)));
+            }
+        }
+    }
+    Ok(Some(Relation::Apart))
+}
+
+/// Where one may lie in the other, by names that both paths have: what follows the path of the web server, and what follows
+/// the key in the bucket.
+fn pairs(web: &str, place: &str) -> Vec<(String, String)> {
+    let names = |path: &str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let (web, place): (Vec<String>, Vec<String>) = (names(web), names(place));
+    let mut pairs = Vec::new();
+    if web.is_empty() || web.last() == place.last() {
+        pairs.push((String::new(), String::new()));
+    }
+    for first in 0..web.len() {
+        if let Some(rest) = web[first..].strip_prefix(&place[..]).filter(|rest| !rest.is_empty()) {
+            pairs.push((String::new(), rest.join("/")));
+        }
+    }
+    for end in 1..place.len() {
+        if web.ends_with(&place[..end]) {
+            pairs.push((place[end..].join("/"), String::new()));
+        }
+    }
+    pairs
+}
+
+fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>, StoreError> {
+    let mut key = prefix.clone().into_owned();
+    for name in names.into_iter().filter(|name| !name.is_empty()) {
+        key = key.join(name)?.into_owned();
+    }
+    Ok(key)
+}
+
+impl RemoteStore {
+    /// The path of a key at a web server, decoded.
+    fn path_of(&self, key: &Key<'_>) -> String {
+        percent_decoded(&self.whole_key(key)).unwrap_or_default()
+    }
+
+    /// What the server says of an object; `None` where it gives none.
+    fn describe(&self, key: &Key<'_>) -> Result<Option<Description>, StoreError> {
+        let (whole, object) = (self.whole_key(key), self.shown(key));
+        // Some addresses are signed for this method alone.
+        let request = Request::new(Method::GET, Some(&whole)).with_header("range", "bytes=0-0");
+        let keep = Keep::Range { offset: 0, length: 1 };
+        let attempt = Attempt { action: "look at", object: &object };
+        let answer = self.wait(self.client()?.send(attempt, &request, keep))?;
+        let text = |name: &str| header(&answer.headers, name).map(str::to_owned);
+        Ok(answer.has_content().then(|| Description {
+            bytes: answer.object_bytes,
+            tag: text(ETAG.as_str()),
+            modified: text(LAST_MODIFIED.as_str()),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pairs;
+
+    #[test]
+    fn paths_that_may_lead_to_one_object_are_compared() {
+        let found = |web, place| {
+            let pairs = pairs(web, place);
+            pairs.into_iter().map(|(a, b)| format!("{a}|{b}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(found("bucket/a", "a"), "|");
+        assert_eq!(found("", "a/b"), "|");
+        assert_eq!(found("bucket/a/b/c/0", "a/b"), "|c/0");
+        assert_eq!(found("bucket/a", "a/b/c"), "b/c|");
+        assert_eq!(found("bucket/x", "a"), "");
+        assert_eq!(found("bucket", "a"), "");
+    }
+}
