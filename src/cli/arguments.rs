@@ -107,18 +107,30 @@ impl CommonArguments {
 
     /// A location that this build can open, from the text of an argument.
     pub(super) fn location(&self, argument: &str, text: PathBuf) -> Result<Location, OperationError> {
-        let unknown = self.remote.storage_options.iter().find(|(name, _)| !RemoteOptions::is_setting(name));
+        let settings = &self.remote.storage_options;
+        if settings.iter().any(|(name, _)| name.is_empty()) {
+            return Err(OperationError::usage("`--storage-option` expects KEY=VALUE")
+                .with_help("such as `--storage-option aws_region=eu-central-1`"));
+        }
+        let unknown = settings.iter().find(|(name, _)| !RemoteOptions::is_setting(name));
         if let Some((name, _)) = unknown {
-            // Its value may be a secret.
-            let message = format!("`--storage-option {name}`: no store has an option of this name");
+            // The value may be a secret, and so may be what stands where a name should.
+            let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            let shown = if is_name { format!(" {name}") } else { String::new() };
+            let message = format!("`--storage-option{shown}`: no store has an option of this name");
             return Err(OperationError::usage(message).with_help(
                 "names are those of the clouds' own variables, such as aws_region, google_service_account or \
                  azure_storage_account_name",
             ));
         }
+        let useless = settings.iter().find(|(name, value)| !RemoteOptions::has_effect(name, value));
+        if let Some((name, _)) = useless {
+            let message = format!("`--storage-option {name}`: this build does not use it");
+            return Err(OperationError::usage(message).with_help("leave it out"));
+        }
         let default = RemoteOptions::default();
         let options = RemoteOptions {
-            settings: self.remote.storage_options.clone(),
+            settings: settings.clone(),
             anonymous: self.remote.anonymous,
             requests: self.remote.requests.unwrap_or(default.requests),
             refused_is_absent: self.remote.missing_status.is_some(),

@@ -386,12 +386,12 @@ pub(super) fn refuse_secrets(argument: &str, text: &Path) -> Result<(), Operatio
     ))
 }
 
-/// KEY=VALUE; the value may be a secret, and is never repeated.
+/// KEY=VALUE; both are empty where the text is something else. That is refused later, since clap would repeat the text, which
+/// may be a secret.
+#[expect(clippy::unnecessary_wraps, reason = "a parser of clap may fail")]
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("KEY=VALUE is expected, such as aws_region=eu-central-1".to_owned()),
-    }
+    let (name, value) = text.split_once('=').unwrap_or_default();
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// The status that counts as absent: 403 alone.

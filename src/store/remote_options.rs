@@ -34,6 +34,14 @@ impl RemoteOptions {
         return !name.is_empty();
     }
 
+    /// Whether a setting that is known changes anything.
+    pub fn has_effect(name: &str, value: &str) -> bool {
+        #[cfg(feature = "remote")]
+        return super::remote::has_effect(name, value);
+        #[cfg(not(feature = "remote"))]
+        return !name.is_empty() && !value.is_empty();
+    }
+
     /// Whether a setting may be a secret: a key, a token, a password, or a URL with one. Paths of files that hold some are
     /// none.
     pub fn may_be_secret(name: &str, value: &str) -> bool {

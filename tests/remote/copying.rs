@@ -82,3 +82,42 @@ fn chunk_that_is_larger_than_it_can_be_is_not_copied() {
     run(&test, &server, &["transcode", "s3://bucket/a", "s3://bucket/b"]).fails(1, &["c/3", "9437184"]);
     assert!(!server.objects().contains_key("/bucket/b/zarr.json"));
 }
+
+#[test]
+fn encryption_that_is_asked_for_is_on_every_object() {
+    let mut objects = array("/bucket/a");
+    // One that comes in parts, and one that the server copies.
+    let document = String::from_utf8(objects["/bucket/a/zarr.json"].clone()).unwrap();
+    let large = document.replace("[24]", "[10000000]").replace("[4]", "[10000000]");
+    objects.insert("/bucket/large/zarr.json".to_owned(), large.into_bytes());
+    objects.insert("/bucket/large/c/0".to_owned(), vec![1; 10_000_000]);
+    let settings =
+        ["aws_server_side_encryption=aws:kms", "aws_sse_kms_key_id=k", "sse_bucket_key_enabled=true"];
+    let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--storage-option", setting]).collect();
+    for command in [
+        ["transcode", "s3://bucket/a", "s3://bucket/b", "-q"].as_slice(),
+        &["transcode", "s3://bucket/large", "s3://bucket/b", "-q", "--compress", "gzip:0"],
+    ] {
+        let (test, server) = (CliTest::new(), sound(objects.clone(), BUCKET));
+        run(&test, &server, &[command, &settings].concat()).succeeds();
+        let makes = |request: &&Request| {
+            let is_begun = request.method == "POST" && request.parameters().contains_key("uploads");
+            is_begun || (request.method == "PUT" && !request.parameters().contains_key("partNumber"))
+        };
+        let requests = server.requests();
+        let made: Vec<&Request> = requests.iter().filter(makes).collect();
+        assert!(made.len() >= 2 && made.iter().any(|request| request.path.ends_with("/b/c/0")));
+        for request in made {
+            let header =
+                |name: &str| request.headers[&format!("x-amz-server-side-encryption{name}")].as_str();
+            let found = [header(""), header("-aws-kms-key-id"), header("-bucket-key-enabled")];
+            assert_eq!(found, ["aws:kms", "k", "true"], "{} {}", request.method, request.path);
+            assert!(request.headers["authorization"].contains("x-amz-server-side-encryption"));
+        }
+    }
+    let (test, server) = (CliTest::new(), sound(objects, BUCKET));
+    let unknown = ["--storage-option", "aws_server_side_encryption=kms"];
+    let command = ["transcode", "s3://bucket/a", "s3://bucket/b"];
+    run(&test, &server, &[&command[..], &unknown].concat()).fails(3, &["aws:kms"]);
+    assert!(server.requests().is_empty());
+}

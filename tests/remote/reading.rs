@@ -254,3 +254,30 @@ fn folders_of_chunks_are_listed_together() {
         assert!(server.lines().len() <= 8, "{:?}", server.lines());
     }
 }
+
+#[test]
+fn setting_that_this_build_does_not_use_is_refused() {
+    let (test, server) = (CliTest::new(), sound(array("/bucket/a"), Manner::Bucket { page: 1000 }));
+    for setting in [
+        "aws_checksum_algorithm=sha256",
+        "AWS_S3_EXPRESS=true",
+        "aws_disable_bulk_delete=true",
+        "aws_sse_customer_key_base64=hidden",
+        "azure_storage_encryption_key=hidden",
+        "allow_http=false",
+        "allow_invalid_certificates=true",
+        "proxy_url=http://hidden",
+        "aws_timeout=hidden",
+        "bucket=hidden",
+    ] {
+        let name = setting.split('=').next().unwrap();
+        for command in [["inspect", "s3://bucket/a"].as_slice(), &["transcode", "s3://bucket/a", "copy"]] {
+            let command = [command, &["--storage-option", setting]].concat();
+            let run = run(&test, &server, &command).fails(2, &[name, "this build does not use it"]);
+            assert!(!run.error.contains("hidden"), "{}", run.error);
+        }
+    }
+    assert!(server.requests().is_empty());
+    let used = ["inspect", "s3://bucket/a", "--storage-option", "aws_allow_http=true"];
+    run(&test, &server, &used).succeeds();
+}

@@ -49,6 +49,8 @@ pub(super) struct S3 {
     pub(super) credentials: Option<AwsCredentialProvider>,
     pub(super) signs_bodies: bool,
     pub(super) requester_pays: bool,
+    /// The headers of each request that makes an object.
+    pub(super) encryption: Vec<(&'static str, String)>,
 }
 
 /// How the address of a bucket comes about.
@@ -159,7 +161,11 @@ impl Backend {
         let mut signed = HttpRequest::new(request.body.clone());
         *signed.method_mut() = request.method.clone();
         *signed.uri_mut() = url.parse().map_err(|error| format!("the address is no URL: {error}"))?;
-        for (name, value) in &request.headers {
+        let encryption = match self {
+            Backend::S3(bucket) if request.makes_object() => &bucket.encryption[..],
+            _ => &[],
+        };
+        for (name, value) in request.headers.iter().chain(encryption) {
             let value = HeaderValue::from_str(value).map_err(|error| error.to_string())?;
             signed.headers_mut().insert(HeaderName::from_static(name), value);
         }

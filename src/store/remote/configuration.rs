@@ -10,7 +10,7 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::{HttpClient, HttpConnector};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
-use object_store::{BackoffConfig, ClientOptions, RetryConfig};
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, RetryConfig};
 
 use super::address::{Address, Service};
 use super::aws_files::{AwsFiles, Source};
@@ -20,6 +20,9 @@ use crate::store::RemoteOptions;
 
 /// Whoever gives credentials answers within this time.
 const CREDENTIALS: Duration = Duration::from_secs(4);
+
+/// Values of AWS_SERVER_SIDE_ENCRYPTION.
+const ENCRYPTIONS: [&str; 3] = ["AES256", "aws:kms", "aws:kms:dsse"];
 
 /// The backend of an address.
 pub(super) fn backend(address: &Address, options: &RemoteOptions) -> Result<Backend, String> {
@@ -56,6 +59,43 @@ pub(in crate::store) fn is_setting(name: &str) -> bool {
     name.parse::<AmazonS3ConfigKey>().is_ok()
         || name.parse::<GoogleConfigKey>().is_ok()
         || name.parse::<AzureConfigKey>().is_ok()
+}
+
+/// Whether a setting changes anything for a service that has it. Requests are made here, and the bucket is that of the URL.
+pub(in crate::store) fn has_effect(name: &str, value: &str) -> bool {
+    use {AmazonS3ConfigKey as Amazon, AzureConfigKey as Azure, GoogleConfigKey as Google};
+    let name = name.to_ascii_lowercase();
+    // What it asks for is so for every endpoint.
+    let asks = |key: ClientConfigKey| matches!(key, ClientConfigKey::AllowHttp) && value == "true";
+    let of_amazon = match name.parse() {
+        Ok(Amazon::Client(key)) => asks(key),
+        Ok(
+            Amazon::Bucket
+            | Amazon::S3Express
+            | Amazon::Checksum
+            | Amazon::CopyIfNotExists
+            | Amazon::ConditionalPut
+            | Amazon::DisableTagging
+            | Amazon::DisableBulkDelete,
+        )
+        | Err(_) => false,
+        Ok(Amazon::Encryption(_)) => !name.ends_with("customer_key_base64"),
+        Ok(_) => true,
+    };
+    let of_google = match name.parse() {
+        Ok(Google::Client(key)) => asks(key),
+        Ok(Google::Bucket) | Err(_) => false,
+        Ok(_) => true,
+    };
+    let of_azure = match name.parse() {
+        Ok(Azure::Client(key)) => asks(key),
+        Ok(
+            Azure::ContainerName | Azure::DisableTagging | Azure::UseFabricEndpoint | Azure::EncryptionKey,
+        )
+        | Err(_) => false,
+        Ok(_) => true,
+    };
+    of_amazon || of_google || of_azure
 }
 
 /// The settings of a service, in the order in which they are made: variables of the environment whose names begin with
@@ -137,6 +177,7 @@ fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
     let is_virtual = is_on(&builder, Key::VirtualHostedStyleRequest);
     let signs_bodies = !is_on(&builder, Key::UnsignedPayload);
     let requester_pays = is_on(&builder, Key::RequestPayer);
+    let encryption = encryption(&builder)?;
     let credentials = if is_signed {
         let builder = builder.with_bucket_name(bucket).with_http_connector(connector()?);
         let built = builder.with_retry(one_retry()).build().map_err(|error| cause(&error))?;
@@ -162,7 +203,29 @@ fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
         credentials,
         signs_bodies,
         requester_pays,
+        encryption,
     }))
+}
+
+/// The headers that ask for objects to be encrypted.
+fn encryption(builder: &AmazonS3Builder) -> Result<Vec<(&'static str, String)>, String> {
+    let value = |name: &str| builder.get_config_value(&name.parse().ok()?);
+    let kind = value("aws_server_side_encryption");
+    if value("aws_sse_customer_key_base64").is_some() {
+        return Err("this build does not encrypt with a key of yours: AWS_SSE_CUSTOMER_KEY_BASE64".to_owned());
+    }
+    if kind.as_ref().is_some_and(|kind| !ENCRYPTIONS.contains(&kind.as_str())) {
+        return Err(format!("AWS_SERVER_SIDE_ENCRYPTION is none of {}", ENCRYPTIONS.join(", ")));
+    }
+    let key = value("aws_sse_kms_key_id");
+    // A key is one of that service.
+    let kind = kind.or_else(|| key.is_some().then(|| "aws:kms".to_owned()));
+    let headers = [
+        ("x-amz-server-side-encryption", kind),
+        ("x-amz-server-side-encryption-aws-kms-key-id", key),
+        ("x-amz-server-side-encryption-bucket-key-enabled", value("aws_sse_bucket_key_enabled")),
+    ];
+    Ok(headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
 }
 
 /// An endpoint with the bucket before the name of its host.
@@ -229,6 +292,11 @@ fn azure(container: &str, options: &RemoteOptions) -> Result<Backend, String> {
     let is_on = |builder: &MicrosoftAzureBuilder, key| {
         builder.get_config_value(&key).is_some_and(|text| text == "true")
     };
+    if builder.get_config_value(&Key::EncryptionKey).is_some() {
+        return Err(
+            "this build does not encrypt with a key of yours: AZURE_STORAGE_ENCRYPTION_KEY".to_owned()
+        );
+    }
     let is_emulator = is_on(&builder, Key::UseEmulator);
     let account = builder.get_config_value(&Key::AccountName);
     let address = builder.get_config_value(&Key::Endpoint);

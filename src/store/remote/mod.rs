@@ -40,7 +40,7 @@ pub(super) use address::Address;
 use address::{Service, percent_encoded};
 use ahead::Ahead;
 use client::{Client, Fetched, Wanted};
-pub(super) use configuration::is_setting;
+pub(super) use configuration::{has_effect, is_setting};
 use explain::Attempt;
 use listing::{Listed, Page};
 use log::RemoteLog;

@@ -81,6 +81,13 @@ impl Request {
         name.is_some_and(|name| name.ends_with("lock") || name.contains("journal/"))
     }
 
+    /// Whether it makes an object, or begins one that comes in parts.
+    pub(super) fn makes_object(&self) -> bool {
+        let asks = |wanted| self.query.iter().any(|(name, _)| *name == wanted);
+        (self.method == Method::PUT && !asks("partNumber"))
+            || (self.method == Method::POST && asks("uploads"))
+    }
+
     pub(super) fn with_query(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.query.push((name, value.into()));
         self
