@@ -90,16 +90,18 @@ fn scan_as(
     driver: &Driver,
     is_far: bool,
 ) -> Result<Listing, StoreError> {
-    let (grid_shape, abilities) = (metadata.chunk_grid_shape(), node.abilities());
+    let grid_shape = metadata.chunk_grid_shape();
     let waiting = AtomicUsize::new(0);
     let scanner = Scanner { node, metadata, grid_shape, purpose, is_far, waiting, found: Mutex::default() };
-    if abilities.lists {
+    if node.tells_keys() {
         let root = Task::Folder { folder: String::new(), depth: 0 };
         let wide =
             (is_far && !scanner.is_listed_whole(0)).then(|| Driver::new(LISTINGS_AT_ONCE).ok()).flatten();
         let driver = wide.as_ref().unwrap_or(driver);
         driver.visit_tree(root, |task, visit| scanner.run(task, visit));
-    } else {
+    }
+    // What does not list, or refuses to, may be read by its keys all the same.
+    if !node.tells_keys() {
         scanner.ask_for_each()?;
     }
     let mut found = scanner.found.into_inner().unwrap_or_else(PoisonError::into_inner);

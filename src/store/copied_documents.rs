@@ -130,6 +130,10 @@ impl Store for CopiedDocuments {
         Ok(())
     }
 
+    fn tells_keys(&self, below: &Key<'_>) -> bool {
+        self.inner.tells_keys(below)
+    }
+
     fn wants_hints(&self) -> Option<Ahead> {
         self.inner.wants_hints()
     }

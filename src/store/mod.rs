@@ -99,6 +99,11 @@ pub trait Store: Debug + Send + Sync {
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError>;
 
+    /// Whether it tells which objects lie below a key, as far as is known: it may have refused to.
+    fn tells_keys(&self, _below: &Key<'_>) -> bool {
+        self.abilities().lists
+    }
+
     /// Where a link leads, every link on the way resolved; `None` where it leads nowhere, or in a circle. Inside is what
     /// lies below `root`.
     fn link_target(&self, _key: &Key<'_>, _root: &Key<'_>) -> Result<Option<LinkTarget>, StoreError> {

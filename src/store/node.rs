@@ -418,6 +418,11 @@ impl Node {
         self.store.link_target(&self.prefix.join(key)?, &self.prefix)
     }
 
+    /// Whether the store tells which objects the node has, as far as is known: it may have refused to.
+    pub fn tells_keys(&self) -> bool {
+        self.store.tells_keys(&self.prefix)
+    }
+
     /// What its store can do.
     pub fn abilities(&self) -> Abilities {
         self.store.abilities()

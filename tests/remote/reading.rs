@@ -1,6 +1,6 @@
 //! What is asked for.
 
-use super::{Manner, Objects, array, is_copy, run, sound};
+use super::{Answer, Manner, Objects, Server, array, is_copy, run, sound};
 use crate::support::{CliTest, Run};
 
 #[test]
@@ -280,4 +280,41 @@ fn setting_that_this_build_does_not_use_is_refused() {
     assert!(server.requests().is_empty());
     let used = ["inspect", "s3://bucket/a", "--storage-option", "aws_allow_http=true"];
     run(&test, &server, &used).succeeds();
+}
+
+#[test]
+fn array_in_a_bucket_that_refuses_to_list_is_read_key_by_key() {
+    for (listing, absent) in [(403, 404), (403, 403), (404, 404), (401, 404)] {
+        let refuse = move |_, request: &super::server::Request| {
+            let is_listed = request.query.contains("list-type");
+            let status = if is_listed { listing } else { absent };
+            let is_refused = is_listed || request.path.ends_with("/c/5");
+            is_refused.then(|| Answer::new(status, "<Error><Code>AccessDenied</Code></Error>"))
+        };
+        let start = || Server::start(array("/bucket/a"), Manner::Bucket { page: 1000 }, Box::new(refuse));
+        let (test, server) = (CliTest::new(), start());
+        let option = if absent == 403 { &["--missing-status", "403"][..] } else { &[] };
+        for command in [
+            &["transcode", "s3://bucket/a", "copy"][..],
+            &["transcode", "s3://bucket/a", "coded", "--compress", "gzip:1"],
+            &["inspect", "--stats", "s3://bucket/a"],
+            &["validate", "--level", "data", "s3://bucket/a"],
+        ] {
+            run(&test, &server, &[command, option].concat()).succeeds();
+        }
+        assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
+        if absent == 403 {
+            run(&test, &start(), &["transcode", "s3://bucket/a", "other"])
+                .fails(3, &["c/5", "--missing-status 403"]);
+        }
+    }
+    // It does not tell which nodes there are.
+    let refuse = |_, request: &super::server::Request| {
+        request.query.contains("list-type").then(|| Answer::new(403, ""))
+    };
+    let group = br#"{"zarr_format":3,"node_type":"group","attributes":{}}"#.to_vec();
+    let objects: Objects =
+        array("/bucket/g/a").into_iter().chain([("/bucket/g/zarr.json".to_owned(), group)]).collect();
+    let server = Server::start(objects, Manner::Bucket { page: 1000 }, Box::new(refuse));
+    run(&CliTest::new(), &server, &["inspect", "s3://bucket/g"]).fails(3, &["cannot list"]);
 }

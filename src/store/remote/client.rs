@@ -29,6 +29,8 @@ pub(super) struct Client {
     refused_is_absent: bool,
     /// The keys of what was refused and counts as absent.
     refused: Mutex<BTreeSet<String>>,
+    /// With what keys begin that the server does not list.
+    unlisted: Mutex<BTreeSet<String>>,
     /// Whether the server gives the last bytes of objects.
     gives_ends: AtomicBool,
     /// Whether it removes many objects by one request.
@@ -72,6 +74,7 @@ impl Client {
             transport: Transport::new(options.requests.get())?,
             refused_is_absent: options.refused_is_absent,
             refused: Mutex::default(),
+            unlisted: Mutex::default(),
             open: Open::default(),
         })
     }
@@ -251,6 +254,12 @@ impl Client {
         refused.range(prefix.to_owned()..).take_while(|key| key.starts_with(prefix)).count() as u64
     }
 
+    /// Whether the server has refused to list the keys that begin with `prefix`.
+    pub(super) fn refuses_to_list(&self, prefix: &str) -> bool {
+        let unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+        unlisted.iter().any(|refused| prefix.starts_with(refused))
+    }
+
     /// A page of a listing.
     pub(super) async fn list(
         &self,
@@ -280,6 +289,11 @@ impl Client {
         let service = self.backend.service();
         let answer = self.send(attempt, request, Keep::All { most: MOST_PAGE_BYTES }).await?;
         if !answer.status.is_success() {
+            // Who may not list may be allowed to read.
+            if matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501) && !lacks_bucket(&answer) {
+                let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+                unlisted.insert(prefix.to_owned());
+            }
             return Err(attempt.answered(&answer, &self.backend));
         }
         listing::page(service, prefix, &answer.body).ok_or_else(|| {

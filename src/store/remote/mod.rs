@@ -319,7 +319,7 @@ impl Store for RemoteStore {
     /// What a listing says of them, where they are many: the names are of one folder, and near each other.
     fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
         const FEW: usize = 8;
-        if self.abilities().lists && names.len() > FEW {
+        if self.tells_keys(folder) && names.len() > FEW {
             return self.listed_sizes(folder, names);
         }
         let (client, runtime) =
@@ -389,6 +389,11 @@ impl Store for RemoteStore {
             }
             ControlFlow::Continue(())
         })
+    }
+
+    fn tells_keys(&self, below: &Key<'_>) -> bool {
+        let client = self.client.get().and_then(|client| client.as_ref().ok());
+        self.abilities().lists && !client.is_some_and(|client| client.refuses_to_list(&self.prefix(below)))
     }
 
     fn wants_hints(&self) -> Option<super::Ahead> {

@@ -41,6 +41,10 @@ impl RemoteStore {
         let client = self.client()?;
         let object = self.shown(key);
         let (folder, name) = whole.split_at(whole.rfind('/').map_or(0, |slash| slash + 1));
+        if client.refuses_to_list(folder) {
+            drop(known);
+            return self.size(key);
+        }
         // Azure lists from no key on; its neighbours have their beginning in common with it.
         let is_azure = self.address.service == Service::Azure;
         let in_common = name.char_indices().rev().nth(1).map_or(0, |(place, _)| place);
