@@ -94,6 +94,11 @@ impl StoreError {
         matches!(self, StoreError::Remote(error) if error.is_refused)
     }
 
+    /// The error of `length` bytes from `offset` of an object that has fewer.
+    pub(super) fn too_short(object: String, found: u64, (offset, length): (u64, u64)) -> Self {
+        StoreError::TooShort { object, found, end: offset.saturating_add(length) }
+    }
+
     /// The error of what a store of this kind has not.
     pub(super) fn unsupported(action: &'static str, object: String) -> Self {
         StoreError::Io { action, object, source: std::io::ErrorKind::Unsupported.into() }

@@ -275,11 +275,8 @@ impl ReadObject for MemoryReader {
         let end =
             usize::try_from(length).ok().zip(start).and_then(|(length, start)| start.checked_add(length));
         let part = start.zip(end).and_then(|(start, end)| self.bytes.get(start..end));
-        let part = part.ok_or_else(|| StoreError::TooLarge {
-            object: self.name.clone(),
-            found: length,
-            bound: self.length(),
-        })?;
+        let part =
+            part.ok_or_else(|| StoreError::too_short(self.name.clone(), self.length(), (offset, length)))?;
         bytes.clear();
         bytes.extend_from_slice(part);
         Ok(())

@@ -70,18 +70,24 @@ fn parts_of_objects_are_read() {
         }
         assert!(node.store.read(&key, Part::Last(4), 3, &mut bytes).is_err());
         for (offset, length) in [(4, 3), (u64::MAX, 2), (7, 0)] {
-            assert!(
-                node.store.read(&key, Part::Range { offset, length }, 6, &mut bytes).is_err() || length == 0
-            );
+            let read = node.store.read(&key, Part::Range { offset, length }, 6, &mut bytes);
+            assert!(matches!(read, Err(StoreError::TooShort { found: 6, .. })), "{read:?}");
         }
         let mut reader = node.open("a").unwrap().unwrap();
         reader.read_at(1, 2, &mut bytes).unwrap();
         assert_eq!((reader.length(), bytes.as_slice()), (6, b"bc".as_slice()));
-        assert!(reader.read_at(5, 2, &mut bytes).is_err());
+        assert!(matches!(
+            reader.read_at(5, 2, &mut bytes),
+            Err(StoreError::TooShort { found: 6, end: 7, .. })
+        ));
         let mut piece = [0; 4];
         let lengths: Vec<usize> = (0..3).map(|_| reader.read_next(&mut piece).unwrap()).collect();
         assert_eq!(lengths, [4, 2, 0]);
         assert!(node.open("b").unwrap().is_none());
+        // Nothing lies below an object.
+        assert_eq!(node.size("a/b").unwrap(), None);
+        assert_eq!(node.sizes("a", &["b", "c", "d"]).unwrap(), [None; 3]);
+        assert!(node.kind_of("a/b").unwrap().is_none() && node.open("a/b").unwrap().is_none());
     }
 }
 

@@ -217,7 +217,7 @@ fn without_checksum(reading: &ArrayReading) -> Diagnostic {
 fn fault_finding(fault: Fault, check: &ObjectCheck, chunk: Vec<u64>) -> Result<Diagnostic, OperationError> {
     let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
     let code = match &fault {
-        Fault::Store(StoreError::Damaged { .. }) => code::CHUNK_CORRUPT,
+        Fault::Store(StoreError::Damaged { .. } | StoreError::TooShort { .. }) => code::CHUNK_CORRUPT,
         Fault::Store(error) if error.is_data_fault() => code::OBJECT_NOT_A_FILE,
         Fault::Interrupted(_) => return Err(OperationError::interrupted()),
         Fault::Store(_) => {

@@ -197,6 +197,9 @@ impl Store for LocalStore {
         let (offset, length) = part.within(object_bytes);
         let size = usize::try_from(length).ok().filter(|_| length <= most);
         let size = size.ok_or_else(|| too_large(&path, length, most))?;
+        if offset.checked_add(length).is_none_or(|end| end > object_bytes) {
+            return Err(StoreError::too_short(path.display().to_string(), object_bytes, (offset, length)));
+        }
         // What the buffer held before is overwritten: clearing it first would fill it with zeros for nothing.
         into.resize(size, 0);
         if part == Part::Whole {
@@ -218,7 +221,9 @@ impl Store for LocalStore {
         let path = self.path(key);
         match std::fs::metadata(&path) {
             Ok(metadata) => Ok(Some(metadata.len())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
             Err(error) => Err(io_error("read", &path)(error)),
         }
     }
@@ -227,7 +232,10 @@ impl Store for LocalStore {
         let path = self.path(folder);
         // For a few names, opening the folder costs more than their whole paths.
         let opened = (names.len() > 2).then(|| File::open(&path)).transpose();
-        let folder = opened.map_err(io_error("open", &path))?;
+        let folder = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(vec![None; names.len()]),
+            opened => opened.map_err(io_error("open", &path))?,
+        };
         let follow = rustix::fs::AtFlags::empty();
         let stat = |name: &str| match &folder {
             Some(folder) => rustix::fs::statat(folder, name, follow),
@@ -235,7 +243,7 @@ impl Store for LocalStore {
         };
         let size = |name: &&str| match stat(name) {
             Ok(found) => Ok(Some(u64::try_from(found.st_size).unwrap_or(0))),
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP) => Ok(None),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => Ok(None),
             Err(error) => Err(io_error("read", &path.join(name))(error.into())),
         };
         names.iter().map(size).collect()

@@ -178,9 +178,11 @@ impl Store for ReferenceStore {
             }
         };
         let (offset, length) = part.within(object_bytes);
-        if length > most || offset.checked_add(length).is_none_or(|end| end > object_bytes) {
-            let bound = most.min(object_bytes);
-            return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound });
+        if offset.checked_add(length).is_none_or(|end| end > object_bytes) {
+            return Err(StoreError::too_short(self.shown(key), object_bytes, (offset, length)));
+        }
+        if length > most {
+            return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound: most });
         }
         match (target, located) {
             (Some(target), _) => {

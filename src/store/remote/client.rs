@@ -339,10 +339,10 @@ fn changed(attempt: Attempt<'_>) -> StoreError {
 }
 
 fn ends_before(attempt: Attempt<'_>, part: Part, found: Option<u64>) -> StoreError {
-    let end = match part {
-        Part::Range { offset, length } => offset.saturating_add(length),
-        Part::Whole | Part::Last(_) => 0,
-    };
-    let found = found.map_or_else(|| "fewer".to_owned(), |found| found.to_string());
-    attempt.error(format!("it holds {found} bytes, {end} were expected"), "write the object again")
+    match (part, found) {
+        (Part::Range { offset, length }, Some(found)) => {
+            StoreError::too_short(attempt.object.to_owned(), found, (offset, length))
+        }
+        _ => attempt.error("it holds fewer bytes than were expected", "write the object again"),
+    }
 }

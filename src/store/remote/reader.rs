@@ -218,11 +218,7 @@ impl ReadObject for RemoteReader {
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
         if offset.checked_add(length).is_none_or(|end| end > self.length) {
-            return Err(StoreError::TooLarge {
-                object: self.object.clone(),
-                found: length,
-                bound: self.length,
-            });
+            return Err(StoreError::too_short(self.object.clone(), self.length, (offset, length)));
         }
         bytes.clear();
         if let Some(part) = self.first.part(offset, length) {

@@ -360,10 +360,8 @@ impl ReadObject for MemberReader {
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
         let end = offset.checked_add(length).filter(|end| *end <= self.member.bytes);
-        let size = end.and_then(|_| usize::try_from(length).ok()).ok_or_else(|| StoreError::TooLarge {
-            object: self.archive.shown(&self.member),
-            found: length,
-            bound: self.member.bytes,
+        let size = end.and_then(|_| usize::try_from(length).ok()).ok_or_else(|| {
+            StoreError::too_short(self.archive.shown(&self.member), self.member.bytes, (offset, length))
         })?;
         if length == self.member.bytes {
             return self.archive.read_whole(&self.member, bytes);
