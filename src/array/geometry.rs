@@ -110,6 +110,20 @@ impl StoredArray {
         }
     }
 
+    /// The inner chunks of a shard that hold something of the array: the position of the first in the shard, and how many there
+    /// are along each dimension.
+    pub fn taken_of(&self, object: u64) -> (Vec<u64>, Vec<u64>) {
+        let (first, counts) = self.subchunks_of(object);
+        let (from, taken) = self.subchunks_in(&self.metadata.skipped, &self.metadata.shape);
+        let bounds = first.iter().zip(&counts).zip(from.iter().zip(&taken));
+        bounds
+            .map(|((first, count), (from, taken))| {
+                let low = *first.max(from);
+                (low - first, (first + count).min(from + taken).saturating_sub(low))
+            })
+            .unzip()
+    }
+
     /// The subchunks that overlap the elements from `start` up to `end`: the first, and how many there are along each
     /// dimension.
     pub fn subchunks_in(&self, start: &[u64], end: &[u64]) -> (Vec<u64>, Vec<u64>) {

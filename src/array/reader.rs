@@ -189,11 +189,12 @@ impl StoredArray {
 }
 
 impl OpenedObject<'_> {
-    /// Tells the store that all units will be read.
+    /// Tells the store that all units will be read that hold something of the array.
     pub fn expect_all(&self) {
         // What an earlier pass has is not read again.
         if let Some(shard) = self.shard.as_ref().filter(|_| !self.side.keeps_some_of(self.index)) {
-            shard.expect_all();
+            let (first, counts) = self.side.taken_of(self.index);
+            shard.expect(&first, &counts);
         }
     }
 

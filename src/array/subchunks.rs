@@ -9,6 +9,7 @@ use super::fault::Fault;
 use super::shard::ShardLayout;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::{OfShape, Workspace};
+use crate::codec::region::advance;
 use crate::codec::sharding::IndexEntry;
 use crate::store::{ObjectReader, StoreError};
 
@@ -132,11 +133,22 @@ impl OpenedShard<'_> {
         Ok(Some(offset))
     }
 
-    /// Tells the store that all inner chunks will be read of which the index tells.
-    pub fn expect_all(&self) {
-        if let (Some(reader), Some(index)) = (&self.reader, &self.index) {
-            reader.expect(|| index.iter().flatten().copied().collect());
-        }
+    /// Tells the store that a box of inner chunks will be read: the position of the first in the shard, and how many there are
+    /// along each dimension.
+    pub fn expect(&self, first: &[u64], counts: &[u64]) {
+        let (Some(reader), Some(index)) = (&self.reader, &self.index) else { return };
+        reader.expect(|| {
+            let mut parts = Vec::new();
+            let mut place = vec![0; counts.len()];
+            while !counts.contains(&0) {
+                let inside: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
+                parts.extend(index.get(self.layout.entry_of(&inside)).copied().flatten());
+                if !advance(&mut place, counts) {
+                    break;
+                }
+            }
+            parts
+        });
     }
 
     /// Bytes of the index, where all of it was read.
@@ -191,6 +203,24 @@ impl<'a> SubchunkSource<'a> {
     /// Bytes of the indexes that were read.
     pub fn index_bytes(&self) -> u64 {
         self.index_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Tells the store that a box of subchunks in one shard will be read, where it wants to know.
+    pub fn expect(
+        &self,
+        first: &[u64],
+        counts: &[u64],
+        bytes: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), Fault> {
+        if self.side.node.wants_hints().is_none() || counts.contains(&0) {
+            return Ok(());
+        }
+        let expect = |object, inside: &[u64]| {
+            let shard = self.shard(object, bytes, workspace)?;
+            Ok(shard.inspect(|shard| shard.expect(inside, counts)).is_some())
+        };
+        self.look_up(first, expect).map(drop)
     }
 
     /// Whether a subchunk may be there.
@@ -258,7 +288,8 @@ impl<'a> SubchunkSource<'a> {
         if kept.iter().all(|(index, _)| *index != object) {
             // What an earlier pass has is not read again.
             if self.reads_all && !self.side.keeps_some_of(object) {
-                shard.expect_all();
+                let (first, counts) = self.side.taken_of(object);
+                shard.expect(&first, &counts);
             }
             // Two threads that open a shard at once count it once.
             self.index_bytes.fetch_add(shard.index_bytes(), Ordering::Relaxed);

@@ -165,7 +165,10 @@ pub fn reads_of_object(array: &StoredArray, object: u64, extent: Extent, each: &
         Ok(Some(layout)) => {
             let is_small = array.chunk_bytes() <= MOST_WHOLE_SHARD;
             // What an earlier pass has is not read again.
-            let is_whole = extent == Extent::Whole && is_small && !array.keeps_some_of(object);
+            let is_whole = extent == Extent::Whole
+                && is_small
+                && !array.keeps_some_of(object)
+                && extent_of(array, object, &array.metadata.skipped, &array.metadata.shape) == Extent::Whole;
             each(&array.key(object), if is_whole { Part::Whole } else { index_part(&layout.sharding) });
         }
         // The unit itself will say what is wrong.
@@ -202,11 +205,12 @@ pub fn reads_in(transfer: &Transfer, region: Region, each: &mut dyn FnMut(&str, 
 /// What is read of an object for the elements from `start` up to `end`.
 pub fn extent_of(array: &StoredArray, object: u64, start: &[u64], end: &[u64]) -> Extent {
     let (first, shape) = (array.start_of(object), array.shape_of(object));
+    let is_cut = array.metadata.cuts(&first, &shape);
     let object = first.iter().zip(&*shape).zip(&array.metadata.shape);
     let covers = object.zip(start.iter().zip(end)).all(|(((first, length), bound), (start, end))| {
         start <= first && first.saturating_add(*length).min(*bound) <= *end
     });
-    if covers { Extent::Whole } else { Extent::Part }
+    if covers && !is_cut { Extent::Whole } else { Extent::Part }
 }
 
 /// Whether a job reads all of a shard of its source while it is open.

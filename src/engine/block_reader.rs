@@ -49,10 +49,10 @@ pub(super) struct JobSubchunks<'a> {
 }
 
 impl<'a> JobSubchunks<'a> {
-    /// The subchunks of a job's source that are there.
-    pub(super) fn new(transfer: &'a Transfer) -> Self {
+    /// The subchunks of a job's source that are there. Blocks tell the store themselves what they read.
+    pub(super) fn new(transfer: &'a Transfer, are_in_blocks: bool) -> Self {
         let source = SubchunkSource::new(&transfer.source)
-            .reading_all(reads_all(&transfer.source, &transfer.destination));
+            .reading_all(!are_in_blocks && reads_all(&transfer.source, &transfer.destination));
         let origin = transfer.origin.as_ref();
         let source = if origin.is_some() { source.reading_entries() } else { source };
         let origin = origin.map(SubchunkSource::new);
@@ -160,6 +160,10 @@ impl BlockReader<'_, '_> {
             let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
             let inside = side.subchunks_of(ravel(&object, &grid));
             let (subchunks, counts_inside) = common((&first_subchunk, &subchunk_counts), &inside);
+            workers.each(1, |buffers, _| {
+                let ObjectBuffers { read, workspace, .. } = buffers;
+                self.subchunks.source.expect(&subchunks, &counts_inside, read, workspace)
+            })?;
             bytes += self.read_subchunks(&subchunks, &counts_inside, decoded, workers)?;
             if !advance(&mut place, &counts) {
                 return Ok(bytes);

@@ -195,7 +195,7 @@ impl ObjectJob {
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let ObjectJob { transfer, route } = self;
-        let subchunks = JobSubchunks::new(transfer);
+        let subchunks = JobSubchunks::new(transfer, matches!(route, Route::Rechunk(_)));
         let run = match route {
             Route::Subchunks(conversion) => {
                 SubchunkMove { transfer, conversion, source: &subchunks.source, part, progress }

@@ -285,7 +285,7 @@ impl Pass<'_> {
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let Pass { transfer, rechunk, part } = self;
-        let subchunks = JobSubchunks::new(transfer);
+        let subchunks = JobSubchunks::new(transfer, true);
         RechunkRun { transfer, rechunk, subchunks: &subchunks, part }.run(driver, progress, &mut *fold)?;
         let indexes = ObjectReport { bytes_read: subchunks.index_bytes(), ..ObjectReport::default() };
         part.finished(0..0, &indexes).map_err(|fault| ChunkFault { index: 0, fault })?;

@@ -35,7 +35,7 @@ pub fn visit_subchunks<R: Send>(
     (is_wanted, visit): (&dyn Fn(u64) -> bool, &(impl Fn(&GatheredSubchunk<'_>) -> Result<R, Fault> + Sync)),
     mut fold: impl FnMut(R),
 ) -> Result<(), ChunkFault> {
-    let subchunks = JobSubchunks::new(transfer);
+    let subchunks = JobSubchunks::new(transfer, true);
     let reader = BlockReader { subchunks: &subchunks, encoder: &rechunk.encoder, progress: &Silent };
     let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
     let mut decoded = DecodedBlock::default();

@@ -63,25 +63,25 @@ impl Ahead {
         self.most.saturating_sub(self.parts().coming.len())
     }
 
-    /// Asks for a part, unless it is under way. The oldest of too many that nobody wanted is given up.
+    /// Asks for a part, unless it is under way; whether it is then. The oldest of too many that nobody wanted is given up.
     pub(super) fn ask(
         &self,
         runtime: &Runtime,
         client: &Arc<Client>,
         (key, object): (String, String),
         part: Part,
-    ) {
+    ) -> bool {
         let length = match part {
             Part::Whole => 0,
             Part::Range { length, .. } | Part::Last(length) => length,
         };
         if length > MOST_OF_ONE || self.bytes.load(Ordering::Acquire) >= MOST_BYTES {
-            return;
+            return false;
         }
         let mut parts = self.parts();
         let name = (key.clone(), part);
         if parts.coming.contains_key(&name) {
-            return;
+            return true;
         }
         while parts.coming.len() >= self.most {
             let Some(oldest) = parts.order.pop_front() else { break };
@@ -108,6 +108,7 @@ impl Ahead {
             let Parts { coming, order } = &mut *parts;
             order.retain(|name| coming.contains_key(name));
         }
+        true
     }
 
     /// Takes a part that was asked for.

@@ -1,6 +1,6 @@
 //! Objects that are read in parts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ahead::{Ahead, Coming};
@@ -12,16 +12,18 @@ use crate::store::{Part, StoreError};
 
 /// Bytes that the first request asks for, from the end: the index of most shards, and all of a small object.
 pub(super) const FIRST: u64 = 64 << 10;
-/// Parts that lie no further apart than this are asked for together.
+/// Parts that follow each other this closely may be of one run through the object.
 const GAP: u64 = 1 << 20;
-/// The most bytes of one request for parts that follow each other.
+/// The most bytes of one request for parts that follow each other and were not planned.
 const MOST_AHEAD: u64 = 16 << 20;
-/// The most bytes of one request for parts that are known before they are read, unless one of them has more; and how many
-/// such requests are made ahead of the one that is read.
+/// The most bytes of one request for planned parts that touch each other, unless one of them has more; and how many such
+/// requests are made ahead of the one that is read.
 const MOST_TOGETHER: u64 = 2 << 20;
 const REQUESTS_AHEAD: usize = 8;
-/// Stretches that are kept: threads that share a shard are at one, or at two that follow each other.
+/// Stretches that are kept of what was not planned: threads that share an object are at one, or at two that follow each other.
 const STRETCHES: usize = 2;
+/// Planned stretches that are kept until all of them was read, at most.
+const PLANNED: usize = 16;
 /// Bytes of one request where the object is read from its beginning on.
 const PIECE: u64 = 8 << 20;
 
@@ -46,13 +48,28 @@ pub(super) struct RemoteReader {
     place: u64,
 }
 
-/// Parts that will be read, those that are near each other as one.
+/// Parts that will be read, those that touch each other as one, by their first bytes.
 #[derive(Debug, Default)]
 struct Plan {
-    /// By their first bytes and lengths, in this order.
-    pieces: Vec<(u64, u64)>,
-    /// How many of them were asked for: none is asked for twice.
-    asked: usize,
+    pieces: BTreeMap<u64, Piece>,
+    /// Nothing is read beyond what is asked for.
+    is_made: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    length: u64,
+    is_asked_for: bool,
+}
+
+impl Plan {
+    /// Takes out the piece that holds a part.
+    fn take(&mut self, offset: u64, length: u64) -> Option<(u64, Piece)> {
+        let (first, piece) = self.pieces.range(..=offset).next_back()?;
+        let (first, piece) = (*first, *piece);
+        let holds = first + piece.length >= offset + length;
+        holds.then(|| self.pieces.remove(&first)).flatten().map(|piece| (first, piece))
+    }
 }
 
 /// Bytes of an object from an offset on.
@@ -66,6 +83,8 @@ struct Stretch {
 struct Recent {
     /// The latest first.
     stretches: VecDeque<Arc<Stretch>>,
+    /// Those that were planned, and how many bytes of each are yet to be read.
+    planned: VecDeque<(Arc<Stretch>, u64)>,
     /// Where the last part that was asked for ended.
     end: u64,
     /// Bytes that the next request asks for beyond what is wanted.
@@ -73,15 +92,36 @@ struct Recent {
 }
 
 impl Recent {
-    /// The stretch that holds a part.
-    fn with(&self, offset: u64, length: u64) -> Option<Arc<Stretch>> {
-        self.stretches.iter().find(|stretch| stretch.part(offset, length).is_some()).cloned()
+    /// The stretch that holds a part, which is read now.
+    fn with(&mut self, offset: u64, length: u64) -> Option<Arc<Stretch>> {
+        let planned = self.planned.iter().position(|(stretch, _)| stretch.part(offset, length).is_some());
+        let Some(place) = planned else {
+            return self.stretches.iter().find(|stretch| stretch.part(offset, length).is_some()).cloned();
+        };
+        let (stretch, left) = &mut self.planned[place];
+        let stretch = stretch.clone();
+        *left = left.saturating_sub(length);
+        if *left == 0 {
+            self.planned.remove(place);
+        }
+        Some(stretch)
     }
 
     fn push(&mut self, stretch: Stretch) -> Arc<Stretch> {
         let stretch = Arc::new(stretch);
         self.stretches.truncate(STRETCHES - 1);
         self.stretches.push_front(stretch.clone());
+        stretch
+    }
+
+    /// Keeps a planned stretch of which a part is read now.
+    fn push_planned(&mut self, stretch: Stretch, read: u64) -> Arc<Stretch> {
+        let left = (stretch.bytes.len() as u64).saturating_sub(read);
+        let stretch = Arc::new(stretch);
+        if left > 0 {
+            self.planned.truncate(PLANNED - 1);
+            self.planned.push_front((stretch.clone(), left));
+        }
         stretch
     }
 }
@@ -124,18 +164,18 @@ impl RemoteReader {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for what is planned from a place on, as far as that is done ahead.
-    fn ask(&self, plan: &mut Plan, first: usize) {
+    /// Asks for the first pieces of the plan, as far as that is done ahead.
+    fn ask(&self, plan: &mut Plan) {
         let Ok(runtime) = runtime() else { return };
-        let end = first.saturating_add(REQUESTS_AHEAD);
-        for (place, (offset, length)) in plan.pieces.iter().enumerate().take(end).skip(plan.asked.max(first))
-        {
+        for (offset, piece) in plan.pieces.iter_mut().take(REQUESTS_AHEAD) {
             if self.asked_for.room() == 0 {
                 return;
             }
-            let part = Part::Range { offset: *offset, length: *length };
-            self.asked_for.ask(runtime, &self.client, (self.key.clone(), self.object.clone()), part);
-            plan.asked = place + 1;
+            if !piece.is_asked_for {
+                let part = Part::Range { offset: *offset, length: piece.length };
+                let names = (self.key.clone(), self.object.clone());
+                piece.is_asked_for = self.asked_for.ask(runtime, &self.client, names, part);
+            }
         }
     }
 
@@ -146,22 +186,16 @@ impl RemoteReader {
         if let Some(stretch) = self.recent().with(offset, length) {
             return Ok(stretch);
         }
-        let pieces = &plan.pieces;
-        let place = pieces.partition_point(|(first, _)| *first <= offset).checked_sub(1);
-        let planned = place.filter(|place| pieces[*place].0 + pieces[*place].1 >= offset + length);
-        let (first, of) = planned.map_or((offset, length), |place| pieces[place]);
-        let coming = self.asked_for.take(&self.key, Part::Range { offset: first, length: of });
-        let Some(place) = planned.filter(|place| coming.is_some() || *place >= plan.asked) else {
-            // Not planned, or so long ago that it was let go of.
+        let Some((first, piece)) = plan.take(offset, length) else {
+            let length = if plan.is_made { length } else { self.asked(offset, length) };
             drop(plan);
-            let come = self.come(coming)?;
-            let stretch = come.map_or_else(|| self.fetch(offset, self.asked(offset, length)), Ok)?;
-            return Ok(self.recent().push(stretch));
+            return Ok(self.recent().push(self.fetch(offset, length)?));
         };
-        plan.asked = plan.asked.max(place + 1);
-        self.ask(&mut plan, place + 1);
-        let stretch = self.come(coming)?.map_or_else(|| self.fetch(first, of), Ok)?;
-        Ok(self.recent().push(stretch))
+        let part = Part::Range { offset: first, length: piece.length };
+        let coming = if piece.is_asked_for { self.asked_for.take(&self.key, part) } else { None };
+        self.ask(&mut plan);
+        let stretch = self.come(coming)?.map_or_else(|| self.fetch(first, piece.length), Ok)?;
+        Ok(self.recent().push_planned(stretch, length))
     }
 
     fn fetch(&self, offset: u64, length: u64) -> Result<Stretch, StoreError> {
@@ -205,7 +239,7 @@ pub(super) fn io(action: &'static str, object: &str, source: std::io::Error) -> 
 /// What was asked for and not read is given up.
 impl Drop for RemoteReader {
     fn drop(&mut self) {
-        for (offset, length) in std::mem::take(&mut *self.plan()).pieces {
+        for (offset, Piece { length, .. }) in std::mem::take(&mut *self.plan()).pieces {
             self.asked_for.give_up(&self.key, Part::Range { offset, length });
         }
     }
@@ -242,19 +276,20 @@ impl ReadObject for RemoteReader {
     fn expect(&self, mut parts: Vec<(u64, u64)>) {
         parts.retain(|(offset, length)| self.first.part(*offset, *length).is_none());
         parts.sort_unstable();
-        let mut plan: Vec<(u64, u64)> = Vec::new();
+        parts.dedup();
+        let mut pieces: Vec<(u64, u64)> = Vec::new();
         for (offset, length) in parts {
-            let end = offset.saturating_add(length);
-            match plan.last_mut() {
-                Some((first, of)) if offset <= *first + *of + GAP && end - *first <= MOST_TOGETHER => {
-                    *of = (*of).max(end - *first);
-                }
-                _ => plan.push((offset, length)),
+            match pieces.last_mut() {
+                Some((first, of)) if *first + *of == offset && *of + length <= MOST_TOGETHER => *of += length,
+                _ => pieces.push((offset, length)),
             }
         }
-        let mut planned = self.plan();
-        *planned = Plan { pieces: plan, asked: 0 };
-        self.ask(&mut planned, 0);
+        let mut plan = self.plan();
+        plan.is_made = true;
+        for (offset, length) in pieces {
+            plan.pieces.entry(offset).or_insert(Piece { length, is_asked_for: false });
+        }
+        self.ask(&mut plan);
     }
 
     fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
