@@ -34,7 +34,8 @@ impl StoredArray {
             return Ok(None);
         }
         let key = self.key(object);
-        match self.node.open(&key)? {
+        let most = self.chain_of(object)?.max_encoded_bytes();
+        match self.node.open(&key, most)? {
             None if !self.may_lack() => Err(self.node.vanished(&key).into()),
             found => Ok(found),
         }
@@ -285,17 +286,18 @@ impl<'a> SubchunkSource<'a> {
         let shard = self.side.open_shard(object, self.reads_entries, buffer, workspace)?;
         let Some(shard) = shard.map(Arc::new) else { return Ok(None) };
         let mut kept = kept();
-        if kept.iter().all(|(index, _)| *index != object) {
-            // What an earlier pass has is not read again.
-            if self.reads_all && !self.side.keeps_some_of(object) {
-                let (first, counts) = self.side.taken_of(object);
-                shard.expect(&first, &counts);
-            }
-            // Two threads that open a shard at once count it once.
-            self.index_bytes.fetch_add(shard.index_bytes(), Ordering::Relaxed);
-            kept.truncate(MOST_OPEN_SHARDS - 1);
-            kept.push_front((object, shard.clone()));
+        // Two threads that open a shard at once count it once, and share it from then on.
+        if let Some((_, known)) = kept.iter().find(|(index, _)| *index == object) {
+            return Ok(Some(known.clone()));
         }
+        // What an earlier pass has is not read again.
+        if self.reads_all && !self.side.keeps_some_of(object) {
+            let (first, counts) = self.side.taken_of(object);
+            shard.expect(&first, &counts);
+        }
+        self.index_bytes.fetch_add(shard.index_bytes(), Ordering::Relaxed);
+        kept.truncate(MOST_OPEN_SHARDS - 1);
+        kept.push_front((object, shard.clone()));
         Ok(Some(shard))
     }
 }

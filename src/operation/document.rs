@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::group::{NodeKind, node_kind};
 use crate::metadata::json::{Json, JsonError, NotFiniteValues};
 use crate::store::file_format::FileFormat;
-use crate::store::{Node, Part, StoreError};
+use crate::store::{MAX_DOCUMENT_BYTES, Node, Part, StoreError};
 
 /// The key of consolidated metadata of v2.
 pub const CONSOLIDATED_KEY: &str = ".zmetadata";
@@ -191,7 +191,7 @@ fn not_finite_finding(values: &NotFiniteValues) -> Option<Diagnostic> {
 
 /// Whether there is a document of a node, be it ever so broken.
 pub fn has_documents(node: &Node) -> bool {
-    NODE_KEYS.iter().any(|key| !matches!(node.open(key), Ok(None)))
+    NODE_KEYS.iter().any(|key| !matches!(node.open(key, MAX_DOCUMENT_BYTES), Ok(None)))
 }
 
 /// The kind of a v3 node; one that says nothing is an array if it has a shape.
@@ -204,7 +204,7 @@ fn kind_of(document: &Json) -> NodeKind {
 
 /// What stands beside the document that counts, and should not.
 fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
-    let exists = |other: &str| node.open(other).is_ok_and(|found| found.is_some());
+    let exists = |other: &str| node.open(other, MAX_DOCUMENT_BYTES).is_ok_and(|found| found.is_some());
     let finding = |code, key: &'static str, message: String, help| {
         Diagnostic::new(code, message).with_help(help).at_key(key)
     };

@@ -167,7 +167,7 @@ impl Shards<'_> {
     /// Reads the index of a shard; only the operating system's refusals are errors.
     fn object(&self, index: u64, buffer: &mut Vec<u8>, workspace: &mut Workspace) -> Result<Object, Fault> {
         let of_bytes = |bytes| Object { bytes, inner_chunks: 0, damage: None };
-        let Some(reader) = self.node.open(&self.key(index))? else { return Ok(of_bytes(0)) };
+        let Some(reader) = self.node.open_listed(&self.key(index), u64::MAX)? else { return Ok(of_bytes(0)) };
         let (bytes, least) = (reader.length(), self.least_bytes);
         if bytes < least {
             let message = format!("the shard of {bytes} bytes is shorter than its index of {least}");

@@ -78,11 +78,11 @@ impl Store for CopiedDocuments {
         }
     }
 
-    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         if self.document(key).is_none() && self.is_beside(key) {
             return Ok(None);
         }
-        self.inner.open(key)
+        self.inner.open(key, most)
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {

@@ -239,8 +239,8 @@ impl Store for Faulty {
         self.call(Call::Read, key, || self.inner.read(key, part, most, into))
     }
 
-    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
-        let opened = self.call(Call::Open, key, || self.inner.open(key))?;
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+        let opened = self.call(Call::Open, key, || self.inner.open(key, most))?;
         let name = object_name(self.inner.name(), key);
         Ok(opened.map(|inner| ObjectReader::new(FaultyPart { inner, name, faults: self.faults.clone() })))
     }

@@ -115,7 +115,7 @@ impl Store for MemoryStore {
         Ok(Some(Found { object_bytes }))
     }
 
-    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
         Ok(self.reader(key)?.map(ObjectReader::new))
     }
 

@@ -71,8 +71,9 @@ pub trait Store: Debug + Send + Sync {
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError>;
 
-    /// Opens an object that is read in many parts; `None` where it is absent.
-    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError>;
+    /// Opens an object that is read in many parts; `None` where it is absent. It should hold at most `most` bytes: where only
+    /// reading it tells how many there are, no more is read.
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError>;
 
     /// The size of an object in bytes; `None` where it is absent.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError>;
@@ -392,6 +393,8 @@ impl Room {
 
 /// Bytes that are copied at once between stores that have no better way.
 const PIECE: usize = 1 << 20;
+/// Objects of at most so many bytes are read whole from behind a network: no more comes than they may have.
+const MOST_AT_ONCE: u64 = 16 << 20;
 
 /// Copies an object through memory; `None` where it is absent.
 fn copy_in_pieces<S: Store + ?Sized>(
@@ -400,8 +403,14 @@ fn copy_in_pieces<S: Store + ?Sized>(
     (from, to): (&Key<'_>, &Key<'_>),
     most: u64,
 ) -> Result<Option<(u64, Receipt)>, StoreError> {
+    if source.abilities().is_remote && most <= MOST_AT_ONCE {
+        let mut bytes = Vec::new();
+        let found = source.read(from, Part::Whole, most, &mut bytes)?;
+        let written = found.map(|_| destination.write(to, &bytes)).transpose()?;
+        return Ok(written.map(|receipt| (bytes.len() as u64, receipt)));
+    }
     let object = || node::object_name(source.name(), from);
-    let Some(mut reader) = source.open(from)? else { return Ok(None) };
+    let Some(mut reader) = source.open(from, most)? else { return Ok(None) };
     let length = reader.length();
     if length > most {
         return Err(StoreError::TooLarge { object: object(), found: length, bound: most });

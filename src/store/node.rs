@@ -190,9 +190,17 @@ impl Node {
         }
     }
 
-    /// Opens an object for reading in parts; `None` where it is absent.
-    pub fn open(&self, key: &str) -> Result<Option<ObjectReader>, StoreError> {
-        self.store.open(&self.prefix.join(key)?)
+    /// Opens an object that was listed; `None` where the store refuses it, and that counts as absent.
+    pub fn open_listed(&self, key: &str, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+        match self.open(key, most)? {
+            None if !self.takes_refused_for_absent() => Err(self.vanished(key)),
+            found => Ok(found),
+        }
+    }
+
+    /// Opens an object of at most `most` bytes for reading in parts; `None` where it is absent.
+    pub fn open(&self, key: &str, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+        self.store.open(&self.prefix.join(key)?, most)
     }
 
     /// Creates an object to be written in order; its folders are made as needed.
@@ -383,7 +391,7 @@ impl Node {
     /// The first bytes of the object that stands at the node's own place, at most `most`.
     pub fn first_bytes(&self, most: usize) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::new();
-        if let Some(mut reader) = self.store.open(&self.prefix)? {
+        if let Some(mut reader) = self.store.open(&self.prefix, u64::MAX)? {
             bytes.resize(most.min(usize::try_from(reader.length()).unwrap_or(most)), 0);
             let length = reader.read_next(&mut bytes)?;
             bytes.truncate(length);

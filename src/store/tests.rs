@@ -73,7 +73,7 @@ fn parts_of_objects_are_read() {
             let read = node.store.read(&key, Part::Range { offset, length }, 6, &mut bytes);
             assert!(matches!(read, Err(StoreError::TooShort { found: 6, .. })), "{read:?}");
         }
-        let mut reader = node.open("a").unwrap().unwrap();
+        let mut reader = node.open("a", 1000).unwrap().unwrap();
         reader.read_at(1, 2, &mut bytes).unwrap();
         assert_eq!((reader.length(), bytes.as_slice()), (6, b"bc".as_slice()));
         assert!(matches!(
@@ -83,11 +83,11 @@ fn parts_of_objects_are_read() {
         let mut piece = [0; 4];
         let lengths: Vec<usize> = (0..3).map(|_| reader.read_next(&mut piece).unwrap()).collect();
         assert_eq!(lengths, [4, 2, 0]);
-        assert!(node.open("b").unwrap().is_none());
+        assert!(node.open("b", 1000).unwrap().is_none());
         // Nothing lies below an object.
         assert_eq!(node.size("a/b").unwrap(), None);
         assert_eq!(node.sizes("a", &["b", "c", "d"]).unwrap(), [None; 3]);
-        assert!(node.kind_of("a/b").unwrap().is_none() && node.open("a/b").unwrap().is_none());
+        assert!(node.kind_of("a/b").unwrap().is_none() && node.open("a/b", 1000).unwrap().is_none());
     }
 }
 

@@ -221,9 +221,43 @@ fn parts_of_two_versions_of_a_shard_are_never_put_together() {
             };
             let server = Server::start(objects, Manner::Ranges, Box::new(changing));
             let url = format!("{}/bucket/a", server.address);
-            run(&test, &server, &[&["transcode", &url, "made"][..], more].concat())
+            run(&test, &server, &[&["transcode", &url, "made", "--threads", "1"][..], more].concat())
                 .fails(3, &["c/0", "changed while it was read"]);
             assert!(!test.exists("made/zarr.json"));
+        }
+    }
+}
+
+#[test]
+fn of_a_shard_come_its_index_and_what_is_taken_each_part_once() {
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[1024,1024],"data_type":"float32",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1024,1024]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,"attributes":{},"dimension_names":["y","x"],
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
+    let test = CliTest::new();
+    test.write("plain/zarr.json", document);
+    test.write("plain/c/0/0", (0..1_u32 << 20).flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+    test.run(["transcode", "-q", "plain", "shard", "-c", "32,32", "-s", "1024,1024"]).succeeds();
+    let objects: Objects =
+        test.all_files("shard").into_iter().map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes)).collect();
+    let index = 16 * 1024 + 4;
+    // A box of 16 by 24 inner chunks that begins at none, and all.
+    let part = (["--select", "y=200:700,x=100:850"], 16 * 24 * 4096);
+    let whole = (["--select", "y=0:1024,x=0:1024"], 4 << 20);
+    for (select, bytes) in [part, whole] {
+        for more in [&["-c", "128,128"][..], &["-s", "none"], &["--compress", "zstd:1"]] {
+            let server = super::sound(objects.clone(), Manner::Bucket { page: 1000 });
+            let command = ["transcode", "--json", "--overwrite", "s3://bucket/a", "made", "--threads", "1"];
+            let made = run(&test, &server, &[&command[..], &select, more].concat()).succeeds().json();
+            let of_shard = |request: &super::server::Request| request.path.contains("/c/");
+            let ranges = server.requests().into_iter().filter(of_shard).filter_map(|request| {
+                let range = request.headers.get("range")?.strip_prefix("bytes=")?.to_owned();
+                let (first, last) = range.split_once('-')?;
+                let last: u64 = last.parse().ok()?;
+                Some(first.parse().map_or(last, |first: u64| last + 1 - first))
+            });
+            assert_eq!(ranges.sum::<u64>(), bytes + index, "{select:?} {more:?}");
+            assert_eq!(made["totals"]["bytes_read"], bytes + index, "{select:?} {more:?}");
         }
     }
 }

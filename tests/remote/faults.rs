@@ -272,6 +272,8 @@ fn chunk_that_was_listed_and_is_gone_when_it_is_read_is_an_error() {
         };
         let (test, server) = (CliTest::new(), faulty(Box::new(gone)));
         run(&test, &server, command).fails(3, &["a/c/2"]);
+        let validated = run(&test, &server, &["validate", "--level", "data", "s3://bucket/a"]);
+        assert!(validated.status == 3 && validated.error.contains("a/c/2"), "{}", validated.error);
         assert!(!test.exists("copy/zarr.json") && !server.objects().contains_key("/bucket/copy/zarr.json"));
     }
 }
@@ -308,4 +310,17 @@ fn chunk_that_comes_compressed_unasked_is_an_error() {
     let (test, server) = (CliTest::new(), faulty(Box::new(told)));
     run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).succeeds();
     assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
+}
+
+#[test]
+fn body_that_never_ends_is_read_as_far_as_a_chunk_may_go() {
+    for command in &COMMANDS[..3] {
+        let endless = |_, request: &super::server::Request| {
+            let answer = Answer { is_endless: true, ..Answer::new(200, [2; 4]) };
+            is_of_third(request).then_some(answer)
+        };
+        let (test, server) = (CliTest::new(), faulty(Box::new(endless)));
+        run(&test, &server, command).fails(1, &["a/c/2", "at most"]);
+        assert!(!test.exists("copy/zarr.json"));
+    }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
     /// Bytes of the body after which the connection ends.
     pub(crate) cut: Option<usize>,
+    /// The body comes again and again, and its length is not told.
+    pub(crate) is_endless: bool,
     /// Nothing is answered for this time.
     pub(crate) delay: Duration,
 }
@@ -149,7 +151,7 @@ fn serve(
         let answer = answer.with("date", bucket::http_date(now));
         thread::sleep(answer.delay);
         let mut head = format!("HTTP/1.1 {} Said\r\n", answer.status);
-        if answer.headers.iter().all(|(name, _)| *name != "content-length") {
+        if !answer.is_endless && answer.headers.iter().all(|(name, _)| *name != "content-length") {
             let _ = write!(head, "content-length: {}\r\n", answer.body.len());
         }
         for (name, value) in &answer.headers {
@@ -159,7 +161,8 @@ fn serve(
         let body = if request.method == "HEAD" { &[][..] } else { &answer.body };
         let end = answer.cut.map_or(body.len(), |cut| cut.min(body.len()));
         let sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body[..end]));
-        if sent.is_err() || answer.cut.is_some() {
+        while answer.is_endless && stream.write_all(body).is_ok() {}
+        if sent.is_err() || answer.cut.is_some() || answer.is_endless {
             return;
         }
     }

@@ -179,7 +179,7 @@ fn copies(
     let mut differing = 0;
     let work = |pieces: &mut [Vec<u8>; 2], index| {
         let [from, to] = job.keys(index);
-        let (source, written) = (source.open(&from)?, destination.open(&to)?);
+        let (source, written) = (source.open(&from, job.most_bytes)?, destination.open(&to, job.most_bytes)?);
         match (source, written) {
             (Some(mut source), Some(mut written)) => {
                 let (equal, bytes) = same_bytes(&mut source, &mut written, pieces)?;

@@ -49,7 +49,7 @@ impl ObjectsCheck<'_> {
         findings: &mut Findings,
     ) -> Result<u64, Fault> {
         let key = self.object.metadata.chunk_key_encoding.key(&chunk);
-        let Some(reader) = self.object.node.open(&key)? else { return Ok(0) };
+        let Some(reader) = self.object.node.open_listed(&key, u64::MAX)? else { return Ok(0) };
         let bytes = reader.length();
         let key = self.object.place.key(&key);
         let mut object = Object { check: &self.object, key, chunk, findings, buffers };

@@ -211,7 +211,7 @@ impl Store for LocalStore {
         Ok(Some(Found { object_bytes }))
     }
 
-    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
         let path = self.path(key);
         Ok(open_regular(&path)?
             .map(|(file, metadata)| ObjectReader::new(FileReader { file, length: metadata.len(), path })))

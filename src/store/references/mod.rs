@@ -135,7 +135,7 @@ impl ReferenceStore {
     }
 
     fn opened_target(&self, key: &Key<'_>, target: &Node) -> Result<ObjectReader, StoreError> {
-        target.store.open(&target.prefix)?.ok_or_else(|| self.lost(key, target))
+        target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))
     }
 
     fn beyond_end(&self, key: &Key<'_>, target: &Node, found: u64, end: u64) -> StoreError {
@@ -211,10 +211,10 @@ impl Store for ReferenceStore {
         Ok(Some(Found { object_bytes }))
     }
 
-    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         if key.is_root() {
             // The file itself, so that it can be named for what it is.
-            return self.file.store.open(&self.file.prefix);
+            return self.file.store.open(&self.file.prefix, most);
         }
         Ok(match self.locate(key)? {
             None => None,

@@ -63,7 +63,7 @@ fn objects_are_inline_or_whole_files_or_parts_of_them() {
     let sizes = ["i", "w", "p", "none"].map(|key| store.size(&Key::new(key).unwrap()).unwrap());
     assert_eq!(sizes, [Some(4), Some(10), Some(5), None]);
     for (key, expected) in [("i", "text"), ("w", "0123456789"), ("p", "23456")] {
-        let mut reader = store.open(&Key::new(key).unwrap()).unwrap().unwrap();
+        let mut reader = store.open(&Key::new(key).unwrap(), 100).unwrap().unwrap();
         let (mut part, mut piece, mut all) = (Vec::new(), [0; 3], Vec::new());
         reader.read_at(1, 2, &mut part).unwrap();
         assert_eq!(part, expected.as_bytes()[1..3]);
@@ -73,7 +73,7 @@ fn objects_are_inline_or_whole_files_or_parts_of_them() {
         }
         assert_eq!((all.len() as u64, &all[..]), (reader.length(), expected.as_bytes()));
     }
-    assert!(store.open(&Key::new("long").unwrap()).is_err());
+    assert!(store.open(&Key::new("long").unwrap(), 100).is_err());
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn file_that_is_none_or_not_there_is_told() {
     let other = store(folder.path(), "text", false);
     assert_eq!(read(&other, "a", Part::Whole), Ok(None));
     assert_eq!(other.kind(&Key::ROOT).unwrap(), Some(EntryKind::File));
-    assert_eq!(other.open(&Key::ROOT).unwrap().unwrap().length(), 4);
+    assert_eq!(other.open(&Key::ROOT, 100).unwrap().unwrap().length(), 4);
     let missing = ReferenceStore::new(Node::new(folder.path().join("none.json")), RemoteOptions::default());
     assert_eq!(read(&missing, "a", Part::Whole), Ok(None));
     assert_eq!(missing.kind(&Key::ROOT).unwrap(), None);

@@ -93,7 +93,14 @@ impl Ahead {
         let bytes = Arc::new(Held { total, own: AtomicU64::new(0) });
         let counted = bytes.clone();
         let task = runtime.spawn(async move {
-            let wanted = Wanted { key: &key, object: &object, part, most: MOST_OF_ONE, version: None };
+            let wanted = Wanted {
+                key: &key,
+                object: &object,
+                part,
+                most: MOST_OF_ONE,
+                of: MOST_OF_ONE,
+                version: None,
+            };
             let fetched = client.fetch(wanted).await;
             if let Ok(Some(fetched)) = &fetched {
                 let length = fetched.bytes.len() as u64;

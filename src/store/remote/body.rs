@@ -16,11 +16,18 @@ pub(super) enum Keep {
         offset: u64,
         length: u64,
     },
-    Last(u64),
+    /// So many bytes from its end; an object of which only reading tells how long it is has at most `most`.
+    Last {
+        length: u64,
+        most: u64,
+    },
 }
 
 /// The most bytes of what a server says of an error.
 const ERROR_BYTES: u64 = 64 << 10;
+
+/// The most bytes of a body that does not say how long it is, where the end of the object is looked for.
+const MOST_UNTOLD: u64 = 1 << 30;
 
 /// Bytes that are reserved before any has come.
 const FIRST_ROOM: u64 = 1 << 20;
@@ -34,6 +41,8 @@ pub(super) struct Body {
     /// Of those behind, as many are wanted; all that are more are an error, or of no interest.
     most: u64,
     is_bound: bool,
+    /// No more comes of a body that does not say how long it is.
+    untold: u64,
     /// Only so many of its last bytes are wanted, of a body that does not say how long it is.
     last: Option<usize>,
     come: u64,
@@ -55,6 +64,7 @@ impl Body {
             skip: 0,
             most: u64::MAX,
             is_bound: false,
+            untold: MOST_UNTOLD,
             last: None,
             come: 0,
             announced,
@@ -84,9 +94,11 @@ impl Body {
         let is_asked_for = match keep {
             Keep::All { .. } => first == 0 && total.is_none_or(|total| total == length),
             Keep::Range { offset, length: wanted } => first == offset && length <= wanted,
-            Keep::Last(wanted) => length <= wanted && total.is_none_or(|total| total == last + 1),
+            Keep::Last { length: wanted, .. } => {
+                length <= wanted && total.is_none_or(|total| total == last + 1)
+            }
         };
-        if !is_asked_for && matches!(keep, Keep::Last(_)) {
+        if !is_asked_for && matches!(keep, Keep::Last { .. }) {
             return Err(Trouble::Failure(Failure::NotFromEnd));
         }
         if !is_asked_for || self.announced.is_some_and(|announced| announced != length) {
@@ -108,9 +120,12 @@ impl Body {
                 }
             }
             Keep::Range { offset, length } => (self.skip, self.most) = (offset, length),
-            Keep::Last(length) => match self.announced {
+            Keep::Last { length, most } => match self.announced {
                 Some(total) => (self.skip, self.most) = (total.saturating_sub(length), length),
-                None => self.last = Some(usize::try_from(length).unwrap_or(usize::MAX)),
+                None => {
+                    self.last = Some(usize::try_from(length).unwrap_or(usize::MAX));
+                    self.untold = most.min(MOST_UNTOLD);
+                }
             },
         }
         Ok(())
@@ -125,6 +140,9 @@ impl Body {
     pub(super) fn take(&mut self, piece: &[u8]) -> Result<(), Trouble> {
         let before = self.come;
         self.come += piece.len() as u64;
+        if self.announced.is_none() && !self.is_bound && self.come > self.untold {
+            return Err(Trouble::Failure(Failure::TooLarge(self.come)));
+        }
         let skipped = usize::try_from(self.skip.saturating_sub(before)).unwrap_or(usize::MAX);
         let wanted = piece.get(skipped..).unwrap_or_default();
         let room = usize::try_from(self.most - self.kept.len() as u64).unwrap_or(usize::MAX);
@@ -204,8 +222,8 @@ mod tests {
             assert_eq!(kept(Keep::All { most: 10 }), Some((b"0123456789".to_vec(), 10)));
             assert_eq!(kept(Keep::All { most: 9 }), None);
             assert_eq!(kept(Keep::Range { offset: 3, length: 4 }), Some((b"3456".to_vec(), 10)));
-            assert_eq!(kept(Keep::Last(2)), Some((b"89".to_vec(), 10)));
-            assert_eq!(kept(Keep::Last(20)), Some((b"0123456789".to_vec(), 10)));
+            assert_eq!(kept(Keep::Last { length: 2, most: 100 }), Some((b"89".to_vec(), 10)));
+            assert_eq!(kept(Keep::Last { length: 20, most: 100 }), Some((b"0123456789".to_vec(), 10)));
         }
     }
 
@@ -217,13 +235,29 @@ mod tests {
         assert_eq!(part(keep, "bytes 3-5/9"), None);
         assert_eq!(part(keep, "bytes 2-7/9"), None);
         assert_eq!(part(keep, "items 2-4/9"), None);
-        assert_eq!(part(Keep::Last(3), "bytes 2-4/5"), Some((b"234".to_vec(), 5)));
-        assert_eq!(part(Keep::Last(3), "bytes 2-4/6"), None);
+        assert_eq!(part(Keep::Last { length: 3, most: 100 }, "bytes 2-4/5"), Some((b"234".to_vec(), 5)));
+        assert_eq!(part(Keep::Last { length: 3, most: 100 }, "bytes 2-4/6"), None);
+    }
+
+    #[test]
+    fn body_without_an_end_is_not_read_for_ever() {
+        let megabyte = vec![0; 1 << 20];
+        let last = Keep::Last { length: 10, most: u64::MAX };
+        for keep in [last, Keep::Range { offset: 0, length: 10 }] {
+            let mut body = Body::new(keep, StatusCode::OK, &HeaderMap::new(), true).unwrap();
+            let come = (0..2000).take_while(|_| body.take(&megabyte).is_ok()).count();
+            assert_eq!(come, 1 << 10);
+        }
+        let mut body = Body::new(Keep::All { most: 10 }, StatusCode::OK, &HeaderMap::new(), true).unwrap();
+        assert!(body.take(&[0; 10]).is_ok() && body.take(&[0]).is_err());
     }
 
     #[test]
     fn body_that_ends_too_soon_is_no_answer() {
         assert_eq!(body(Keep::All { most: 100 }, 200, &[("content-length", "11")], &[b"0123456789"]), None);
-        assert_eq!(body(Keep::Last(3), 206, &[("content-range", "bytes 2-4/5")], &[b"23"]), None);
+        assert_eq!(
+            body(Keep::Last { length: 3, most: 100 }, 206, &[("content-range", "bytes 2-4/5")], &[b"23"]),
+            None
+        );
     }
 }

@@ -59,6 +59,8 @@ pub(super) struct Wanted<'a> {
     pub(super) part: Part,
     /// The most bytes of it.
     pub(super) most: u64,
+    /// The most bytes of the whole object, where only reading it tells how many it has.
+    pub(super) of: u64,
     /// The version that it must be, where parts of it have been read.
     pub(super) version: Option<&'a str>,
 }
@@ -88,7 +90,7 @@ impl Client {
     ) -> Result<Answer, StoreError> {
         let bound = match keep {
             Keep::All { most } => most,
-            Keep::Range { .. } | Keep::Last(_) => u64::MAX,
+            Keep::Range { .. } | Keep::Last { .. } => u64::MAX,
         };
         let leases = self.open.leases(request);
         let answer = self.transport.send(&self.backend, (request, &leases), keep).await;
@@ -97,7 +99,7 @@ impl Client {
 
     /// Reads a part of an object; `None` where it is absent.
     pub(super) async fn fetch(&self, wanted: Wanted<'_>) -> Result<Option<Fetched>, StoreError> {
-        let Wanted { key, object, part, most, version } = wanted;
+        let Wanted { key, object, part, most, version, of } = wanted;
         let too_large = |found| StoreError::TooLarge { object: object.to_owned(), found, bound: most };
         let empty = |object_bytes| Fetched { offset: 0, bytes: Vec::new(), object_bytes, version: None };
         let (keep, range) = match part {
@@ -113,7 +115,7 @@ impl Client {
             Part::Last(length) if !self.gives_ends.load(Ordering::Relaxed) => {
                 return self.fetch_end(wanted, length).await;
             }
-            Part::Last(length) => (Keep::Last(length), Some(format!("bytes=-{length}"))),
+            Part::Last(length) => (Keep::Last { length, most: of }, Some(format!("bytes=-{length}"))),
         };
         let mut request = Request::new(Method::GET, Some(key));
         if let Some(range) = range {
@@ -126,7 +128,10 @@ impl Client {
                 self.gives_ends.store(false, Ordering::Relaxed);
                 return self.fetch_end(wanted, length).await;
             }
-            (answer, _) => answer.map_err(|failure| attempt.failed(failure, most, self.backend.service()))?,
+            (answer, _) => {
+                let bound = if matches!(part, Part::Last(_)) { of } else { most };
+                answer.map_err(|failure| attempt.failed(failure, bound, self.backend.service()))?
+            }
         };
         if let (500, Part::Last(length)) = (answer.status.as_u16(), part) {
             let found = self.fetch_end(wanted, length).await?;

@@ -151,7 +151,8 @@ impl Copy {
             let attempt = Attempt { action: "copy", object };
             return Err(attempt.error("the server did not copy it as it did others", "run the command again"));
         }
-        let wanted = Wanted { key, object, part: Part::Whole, most: MOST_RELAYED, version: None };
+        let wanted =
+            Wanted { key, object, part: Part::Whole, most: MOST_RELAYED, of: MOST_RELAYED, version: None };
         let Some(fetched) = source.fetch(wanted).await? else {
             let attempt = Attempt { action: "copy", object };
             return Err(attempt.error("it was removed while it was copied", "run the command again"));

@@ -132,7 +132,7 @@ impl RemoteLog {
     }
 
     fn fetch(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
-        let wanted = Wanted { key, object: &self.object, part: Part::Whole, most, version: None };
+        let wanted = Wanted { key, object: &self.object, part: Part::Whole, most, of: most, version: None };
         Ok(self.wait(self.client.fetch(wanted))?.map(|fetched| fetched.bytes).unwrap_or_default())
     }
 }

@@ -190,7 +190,12 @@ impl RemoteStore {
     }
 
     /// A part that was asked for before, or is asked for now.
-    fn fetch(&self, key: &Key<'_>, part: Part, most: u64) -> Result<Option<Fetched>, StoreError> {
+    fn fetch(
+        &self,
+        key: &Key<'_>,
+        part: Part,
+        (most, of): (u64, u64),
+    ) -> Result<Option<Fetched>, StoreError> {
         let (whole, object, client) = (self.whole_key(key), self.shown(key), self.client()?);
         self.writes.finish_of(self.runtime()?, &whole)?;
         let coming = self.ahead.take(&whole, part);
@@ -210,7 +215,7 @@ impl RemoteStore {
                     None => Ok(found),
                 };
             }
-            client.fetch(Wanted { key: &whole, object: &object, part, most, version: None }).await
+            client.fetch(Wanted { key: &whole, object: &object, part, most, of, version: None }).await
         })
     }
 
@@ -290,20 +295,20 @@ impl Store for RemoteStore {
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
         into.clear();
-        let Some(fetched) = self.fetch(key, part, most)? else { return Ok(None) };
+        let Some(fetched) = self.fetch(key, part, (most, most))? else { return Ok(None) };
         *into = fetched.bytes;
         Ok(Some(Found { object_bytes: fetched.object_bytes }))
     }
 
     /// One request, which brings the end of the object as well: the index of a shard, or all of what is small.
-    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         let came = match self.ahead.take_any(&self.whole_key(key)) {
             Some(coming) => self.wait(async { coming.come().await.transpose() })?,
             None => None,
         };
         let fetched = match came {
             Some(fetched) => fetched,
-            None => self.fetch(key, Part::Last(FIRST), FIRST)?,
+            None => self.fetch(key, Part::Last(FIRST), (FIRST, most))?,
         };
         let Some(fetched) = fetched else { return Ok(None) };
         let names = (self.whole_key(key), self.shown(key));

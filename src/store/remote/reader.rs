@@ -205,6 +205,7 @@ impl RemoteReader {
             object: &self.object,
             part: Part::Range { offset, length },
             most: length,
+            of: self.length,
             version: self.version.as_deref(),
         };
         let runtime = runtime().map_err(|source| io("read", &self.object, source))?;

@@ -47,7 +47,7 @@ impl ZipStore {
     /// The file, once it is there; `Some(None)` where it is no zip.
     fn opened(&self) -> Result<Option<&Option<Arc<Archive>>>, StoreError> {
         self.opened.get_or_open(|| {
-            let Some(object) = self.outer.store.open(&self.outer.prefix)? else { return Ok(None) };
+            let Some(object) = self.outer.store.open(&self.outer.prefix, u64::MAX)? else { return Ok(None) };
             let directory = Directory::read(&object).map_err(|fault| fault.in_zip(&self.name))?;
             let name = self.name.clone();
             let hinted = self.outer.wants_hints().map(|_| self.outer.clone());
@@ -87,9 +87,9 @@ impl Store for ZipStore {
         self.archive()?.map_or(Ok(None), |archive| archive.read(key, part, most, into))
     }
 
-    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         if key.is_root() && matches!(self.opened()?, Some(None)) {
-            return self.outer.store.open(&self.outer.prefix);
+            return self.outer.store.open(&self.outer.prefix, most);
         }
         self.archive()?.map_or(Ok(None), |archive| archive.open(key))
     }

@@ -172,9 +172,9 @@ impl Store for StagedZip {
         self.staged.members()?.map_or(Ok(None), |members| members.read(key, part, most, into))
     }
 
-    fn open(&self, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         if is_of_the_run(key) && self.staged.is_begun() {
-            return self.folder().open(key);
+            return self.folder().open(key, most);
         }
         self.staged.members()?.map_or(Ok(None), |members| members.open(key))
     }
@@ -234,7 +234,7 @@ impl Store for StagedZip {
             return self.folder().copy_from(source, (from, to), most);
         }
         let object = || object_name(source.name(), from);
-        let Some(reader) = source.open(from)? else {
+        let Some(reader) = source.open(from, most)? else {
             return Ok(None);
         };
         if reader.length() > most {

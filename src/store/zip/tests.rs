@@ -42,7 +42,7 @@ fn members_are_read_whole_and_in_parts_whatever_stores_them() {
         for key in ["s", "d", "z"] {
             assert_eq!(node.read_document(key).unwrap().unwrap(), content);
             assert_eq!(node.size(key).unwrap(), Some(length as u64));
-            let mut reader = node.open(key).unwrap().unwrap();
+            let mut reader = node.open(key, 1000).unwrap().unwrap();
             let (half, mut part) = (length / 2, Vec::new());
             for (offset, size) in [(half, length - half), (0, half), (half, half.min(3)), (length, 0)] {
                 reader.read_at(offset as u64, size as u64, &mut part).unwrap();
@@ -70,7 +70,7 @@ fn members_are_read_whole_and_in_parts_whatever_stores_them() {
 fn large_compressed_members_are_decoded_from_where_they_were_left() {
     let content = bytes(17 << 20);
     let node = node_of(&[Member::stored("zarr.json", "{}"), Member::deflated("d", &content)]);
-    let reader = node.open("d").unwrap().unwrap();
+    let reader = node.open("d", 1000).unwrap().unwrap();
     let mut part = Vec::new();
     for offset in [content.len() - 8, 100, 108, 1 << 20, 5] {
         reader.read_at(offset as u64, 8, &mut part).unwrap();
@@ -107,7 +107,7 @@ fn members_are_listed_as_in_folders() {
         (Some(EntryKind::Folder), Some(EntryKind::File), Some(EntryKind::Folder))
     );
     assert_eq!((kind("c/2"), kind("c/1/x"), kind("zarr")), (None, None, None));
-    assert!(matches!(node.open("c"), Err(StoreError::NotAFile { .. })));
+    assert!(matches!(node.open("c", 1000), Err(StoreError::NotAFile { .. })));
     assert_eq!(node.sizes("", &["zarr.json", "none"]).unwrap(), [Some(0), None]);
 }
 
@@ -129,7 +129,10 @@ fn one_folder_that_holds_all_is_taken_and_may_be_named() {
     assert_eq!(node.read_document("c/0").unwrap().unwrap(), b"1");
     for others in [["a/zarr.json", "b/zarr.json"], ["a/zarr.json", "x"]] {
         let node = node_of(&others.map(|name| Member::stored(name, "")));
-        assert!(node.open("zarr.json").unwrap().is_none() && node.open("a/zarr.json").unwrap().is_some());
+        assert!(
+            node.open("zarr.json", 1000).unwrap().is_none()
+                && node.open("a/zarr.json", 1000).unwrap().is_some()
+        );
     }
 }
 
@@ -179,7 +182,7 @@ fn file_that_is_no_zip_is_a_file() {
         let node = Node::of(Arc::new(store_of(bytes)));
         assert_eq!(node.kind().unwrap(), Some(EntryKind::File));
         assert_eq!(node.first_bytes(100).unwrap(), bytes);
-        assert!(node.open("zarr.json").unwrap().is_none() && node.is_empty().unwrap());
+        assert!(node.open("zarr.json", 1000).unwrap().is_none() && node.is_empty().unwrap());
     }
     let nothing = ZipStore::new(Node::of(Arc::new(MemoryStore::new("memory"))).child("a.zip").unwrap());
     let node = Node::of(Arc::new(nothing));
@@ -322,7 +325,7 @@ fn read_all(bytes: &[u8]) {
             let mut whole = Vec::new();
             if node.read_into(&key, 1 << 20, &mut whole).is_ok() {
                 assert_eq!(whole.len() as u64, length);
-            } else if let Ok(Some(reader)) = node.open(&key) {
+            } else if let Ok(Some(reader)) = node.open(&key, 1000) {
                 let _ = reader.read_at(length / 2, (length - length / 2).min(1000), &mut whole);
             }
         }

@@ -156,7 +156,7 @@ impl ZipWriter {
             return Ok(archive.clone());
         }
         let missing = || io_error("read", &self.path)(io::ErrorKind::NotFound.into());
-        let object = folder.open(key)?.ok_or_else(missing)?;
+        let object = folder.open(key, u64::MAX)?.ok_or_else(missing)?;
         let directory = state.written.settled(state.end);
         let archive = Arc::new(Archive { name: self.name.clone(), object, directory, hinted: None });
         state.seen = Some((count, archive.clone()));
@@ -297,7 +297,7 @@ mod tests {
         let (key, file) = (Key::new("c/0").unwrap(), Key::new("zip").unwrap());
         zip.put(&key, b"1234").unwrap();
         zip.finish().unwrap();
-        let object = LocalStore::new(folder.path()).open(&file).unwrap().unwrap();
+        let object = LocalStore::new(folder.path()).open(&file, 9).unwrap().unwrap();
         let directory = Directory::read(&object).unwrap().unwrap();
         let archive = Arc::new(Archive { name: "a.zip".to_owned(), object, directory, hinted: None });
         let mut bytes = Vec::new();
