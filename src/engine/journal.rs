@@ -438,19 +438,18 @@ impl Journal {
         {
             let mut waiting = held(&self.waiting[slot]);
             waiting.bytes += report.bytes_written;
-            match waiting.units.last_mut().filter(|last| last.part == part && last.writes == writes) {
-                Some(last) => {
-                    last.report.add(report);
-                    match last.units.last_mut() {
-                        Some(last) if last.end == units.start => last.end = units.end,
-                        _ if units.is_empty() => {}
-                        _ => last.units.push(units),
-                    }
+            if let Some(last) =
+                waiting.units.last_mut().filter(|last| last.part == part && last.writes == writes)
+            {
+                last.report.add(report);
+                match last.units.last_mut() {
+                    Some(last) if last.end == units.start => last.end = units.end,
+                    _ if units.is_empty() => {}
+                    _ => last.units.push(units),
                 }
-                None => {
-                    let units = if units.is_empty() { Vec::new() } else { vec![units] };
-                    waiting.units.push(Finished { part: part.to_owned(), units, report: *report, writes });
-                }
+            } else {
+                let units = if units.is_empty() { Vec::new() } else { vec![units] };
+                waiting.units.push(Finished { part: part.to_owned(), units, report: *report, writes });
             }
         }
         // Whoever comes first writes; the others go on.

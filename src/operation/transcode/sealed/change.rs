@@ -273,7 +273,9 @@ mod tests {
     fn object() -> impl Strategy<Value = Object> {
         prop::collection::vec(("[a-z]{1,3}", json()), 0..3).prop_map(|members| {
             let mut object = Object::new();
-            members.into_iter().for_each(|(name, value)| object.insert(&*name, value));
+            for (name, value) in members {
+                object.insert(&*name, value);
+            }
             object
         })
     }
