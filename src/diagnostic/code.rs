@@ -230,6 +230,8 @@ codes! {
     ZH113 FORMATS_MIXED Warning;
     /// Metadata of OME-Zarr 0.4 stand in a group of v3, where readers of 0.5 miss them.
     ZH114 OME_METADATA_OLD Warning;
+    /// A `multiscales` attribute names levels that `--only` leaves out.
+    ZH115 MULTISCALES_LEVELS_LEFT_OUT Warning;
     /// Consolidated metadata are not of the form that their readers expect.
     ZH201 CONSOLIDATED_FORM Error (Source = Warning);
     /// A copy in consolidated metadata is not what the document says now: who reads the copy reads something else.

@@ -376,7 +376,12 @@ fn levels_of_one_image_are_not_cut_by_one_index_and_share_a_range() {
         run(&plain).fails(1, &["`image/0`, `image/1` are levels", "--range LO,HI or --scale"]);
         assert!(!test.exists("b"));
         run(&[&["--range", "0,255"], &plain[..]].concat()).succeeds();
-        run(&["--select", "x=0:2", "--only", "image/0", "a", "c"]).succeeds();
+        let only = run(&["--json", "--select", "x=0:2", "--only", "image/0", "a", "c"]);
+        assert_eq!(only.status, 0, "{}", only.error);
+        let only = only.json();
+        let warning =
+            only["warnings"].as_array().unwrap().iter().find(|found| found["code"] == "ZH115").unwrap();
+        assert_eq!(warning["message"], "`multiscales` names `1`, which --only leaves out");
         assert!(test.exists("c/image/0/zarr.json") && !test.exists("c/image/1"));
         run(&["--select", "x=0:2", "a/image/0", "d"]).succeeds();
         run(&["--quantize", "uint8", "a", "e"]).succeeds();

@@ -14,7 +14,7 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give of a store alone, each with the test that another command gives it in.
-const OF_OTHERS: [(Code, &str, &str); 17] = [
+const OF_OTHERS: [(Code, &str, &str); 18] = [
     (
         code::KEEP_BITS_NO_INFORMATION,
         include_str!("keep_bits.rs"),
@@ -35,6 +35,11 @@ const OF_OTHERS: [(Code, &str, &str); 17] = [
         code::OME_METADATA_OLD,
         include_str!("version_2_and_3.rs"),
         "ome_zarr_of_0_4_in_version_3_is_a_warning_that_names_what_readers_miss",
+    ),
+    (
+        code::MULTISCALES_LEVELS_LEFT_OUT,
+        include_str!("hierarchy.rs"),
+        "levels_of_one_image_are_not_cut_by_one_index_and_share_a_range",
     ),
     (
         code::ZFP_LOSSY,

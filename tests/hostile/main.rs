@@ -10,7 +10,7 @@
 
 mod bombs;
 mod case;
-#[expect(unreachable_pub, reason = "a library of `fuzz`")]
+#[expect(unreachable_pub, clippy::cast_possible_truncation, reason = "a library of `fuzz`")]
 #[path = "../../fuzz/targets/checks.rs"]
 mod checks;
 mod chunk_bytes;

@@ -191,7 +191,11 @@ fn chunk_of_text_is_fetched_once_for_all_chunks_that_are_made_of_it() {
 }
 
 /// An answer with a part of an object that a request asks for.
-fn part_of(object: &[u8], request: &super::server::Request, tag: &str) -> Option<Answer> {
+fn part_of(
+    object: &[u8],
+    request: &super::server::Request,
+    (header, version): (&'static str, &str),
+) -> Option<Answer> {
     let range = request.headers.get("range")?.strip_prefix("bytes=")?;
     let (first, last) = range.split_once('-')?;
     let end = object.len() - 1;
@@ -200,13 +204,16 @@ fn part_of(object: &[u8], request: &super::server::Request, tag: &str) -> Option
         (_, Ok(count)) => (object.len() - count.min(object.len()), end),
         _ => return None,
     };
-    let part = Answer::new(206, &object[first..=last]).with("etag", tag);
+    let part = Answer::new(206, &object[first..=last]).with(header, version);
     Some(part.with("content-range", format!("bytes {first}-{last}/{}", object.len())))
 }
 
 #[test]
 fn parts_of_two_versions_of_a_shard_are_never_put_together() {
-    for (tag, new_tag) in [("\"old\"", "\"new\""), ("W/\"old\"", "W/\"new\"")] {
+    let dates = ["Tue, 24 Nov 2026 09:00:00 GMT", "Tue, 24 Nov 2026 09:00:01 GMT"];
+    for (header, [version, new_version]) in
+        [("etag", ["\"old\"", "\"new\""]), ("etag", ["W/\"old\"", "W/\"new\""]), ("last-modified", dates)]
+    {
         for more in [&[][..], &["--compress", "zstd:1"], &["--shard-shape", "none"]] {
             let test = CliTest::new();
             // More than comes by one request.
@@ -216,8 +223,9 @@ fn parts_of_two_versions_of_a_shard_are_never_put_together() {
             let reads = AtomicUsize::new(0);
             let changing = move |_, request: &super::server::Request| {
                 let is_read = request.path == "/bucket/a/c/0" && request.headers.contains_key("range");
-                let tag = if is_read && reads.fetch_add(1, Ordering::SeqCst) > 0 { new_tag } else { tag };
-                is_read.then(|| part_of(&shard, request, tag)).flatten()
+                let is_new = is_read && reads.fetch_add(1, Ordering::SeqCst) > 0;
+                let version = if is_new { new_version } else { version };
+                is_read.then(|| part_of(&shard, request, (header, version))).flatten()
             };
             let server = Server::start(objects, Manner::Ranges, Box::new(changing));
             let url = format!("{}/bucket/a", server.address);

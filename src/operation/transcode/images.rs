@@ -1,6 +1,7 @@
 //! Images in several resolutions: arrays that the attribute `multiscales` of a group names (OME-Zarr, `GeoZarr`).
 
 use super::selection::SourceArray;
+use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::group::GroupReading;
@@ -31,6 +32,28 @@ pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// A warning for each group of which `--only` keeps some levels of an image, and not all.
+pub(super) fn left_out(paths: &[String], groups: &[GroupReading]) -> Vec<Diagnostic> {
+    let warning = |group: &GroupReading| {
+        let parent = group.place.path.trim_end_matches('/');
+        let is_kept = |level: &&str| {
+            let level = format!("{parent}/{level}");
+            let below = |path: &String| {
+                path.strip_prefix(&level).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            paths.iter().any(below)
+        };
+        let names = levels(&group.attributes).into_iter().flatten();
+        let (kept, lost): (Vec<&str>, Vec<&str>) = names.partition(is_kept);
+        let message = format!("`multiscales` names `{}`, which --only leaves out", lost.join("`, `"));
+        let found = Diagnostic::new(code::MULTISCALES_LEVELS_LEFT_OUT, message)
+            .with_help("give the levels that are left with --attributes-append")
+            .at_node(&group.place.path);
+        (!kept.is_empty() && !lost.is_empty()).then_some(found)
+    };
+    groups.iter().filter_map(warning).collect()
 }
 
 /// The arrays of each image that has several levels. A level is an array, or a group with an array for each variable.

@@ -177,6 +177,9 @@ impl Source {
             (paths, arrays) = pairs.unzip();
             groups.retain(|group| kept.contains(&group.place.path));
             other_keys.clear();
+            warnings.extend(
+                images::left_out(&paths, &groups).into_iter().map(|found| found.in_store(store.as_str())),
+            );
         }
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
         let coordinates = coordinates(&paths, &arrays, &groups);

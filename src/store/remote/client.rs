@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Method;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG, LAST_MODIFIED};
 
 use super::address::{Address, Service};
 use super::backend::Backend;
@@ -310,9 +310,10 @@ impl Client {
     }
 }
 
-/// Which version of an object an answer is about, where it says so.
+/// The version of an object that an answer is about: its tag, else its date, which is compared as weak tags are.
 fn version_of(answer: &Answer) -> Option<String> {
-    header(&answer.headers, ETAG.as_str()).map(str::to_owned)
+    let date = || Some(format!("W/{}", header(&answer.headers, LAST_MODIFIED.as_str())?));
+    header(&answer.headers, ETAG.as_str()).map(str::to_owned).or_else(date)
 }
 
 /// The request for this version alone. A weak tag matches nothing, so it is compared with that of the answer.
