@@ -15,6 +15,7 @@ mod inspect_values;
 pub mod json;
 pub mod junit;
 pub mod parts_text;
+mod plan_text;
 pub mod progress;
 mod progress_line;
 mod quality_text;

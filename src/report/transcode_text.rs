@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::defused::one_line;
+use super::plan_text;
 use super::quality_text;
 use super::quantity::{self, bytes, count, counted, figure};
 use super::sample_text;
@@ -13,8 +14,7 @@ use super::width::width;
 use crate::metadata::json::Json;
 use crate::operation::sample_result::EstimateResult;
 use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, TranscodeResult,
-    VerifyResult,
+    ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName, TranscodeResult, VerifyResult,
 };
 
 /// Writes it.
@@ -33,31 +33,12 @@ pub fn write(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> 
         _ => write_tree(result, style, output)?,
     }
     if let Some(plan) = &result.plan {
-        write_members(&planned(plan), style, output)?;
+        write_members(&plan_text::planned(plan), style, output)?;
     }
     if !result.dry_run {
         write_members(&[("time", time(result))], style, output)?;
     }
     Ok(())
-}
-
-/// The objects of a plan, label by label.
-fn planned(plan: &PlannedObjects) -> Vec<(&'static str, String)> {
-    let keys = match (plan.files, plan.folders) {
-        (Some(1), Some(0)) => format!("one zip file of at most {}", counted(plan.keys, "key")),
-        (Some(files), Some(folders)) => {
-            format!("at most {} in {}", counted(files, "file"), counted(folders, "folder"))
-        }
-        _ => format!("at most {}", counted(plan.keys, "object")),
-    };
-    let mut members = vec![("will be", keys)];
-    let requests = [(plan.requests_read, "to read"), (plan.requests_write, "to write")];
-    let known = requests.iter().filter_map(|(number, word)| Some(format!("{} {word}", count((*number)?))));
-    let requests: Vec<String> = known.collect();
-    if !requests.is_empty() {
-        members.push(("requests", format!("about {}", requests.join(", "))));
-    }
-    members
 }
 
 /// A row for each array of a hierarchy.
