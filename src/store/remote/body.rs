@@ -120,13 +120,14 @@ impl Body {
                 }
             }
             Keep::Range { offset, length } => (self.skip, self.most) = (offset, length),
-            Keep::Last { length, most } => match self.announced {
-                Some(total) => (self.skip, self.most) = (total.saturating_sub(length), length),
-                None => {
+            Keep::Last { length, most } => {
+                if let Some(total) = self.announced {
+                    (self.skip, self.most) = (total.saturating_sub(length), length);
+                } else {
                     self.last = Some(usize::try_from(length).unwrap_or(usize::MAX));
                     self.untold = most.min(MOST_UNTOLD);
                 }
-            },
+            }
         }
         Ok(())
     }

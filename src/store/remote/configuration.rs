@@ -21,7 +21,7 @@ use crate::store::RemoteOptions;
 /// Whoever gives credentials answers within this time.
 const CREDENTIALS: Duration = Duration::from_secs(4);
 
-/// Values of AWS_SERVER_SIDE_ENCRYPTION.
+/// Values of `AWS_SERVER_SIDE_ENCRYPTION`.
 const ENCRYPTIONS: [&str; 3] = ["AES256", "aws:kms", "aws:kms:dsse"];
 
 /// The backend of an address.
