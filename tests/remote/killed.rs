@@ -338,7 +338,9 @@ fn run_that_is_terminated_during_slow_writes_notes_all_that_is_written() {
     let slow = |chunk: usize| if chunk < 30 { Duration::ZERO } else { Duration::from_mins(5) };
     let (test, left, status) = end_at(30, "-TERM", slow);
     assert_eq!(status, Some(143));
-    assert_eq!(resumed(&test, left), 170);
+    // One is taken for under way that began while the other thread began one that hangs.
+    let again = resumed(&test, left);
+    assert!((170..=171).contains(&again), "{again}");
 }
 
 #[test]

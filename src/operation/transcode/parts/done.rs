@@ -19,11 +19,6 @@ const NOTHING: &str = "none";
 /// What the parts of a pass noted, by their numbers: for each array that they did anything of, by its number.
 pub(super) type Noted<T> = BTreeMap<u64, Vec<(u64, T)>>;
 
-/// The folder of the receipts of a pass, in that of the job.
-pub(super) fn folder(job: &str, pass: PassName) -> String {
-    format!("{job}/done/{pass}")
-}
-
 /// Notes that a part is done, with what it did of each array, in words of letters, digits, `_` and single `-`; durable when this
 /// returns.
 pub(super) fn note(
@@ -50,7 +45,7 @@ pub(super) fn is_done(place: &Node, receipts: &str, part: u64) -> Result<bool, O
 /// The receipts of a job, each pass listed once.
 pub(super) struct Receipts<'a> {
     place: &'a Node,
-    /// The folder of the job.
+    /// The folder of those of the job.
     folder: String,
     passes: BTreeMap<&'static str, BTreeMap<u64, Receipt>>,
 }
@@ -58,14 +53,14 @@ pub(super) struct Receipts<'a> {
 impl<'a> Receipts<'a> {
     /// Those of a job that lie in DEST's place. A pass is listed when it is asked for first.
     pub(super) fn at(place: &'a Node, plan: &PartsPlan) -> Self {
-        Receipts { place, folder: plan.folder(), passes: BTreeMap::new() }
+        Receipts { place, folder: plan.done(), passes: BTreeMap::new() }
     }
 
     fn of(&mut self, pass: PassName) -> Result<&BTreeMap<u64, Receipt>, OperationError> {
         match self.passes.entry(pass.name()) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(unknown) => {
-                let folder = folder(&self.folder, pass);
+                let folder = format!("{}/{pass}", self.folder);
                 Ok(unknown.insert(Receipt::all(self.place, &folder).map_err(cannot_write)?))
             }
         }

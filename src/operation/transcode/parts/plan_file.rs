@@ -144,9 +144,14 @@ impl PartsPlan {
         format!(".zarrcast/{}", self.id)
     }
 
+    /// The folder of the receipts.
+    pub(super) fn done(&self) -> String {
+        format!("{}/done", self.folder())
+    }
+
     /// The folder of the receipts of a pass.
     pub(super) fn receipts(&self, pass: PassName) -> String {
-        super::done::folder(&self.folder(), pass)
+        format!("{}/{pass}", self.done())
     }
 
     /// Where the log of a part lies.
