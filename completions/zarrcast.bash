@@ -398,7 +398,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-c -s -d -f -q -v -h -V --node --codecs --compress --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --only --include --exclude --rule --no-consolidate --verify --quality --require --dry-run --estimate --overwrite --resume --scratch --init --partitions --partition --pass --first-index --status --finish --print-script --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
+            opts="-c -s -d -f -q -v -h -V --node --codecs --compress --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --only --include --exclude --rule --no-consolidate --verify --quality --require --dry-run --estimate --overwrite --resume --init --partitions --partition --pass --first-index --status --finish --print-script --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -540,13 +540,6 @@ _zarrcast() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --scratch)
-                    COMPREPLY=()
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o plusdirs
-                    fi
-                    return 0
-                    ;;
                 --partitions)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -618,7 +611,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__validate)
-            opts="-q -v -h -V --node --level --deny --allow --max-findings --format --against --rtol --atol --cf --expect --write-expect --explain --list-rules --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
+            opts="-q -v -h -V --node --level --deny --allow --max-findings --format --partition --first-index --against --rtol --atol --cf --expect --write-expect --explain --list-rules --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -646,6 +639,14 @@ _zarrcast() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json github junit sarif" -- "${cur}"))
+                    return 0
+                    ;;
+                --partition)
+                    COMPREPLY=($(compgen -W "auto" -- "${cur}"))
+                    return 0
+                    ;;
+                --first-index)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --against)
