@@ -124,7 +124,7 @@ pub fn zip(bytes: &[u8]) {
             if let Ok(found) = zip.read_into(&key, MAX_BYTES, &mut whole) {
                 assert!(found && whole.len() as u64 == length);
                 read_in_parts(&zip, &key, &whole);
-            } else if let Ok(Some(reader)) = zip.open(&key) {
+            } else if let Ok(Some(reader)) = zip.open(&key, length) {
                 let offset = length / 2;
                 let _ = reader.read_at(offset, (length - offset).min(1000), &mut whole);
             }
@@ -135,7 +135,7 @@ pub fn zip(bytes: &[u8]) {
 
 /// What is read in parts is what is read as a whole.
 fn read_in_parts(zip: &Node, key: &str, whole: &[u8]) {
-    let mut reader = zip.open(key).unwrap().unwrap();
+    let mut reader = zip.open(key, MAX_BYTES).unwrap().unwrap();
     let (mut part, mut piece) = (Vec::new(), [0; 7]);
     let half = whole.len() / 2;
     reader.read_at(half as u64, (whole.len() - half) as u64, &mut part).unwrap();

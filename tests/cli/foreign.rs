@@ -224,7 +224,7 @@ fn d4_copies_that_spell_out_defaults_are_equal() {
     test.write("c/.zmetadata", json!({"zarr_consolidated_format": 1, "metadata": metadata}).to_string());
     test.run(["validate", "--level", "data", "--deny", "warnings", "c"]).succeeds();
     // A copy of attributes that are not there says nothing: the documents stay as they were laid out.
-    let laid_out = String::from_utf8(test.read("c/.zmetadata")).unwrap().replace("[", "[ ");
+    let laid_out = String::from_utf8(test.read("c/.zmetadata")).unwrap().replace('[', "[ ");
     test.write("c/.zmetadata", laid_out);
     test.run(["transcode", "c", "d"]).succeeds();
     assert_eq!(test.all_files("d"), test.all_files("c"));

@@ -345,8 +345,8 @@ fn error_that_leaves_nothing_of_some_arrays_names_them_and_the_way_out() {
     run(&["--exclude", "**/flux", "a", "c"]).succeeds();
 }
 
-/// An image of two levels in the group `/image`, as OME-Zarr 0.5 or GeoZarr has it.
-fn image(multiscales: Value) -> CliTest {
+/// An image of two levels in the group `/image`, as OME-Zarr 0.5 or `GeoZarr` has it.
+fn image(multiscales: &Value) -> CliTest {
     let test = tree();
     let group = json!({"zarr_format": 3, "node_type": "group", "attributes": multiscales});
     test.write("a/image/zarr.json", group.to_string());
@@ -368,7 +368,7 @@ fn levels_of_one_image_are_not_cut_by_one_index_and_share_a_range() {
         json!({"multiscales": {"layout": [{"asset": "0"}, {"asset": "1", "derived_from": "0"}]}}),
         json!({"multiscales": {"tile_matrix_limits": {"0": {}, "1": {}}}}),
     ] {
-        let test = image(multiscales);
+        let test = image(&multiscales);
         let run = |options: &[&str]| test.run(["transcode"].iter().chain(options));
         let said = ["`image/0`, `image/1` are levels of one image", "--only 'image/0'"];
         run(&["--select", "x=0:2", "a", "b"]).fails(1, &said);

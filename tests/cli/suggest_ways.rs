@@ -3,7 +3,6 @@
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
     reason = "values are made as float64, and are what float32 makes of them"
 )]
 

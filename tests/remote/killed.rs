@@ -239,6 +239,9 @@ fn chunk_that_was_refused_is_not_noted_as_written() {
     }
 }
 
+/// A change to what is left in a bucket.
+type Change = fn(&mut Objects);
+
 /// Removals that a run asked for which was killed may reach the store after another run has begun.
 #[test]
 fn what_lacks_before_publication_is_written_again() {
@@ -262,7 +265,6 @@ fn what_lacks_before_publication_is_written_again() {
     };
     let unpublished = Server::start(Objects::new(), BUCKET, Box::new(refuse));
     run(&test, &unpublished, &command).fails(3, &["403"]);
-    type Change = fn(&mut Objects);
     let changes: [(Change, usize); 3] = [
         (|left| ["/bucket/b/c/7", "/bucket/b/c/199"].iter().for_each(|key| drop(left.remove(*key))), 2),
         (|left| drop(left.insert("/bucket/b/c/7".to_owned(), vec![9; 99])), 200),
