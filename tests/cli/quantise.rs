@@ -201,6 +201,10 @@ fn step_that_leaves_nothing_of_an_array_is_refused_and_few_codes_are_a_warning()
     assert_eq!(codes(&quantise(&test, &["--step", "9", "a", "f"])), ["ZC307"]);
     write_values(&test, "constant", "\"NaN\"", &[2.5, 2.5]);
     assert_eq!(codes(&quantise(&test, &["--max-error", "2", "constant", "e"])), [""; 0]);
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    write_values(&test, "g/flat", "\"NaN\"", &[0.0, 1.0]);
+    let result = quantise(&test, &["--step", "9", "g", "h"]);
+    assert_eq!(result["warnings"][0]["node"], "/flat", "{result}");
 }
 
 #[test]

@@ -171,6 +171,11 @@ impl Planning<'_> {
         }
         change.keep_bits = keep_bits;
         let memory = plan.allot(budget, self.run.verify)?;
+        if path != "/" {
+            for warning in &mut plan.warnings {
+                warning.location.node.get_or_insert_with(|| path.clone());
+            }
+        }
         Ok(PlannedArray { path, change, plan, memory, is_small })
     }
 }
