@@ -98,9 +98,10 @@ def figures_of_real_files(tally, zarrcast, folder):
 
 
 def check_against(zarrcast, packed, plain, floats):
-    """A packed store equals what it was packed from within the greatest difference that xarray sees, and no closer."""
+    """A packed store equals what it was packed from within the greatest difference that xarray sees, and no closer: both in the plain type."""
     for key in floats:
-        a, b = (seen(path)[key].values.astype("f8") for path in (packed, plain))
+        a, b = (seen(path)[key].values for path in (packed, plain))
+        a, b = a.astype(b.dtype).astype("f8"), b.astype("f8")
         if not np.isfinite(b).any():
             continue
         greatest = float(np.nanmax(np.abs(a - b)))
