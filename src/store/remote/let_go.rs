@@ -61,6 +61,13 @@ impl Client {
         });
     }
 
+    /// A lock is given back: what is changed from now on needs it no more. A task that renews it may hold it a while longer.
+    pub(super) fn unguard(&self, lock: &Held) {
+        let mut locks = self.open.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_other = |other: Arc<Held>| !Arc::ptr_eq(&other.lease, &lock.lease);
+        locks.retain(|other| other.upgrade().is_some_and(is_other));
+    }
+
     /// Gives up the uploads that are not complete, and then the locks.
     pub(super) async fn let_go(&self) {
         let uploads = std::mem::take(&mut *self.open.uploads.lock().unwrap_or_else(PoisonError::into_inner));

@@ -280,6 +280,7 @@ impl Held {
         if self.lease.is_lost() {
             return Ok(());
         }
+        self.client.unguard(self);
         self.lease.lose();
         let is_own = |standing: &Standing| standing.text.as_ref().is_some_and(|text| text.id == self.text.id);
         if self.standing().await?.as_ref().is_some_and(is_own) {
