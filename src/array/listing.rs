@@ -13,6 +13,8 @@ pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgrou
 pub struct Listing {
     /// Chunks of the grid that are there. What is no file is among them, but for folders under [`Purpose::Reading`].
     pub present: ChunkSet,
+    /// Whether that is the whole grid because the store tells no keys: a chunk is found absent when it is read.
+    pub is_presumed: bool,
     /// Those of them, under [`Purpose::Validating`], whose size is wrong, or that are no file: no use reading them.
     pub unreadable: ChunkSet,
     /// Keys that are no chunk's or not as they should be, in their order; see [`Purpose`].
@@ -80,6 +82,11 @@ pub trait Sizes: std::fmt::Debug + Sync {
 }
 
 impl Listing {
+    /// The chunks that are there, where that is known.
+    pub fn known(&self) -> Option<&ChunkSet> {
+        (!self.is_presumed).then_some(&self.present)
+    }
+
     /// The most strays of a kind that are kept to read an array.
     pub const MOST_STRAYS: usize = 100;
 

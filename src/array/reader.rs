@@ -19,6 +19,17 @@ use crate::kernel::ElementFault;
 /// leaves room in a level 2 cache.
 pub const PIECE: usize = 1 << 18;
 
+/// Whether the elements of an object were given piece by piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InPieces {
+    /// All of them.
+    Given,
+    /// There is no object.
+    Absent,
+    /// It has to be read whole.
+    NotGiven,
+}
+
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub struct ReadBuffers {
@@ -110,25 +121,25 @@ impl StoredArray {
     }
 
     /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
-    /// inside the array whole, and each is a value of its type; else false.
+    /// inside the array whole, and each is a value of its type.
     pub fn each_piece(
         &self,
         index: u64,
         buffers: &mut ReadBuffers,
         mut visit: impl FnMut(&[u8]),
-    ) -> Result<bool, Fault> {
+    ) -> Result<InPieces, Fault> {
         let object = Region { start: self.start_of(index), shape: self.shape_of(index).into_owned() };
         if self.layout.is_some() || self.inside(object.clone()) != object {
-            return Ok(false);
+            return Ok(InPieces::NotGiven);
         }
         // A chunk that is kept has to be in memory whole.
         if self.kept.room(&self.chain, as_index(self.chunk_bytes())).is_some() {
-            return Ok(false);
+            return Ok(InPieces::NotGiven);
         }
-        let Some(mut reader) = self.open_object(index)? else { return Ok(false) };
+        let Some(mut reader) = self.open_object(index)? else { return Ok(InPieces::Absent) };
         let length = as_index(reader.length());
         if !self.chain_of(index)?.stores_elements(length) || self.chain.checks_values() {
-            return Ok(false);
+            return Ok(InPieces::NotGiven);
         }
         buffers.bytes.resize(length.min(PIECE), 0);
         let mut left = length;
@@ -144,7 +155,7 @@ impl StoredArray {
             left -= filled;
         }
         buffers.bytes_read += length as u64;
-        Ok(true)
+        Ok(InPieces::Given)
     }
 
     /// Gives each unit of an object to `visit`, with its elements, or none where it is absent. Units that the array is

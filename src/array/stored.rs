@@ -1,6 +1,8 @@
 //! An array as it is stored: where, in which grid, behind which chain, and which of its chunks are there.
 
-use super::chunk_set::{ChunkSet, position};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::fault::Fault;
 use super::kept::Kept;
 use super::shard::ShardLayout;
@@ -26,15 +28,48 @@ pub struct StoredArray {
     pub layout: Option<ShardLayout>,
     /// The objects of its grid that are there; `None` where that is not known, and each is looked for by its key.
     pub present: Option<ChunkSet>,
+    /// Those that were found absent, where it was not known.
+    pub missing: Missing,
     /// Chunks of it that an earlier pass read.
     pub kept: Kept,
 }
 
+/// Objects that were found absent while they were read. A copy shares what it holds.
+#[derive(Debug, Clone, Default)]
+pub struct Missing(Arc<Mutex<ChunkSetBuilder>>);
+
+impl Missing {
+    /// Notes an object.
+    pub fn note(&self, object: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(object);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = std::mem::take(&mut *found).finish();
+        let count = all.len();
+        found.insert_all(all);
+        count
+    }
+}
+
 impl StoredArray {
+    /// An array of which it is not known what is there.
+    pub fn new(
+        node: Node,
+        metadata: ArrayMetadata,
+        chain: BoundChain,
+        layout: Option<ShardLayout>,
+    ) -> StoredArray {
+        let (present, missing, kept) = (None, Missing::default(), Kept::default());
+        StoredArray { node, metadata, chain, layout, present, missing, kept }
+    }
+
     /// The array with what is known to be there of it.
     #[must_use]
-    pub fn with_present(self, present: ChunkSet) -> Self {
-        StoredArray { present: Some(present), ..self }
+    pub fn with_present(self, present: Option<&ChunkSet>) -> Self {
+        StoredArray { present: present.cloned(), ..self }
     }
 
     /// The objects that are there; all of the grid where that is not known.

@@ -36,9 +36,20 @@ impl StoredArray {
         let key = self.key(object);
         let most = self.chain_of(object)?.max_encoded_bytes();
         match self.node.open(&key, most)? {
-            None if !self.may_lack() => Err(self.node.vanished(&key).into()),
+            None => self.absent(object, &key).map(|()| None),
             found => Ok(found),
         }
+    }
+
+    /// An error where an object that is known to be there is absent.
+    fn absent(&self, object: u64, key: &str) -> Result<(), Fault> {
+        if !self.may_lack() {
+            return Err(self.node.vanished(key).into());
+        }
+        if self.present.is_none() {
+            self.missing.note(object);
+        }
+        Ok(())
     }
 
     /// Reads an object into `bytes`; false where it is absent. More than the workspace has room for, or else than the
@@ -59,7 +70,10 @@ impl StoredArray {
             StoreError::TooLarge { found, .. } if workspace.room.is_some() => Fault::Memory { needed: found },
             error => Fault::Store(error),
         })?;
-        if found || self.may_lack() { Ok(found) } else { Err(self.node.vanished(&key).into()) }
+        if !found {
+            self.absent(object, &key)?;
+        }
+        Ok(found)
     }
 
     /// Opens a shard, and reads its index, unless `reads_entries` one by one; `None` where the array has no shards that

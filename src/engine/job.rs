@@ -101,8 +101,16 @@ impl Job {
     /// Objects of the destination that are written at most: some may turn out to hold nothing but the fill value.
     pub fn num_written(&self) -> u64 {
         match self {
-            Job::Copy(job) => job.present.len(),
+            Job::Copy(job) => job.objects().len(),
             Job::Objects(job) => job.transfer.overlapped_by(&job.transfer.destination.metadata.grid).len(),
+        }
+    }
+
+    /// Objects that were found absent while they were read, where it was not known which are there.
+    pub fn num_missing(&self) -> u64 {
+        match self {
+            Job::Copy(job) => job.missing.count(),
+            Job::Objects(job) => job.transfer.source.missing.count(),
         }
     }
 
@@ -127,7 +135,7 @@ impl Job {
     /// known afterwards, as of elements of any length. What is `done` by an earlier run is not among them.
     pub fn bytes_left(&self, done: &ChunkSet) -> Option<u64> {
         let all = match self {
-            Job::Copy(job) => job.present.len().checked_mul(job.decoded_bytes?)?,
+            Job::Copy(job) => job.objects().len().checked_mul(job.decoded_bytes?)?,
             Job::Objects(job) => {
                 let transfer = &job.transfer;
                 match &job.route {

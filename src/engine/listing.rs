@@ -35,7 +35,7 @@ const LISTED_WHOLE: u64 = 10_000;
 /// Listings of folders that are under way at once behind a network, whatever the threads: they only wait.
 const LISTINGS_AT_ONCE: usize = 32;
 
-/// Lists the chunks of an array, to read them.
+/// Lists the chunks of an array, to read them. Of a store that tells no keys all are presumed to be there.
 pub fn list(node: &Node, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing, StoreError> {
     scan(node, metadata, Purpose::Reading { with_sizes: false }, driver)
 }
@@ -101,8 +101,9 @@ fn scan_as(
         driver.visit_tree(root, |task, visit| scanner.run(task, visit));
     }
     // What does not list, or refuses to, may be read by its keys all the same.
+    let is_presumed = !node.tells_keys() && !purpose.wants_sizes();
     if !node.tells_keys() {
-        scanner.ask_for_each()?;
+        scanner.ask_for_each(is_presumed)?;
     }
     let mut found = scanner.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, error)) = found.error {
@@ -113,6 +114,7 @@ fn scan_as(
     found.strays.dedup();
     Ok(Listing {
         present: found.present.finish(),
+        is_presumed,
         unreadable: found.unreadable.finish(),
         strays: found.strays,
         present_bytes: found.bytes,
@@ -356,8 +358,9 @@ impl Scanner<'_> {
         self.measure(folder, &objects, found)
     }
 
-    /// Asks for each key of the grid, where the store does not tell which there are. Of other keys nothing is known.
-    fn ask_for_each(&self) -> Result<(), StoreError> {
+    /// Asks for each key of the grid, where the store does not tell which there are, or presumes all. Of other keys nothing
+    /// is known.
+    fn ask_for_each(&self, presumes: bool) -> Result<(), StoreError> {
         let num_chunks = self.metadata.num_chunks();
         if num_chunks > MOST_ASKED_FOR {
             return Err(StoreError::Remote(Box::new(RemoteError {
@@ -372,7 +375,10 @@ impl Scanner<'_> {
             })));
         }
         let mut found = Found::default();
-        let mut indices = (0..num_chunks).peekable();
+        if presumes {
+            found.present.insert_run(0..num_chunks);
+        }
+        let mut indices = (if presumes { num_chunks } else { 0 }..num_chunks).peekable();
         while indices.peek().is_some() {
             let object = |index| {
                 let name = self.metadata.chunk_key_encoding.key(&position(index, self.metadata));

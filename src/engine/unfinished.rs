@@ -2,7 +2,7 @@
 
 use super::driver::Driver;
 use super::journal::Part;
-use super::listing::list;
+use super::listing::list_with_sizes;
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{Node, StoreError};
@@ -23,7 +23,7 @@ pub fn remove_unfinished(
             // Objects come whole there, or not at all: those that have no line are written again, without being removed.
             return Ok(());
         }
-        let unfinished = list(node, metadata, driver)?.present.without(part.done());
+        let unfinished = list_with_sizes(node, metadata, driver)?.present.without(part.done());
         return unfinished.iter().try_for_each(|index| node.remove(&key(index, metadata)).map(drop));
     };
     remove_objects(node, metadata, &assigned.without(part.done()), driver)
@@ -104,7 +104,7 @@ mod tests {
         drop(journal);
         let (driver, journal) = (Driver::new(2).unwrap(), open());
         remove_unfinished(&node, &metadata, &journal.part("/"), &driver).unwrap();
-        let left = list(&node, &metadata, &driver).unwrap().present;
+        let left = list_with_sizes(&node, &metadata, &driver).unwrap().present;
         assert_eq!(left, ChunkSet::from_ranges(vec![0..300, 400..500, 1500..2000]));
         let some = ChunkSet::from_ranges(vec![290..310, 499..501]);
         assert_eq!(bytes_of(&node, &metadata, &some, &driver).unwrap(), 11 * 5);

@@ -57,7 +57,7 @@ impl Job {
     /// afterwards.
     pub fn bytes_of_objects(&self, pass: usize, objects: &ChunkSet) -> Option<u64> {
         let job = match self {
-            Job::Copy(job) => return job.present.common(objects).len().checked_mul(job.decoded_bytes?),
+            Job::Copy(job) => return job.objects().common(objects).len().checked_mul(job.decoded_bytes?),
             Job::Objects(job) => job,
         };
         let transfer = &job.transfer;
@@ -79,7 +79,7 @@ impl Job {
 
     fn copied(&self) -> ChunkSet {
         match self {
-            Job::Copy(job) => job.present.clone(),
+            Job::Copy(job) => job.objects(),
             Job::Objects(_) => ChunkSet::default(),
         }
     }

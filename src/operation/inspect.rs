@@ -139,10 +139,11 @@ fn contents(
             return Ok(());
         }
     };
-    side.present = listing.as_ref().map(|listing| listing.present.clone());
+    side.present = listing.as_ref().and_then(Listing::known).cloned();
     let budget = Budget::of(&options.common);
-    let threads =
-        budget.threads_of(needed_bytes(&side, options), || format!("for the chunks of `{}`", reading.store));
+    let threads = budget.threads_of(needed_bytes(&side, listing.as_ref(), options), || {
+        format!("for the chunks of `{}`", reading.store)
+    });
     let threads = match threads {
         Err(error) if !options.asks_for_values_by_name() => {
             result.drawing =
@@ -177,10 +178,10 @@ fn listing(
 }
 
 /// Bytes that a thread holds at once.
-fn needed_bytes(side: &StoredArray, options: &InspectOptions) -> u64 {
+fn needed_bytes(side: &StoredArray, listing: Option<&Listing>, options: &InspectOptions) -> u64 {
     let reads_chunks = options.preview.is_some()
         || options.draws
-        || side.present.as_ref().is_some_and(|present| !present.is_empty());
+        || listing.is_some_and(|listing| !listing.present.is_empty());
     let unit = if reads_chunks { unit_bytes(side) } else { 0 };
     // A picture takes chunks whole, also where figures are made while they are read.
     let takes_whole = options.draws || options.preview.is_some();

@@ -1,6 +1,5 @@
 //! An array of SOURCE or DEST with its chain bound, and its shards as streams where they can be.
 
-use crate::array::kept::Kept;
 use crate::array::shard::ShardLayout;
 use crate::array::stored::StoredArray;
 use crate::codec::BoundChain;
@@ -34,7 +33,7 @@ pub(in crate::operation) fn side(
         }
         None => None,
     };
-    Ok(StoredArray { node, metadata, chain, layout, present: None, kept: Kept::default() })
+    Ok(StoredArray::new(node, metadata, chain, layout))
 }
 
 /// Binds an array whose chunks are not decoded to elements, or only by who knows how.
@@ -49,7 +48,7 @@ pub(in crate::operation) fn opaque_array(
         Some(subchunk) => ShardLayout::new(&chain, bind_opaque(&subchunk, store)?),
         None => None,
     };
-    Ok(StoredArray { node, metadata, chain, layout, present: None, kept: Kept::default() })
+    Ok(StoredArray::new(node, metadata, chain, layout))
 }
 
 /// The way of an inner chunk from the array itself, where shards can be streamed.

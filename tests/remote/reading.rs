@@ -318,3 +318,83 @@ fn array_in_a_bucket_that_refuses_to_list_is_read_key_by_key() {
     let server = Server::start(objects, Manner::Bucket { page: 1000 }, Box::new(refuse));
     run(&CliTest::new(), &server, &["inspect", "s3://bucket/g"]).fails(3, &["cannot list"]);
 }
+
+/// An array of floats whose last chunk is absent.
+fn floats(fill_value: &str) -> Objects {
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[24],"data_type":"float32",
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},"chunk_key_encoding":{{"name":"default"}},
+        "fill_value":{fill_value},"codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}],"attributes":{{}}}}"#
+    );
+    let mut objects = Objects::from([("/f/zarr.json".to_owned(), document.into_bytes())]);
+    for chunk in 0..5_u8 {
+        let values = (0..4_u8).flat_map(|index| f32::from(chunk * 4 + index).to_le_bytes());
+        objects.insert(format!("/f/c/{chunk}"), values.collect());
+    }
+    objects
+}
+
+#[test]
+fn chunk_behind_http_takes_one_request_whatever_is_done_with_it() {
+    // The arguments, how often a chunk is read, and whether it is asked for before.
+    let cases: [(&str, &[&str], usize, bool); 9] = [
+        ("\"NaN\"", &["transcode", "URL", "d"], 1, false),
+        ("\"NaN\"", &["transcode", "URL", "d", "--compress", "zstd:1"], 1, false),
+        ("\"NaN\"", &["transcode", "URL", "d", "-c", "8"], 1, false),
+        ("\"NaN\"", &["transcode", "URL", "d", "--quantize", "uint8", "--range", "0,100"], 1, false),
+        // With a given range it decides what becomes of the fill value whether a chunk is absent.
+        ("0.5", &["transcode", "URL", "d", "--quantize", "uint8", "--range", "0,100"], 1, true),
+        ("0.5", &["transcode", "URL", "d", "--fill-value", "1"], 1, false),
+        ("0.5", &["transcode", "URL", "d", "--dry-run"], 0, true),
+        ("0.5", &["inspect", "URL", "--stats"], 1, false),
+        ("0.5", &["validate", "URL", "--against", "local"], 1, false),
+    ];
+    for (fill_value, arguments, reads, is_asked) in cases {
+        let objects = floats(fill_value);
+        let (test, server) = (CliTest::new(), sound(objects.clone(), Manner::Ranges));
+        for (key, bytes) in objects {
+            test.write(&key.replace("/f/", "local/"), bytes);
+        }
+        let url = format!("{}/f", server.address);
+        let typed: Vec<&str> =
+            arguments.iter().map(|argument| if *argument == "URL" { &url } else { *argument }).collect();
+        let done = run(&test, &server, &[&typed[..], &["--json"]].concat());
+        assert_eq!(done.status, 0, "{typed:?}: {}", done.error);
+        let lines = server.lines();
+        let requests = |method: &str, chunk| {
+            lines.iter().filter(|line| **line == format!("{method} /f/c/{chunk}")).count()
+        };
+        for chunk in 0..6 {
+            // One that is known to be absent is not read.
+            let reads = if is_asked && chunk == 5 { 0 } else { reads };
+            let found = (requests("GET", chunk), requests("HEAD", chunk));
+            assert_eq!(found, (reads, usize::from(is_asked)), "chunk {chunk} of {typed:?}: {lines:?}");
+        }
+        if arguments[0] == "transcode" {
+            let array = &done.json()["nodes"][0];
+            assert_eq!([&array["chunks_read"], &array["chunks_absent"]], [5, 1], "{typed:?}: {array}");
+        }
+    }
+}
+
+#[test]
+fn first_pass_behind_http_finds_out_which_chunks_are_absent() {
+    for fill_value in ["0.5", "\"NaN\"", "1000.0"] {
+        let objects = floats(fill_value);
+        let (test, server) = (CliTest::new(), sound(objects.clone(), Manner::Ranges));
+        for (key, bytes) in objects {
+            test.write(&key.replace("/f/", "local/"), bytes);
+        }
+        let url = format!("{}/f", server.address);
+        for options in [&["--quantize", "uint8"][..], &["--max-error", "0.3"], &["--keep-bits", "auto"]] {
+            let made = |source: &str| {
+                let arguments = [&["transcode", source, "d", "--overwrite", "--verify"], options].concat();
+                let done = run(&test, &server, &arguments);
+                assert_eq!(done.status, 0, "{arguments:?}: {}", done.error);
+                test.all_files("d")
+            };
+            assert_eq!(made(&url), made("local"), "{fill_value} {options:?}");
+        }
+        assert!(server.lines().iter().all(|line| !line.starts_with("HEAD /f/c")), "{:?}", server.lines());
+    }
+}

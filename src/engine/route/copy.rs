@@ -2,6 +2,7 @@
 
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::fault::ChunkFault;
+use crate::array::stored::Missing;
 use crate::engine::ahead::Reads;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Part;
@@ -20,8 +21,10 @@ pub struct CopyJob {
     pub nodes: [Node; 2],
     /// The metadata of both: one grid, with keys that may be others.
     pub metadata: [ArrayMetadata; 2],
-    /// The objects that are there.
-    pub present: ChunkSet,
+    /// The objects that are there; `None` where that is not known, and each is looked for by its key.
+    pub present: Option<ChunkSet>,
+    /// Those that were found absent, where it was not known.
+    pub missing: Missing,
     /// Bytes that an object has at most: `u64::MAX` where a codec is unknown.
     pub most_bytes: u64,
     /// Bytes of a decoded object, by which progress is told; `None` where elements have no fixed size: then it is told by
@@ -30,6 +33,11 @@ pub struct CopyJob {
 }
 
 impl CopyJob {
+    /// The objects that are there; all of the grid where that is not known.
+    pub fn objects(&self) -> ChunkSet {
+        self.present.clone().unwrap_or_else(|| ChunkSet::full(self.metadata[0].num_chunks()))
+    }
+
     /// The keys of an object of the grid: in the source, and in the destination.
     pub fn keys(&self, index: u64) -> [String; 2] {
         self.metadata.each_ref().map(|metadata| metadata.chunk_key_encoding.key(&position(index, metadata)))
@@ -50,12 +58,14 @@ impl CopyJob {
                 let copied = destination.copy_from(source, (&from, &to), self.most_bytes)?;
                 let Some(bytes) = copied else {
                     // What the store refuses counts as absent where that is asked for.
-                    let is_absent = source.takes_refused_for_absent();
-                    return if is_absent {
-                        Ok(ObjectReport::default())
-                    } else {
-                        Err(source.vanished(&from).into())
-                    };
+                    if self.present.is_some() && !source.takes_refused_for_absent() {
+                        return Err(source.vanished(&from).into());
+                    }
+                    if self.present.is_none() {
+                        self.missing.note(index);
+                    }
+                    progress.advance(self.decoded_bytes.unwrap_or(0));
+                    return Ok(ObjectReport::default());
                 };
                 progress.advance(self.decoded_bytes.unwrap_or(bytes));
                 let mut report = ObjectReport { bytes_read: bytes, ..ObjectReport::default() };
@@ -67,7 +77,7 @@ impl CopyJob {
         let reads = SideOfCopy { job: self, side: 0, part: Some(part) };
         let reads = [&reads as &dyn Reads];
         let reads = if destination.copies_by_itself(source) { &[][..] } else { &reads };
-        driver.run_ahead(&part.left(self.present.clone()), reads, copy, |_, report| fold(report))
+        driver.run_ahead(&part.left(self.objects()), reads, copy, |_, report| fold(report))
     }
 }
 

@@ -142,7 +142,7 @@ impl Staged {
             )));
         }
         Ok(Transfer {
-            source: source.with_present(listing.present),
+            source: source.with_present(Some(&listing.present)),
             destination: transfer.destination.clone(),
             absent_element: transfer.absent_element.clone(),
             origin: Some(transfer.source.clone()),

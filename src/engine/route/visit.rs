@@ -101,7 +101,6 @@ mod tests {
     use super::*;
     use crate::array::ChunkSet;
     use crate::array::fault::ObjectOf;
-    use crate::array::kept::Kept;
     use crate::array::stored::StoredArray;
     use crate::codec::BoundChain;
     use crate::codec::conversion::ValueChange;
@@ -132,7 +131,7 @@ mod tests {
         let codecs = &metadata.codecs;
         let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "", &mut Vec::new());
         let chain = BoundChain::bind(&pipeline).unwrap();
-        StoredArray { node, chain, metadata, layout: None, present: None, kept: Kept::default() }
+        StoredArray::new(node, metadata, chain, None)
     }
 
     /// From two chunks of two rows to four of one column, block by block.
@@ -156,7 +155,7 @@ mod tests {
         let schedule = Schedule::new(&plan, 1, 4);
         let rechunk = Rechunk { plan, encoder, schedule };
         let route = Route::Rechunk(Box::new(rechunk.clone()));
-        let source = source.with_present(ChunkSet::full(2));
+        let source = source.with_present(Some(&ChunkSet::full(2)));
         let transfer = Transfer { source, destination, absent_element: None, origin: None };
         (Box::new(ObjectJob { transfer, route }), rechunk)
     }

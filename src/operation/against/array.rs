@@ -78,7 +78,7 @@ impl Readable {
         let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
         let data_type = data_type.unwrap_or(array.data_type);
         let side = side(array.node, array.metadata, &array.pipeline, &array.store, 0, false)?;
-        let side = side.with_present(listing.present);
+        let side = side.with_present(listing.known());
         Ok(Readable { side, name: array.store, data_type, decoding, is_packed })
     }
 

@@ -54,7 +54,7 @@ fn opened(array: &OpenedArray, driver: &Driver) -> Result<StoredArray, Operation
     if VlenChain::of(side.subchunk_chain()).is_none() {
         return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
     }
-    Ok(side.with_present(listing.present))
+    Ok(side.with_present(listing.known()))
 }
 
 /// Compares them. A chunk that cannot be decoded makes them not equal; an error is the machine's.

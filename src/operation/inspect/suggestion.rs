@@ -47,14 +47,14 @@ impl Suggesting<'_> {
         missing: Option<&Missing>,
     ) -> Result<(SuggestionResult, Vec<Diagnostic>), OperationError> {
         let Suggesting { source, side, driver, progress, .. } = *self;
-        let present = &side.objects();
         let missing = missing.filter(|missing| has_missing(source, missing)).cloned();
         let options = ChangeOptions::default();
         let quantize = QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() };
         let request = Request::new(source, &options, &quantize)?;
         let budget = self.budget.narrowed(driver.num_threads());
         let (interrupt, kept) = (Interrupt::default(), Kept::default());
-        let lacks_chunks = present.len() < side.metadata.num_chunks();
+        let (present, lacks_chunks) =
+            (side.present.as_ref(), side.objects().len() < side.metadata.num_chunks());
         let pass = FirstPass {
             budget,
             interrupt: &interrupt,
@@ -65,7 +65,7 @@ impl Suggesting<'_> {
             kept: &kept,
         };
         let quantization = pass.settle(&request)?;
-        progress.start("measuring", Some(present.len().saturating_mul(side.chunk_bytes())));
+        progress.start("measuring", Some(side.objects().len().saturating_mul(side.chunk_bytes())));
         let figures = measure::figures(side, (None, &quantization), driver, progress);
         progress.finish();
         let figures = figures

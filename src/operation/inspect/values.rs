@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::{OpenedObject, PIECE, ReadBuffers};
+use crate::array::reader::{InPieces, OpenedObject, PIECE, ReadBuffers};
 use crate::array::stored::StoredArray;
 use crate::codec::region::as_index;
 use crate::engine::driver::Driver;
@@ -102,10 +102,14 @@ impl Values<'_> {
     ) -> Result<Found<S::Part>, Fault> {
         let mut found = Found::<S::Part>::default();
         let mut whole = Found::<S::Part>::default();
-        if self.side.each_piece(index, buffers, |piece| self.add(scan, &mut whole, piece))? {
-            whole.elements = num_elements(&self.side.shape_of(index)).unwrap_or(0);
-            found.add(scan, &whole);
-            return Ok(found);
+        match self.side.each_piece(index, buffers, |piece| self.add(scan, &mut whole, piece))? {
+            InPieces::Given => {
+                whole.elements = num_elements(&self.side.shape_of(index)).unwrap_or(0);
+                found.add(scan, &whole);
+                return Ok(found);
+            }
+            InPieces::Absent => return Ok(found),
+            InPieces::NotGiven => {}
         }
         let object = self.side.open(index, buffers)?;
         object.expect_all();

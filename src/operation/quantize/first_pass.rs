@@ -25,9 +25,9 @@ pub(in crate::operation) struct FirstPass<'a> {
     pub budget: Budget,
     /// What stops it.
     pub interrupt: &'a Interrupt,
-    /// The objects that are there; of a part of the pass, those of the part.
-    pub present: &'a ChunkSet,
-    /// Whether some of the array are not.
+    /// The objects that are there, where that is known; of a part of the pass, those of the part.
+    pub present: Option<&'a ChunkSet>,
+    /// Whether some of the array are known to be absent.
     pub lacks_chunks: bool,
     /// What the pass found, where it was made before.
     pub surveyed: Option<&'a Survey>,
@@ -71,7 +71,7 @@ impl FirstPass<'_> {
         let source = request.source;
         let (metadata, pipeline) = (source.metadata.clone(), &source.pipeline);
         let mut side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
-        (side.present, side.kept) = (Some(self.present.clone()), self.kept.clone());
+        (side.present, side.kept) = (self.present.cloned(), self.kept.clone());
         Ok((side, new_driver(self.budget.threads(), self.interrupt)?))
     }
 
@@ -93,7 +93,7 @@ impl FirstPass<'_> {
         }
         let (lacks_chunks, numbers) = (self.lacks_chunks, request.numbers());
         let surveyor = Surveyor { source: side, numbers, lacks_chunks, reads_values, scan, declared };
-        self.progress.start("first pass", Some(self.present.len().saturating_mul(side.chunk_bytes())));
+        self.progress.start("first pass", Some(side.objects().len().saturating_mul(side.chunk_bytes())));
         let survey = surveyor.run(driver, self.progress);
         self.progress.finish();
         survey.map_err(|fault| explain(fault, &side.metadata, &source.store, None))
@@ -107,7 +107,7 @@ impl FirstPass<'_> {
         quantization: &Quantization,
         driver: &Driver,
     ) -> Result<f64, OperationError> {
-        self.progress.start("measuring", Some(self.present.len().saturating_mul(side.chunk_bytes())));
+        self.progress.start("measuring", Some(side.objects().len().saturating_mul(side.chunk_bytes())));
         let figures = measure::figures(side, (request.unpack.as_ref(), quantization), driver, self.progress);
         self.progress.finish();
         let store = side.node.name();

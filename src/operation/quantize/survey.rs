@@ -1,7 +1,7 @@
 //! A first pass over an array: the extent of its values, and whether any are absent.
 
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::ReadBuffers;
+use crate::array::reader::{InPieces, ReadBuffers};
 use crate::array::stored::StoredArray;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
@@ -98,8 +98,12 @@ impl Surveyor<'_> {
                 }
             });
         };
-        if self.reads_values && self.source.each_piece(index, buffers, |piece| scan(piece, &mut found))? {
-            return Ok(found);
+        if self.reads_values {
+            let pieces = self.source.each_piece(index, buffers, |piece| scan(piece, &mut found))?;
+            found.absent |= pieces == InPieces::Absent;
+            if pieces != InPieces::NotGiven {
+                return Ok(found);
+            }
         }
         self.source.each(index, buffers, |_, elements| {
             let Some(elements) = elements else {

@@ -72,7 +72,7 @@ fn chunk_folders(array: &PlannedArray, written: u64) -> u64 {
 fn object_bytes(array: &PlannedArray) -> u64 {
     let plan = &array.plan;
     match &plan.job {
-        Job::Copy(job) => plan.listing.present_bytes / job.present.len().max(1),
+        Job::Copy(job) => plan.listing.present_bytes / job.objects().len().max(1),
         Job::Objects(job) => job.transfer.destination.chunk_bytes(),
     }
 }

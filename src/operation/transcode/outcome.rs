@@ -62,7 +62,7 @@ pub(super) struct Outcome {
 /// What became of an array, or would.
 pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool) -> NodeResult {
     let Outcome { tally, bytes_written, memory, verified, quality } = outcome;
-    let present = plan.listing.present.len();
+    let present = plan.listing.present.len() - plan.job.num_missing();
     let element_size = plan.destination.pipeline.input.data_type.size();
     let elements = crate::metadata::array::num_elements(&plan.destination.metadata.shape);
     let mut destination = describe_planned(&plan.destination);

@@ -11,6 +11,7 @@ use super::selection::SourceArray;
 use super::site::cannot_write;
 use crate::array::interrupt::Interrupt;
 use crate::array::kept::Shelf;
+use crate::array::listing::Listing;
 use crate::engine::driver::Driver;
 use crate::engine::progress::{Progress, Share, Silent};
 use crate::metadata::array::num_elements;
@@ -130,7 +131,8 @@ impl Planning<'_> {
         let target = target.with_permissions_of(&opened.node, opened.key());
         let is_small = self.is_tree && bytes_of(&opened) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
-        let (settled, surveyed, present) = (settled.as_ref(), surveyed.as_ref(), present.as_ref());
+        let (settled, surveyed) = (settled.as_ref(), surveyed.as_ref());
+        let listing = present.map(|present| Listing { present, ..Listing::default() });
         let Planning { run, interrupt, shelf, .. } = *self;
         let least_parts = self.least_parts(&opened);
         let goal = match change.compress {
@@ -145,7 +147,7 @@ impl Planning<'_> {
             container: &container,
             settled,
             surveyed,
-            present,
+            listing: listing.as_ref(),
             least_parts,
             run,
             budget,

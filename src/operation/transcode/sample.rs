@@ -91,7 +91,7 @@ impl Sampler<'_> {
         drawing: &Drawing,
         count: SampleSize,
     ) -> Result<Sample, OperationError> {
-        let (plan, group_shape) = self.plan_of_sample(source, &listing.present, drawing)?;
+        let (plan, group_shape) = self.plan_of_sample(source, listing, drawing)?;
         let metadata = &plan.destination.metadata;
         let (present, units) = match plan.job.objects() {
             None => (listing.present.clone(), None),
@@ -129,8 +129,9 @@ impl Sampler<'_> {
                 left_out.push(chunk);
             }
         }
-        // Shards that are there may lack inner chunks.
-        let lacks_inner = !left_out.is_empty() && source.pipeline.sharding().is_some();
+        // Shards that are there may lack inner chunks, and chunks may be absent that are only presumed to be there.
+        let may_lack = source.pipeline.sharding().is_some() || listing.is_presumed;
+        let lacks_some = !left_out.is_empty() && may_lack;
         let present = present.without(&ChunkSet::from_indices(left_out));
         let indexes = source.pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(listing.present.len());
         Ok(Sample {
@@ -140,7 +141,7 @@ impl Sampler<'_> {
             drawn,
             units,
             num_units,
-            lacks_chunks: lacks_inner || listing.present.len() < source.metadata.num_chunks(),
+            lacks_chunks: lacks_some || listing.present.len() < source.metadata.num_chunks(),
             source_bytes: listing
                 .present_bytes
                 .checked_sub(indexes)
@@ -155,7 +156,7 @@ impl Sampler<'_> {
     fn plan_of_sample(
         &self,
         source: &OpenedArray,
-        present: &ChunkSet,
+        listing: &Listing,
         drawing: &Drawing,
     ) -> Result<(Plan, Option<Vec<u64>>), OperationError> {
         let shape = drawing.cut.clone().map(ShapeRequest::Lengths);
@@ -167,7 +168,7 @@ impl Sampler<'_> {
             write_empty_chunks: drawing.writes_empty,
             ..ChangeOptions::default()
         };
-        let plan = self.plan(source, &options, present, None)?;
+        let plan = self.plan(source, &options, listing, None)?;
         if Blocks::of(&plan.job).is_none() {
             return Ok((plan, None));
         }
@@ -175,7 +176,7 @@ impl Sampler<'_> {
         let shape = unit_shape(&source.pipeline.innermost_chunk_shape(), &plan);
         let blocks = Some(Blocks { shapes: vec![shape.clone()], staging: None });
         let settled = Settled { quantization: None, blocks };
-        Ok((self.plan(source, &options, present, Some(&settled))?, Some(shape)))
+        Ok((self.plan(source, &options, listing, Some(&settled))?, Some(shape)))
     }
 
     /// The plan of a change of an array, into memory.
@@ -183,7 +184,7 @@ impl Sampler<'_> {
         &self,
         source: &OpenedArray,
         options: &ChangeOptions,
-        present: &ChunkSet,
+        listing: &Listing,
         settled: Option<&Settled>,
     ) -> Result<Plan, OperationError> {
         let run = RunOptions { dry_run: true, ..RunOptions::default() };
@@ -192,7 +193,7 @@ impl Sampler<'_> {
             path_in_tree: None,
             settled,
             surveyed: None,
-            present: Some(present),
+            listing: Some(listing),
             container: "",
             run: &run,
             least_parts: 1,

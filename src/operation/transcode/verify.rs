@@ -192,7 +192,7 @@ fn copies(
     let sides = [0, 1].map(|side| SideOfCopy { job, side, part: None });
     driver
         .run_ahead::<[Vec<u8>; 2], bool>(
-            &scope.of(job.present.clone()),
+            &scope.of(job.objects()),
             &[&sides[0], &sides[1]],
             work,
             |_, equal| {

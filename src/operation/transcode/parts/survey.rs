@@ -43,7 +43,9 @@ impl Looking<'_> {
         };
         let all = match &array.present {
             Some(present) => present.clone(),
-            None => listing::list(&opened.node, metadata, self.driver).map_err(unreadable)?.present,
+            None => {
+                listing::list_with_sizes(&opened.node, metadata, self.driver).map_err(unreadable)?.present
+            }
         };
         let end = units.end.min(metadata.num_chunks());
         let part = all.common(&ChunkSet::of_range(units.start.min(end)..end));
@@ -53,7 +55,7 @@ impl Looking<'_> {
         let pass = FirstPass {
             budget: self.budget,
             interrupt: self.interrupt,
-            present: &part,
+            present: Some(&part),
             lacks_chunks: all.len() < metadata.num_chunks(),
             surveyed: None,
             progress: self.progress,

@@ -155,8 +155,8 @@ pub(super) fn rounding_first(pipeline: &Pipeline) -> Pipeline {
 /// The chunks that are looked at.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::operation::transcode) struct Chunks<'a> {
-    /// Those that are read.
-    pub present: &'a ChunkSet,
+    /// Those that are read; `None` where it is not known which are there.
+    pub present: Option<&'a ChunkSet>,
     /// Whether all others are absent; else they are not known.
     pub are_all: bool,
 }
@@ -175,7 +175,7 @@ pub(in crate::operation::transcode) fn find(
     let all = all_bits(number_type);
     let mut array =
         side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
-    array.present = Some(present.clone());
+    array.present = present.cloned();
     let threads = BitSurvey::threads_of(&array, number_type.size(), budget)?;
     let driver = new_driver(threads, interrupt)?;
     let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));

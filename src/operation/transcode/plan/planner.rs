@@ -9,7 +9,6 @@ use super::keep_bits::{self, Chunks};
 use super::work::{Ends, Work};
 use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
-use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::array::kept::{Kept, Shelf};
 use crate::array::listing::Listing;
@@ -52,7 +51,7 @@ pub(in crate::operation) struct Planner<'a> {
     /// What its first pass found, where parts of another run made it.
     pub surveyed: Option<&'a Survey>,
     /// Its chunks that are there, where they were listed before.
-    pub present: Option<&'a ChunkSet>,
+    pub listing: Option<&'a Listing>,
     /// The variable that tells of a rounding by `--keep-bits`.
     pub container: &'a str,
     /// How the job runs.
@@ -86,12 +85,10 @@ impl Planner<'_> {
         let unreadable = |error| {
             OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
         };
-        // A plan that is shown tells how much it would read; a rechunk may read chunks again, and does not tell what they
-        // take by what it reads.
-        let with_sizes = self.run.dry_run || self.options.chunk_shape.is_some();
+        let with_sizes = self.asks_for_sizes(&source)?;
         let list = if with_sizes { listing::list_with_sizes } else { listing::list };
-        let listing = match self.present {
-            Some(present) => Listing { present: present.clone(), ..Listing::default() },
+        let listing = match self.listing {
+            Some(listing) => listing.clone(),
             None => list(&source.node, &source.metadata, self.driver).map_err(unreadable)?,
         };
         if let Some(folder) = listing.misplaced_folder() {
@@ -116,11 +113,30 @@ impl Planner<'_> {
         }
         let mut plan =
             Planner { options: &options, ..*self }.assemble(source, target, listing, quantization)?;
-        plan.source_bytes = (with_sizes && self.present.is_none()).then_some(plan.listing.present_bytes);
+        plan.source_bytes = (with_sizes && self.listing.is_none()).then_some(plan.listing.present_bytes);
         if let Job::Objects(job) = &mut plan.job {
             job.transfer.source.kept = kept;
         }
         Ok(plan)
+    }
+
+    /// Whether chunks are listed with their sizes, for which a store that tells no keys is asked chunk by chunk.
+    fn asks_for_sizes(&self, source: &OpenedArray) -> Result<bool, OperationError> {
+        // A plan that is shown tells how much it would read; a rechunk may read chunks again, and does not tell what they
+        // take by what it reads.
+        if self.run.dry_run || (self.options.chunk_shape.is_some() && source.node.tells_keys()) {
+            return Ok(true);
+        }
+        // What is done in several runs is divided and counted by the chunks that are there.
+        if self.run.resume || self.run.partitions.is_some() {
+            return Ok(!source.node.tells_keys());
+        }
+        // With a given range no first pass finds out whether the fill value is an element.
+        let Some(quantize) = self.options.quantize.as_ref().filter(|_| self.settled.is_none()) else {
+            return Ok(false);
+        };
+        let request = Request::new(source, self.options, quantize)?;
+        Ok(!source.node.tells_keys() && !request.needs_first_pass() && !request.fill_is_nan())
     }
 
     /// A plan with the chain of these options, of which all else stays that the data have told.
@@ -146,8 +162,8 @@ impl Planner<'_> {
     ) -> Result<Quantization, OperationError> {
         let none = Kept::default();
         let (budget, interrupt) = (self.budget, self.interrupt);
-        let (present, surveyed) = (&listing.present, self.surveyed);
-        let lacks_chunks = present.len() < request.source.metadata.num_chunks();
+        let (present, surveyed) = (listing.known(), self.surveyed);
+        let lacks_chunks = listing.present.len() < request.source.metadata.num_chunks();
         let pass = FirstPass { budget, interrupt, present, lacks_chunks, surveyed, progress, kept: &none };
         if !request.reads_data() {
             return pass.settle(request);
@@ -186,7 +202,7 @@ impl Planner<'_> {
         let absent = if unpacks { unpack::apply(source, self.options, &mut draft)?.1 } else { None };
         keep_bits::apply(source, absent.as_ref(), (KeepBits::Auto(share), self.container), &mut draft)?;
         let (budget, interrupt) = (self.budget, self.interrupt);
-        let chunks = Chunks { present: &listing.present, are_all: true };
+        let chunks = Chunks { present: listing.known(), are_all: true };
         keep_bits::find((source, unpacks), chunks, share, (budget, interrupt), progress)
     }
 
@@ -225,7 +241,7 @@ impl Planner<'_> {
             warnings.extend(rounding.warning());
         }
         let change = changed.change.clone();
-        let (options, run, budget, present) = (self.options, self.run, self.budget, &listing.present);
+        let (options, run, budget, present) = (self.options, self.run, self.budget, listing.known());
         let ends = Ends {
             options,
             run,
@@ -447,7 +463,7 @@ fn document(source: &OpenedArray, destination: &Planned) -> (String, NodeDocumen
 fn known_warnings(source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
     let mut warnings = source.warnings.clone();
     let num_chunks = num_elements(&source.metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
-    if listing.present.len() >= num_chunks {
+    if listing.known().is_some_and(|present| present.len() >= num_chunks) {
         // What absent chunks hold matters to none.
         warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
     }

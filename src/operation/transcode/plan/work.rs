@@ -9,7 +9,7 @@ use super::route::Choice;
 use super::staging::misfit;
 use super::{Blocks, Settled};
 use crate::array::ChunkSet;
-use crate::array::stored::StoredArray;
+use crate::array::stored::{Missing, StoredArray};
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::engine::job::{Job, ObjectJob};
 use crate::engine::route::Route;
@@ -50,8 +50,8 @@ pub(super) struct Ends<'a> {
     pub settled: Option<&'a Settled>,
     /// SOURCE.
     pub source: &'a OpenedArray,
-    /// Its chunks that are stored.
-    pub present: &'a ChunkSet,
+    /// Its chunks that are stored, where that is known.
+    pub present: Option<&'a ChunkSet>,
     /// Where DEST will be.
     pub target: &'a Node,
     /// DEST.
@@ -100,7 +100,7 @@ impl Ends<'_> {
         let writes_absent = quantization.is_some_and(|quantization| quantization.writes_absent);
         let absent = changed.absent.as_ref().filter(|_| writes_absent || !keeps_fill);
         let absent_element = absent.map(|fill| fill.0.clone());
-        let source = from.with_present(self.present.clone());
+        let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
         let job = ObjectJob { transfer, route };
         choice.elsewhere = unit_bytes(&job, quantization, false);
@@ -127,7 +127,8 @@ impl Ends<'_> {
         CopyJob {
             nodes: [self.source.node.clone(), self.target.clone()],
             metadata: [self.source.metadata.clone(), self.destination.metadata.clone()],
-            present: self.present.clone(),
+            present: self.present.cloned(),
+            missing: Missing::default(),
             // Of what an unknown codec wrote nothing is known.
             most_bytes: pipeline
                 .output()
@@ -139,14 +140,18 @@ impl Ends<'_> {
     /// Whether stored chunks are to be what they are.
     fn is_copy(&self, changed: &Changed, keeps_fill: bool) -> bool {
         let Ends { source, destination, .. } = self;
-        let is_whole =
-            self.present.len() == source.metadata.num_chunks() && source.pipeline.sharding().is_none();
+        let is_whole = self.has_all_chunks() && source.pipeline.sharding().is_none();
         self.has_same_grid()
             && version_2::same_codecs(&source.metadata.codecs, &destination.metadata.codecs)
             && source.data_type == destination.pipeline.input.data_type
             && matches!(changed.change, ValueChange::None)
             && (keeps_fill || is_whole)
             && !source.metadata.is_cut()
+    }
+
+    /// Whether no chunk of SOURCE is absent, as far as that is known.
+    fn has_all_chunks(&self) -> bool {
+        self.present.is_some_and(|present| present.len() == self.source.metadata.num_chunks())
     }
 
     fn has_same_grid(&self) -> bool {
@@ -185,7 +190,9 @@ impl Ends<'_> {
     fn check_counts(&self, sides: [&StoredArray; 2]) -> Result<(), OperationError> {
         let counts = sides.map(|side| num_elements(side.subchunk_shape()).unwrap_or(u64::MAX));
         let store = &self.source.store;
-        let is_too_many = |count: &u64| *count > u64::from(u32::MAX) && !self.present.is_empty();
+        let is_too_many = |count: &u64| {
+            *count > u64::from(u32::MAX) && self.present.is_none_or(|present| !present.is_empty())
+        };
         let Some(side) = counts.iter().position(is_too_many) else { return Ok(()) };
         let (whose, help) = match side {
             0 => ("of", "a chunk that is stored has fewer: correct its chunk shape"),
@@ -226,13 +233,13 @@ impl Ends<'_> {
         }
         let fill = &destination.pipeline.input.fill_value;
         let absent_element = changed.absent.filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
-        let is_whole = self.present.len() == from.metadata.num_chunks() && from.layout.is_none();
+        let is_whole = self.has_all_chunks() && from.layout.is_none();
         // Absent chunks become such as hold the old fill value, if anybody here can write them.
         let can_fill = matches!(&route, Route::Measured(measured) if measured.destination.is_some());
         if absent_element.is_some() && !is_whole && !can_fill {
             return Err(refusal);
         }
-        let source = from.with_present(self.present.clone());
+        let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
         let job = Job::Objects(Box::new(ObjectJob { transfer, route }));
         Ok(Work { job, comparison: None })

@@ -8,6 +8,7 @@ use super::{Drawing, Sample, Sampler, elements_inside, stored_bytes};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::position;
 use crate::array::kept::Kept;
+use crate::array::listing::Listing;
 use crate::diagnostic::quantity::approximate;
 use crate::engine::progress::Silent;
 use crate::grid::{Grid, num_elements};
@@ -174,7 +175,7 @@ impl Sampler<'_> {
             let pass = FirstPass {
                 budget: self.budget,
                 interrupt: self.interrupt,
-                present: &there,
+                present: Some(&there),
                 lacks_chunks: sample.lacks_chunks,
                 surveyed: None,
                 progress: &Silent,
@@ -190,14 +191,15 @@ impl Sampler<'_> {
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
             passes += 1.0;
             let using = (self.budget, self.interrupt);
-            let chunks = Chunks { present: &there, are_all: sample.is_whole() };
+            let chunks = Chunks { present: Some(&there), are_all: sample.is_whole() };
             let begun = Instant::now();
             options.keep_bits =
                 Some(keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent)?);
             growing += begun.elapsed();
         }
         let settled = Settled { quantization: quantization.clone(), blocks: None };
-        let plan = self.plan(&sample.array, &options, &sample.present, Some(&settled))?;
+        let listing = Listing { present: sample.present.clone(), ..Listing::default() };
+        let plan = self.plan(&sample.array, &options, &listing, Some(&settled))?;
         let begun = Instant::now();
         let report = self.run(&plan, &sample.drawn)?;
         growing += begun.elapsed();
