@@ -14,7 +14,7 @@ use super::entry::{EntryKind, LinkTarget};
 use super::node::object_name;
 use super::{
     Abilities, Ahead, Depth, Entry, Found, Key, LocalStore, Log, Node, ObjectReader, ObjectWriter, Part,
-    Receipt, Room, Site, Store, StoreError,
+    Room, Site, Store, StoreError,
 };
 
 use part::FaultyPart;
@@ -285,7 +285,7 @@ impl Store for Faulty {
         self.inner.expect(soon);
     }
 
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         let half = || drop(self.inner.write(key, first_half(bytes)));
         let name = object_name(self.inner.name(), key);
         self.faults.call(Call::Write, &name, || self.inner.write(key, bytes), half)
@@ -306,7 +306,7 @@ impl Store for Faulty {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<(u64, Receipt)>, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let half = || {
             let mut bytes = Vec::new();
             if let Ok(Some(_)) = source.read(from, Part::Whole, most, &mut bytes) {
@@ -317,7 +317,7 @@ impl Store for Faulty {
         self.faults.call(Call::Copy, &name, || self.inner.copy_from(source, (from, to), most), half)
     }
 
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         let name = object_name(self.inner.name(), key);
         let half = || self.leave_half(key, bytes);
         self.faults.call(Call::Publish, &name, || self.inner.replace(key, bytes), half)
@@ -337,8 +337,8 @@ impl Store for Faulty {
         self.call(Call::Remove, key, || self.inner.remove(key))
     }
 
-    fn settle(&self, below: &Key<'_>, receipts: Vec<Receipt>) -> Result<(), StoreError> {
-        self.call(Call::Sync, below, || self.inner.settle(below, receipts))
+    fn settle(&self, below: &Key<'_>) -> Result<(), StoreError> {
+        self.call(Call::Sync, below, || self.inner.settle(below))
     }
 
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {

@@ -9,8 +9,8 @@ use super::entry::EntryKind;
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject};
 use super::{
-    Abilities, Asker, Depth, Entry, Found, Key, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Receipt,
-    Relation, Site, Spot, Store, StoreError,
+    Abilities, Asker, Depth, Entry, Found, Key, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Relation,
+    Site, Spot, Store, StoreError,
 };
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
@@ -153,10 +153,10 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         let object = Object::Whole(Arc::new(bytes.to_vec()));
         held(&self.objects).insert(key.as_str().to_owned(), object);
-        Ok(Receipt(()))
+        Ok(())
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
@@ -164,12 +164,12 @@ impl Store for MemoryStore {
         Ok(ObjectWriter::new(MemoryWriter { store: self.clone(), key, bytes: Vec::new() }))
     }
 
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         self.write(key, bytes)
     }
 
     fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(key, bytes).map(drop)
+        self.write(key, bytes)
     }
 
     fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
@@ -185,7 +185,7 @@ impl Store for MemoryStore {
         Ok(held(&self.objects).remove(key.as_str()).is_some())
     }
 
-    fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+    fn settle(&self, _below: &Key<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -311,10 +311,10 @@ impl WriteObject for MemoryWriter {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Receipt, StoreError> {
+    fn finish(self: Box<Self>) -> Result<(), StoreError> {
         let object = Object::Whole(Arc::new(self.bytes));
         held(&self.store.objects).insert(self.key.as_str().to_owned(), object);
-        Ok(Receipt(()))
+        Ok(())
     }
 }
 

@@ -121,7 +121,7 @@ pub trait Store: Debug + Send + Sync {
     fn expect(&self, _soon: &[(Key<'_>, Part)]) {}
 
     /// Writes a whole object.
-    fn write(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn write(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
         Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
     }
 
@@ -156,12 +156,12 @@ pub trait Store: Debug + Send + Sync {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<(u64, Receipt)>, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         copy_in_pieces(self, source, (from, to), most)
     }
 
     /// Writes a whole object, so that it is never seen in part. It is durable once the store is settled.
-    fn replace(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn replace(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
         Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
     }
 
@@ -194,8 +194,8 @@ pub trait Store: Debug + Send + Sync {
         true
     }
 
-    /// Makes all that the receipts are of durable, and with it whatever else was written below a key.
-    fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+    /// Makes all that was written below a key durable.
+    fn settle(&self, _below: &Key<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -342,10 +342,6 @@ pub struct Found {
     pub object_bytes: u64,
 }
 
-/// That a store has taken an object. It is durable once the store is [settled](Store::settle).
-#[derive(Debug)]
-pub struct Receipt(());
-
 /// How deep a listing goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
@@ -402,12 +398,12 @@ fn copy_in_pieces<S: Store + ?Sized>(
     source: &dyn Store,
     (from, to): (&Key<'_>, &Key<'_>),
     most: u64,
-) -> Result<Option<(u64, Receipt)>, StoreError> {
+) -> Result<Option<u64>, StoreError> {
     if source.abilities().is_remote && most <= MOST_AT_ONCE {
         let mut bytes = Vec::new();
         let found = source.read(from, Part::Whole, most, &mut bytes)?;
         let written = found.map(|_| destination.write(to, &bytes)).transpose()?;
-        return Ok(written.map(|receipt| (bytes.len() as u64, receipt)));
+        return Ok(written.map(|()| bytes.len() as u64));
     }
     let object = || node::object_name(source.name(), from);
     let Some(mut reader) = source.open(from, most)? else { return Ok(None) };
@@ -427,5 +423,5 @@ fn copy_in_pieces<S: Store + ?Sized>(
         writer.append(&piece[..count])?;
         copied += count as u64;
     }
-    Ok(Some((copied, writer.finish()?)))
+    writer.finish().map(|()| Some(copied))
 }

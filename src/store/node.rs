@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::entry::{EntryKind, FolderListing, LinkTarget};
 use super::local;
 use super::{
-    Abilities, Ahead, Depth, Entry, Key, LocalStore, Log, ObjectReader, ObjectWriter, Part, Receipt, Room,
-    Site, Store, StoreError,
+    Abilities, Ahead, Depth, Entry, Key, LocalStore, Log, ObjectReader, ObjectWriter, Part, Room, Site,
+    Store, StoreError,
 };
 
 /// Documents larger than this are not read: 64 MiB.
@@ -209,7 +209,7 @@ impl Node {
     }
 
     /// Writes a whole object in place.
-    pub fn write(&self, key: &str, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.store.write(&self.prefix.join(key)?, bytes)
     }
 
@@ -226,7 +226,7 @@ impl Node {
 
     /// Writes a whole object, so that it is never seen in part. It is durable once the node is synced.
     pub fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.store.replace(&self.prefix.join(key)?, bytes).map(drop)
+        self.store.replace(&self.prefix.join(key)?, bytes)
     }
 
     /// Copies an object of another node, by its key there, byte for byte (by reference where the store can) to a
@@ -240,8 +240,7 @@ impl Node {
         max_bytes: u64,
     ) -> Result<Option<u64>, StoreError> {
         let keys = (&source.prefix.join(from)?, &self.prefix.join(to)?);
-        let copied = self.store.copy_from(&*source.store, keys, max_bytes)?;
-        Ok(copied.map(|(bytes, _)| bytes))
+        self.store.copy_from(&*source.store, keys, max_bytes)
     }
 
     /// Removes an object; false where there is none.
@@ -261,7 +260,7 @@ impl Node {
 
     /// Makes all that was written to the node durable.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.store.settle(&self.prefix, Vec::new())
+        self.store.settle(&self.prefix)
     }
 
     /// Creates the node's folder; an error where something stands there.

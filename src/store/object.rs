@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{Receipt, StoreError};
+use super::StoreError;
 
 /// An object that a store has opened. It is read by many threads at once, but in order by one.
 ///
@@ -71,7 +71,7 @@ pub trait WriteObject: Debug + Send + Sync {
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
 
     /// Ends the object.
-    fn finish(self: Box<Self>) -> Result<Receipt, StoreError>;
+    fn finish(self: Box<Self>) -> Result<(), StoreError>;
 }
 
 /// An object that is written in order.
@@ -95,7 +95,7 @@ impl ObjectWriter {
     }
 
     /// Ends the object.
-    pub fn finish(self) -> Result<Receipt, StoreError> {
+    pub fn finish(self) -> Result<(), StoreError> {
         self.0.finish()
     }
 }

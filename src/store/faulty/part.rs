@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Call, Faults, Heard, first_half};
 use crate::store::object::{ReadObject, WriteObject};
 use crate::store::{
-    Asker, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Receipt, Relation, Site, Spot, StoreError,
+    Asker, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Relation, Site, Spot, StoreError,
 };
 
 /// An object, a log or a site of which calls fail.
@@ -58,10 +58,10 @@ impl WriteObject for FaultyPart<Option<ObjectWriter>> {
         self.write(bytes, ObjectWriter::write_at_start)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Receipt, StoreError> {
+    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
         let inner = self.inner.take();
         let name = std::mem::take(&mut self.name);
-        let whole = || inner.map_or(Ok(Receipt(())), ObjectWriter::finish);
+        let whole = || inner.map_or(Ok(()), ObjectWriter::finish);
         self.faults.call(Call::Write, &name, whole, || ())
     }
 }

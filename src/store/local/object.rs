@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::io_error;
+use crate::store::StoreError;
 use crate::store::object::{ReadObject, WriteObject};
-use crate::store::{Receipt, StoreError};
 
 /// An open file that is read in parts.
 #[derive(Debug)]
@@ -53,8 +53,8 @@ impl WriteObject for FileWriter {
         write_all(&mut self.file, bytes, &self.path)
     }
 
-    fn finish(self: Box<Self>) -> Result<Receipt, StoreError> {
-        Ok(Receipt(()))
+    fn finish(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 

@@ -19,8 +19,8 @@ use super::site::LocalSite;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
-    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Receipt, Room, Site,
-    Store, StoreError,
+    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Room, Site, Store,
+    StoreError,
 };
 
 /// A store in a local folder, which need not be there yet.
@@ -282,10 +282,9 @@ impl Store for LocalStore {
         Ok(Some(LinkTarget { is_folder: target.is_dir(), is_inside: target.starts_with(root) }))
     }
 
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.path(key);
-        write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)?;
-        Ok(Receipt(()))
+        write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
@@ -303,7 +302,7 @@ impl Store for LocalStore {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<(u64, Receipt)>, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let Some(local) = source.as_local() else {
             return crate::store::copy_in_pieces(self, source, (from, to), most);
         };
@@ -318,16 +317,14 @@ impl Store for LocalStore {
         let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
         let copied = copy(&mut reader, &mut writer, length).map_err(io_error("copy", &from))?;
         if copied == length {
-            Ok(Some((copied, Receipt(()))))
+            Ok(Some(copied))
         } else {
             Err(io_error("copy", &from)(io::Error::other(format!("{copied} of {length} bytes were copied"))))
         }
     }
 
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
-        let path = self.path(key);
-        self.put(&path, bytes, false)?;
-        Ok(Receipt(()))
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+        self.put(&self.path(key), bytes, false).map(drop)
     }
 
     /// Writes the object under a temporary name beside it, syncs it, and renames it into place.
@@ -354,14 +351,14 @@ impl Store for LocalStore {
 
     /// Makes all that was written to the file system durable; where that cannot be asked for at once, each file below.
     #[cfg(target_os = "linux")]
-    fn settle(&self, below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+    fn settle(&self, below: &Key<'_>) -> Result<(), StoreError> {
         let path = self.path(below);
         let folder = File::open(&path).map_err(io_error("open", &path))?;
         rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &path)(e.into()))
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn settle(&self, below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+    fn settle(&self, below: &Key<'_>) -> Result<(), StoreError> {
         tree::sync_below(&self.path(below)).map(drop)
     }
 

@@ -12,7 +12,7 @@ use super::client::{Client, Wanted};
 use super::explain::Attempt;
 use super::transport::{Answer, Request};
 use super::upload::{ANSWER, element, with_body};
-use crate::store::{Key, Part, Receipt, StoreError, copy_in_pieces};
+use crate::store::{Key, Part, StoreError, copy_in_pieces};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.
 const MOST_COPIED: u64 = 5_000_000_000;
@@ -51,7 +51,7 @@ impl RemoteStore {
         source: &RemoteStore,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<(u64, Receipt)>, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         source.writes.finish_of(self.runtime()?, &source.whole_key(from))?;
         let Some(bytes) = source.size_among_others(from)? else { return Ok(None) };
         if bytes > most {
@@ -68,7 +68,7 @@ impl RemoteStore {
             (copies, is_copied) = self.server_copies(&copy)?;
         }
         if is_copied {
-            return Ok(Some((bytes, Receipt(()))));
+            return Ok(Some(bytes));
         }
         if !copies && bytes > MOST_RELAYED {
             return copy_in_pieces(self, source, (from, to), most);
@@ -77,7 +77,7 @@ impl RemoteStore {
         self.writes.begin(self.runtime()?, &key, here, async move {
             if copies { copy.run().await } else { copy.relay().await }
         })?;
-        Ok(Some((bytes, Receipt(()))))
+        Ok(Some(bytes))
     }
 
     /// Whether the server copies objects, and whether it has copied this one: the first that is asked for tells, and others

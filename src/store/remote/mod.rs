@@ -55,8 +55,8 @@ use writes::Writes;
 use super::entry::EntryKind;
 use super::node::object_name;
 use super::{
-    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Receipt, RemoteOptions,
-    Store, StoreError,
+    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, RemoteOptions, Store,
+    StoreError,
 };
 
 /// How often an object is asked to be made that the store refuses and does not have.
@@ -420,7 +420,7 @@ impl Store for RemoteStore {
     }
 
     /// The request goes on while the next object is made; it is acknowledged when the store is settled.
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         let mut writer = self.writer(key)?;
         writer.append(bytes)?;
         writer.finish()
@@ -458,7 +458,7 @@ impl Store for RemoteStore {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<(u64, Receipt)>, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         match source.as_remote().filter(|source| self.may_copy_from(source)) {
             Some(source) => self.copy_inside(source, (from, to), most),
             None => super::copy_in_pieces(self, source, (from, to), most),
@@ -470,7 +470,7 @@ impl Store for RemoteStore {
     }
 
     /// Objects are never seen in part.
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         self.write(key, bytes)
     }
 
@@ -518,7 +518,7 @@ impl Store for RemoteStore {
         self.writes.are_done(writes)
     }
 
-    fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+    fn settle(&self, _below: &Key<'_>) -> Result<(), StoreError> {
         self.writes.finish(self.runtime()?)
     }
 

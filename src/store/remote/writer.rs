@@ -13,8 +13,8 @@ use super::reader::io;
 use super::runtime::runtime;
 use super::upload::Upload;
 use super::writes::Writes;
+use crate::store::StoreError;
 use crate::store::object::WriteObject;
-use crate::store::{Receipt, StoreError};
 
 /// Objects of more bytes are written in parts of so many.
 const PART: usize = 8 << 20;
@@ -140,18 +140,16 @@ impl WriteObject for RemoteWriter {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Receipt, StoreError> {
+    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
         if self.upload.is_some() || !self.next.is_empty() {
-            self.end_upload()?;
-            return Ok(Receipt(()));
+            return self.end_upload();
         }
         let runtime = runtime().map_err(|source| io("reach", &self.object, source))?;
         let (client, bytes) = (self.client.clone(), std::mem::take(&mut self.first));
         let (key, object) = (self.key.clone(), self.object.clone());
         self.writes.begin(runtime, &self.key, bytes.len() as u64, async move {
             client.put((&key, &object), bytes).await
-        })?;
-        Ok(Receipt(()))
+        })
     }
 }
 

@@ -14,8 +14,8 @@ use crate::store::entry::EntryKind;
 use crate::store::local::LocalSite;
 use crate::store::node::object_name;
 use crate::store::{
-    Abilities, Depth, Entry, Found, Key, LocalStore, Log, Node, ObjectReader, ObjectWriter, Part, Receipt,
-    Relation, Room, Site, Spot, Store, StoreError,
+    Abilities, Depth, Entry, Found, Key, LocalStore, Log, Node, ObjectReader, ObjectWriter, Part, Relation,
+    Room, Site, Spot, Store, StoreError,
 };
 
 /// The file in the folder beside the place.
@@ -209,12 +209,11 @@ impl Store for StagedZip {
         Ok(())
     }
 
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         if is_of_the_run(key) {
             return self.folder().write(key, bytes);
         }
-        self.writer()?.put(key, bytes)?;
-        Ok(Receipt(()))
+        self.writer()?.put(key, bytes)
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
@@ -229,7 +228,7 @@ impl Store for StagedZip {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<(u64, Receipt)>, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         if is_of_the_run(to) {
             return self.folder().copy_from(source, (from, to), most);
         }
@@ -240,16 +239,16 @@ impl Store for StagedZip {
         if reader.length() > most {
             return Err(StoreError::TooLarge { object: object(), found: reader.length(), bound: most });
         }
-        Ok(Some((copy(&*StagedZip::writer(self)?, to, reader)?, Receipt(()))))
+        Ok(Some(copy(&*StagedZip::writer(self)?, to, reader)?))
     }
 
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<Receipt, StoreError> {
+    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         self.write(key, bytes)
     }
 
     /// It is durable when the file has its place.
     fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(key, bytes).map(drop)
+        self.write(key, bytes)
     }
 
     fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
@@ -261,7 +260,7 @@ impl Store for StagedZip {
     }
 
     /// Until it has its place nothing of it is worth keeping.
-    fn settle(&self, _below: &Key<'_>, _receipts: Vec<Receipt>) -> Result<(), StoreError> {
+    fn settle(&self, _below: &Key<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 

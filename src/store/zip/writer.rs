@@ -14,7 +14,7 @@ use super::archive::Archive;
 use super::directory::Directory;
 use super::format::{local_header, write_directory};
 use crate::store::local::io_error;
-use crate::store::{Key, ObjectReader, Receipt, Store, StoreError, WriteObject};
+use crate::store::{Key, ObjectReader, Store, StoreError, WriteObject};
 
 /// Objects of unknown size are kept in memory up to so many bytes, and beyond that in a file of their own.
 const MOST_HELD: usize = 1 << 20;
@@ -256,18 +256,16 @@ impl WriteObject for MemberWriter {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Receipt, StoreError> {
+    fn finish(self: Box<Self>) -> Result<(), StoreError> {
         let Some(spool) = &self.spool else {
-            self.zip.put(&self.key, &self.held)?;
-            return Ok(Receipt(()));
+            return self.zip.put(&self.key, &self.held);
         };
         let mut place = 0;
         self.zip.put_pieces(&self.key, spool.bytes, |piece| {
             spool.file.read_exact_at(piece, place).map_err(io_error("read", &spool.path))?;
             place += piece.len() as u64;
             Ok(piece.len())
-        })?;
-        Ok(Receipt(()))
+        })
     }
 }
 
