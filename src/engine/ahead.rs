@@ -250,7 +250,7 @@ mod tests {
 
     use super::*;
     use crate::store::MemoryStore;
-    use crate::store::faulty::{Faults, Heard};
+    use crate::store::tests::faulty::{Faults, Heard};
 
     /// Units that read an object of ten bytes each, and every fourth one that all share.
     struct Tens(Node);

@@ -5,8 +5,6 @@
 mod copied_documents;
 mod entry;
 mod error;
-#[cfg(test)]
-pub(crate) mod faulty;
 pub mod file;
 pub mod file_format;
 mod key;
@@ -26,7 +24,7 @@ mod remote_options;
 mod site;
 mod sorted_keys;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod zip;
 
 use std::fmt::Debug;

@@ -1,11 +1,13 @@
 //! What every store does alike.
 
+pub(crate) mod faulty;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::faulty::Faults;
 use super::log::NOBODY;
 use super::*;
+use faulty::Faults;
 
 /// An empty node of each kind of store, and the folder that one of them needs.
 fn nodes() -> (tempfile::TempDir, [Node; 4]) {

@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
     use crate::store::MemoryStore;
-    use crate::store::faulty::{Call, Failure, Faults};
+    use crate::store::tests::faulty::{Call, Failure, Faults};
 
     #[test]
     fn receipts_are_listed_with_their_texts() {

@@ -141,7 +141,7 @@ fn other_plan_and_other_run_are_refused() {
 
 #[test]
 fn line_that_cannot_be_written_leaves_whole_lines() {
-    use crate::store::faulty::{Call, Failure, Faults};
+    use crate::store::tests::faulty::{Call, Failure, Faults};
     let (_folder, node) = folder();
     // Beginning makes, locks, empties and heads the log: the next line is its third write.
     let faults = Faults::new([(4, Failure::ShortWrite)]);
@@ -192,7 +192,7 @@ fn journal_of_a_part_leaves_nothing_but_its_units_to_do() {
 
 #[test]
 fn part_that_two_do_at_once_where_nothing_is_locked_is_noted_by_each_for_itself() {
-    use crate::store::faulty::{Call, Failure, Faults};
+    use crate::store::tests::faulty::{Call, Failure, Faults};
     let (_folder, node) = folder();
     let unlocked = |node: &Node| Faults::of_kind(Call::Lock, Failure::Unsupported).wrap(node);
     let first = open_part(&unlocked(&node), 0..9).unwrap();

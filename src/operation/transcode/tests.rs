@@ -27,7 +27,7 @@ use crate::operation::options::{
     ChangeOptions, CommonOptions, Compression, QuantizeOptions, RunOptions, ShapeRequest, ShardRequest,
     TranscodeOptions,
 };
-use crate::store::faulty::{Call, Failure, Faults};
+use crate::store::tests::faulty::{Call, Failure, Faults};
 use crate::store::{MemoryStore, Node, Spot, ZipStore};
 
 /// Objects by key.

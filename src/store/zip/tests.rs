@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use self::builder::{Member, end_record, zip, zip_with};
-use crate::store::faulty::{Faults, Heard};
+use crate::store::tests::faulty::{Faults, Heard};
 use crate::store::{Ahead, Depth, EntryKind, Key, MemoryStore, Node, Part, Store, StoreError, ZipStore};
 
 #[path = "../../../tests/support/zip.rs"]

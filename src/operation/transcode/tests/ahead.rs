@@ -12,7 +12,7 @@ use crate::array::interrupt::Interrupt;
 use crate::engine::progress::{Progress, Silent};
 use crate::metadata::json::Json;
 use crate::operation::options::{ShardRequest, TranscodeOptions};
-use crate::store::faulty::{Faults, Heard};
+use crate::store::tests::faulty::{Faults, Heard};
 use crate::store::{Ahead, Part};
 
 /// Carries out a change of an array whose store wants to hear what will be read: whatever is read of a chunk was told of before

@@ -25,7 +25,7 @@ use crate::operation::transcode::site::Site;
 use crate::operation::transcode::transcode;
 use crate::operation::transcode::tree::Source;
 use crate::store::Key;
-use crate::store::faulty::{Failure, Faults};
+use crate::store::tests::faulty::{Failure, Faults};
 
 /// A run of one of some passes.
 struct Run<'a> {

@@ -11,7 +11,7 @@ use crate::engine::progress::Silent;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
 use crate::operation::transcode_result::TranscodeResult;
-use crate::store::faulty::{Call, Failure, Faults};
+use crate::store::tests::faulty::{Call, Failure, Faults};
 
 const KINDS: [Kind; 2] = [Kind::Local, Kind::Memory];
 

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
-use super::entry::{EntryKind, LinkTarget};
-use super::node::object_name;
-use super::{
+use crate::store::entry::{EntryKind, LinkTarget};
+use crate::store::node::object_name;
+use crate::store::{
     Abilities, Ahead, Depth, Entry, Found, Key, LocalStore, Log, Node, ObjectReader, ObjectWriter, Part,
     Room, Site, Store, StoreError,
 };
