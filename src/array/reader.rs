@@ -9,10 +9,10 @@ use super::kept::thread_time;
 use super::stored::{StoredArray, subchunk_start};
 use super::subchunks::{OpenedShard, SubchunkSource};
 use crate::codec::chain::{OfShape, Workspace};
-use crate::codec::region::{advance, as_index, unravel};
+use crate::codec::region::{advance, as_index, ravel, unravel};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
 use crate::element::NumberType;
-use crate::grid::Region;
+use crate::grid::{Region, cells};
 use crate::kernel::ElementFault;
 
 /// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
@@ -215,15 +215,11 @@ impl OpenedObject<'_> {
             Some(shard) => shard.layout.subchunk_grid_shape(),
             None => vec![1; self.start.len()],
         };
-        let mut place = vec![0; grid.len()];
-        loop {
-            if self.subchunk(&place).num_elements() > 0 {
-                visit(&place)?;
-            }
-            if !advance(&mut place, &grid) {
-                return Ok(());
-            }
-        }
+        let mut places = cells(&vec![0; grid.len()], &grid);
+        places.try_for_each(|place| match self.subchunk(&place).num_elements() {
+            0 => Ok(()),
+            _ => visit(&place),
+        })
     }
 
     /// The unit at a place, cut at the edge of the array.
@@ -318,20 +314,19 @@ fn elements<'b>(
 /// Keeps the box of shape `kept` at `first` of an array of `shape`, in place: no row moves towards the end.
 fn crop(bytes: &mut Vec<u8>, shape: &[u64], (first, kept): (&[u64], &[u64]), element_size: usize) {
     let row = as_index(kept.last().copied().unwrap_or(1)) * element_size;
-    let mut indices = vec![0; kept.len().saturating_sub(1)];
+    let mut indices = vec![0; kept.len()];
+    let outer = kept.len().saturating_sub(1);
+    let origin = ravel(first, shape);
     let mut to = 0;
     if kept.contains(&0) {
         bytes.clear();
         return;
     }
     loop {
-        let from = shape.iter().enumerate().fold(0, |offset, (dimension, length)| {
-            let index = indices.get(dimension).copied().unwrap_or(0) + first[dimension];
-            offset * as_index(*length) + as_index(index)
-        });
-        bytes.copy_within(from * element_size..from * element_size + row, to);
+        let from = as_index(origin + ravel(&indices, shape)) * element_size;
+        bytes.copy_within(from..from + row, to);
         to += row;
-        if !advance(&mut indices, kept) {
+        if !advance(&mut indices[..outer], kept) {
             break;
         }
     }

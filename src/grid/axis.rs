@@ -140,3 +140,60 @@ impl Axis {
         self.runs[after.saturating_sub(1)]
     }
 }
+
+/// The lengths that a chunk may have along one dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lengths {
+    /// Any from 1 up to this one; at least 1 is taken.
+    UpTo(u64),
+    /// Those that divide this one, which is not 0.
+    Dividing(u64),
+}
+
+/// Lengths of which the product is at most `limit`, or 1 each where that is 0: whole dimensions first from the last.
+///
+/// The first dimension that does not fit whole is cut into pieces as equal as may be. Where all lengths are `UpTo`, the
+/// product is that of whole dimensions, or more than half of `limit`.
+pub fn fit(dimensions: &[Lengths], limit: u64) -> Vec<u64> {
+    let mut left = limit.max(1);
+    let mut lengths: Vec<u64> = dimensions
+        .iter()
+        .rev()
+        .map(|lengths| {
+            let length = lengths.longest(left);
+            left /= length;
+            length
+        })
+        .collect();
+    lengths.reverse();
+    lengths
+}
+
+impl Lengths {
+    /// The length to take where `most`, which is not 0, must not be exceeded.
+    fn longest(self, most: u64) -> u64 {
+        match self {
+            Lengths::UpTo(whole) | Lengths::Dividing(whole) if whole <= most => whole.max(1),
+            Lengths::UpTo(whole) => whole.div_ceil(whole.div_ceil(most)),
+            Lengths::Dividing(whole) => greatest_divisor(whole, most),
+        }
+    }
+}
+
+/// The greatest divisor of `whole` that is at most `most`; of numbers above 2^40 the greatest that is soon found.
+fn greatest_divisor(whole: u64, most: u64) -> u64 {
+    const MOST_TRIED: u64 = 1 << 20;
+    let small = (1..=MOST_TRIED).take_while(|small| *small <= whole / small);
+    let pairs = small.filter(|small| whole.is_multiple_of(*small)).flat_map(|small| [small, whole / small]);
+    pairs.filter(|divisor| *divisor <= most).max().unwrap_or(1)
+}
+
+/// The greatest common divisor.
+pub fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The least common multiple; `None` where it does not fit.
+pub fn lcm(a: u64, b: u64) -> Option<u64> {
+    (a / gcd(a, b).max(1)).checked_mul(b)
+}

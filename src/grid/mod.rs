@@ -5,39 +5,25 @@
 //! shape that its grid gives it (zarr-extensions, `chunk-grids/rectilinear`; Zarr v3 core, regular grid).
 
 mod axis;
-mod divisor;
-mod fit;
-mod part;
-mod shape;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub use axis::Axis;
-pub use divisor::{gcd, lcm};
-pub use fit::{Lengths, fit};
-pub use part::PartOf;
-pub use shape::{MAX_RANK, num_elements};
+pub use axis::{Axis, Lengths, fit, gcd, lcm};
 
-/// The chunk grid of an array of known shape.
+/// The most dimensions of an array (as numpy has).
+pub const MAX_RANK: usize = 64;
+
+/// The chunk grid of an array of known shape. A copy shares what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Grid {
-    /// Every chunk has the same shape.
-    Regular {
-        /// Elements of the array along each dimension.
-        array_shape: Vec<u64>,
-        /// Elements of a chunk along each dimension, none of them 0.
-        chunk_shape: Vec<u64>,
-    },
-    /// Chunks are of more than one length along some dimension. A copy shares what it holds.
-    Rectilinear {
-        /// Where chunks begin along each dimension.
-        axes: Arc<[Axis]>,
-        /// The shape of a chunk that no other exceeds along any dimension. It need not be the shape of any.
-        largest: Vec<u64>,
-    },
+pub struct Grid {
+    axes: Arc<[Axis]>,
+    /// The shape of a chunk that no other exceeds along any dimension.
+    largest: Vec<u64>,
+    /// Whether that is the shape of every chunk.
+    is_regular: bool,
 }
 
 /// A box of an array.
@@ -75,92 +61,79 @@ impl Region {
     }
 }
 
+/// Where a part lies in the array that it is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartOf {
+    /// The indices of its first chunk.
+    pub first_chunk: Vec<u64>,
+    /// The first element of that chunk.
+    pub start: Vec<u64>,
+    /// Along which dimensions its end cuts chunks that hold more of the whole.
+    pub cuts: Vec<bool>,
+}
+
 impl Grid {
     /// The regular grid of chunks of `chunk_shape`, no length of which is 0.
     pub fn regular(array_shape: &[u64], chunk_shape: &[u64]) -> Self {
-        Grid::Regular { array_shape: array_shape.to_vec(), chunk_shape: chunk_shape.to_vec() }
+        let axes = array_shape.iter().zip(chunk_shape);
+        Self::of_axes(axes.map(|(length, chunk)| Axis::new(*length, [(*chunk, u64::MAX)])).collect())
     }
 
     /// The grid of these axes; where every chunk has the same length along each, that is a regular one.
     pub fn of_axes(axes: Vec<Axis>) -> Self {
         let largest = axes.iter().map(Axis::longest).collect();
-        if axes.iter().all(Axis::is_uniform) {
-            let array_shape = axes.iter().map(Axis::length).collect();
-            return Grid::Regular { array_shape, chunk_shape: largest };
-        }
-        Grid::Rectilinear { axes: axes.into(), largest }
+        let is_regular = axes.iter().all(Axis::is_uniform);
+        Grid { axes: axes.into(), largest, is_regular }
     }
 
     /// Some chunks of the grid, `counts` along each dimension from `first` on, as the grid of an array of this shape, which
     /// begins where they do.
     #[must_use]
     pub fn part(&self, first: &[u64], counts: &[u64], shape: &[u64]) -> Self {
-        match self {
-            Grid::Regular { chunk_shape, .. } => Self::regular(shape, chunk_shape),
-            // Whoever knows the grid knows how large its chunks are at most: that stays, whichever are left.
-            Grid::Rectilinear { axes, largest } => {
-                let chunks = axes.iter().zip(first.iter().zip(counts).zip(shape));
-                let axes = chunks.map(|(axis, ((first, count), length))| axis.part(*first, *count, *length));
-                Grid::Rectilinear { axes: axes.collect(), largest: largest.clone() }
-            }
+        if self.is_regular {
+            return Self::regular(shape, &self.largest);
         }
+        let chunks = self.axes.iter().zip(first.iter().zip(counts).zip(shape));
+        let axes = chunks.map(|(axis, ((first, count), length))| axis.part(*first, *count, *length));
+        // Whoever knows the grid knows how large its chunks are at most: that stays, whichever are left.
+        Grid { axes: axes.collect(), largest: self.largest.clone(), is_regular: false }
     }
 
-    /// Chunks along each dimension.
+    /// The chunks along each dimension.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// How many chunks there are along each dimension.
     pub fn counts(&self) -> Vec<u64> {
-        match self {
-            Grid::Regular { array_shape, chunk_shape } => array_shape
-                .iter()
-                .zip(chunk_shape)
-                .map(|(&size, &chunk)| size.div_ceil(chunk.max(1)))
-                .collect(),
-            Grid::Rectilinear { axes, .. } => axes.iter().map(Axis::count).collect(),
-        }
+        self.axes.iter().map(Axis::count).collect()
     }
 
     /// The shape of a chunk that no other exceeds along any dimension: that of every chunk of a regular grid.
     pub fn largest(&self) -> &[u64] {
-        match self {
-            Grid::Regular { chunk_shape, .. } => chunk_shape,
-            Grid::Rectilinear { largest, .. } => largest,
-        }
+        &self.largest
     }
 
     /// The shape of every chunk, where all have the same.
     pub fn uniform(&self) -> Option<&[u64]> {
-        match self {
-            Grid::Regular { chunk_shape, .. } => Some(chunk_shape),
-            Grid::Rectilinear { .. } => None,
-        }
+        self.is_regular.then_some(&self.largest)
     }
 
     /// The index along a dimension of the chunk that holds an element.
     pub fn chunk_of(&self, dimension: usize, element: u64) -> u64 {
-        match self {
-            Grid::Regular { chunk_shape, .. } => element / chunk_shape[dimension].max(1),
-            Grid::Rectilinear { axes, .. } => axes[dimension].chunk_of(element),
-        }
+        self.axes[dimension].chunk_of(element)
     }
 
     /// The first element of the chunk at `indices`.
     pub fn start_of(&self, indices: &[u64]) -> Vec<u64> {
-        match self {
-            Grid::Regular { chunk_shape, .. } => {
-                indices.iter().zip(chunk_shape).map(|(index, length)| index * length).collect()
-            }
-            Grid::Rectilinear { axes, .. } => {
-                axes.iter().zip(indices).map(|(axis, index)| axis.start_of(*index)).collect()
-            }
-        }
+        self.axes.iter().zip(indices).map(|(axis, index)| axis.start_of(*index)).collect()
     }
 
     /// The shape of the chunk at `indices`, as it is stored.
     pub fn shape_of(&self, indices: &[u64]) -> Cow<'_, [u64]> {
-        match self {
-            Grid::Regular { chunk_shape, .. } => Cow::Borrowed(chunk_shape),
-            Grid::Rectilinear { axes, .. } => {
-                axes.iter().zip(indices).map(|(axis, index)| axis.length_of(*index)).collect()
-            }
+        match self.uniform() {
+            Some(shape) => Cow::Borrowed(shape),
+            None => self.axes.iter().zip(indices).map(|(axis, index)| axis.length_of(*index)).collect(),
         }
     }
 
@@ -172,28 +145,34 @@ impl Grid {
     /// The chunks that overlap the elements from `start` up to `end`, which lie inside the array: the indices of the
     /// first, and how many there are along each dimension.
     pub fn chunks_in(&self, start: &[u64], end: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        match self {
-            Grid::Regular { chunk_shape, .. } => chunks_of_shape(chunk_shape, start, end),
-            Grid::Rectilinear { axes, .. } => axes
-                .iter()
-                .zip(start.iter().zip(end))
-                .map(|(axis, (start, end))| axis.chunks_in(*start, *end))
-                .unzip(),
-        }
+        let elements = self.axes.iter().zip(start.iter().zip(end));
+        elements.map(|(axis, (start, end))| axis.chunks_in(*start, *end)).unzip()
     }
 
     /// Whether chunks at the same indices are the same box of an array, in both grids.
     pub fn has_chunks_of(&self, other: &Grid) -> bool {
-        match (self, other) {
-            (Grid::Regular { chunk_shape: one, .. }, Grid::Regular { chunk_shape: two, .. }) => one == two,
-            (Grid::Rectilinear { axes: one, .. }, Grid::Rectilinear { axes: two, .. }) => one == two,
-            (Grid::Regular { chunk_shape, .. }, Grid::Rectilinear { axes, .. })
-            | (Grid::Rectilinear { axes, .. }, Grid::Regular { chunk_shape, .. }) => {
-                let is_same = |(axis, length): (&Axis, &u64)| axis.is_uniform() && axis.longest() == *length;
-                axes.iter().zip(chunk_shape).all(is_same)
-            }
-        }
+        let is_same = |(one, two): (&Axis, &Axis)| {
+            one == two || (one.is_uniform() && two.is_uniform() && one.longest() == two.longest())
+        };
+        self.axes.len() == other.axes.len() && self.axes.iter().zip(&*other.axes).all(is_same)
     }
+}
+
+/// The positions of a box of a grid in C order: `counts` along each dimension from `first` on.
+pub(crate) fn cells(first: &[u64], counts: &[u64]) -> impl Iterator<Item = Vec<u64>> + use<> {
+    let (first, counts) = (first.to_vec(), counts.to_vec());
+    let begin = (!counts.contains(&0)).then(|| first.clone());
+    std::iter::successors(begin, move |cell| {
+        let mut next = cell.clone();
+        for dimension in (0..next.len()).rev() {
+            next[dimension] += 1;
+            if next[dimension] - first[dimension] < counts[dimension] {
+                return Some(next);
+            }
+            next[dimension] = first[dimension];
+        }
+        None
+    })
 }
 
 /// The chunks of this shape that overlap the elements from `start` up to `end`: the indices of the first, and how many
@@ -203,4 +182,12 @@ pub fn chunks_of_shape(chunk_shape: &[u64], start: &[u64], end: &[u64]) -> (Vec<
     let counts = end.iter().zip(chunk_shape).zip(&first);
     let counts = counts.map(|((end, length), first)| end.div_ceil(*length) - first).collect();
     (first, counts)
+}
+
+/// The product of a shape; `None` where it does not fit into 64 bits (a zero anywhere makes it 0).
+pub fn num_elements(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1_u64, |product, &size| product.checked_mul(size))
 }

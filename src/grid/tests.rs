@@ -80,6 +80,25 @@ fn grid_goes_by_its_axes() {
 }
 
 #[test]
+fn cells_are_all_positions_of_a_box_in_order() {
+    let of = |first: &[u64], counts: &[u64]| cells(first, counts).collect::<Vec<_>>();
+    assert_eq!(of(&[3, 5], &[2, 2]), [[3, 5], [3, 6], [4, 5], [4, 6]]);
+    assert_eq!(of(&[], &[]), [Vec::<u64>::new()]);
+    assert!(of(&[3, 5, 7], &[2, 0, 1]).is_empty());
+    assert_eq!(of(&[7], &[1]), [[7]]);
+}
+
+#[test]
+fn part_of_a_grid_begins_where_its_first_chunk_does() {
+    let regular = Grid::regular(&[10, 8], &[3, 4]);
+    assert_eq!(regular.part(&[1, 0], &[2, 1], &[5, 4]), Grid::regular(&[5, 4], &[3, 4]));
+    let grid = Grid::of_axes(vec![Axis::new(10, [(3, 1), (7, 1)])]);
+    let part = grid.part(&[0], &[1], &[3]);
+    assert_eq!((part.counts(), part.largest(), part.uniform()), (vec![1], [7].as_slice(), None));
+    assert!(part.has_chunks_of(&Grid::regular(&[3], &[3])) && !part.has_chunks_of(&grid));
+}
+
+#[test]
 fn claims_of_any_size_are_cheap() {
     let axis = Axis::new(1 << 40, [(1, 1 << 39), (2, u64::MAX), (3, u64::MAX)]);
     assert_eq!((axis.count(), axis.runs()), ((1 << 39) + (1 << 38), 2));
@@ -99,4 +118,78 @@ fn regions_have_their_overlap_in_common() {
     let other = Region { start: vec![4, 0], shape: vec![4, 3] };
     assert_eq!(region.common(&other), Some(Region { start: vec![4, 2], shape: vec![2, 1] }));
     assert_eq!(region.common(&Region { start: vec![6, 0], shape: vec![4, 3] }), None);
+}
+
+fn up_to(shape: &[u64]) -> Vec<Lengths> {
+    shape.iter().map(|length| Lengths::UpTo(*length)).collect()
+}
+
+#[test]
+fn whole_dimensions_come_first_from_the_last() {
+    let cases: [(&[u64], u64, &[u64]); 8] = [
+        (&[365, 721, 1440], 262_144, &[1, 181, 1440]),
+        (&[365, 721, 1440], 1000, &[1, 1, 720]),
+        (&[10, 20], 1000, &[10, 20]),
+        (&[10, 20], 0, &[1, 1]),
+        (&[0, 180, 360], 1 << 20, &[1, 180, 360]),
+        (&[], 7, &[]),
+        (&[u64::MAX, u64::MAX], 1 << 20, &[1, 1 << 20]),
+        (&[3, u64::MAX], u64::MAX, &[1, u64::MAX]),
+    ];
+    for (shape, limit, expected) in cases {
+        assert_eq!(fit(&up_to(shape), limit), expected, "{shape:?} {limit}");
+    }
+}
+
+#[test]
+fn divisors_are_taken_where_they_must_be() {
+    let of = |wholes: &[u64], limit| {
+        fit(&wholes.iter().map(|whole| Lengths::Dividing(*whole)).collect::<Vec<_>>(), limit)
+    };
+    assert_eq!(of(&[64, 64, 1801], 1000), [8, 64, 1]);
+    assert_eq!(of(&[512, 512], 1000), [1, 512]);
+    assert_eq!(of(&[1000], 600), [500]);
+    assert_eq!(of(&[u64::MAX], 10), [5]);
+    assert_eq!(of(&[18_446_744_073_709_551_557], 1 << 40), [1]);
+}
+
+fn any_length() -> impl Strategy<Value = u64> {
+    prop_oneof![0_u64..40, 0_u64..5000, any::<u64>()]
+}
+
+proptest! {
+    #[test]
+    fn product_is_near_the_limit_and_never_above(
+        shape in proptest::collection::vec(any_length(), 0..6),
+        limit in any_length(),
+    ) {
+        let found = fit(&up_to(&shape), limit);
+        prop_assert_eq!(found.len(), shape.len());
+        prop_assert!(found.iter().all(|length| *length > 0));
+        prop_assert!(found.iter().zip(&shape).all(|(length, axis)| *length <= (*axis).max(1)));
+        let product = found.iter().map(|length| u128::from(*length)).product::<u128>();
+        let limit = u128::from(limit.max(1));
+        prop_assert!(product <= limit);
+        let is_whole = found.iter().zip(&shape).all(|(length, axis)| *length == (*axis).max(1));
+        prop_assert!(is_whole || product * 2 > limit, "{:?} {:?} {}", found, shape, limit);
+        prop_assert_eq!(fit(&up_to(&shape), limit.try_into().unwrap()), found);
+    }
+
+    #[test]
+    fn divisors_divide(
+        wholes in proptest::collection::vec(prop_oneof![1_u64..5000, 1_u64..1 << 38], 0..5),
+        limit in any_length(),
+    ) {
+        let dimensions: Vec<Lengths> = wholes.iter().map(|whole| Lengths::Dividing(*whole)).collect();
+        let found = fit(&dimensions, limit);
+        prop_assert!(found.iter().zip(&wholes).all(|(length, whole)| *length > 0 && whole % length == 0));
+        let product = found.iter().map(|length| u128::from(*length)).product::<u128>();
+        prop_assert!(product <= u128::from(limit.max(1)));
+    }
+
+    #[test]
+    fn divisor_is_the_greatest(whole in 1_u64..3000, most in 1_u64..3000) {
+        let expected = (1..=most).rev().find(|length| whole % length == 0);
+        prop_assert_eq!(fit(&[Lengths::Dividing(whole)], most), Vec::from_iter(expected));
+    }
 }

@@ -37,16 +37,8 @@ impl EdgeLengths {
 pub(super) fn chunk_shapes(grid: &Grid) -> Json {
     // Along a dimension without elements there is no chunk, and the grid has one all the same.
     let run = |(length, count): (u64, u64)| Json::from(vec![length, count.max(1)]);
-    let dimensions: Vec<Json> = match grid {
-        Grid::Regular { chunk_shape, .. } => {
-            let runs = chunk_shape.iter().zip(grid.counts());
-            runs.map(|(length, count)| Json::Array(vec![run((*length, count))])).collect()
-        }
-        Grid::Rectilinear { axes, .. } => {
-            axes.iter().map(|axis| Json::Array(axis.runs_of_chunks().map(run).collect())).collect()
-        }
-    };
-    Json::Array(dimensions)
+    let dimensions = grid.axes().iter().map(|axis| Json::Array(axis.runs_of_chunks().map(run).collect()));
+    Json::Array(dimensions.collect())
 }
 
 /// Reads the configuration and holds it against the shape of the array; faults go to `diagnostics`.

@@ -3,7 +3,6 @@
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::quantity::counted;
-use crate::grid::Grid;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::edit::{append_attributes, codecs_json, set_grid_of_part, set_member};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
@@ -241,9 +240,7 @@ pub(super) fn build(
         fill_value: draft.fill_value.clone(),
     };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut found);
-    if let Grid::Rectilinear { axes, .. } = &metadata.grid {
-        check_lengths(&pipeline, axes, &mut found);
-    }
+    check_lengths(&pipeline, &metadata.grid, &mut found);
     Ok((metadata, pipeline, found))
 }
 

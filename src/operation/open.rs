@@ -8,7 +8,7 @@ use super::xarray;
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, code};
-use crate::grid::{Axis, Grid};
+use crate::grid::Grid;
 use crate::metadata::array::{ArrayDocument, ArrayMetadata, num_elements};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::group::NodeKind;
@@ -259,17 +259,20 @@ fn build_pipeline(
     let before = diagnostics.len();
     let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "/codecs", diagnostics);
     let is_sound = diagnostics[before..].iter().all(|found| !found.is_error());
-    if is_sound && let Some(Grid::Rectilinear { axes, .. }) = members.metadata().map(|array| array.grid) {
-        check_lengths(&pipeline, &axes, diagnostics);
+    if is_sound && let Some(metadata) = members.metadata() {
+        check_lengths(&pipeline, &metadata.grid, diagnostics);
     }
     Some(pipeline)
 }
 
 /// Proves that the codecs take chunks of every length that a rectilinear grid has along a dimension; the first that they
 /// do not take is told. Of very many lengths the rest shows where a chunk is read.
-pub fn check_lengths(pipeline: &Pipeline, axes: &[Axis], diagnostics: &mut Vec<Diagnostic>) {
+pub fn check_lengths(pipeline: &Pipeline, grid: &Grid, diagnostics: &mut Vec<Diagnostic>) {
     const MOST_TRIED: usize = 1 << 10;
-    for (dimension, axis) in axes.iter().enumerate() {
+    if grid.uniform().is_some() {
+        return;
+    }
+    for (dimension, axis) in grid.axes().iter().enumerate() {
         for length in axis.distinct_lengths().into_iter().take(MOST_TRIED) {
             let mut shape = pipeline.input.shape.clone();
             shape[dimension] = length;
